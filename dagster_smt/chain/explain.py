@@ -1,0 +1,50 @@
+"""A plan as text: what a chain makes of a schema, stage by stage."""
+
+from dagster_smt.chain.plan import Plan, Step, leaves
+from dagster_smt.model.cell import Const
+from dagster_smt.model.record import PlanRecord
+from dagster_smt.model.report import leaf_labels
+
+
+def explain(plan: Plan) -> str:
+    """The schema and lineage after each stage, and the warnings."""
+    lines = ["input" + (f" from {', '.join(plan.topics)}" if plan.topics else "")]
+    if plan.typed:
+        lines += _schema("key", leaf_labels(plan.key)) + _schema("value", leaf_labels(plan.value))
+    else:
+        lines.append("  value: JSON without schema; unknown fields pass untouched")
+    for index, stage in enumerate(plan.chain.stages):
+        guard = f" if {'not ' if stage.negate else ''}{stage.predicate_name}" if stage.predicate else ""
+        lines.append(f"{index + 1}. {stage.alias}: {stage.label}{guard}")
+        lines += [f"  {e.action} {e.path}" + (f" -> {e.target}" if e.target else "") for e in plan.entries if e.stage == index]
+        for step in plan.steps:
+            if step.plan.index == index:
+                lines += _step(step)
+    lines += ["warnings", *(f"  {w}" for w in plan.warnings)] if plan.warnings else []
+    return "\n".join(lines)
+
+
+def _step(step: Step) -> list[str]:
+    if step.plan.condition is False:
+        return ["  never acts here"]
+    if step.plan.failure is not None:
+        return [f"  fails: {step.plan.failure.statement}"]
+    after = step.plan.after
+    if after is None or after.dropped:
+        return ["  the record is dropped"]
+    return _record(after)
+
+
+def _record(record: PlanRecord) -> list[str]:
+    lines = []
+    if isinstance(record.topic.expr, Const):
+        lines.append(f"  topic: {record.topic.expr.value}")
+    for side, node in (("key", record.key), ("value", record.value)):
+        for path, cell in leaves(node):
+            sources = ", ".join(sorted(cell.sources)) or "a constant"
+            lines.append(f"  {side} {path}: {cell.schema.label}  <- {sources}")
+    return lines
+
+
+def _schema(side: str, labels: dict[str, str]) -> list[str]:
+    return [f"  {side} {path}: {label}" for path, label in labels.items()]

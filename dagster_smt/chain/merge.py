@@ -1,0 +1,49 @@
+"""Joining the variants of a plan by field name, for a table."""
+
+from collections.abc import Sequence
+
+from dagster_smt.errors import PlanError, Problem
+from dagster_smt.model.cell import Node
+from dagster_smt.model.schema import Schema, Type, optional
+
+
+def merged_schema(nodes: Sequence[Node]) -> Schema | None:
+    """One schema for all variants: fields by name; what some variants lack is optional.
+
+    Raises:
+        PlanError: SMT203 for every field whose types clash.
+    """
+    schemas = [n.schema for n in nodes]
+    if not schemas:
+        return None
+    problems: list[Problem] = []
+    merged = schemas[0]
+    for other in schemas[1:]:
+        merged = merge(merged, other, "", problems)
+    if problems:
+        raise PlanError(problems)
+    return merged
+
+
+def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
+    """Join two schemas; clashes are added to ``problems``."""
+    if a == b:
+        return a
+    if a.type is not b.type or a.logical != b.logical or (a.logical == "Decimal" and a.scale != b.scale):
+        statement = f"the field is {a.label} in some records and {b.label} in others"
+        hint = "make the types equal with Cast, or write records instead of columns"
+        problems.append(Problem("SMT203", path or "value", statement, hint))
+        return a
+    null = a.optional or b.optional
+    if a.type is not Type.STRUCT:
+        values = a.values and b.values and merge(a.values, b.values, f"{path}[]", problems)
+        return a.with_(optional=null, values=values)
+    names = dict.fromkeys([n for n, _ in a.fields] + [n for n, _ in b.fields])
+    fields = []
+    for name in names:
+        left, right = a.by_name.get(name), b.by_name.get(name)
+        if left is not None and right is not None:
+            fields.append((name, merge(left, right, f"{path}.{name}".strip("."), problems)))
+        else:
+            fields.append((name, optional(left or right or a)))
+    return a.with_(optional=null, fields=tuple(fields))

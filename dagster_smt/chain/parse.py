@@ -1,0 +1,70 @@
+"""From what people have to a ``Chain``: flat connector properties, a YAML list of stages, or a file of either."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from dagster_smt.chain.problems import config_problem
+from dagster_smt.chain.properties import read_properties
+from dagster_smt.chain.stages import Draft, assemble, drafts_from_list, drafts_from_properties
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.spec.stage import Chain
+
+Source = Mapping[str, Any] | Sequence[Mapping[str, Any]] | Path
+Unknown = Literal["error", "warn"]
+
+
+def parse_chain(source: Source, *, place: str = "", unknown_options: Unknown = "error") -> Chain:
+    """Read a chain.
+
+    Args:
+        source: Flat properties (``transforms``, ``transforms.<alias>.type`` ...), a list of stages, a connector as its
+            REST API exports it (``{"name": ..., "config": {...}}``), or the path of a ``.properties``, ``.yaml`` or
+            ``.json`` file with one of these.
+        place: What to call the source in problems; a file's own name if it is one.
+        unknown_options: ``error``, or ``warn`` to accept what Kafka would ignore.
+
+    Raises:
+        ConfigError: With every problem of the source at once.
+    """
+    if isinstance(source, Path):
+        place = place or source.name
+        source = _load(source)
+    drafts, problems = _drafts(source)
+    chain, found = assemble(drafts, lenient=unknown_options == "warn")
+    lenient = unknown_options == "warn"
+    warnings = [p for p in problems if lenient and p.code == "SMT007"]
+    problems = [p for p in problems if p not in warnings] + found
+    if problems:
+        raise ConfigError(p.at(f"{place}:") if place else p for p in problems)
+    return replace(chain, warnings=(*warnings, *chain.warnings))
+
+
+def _drafts(source: Any) -> tuple[list[Draft], list[Problem]]:
+    if isinstance(source, Mapping) and isinstance(source.get("config"), Mapping):
+        source = source["config"]
+    if isinstance(source, Mapping) and isinstance(source.get("stages"), Sequence):
+        source = source["stages"]
+    if isinstance(source, Mapping):
+        return drafts_from_properties(source)
+    if isinstance(source, Sequence) and not isinstance(source, str):
+        return drafts_from_list(source)
+    statement = "a chain is a mapping of properties or a list of stages"
+    return [], [config_problem("SMT001", "", statement, "see the README: how a chain is written")]
+
+
+def _load(path: Path) -> Any:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(config_problem("SMT002", path.name, "the file cannot be read as UTF-8 text", f"check the path: {path}")) from error
+    try:
+        if path.suffix in (".yaml", ".yml"):
+            return yaml.safe_load(text)
+        return json.loads(text) if path.suffix == ".json" else read_properties(text)
+    except (yaml.YAMLError, ValueError) as error:
+        raise ConfigError(config_problem("SMT003", path.name, f"the file is no valid {path.suffix[1:]}: {error}")) from error

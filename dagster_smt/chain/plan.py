@@ -1,0 +1,298 @@
+"""The plan: a chain applied to the schema of the records.
+
+``plan_stage`` is the one place where a stage meets a symbolic record. The Python evaluator calls it per schema it
+meets, the Spark evaluator through ``plan_chain``, which folds it over the chain. Rows on which a data-dependent
+predicate decides differently become variants where the stage changes the schema.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from dagster_smt.chain.problems import did_you_mean
+from dagster_smt.errors import PlanError, Problem, UnsupportedError
+from dagster_smt.model.cell import Cell, Const, Expr, Group, Node, Ref, restart
+from dagster_smt.model.record import PlanRecord, Side
+from dagster_smt.model.report import LedgerEntry
+from dagster_smt.model.schema import INT32, INT64, STRING, Schema, Type, optional, timestamp
+from dagster_smt.spec.stage import Chain, Stage
+from dagster_smt.spec.transform import Planning
+
+MAX_VARIANTS = 8
+HEADERS = Schema(Type.ARRAY, name="headers")
+
+
+@dataclass(frozen=True)
+class StagePlan:
+    """One stage on records of one form.
+
+    Attributes:
+        stage, index: The stage and its position.
+        before, after: The record before and after, where the stage acts. ``after`` is None if no record can pass.
+        condition: Whether the stage acts: known, or an expression.
+        failure: Why no record can pass.
+        missing: Configured paths the schema does not have.
+    """
+
+    stage: Stage
+    index: int
+    before: PlanRecord
+    after: PlanRecord | None
+    condition: Expr | bool
+    failure: Problem | None = None
+    missing: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """A stage plan in the fold: which variant it starts from, which it leads to (None: no row goes on there)."""
+
+    variant: int
+    plan: StagePlan
+    taken: int | None
+    skipped: int | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A chain on records of one schema.
+
+    Attributes:
+        chain: The chain.
+        key, value: Input schemas; None if absent or schemaless.
+        typed: Whether the records have a schema.
+        topics: The topics the records come from, if known.
+        steps: Stage plans in order, several per stage where there are variants. Empty if schemaless.
+        results: The record after the chain, per variant that is left.
+        entries: The ledger's lines, numbered by position.
+        warnings: Fields that no record can have, and other things worth a look.
+    """
+
+    chain: Chain
+    key: Schema | None
+    value: Schema | None
+    typed: bool
+    topics: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+    results: dict[int, PlanRecord] = field(default_factory=dict, hash=False)
+    entries: tuple[LedgerEntry, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+    @property
+    def before(self) -> Schema | None:
+        """Schema of the value before the chain."""
+        return self.value
+
+    @cached_property
+    def after(self) -> Schema | None:
+        """Schema of the value after the chain, variants merged by name; None if schemaless."""
+        from dagster_smt.chain.merge import merged_schema
+
+        return merged_schema([r.value for r in self.results.values() if r.value is not None]) if self.typed else None
+
+    @cached_property
+    def lineage(self) -> dict[str, tuple[str, ...]]:
+        """Output column (dotted path) to the input fields it comes from."""
+        found: dict[str, set[str]] = {}
+        for record in self.results.values():
+            for path, cell in leaves(record.value):
+                found.setdefault(path, set()).update(cell.sources)
+        return {path: tuple(sorted(sources)) for path, sources in found.items()}
+
+    @cached_property
+    def masked(self) -> frozenset[str]:
+        """Output columns whose value a MaskField stage replaced."""
+        return frozenset(p for r in self.results.values() for p, c in leaves(r.value) if "masked" in c.marks)
+
+    def explain(self) -> str:
+        """The plan as text: schema and lineage after each stage."""
+        from dagster_smt.chain.explain import explain
+
+        return explain(self)
+
+
+def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
+    """Every cell of a node, by dotted path; the root that is no struct has the path ``(whole)``."""
+    if node is None:
+        return []
+    if isinstance(node, Cell):
+        return [(prefix or "(whole)", node)]
+    return [pair for name, child in node.fields for pair in leaves(child, f"{prefix}.{name}" if prefix else name)]
+
+
+def input_record(
+    key: Schema | None, value: Schema | None, topics: Sequence[str] = (), kind: str = "sink", *, nullable: bool = False
+) -> PlanRecord:
+    """The symbolic record a chain starts from. ``nullable``: sides can be null although their schema is required."""
+    topic: Expr = Const(topics[0], STRING) if len(topics) == 1 else Ref(("topic",))
+    return PlanRecord(
+        key=_side("key", key, nullable),
+        value=_side("value", value, nullable),
+        topic=Cell(STRING, topic, frozenset({"topic"}), True),
+        partition=Cell(optional(INT32), Ref(("partition",)), frozenset({"partition"}), True),
+        offset=Cell(INT64, Ref(("offset",)), frozenset({"offset"}), True),
+        timestamp=Cell(timestamp(optional=True), Ref(("timestamp",)), frozenset({"timestamp"}), True),
+        headers=Cell(HEADERS, Ref(("headers",)), frozenset({"headers"}), True),
+        kind=kind,
+    )
+
+
+def _side(name: str, schema: Schema | None, nullable: bool) -> Cell | None:
+    return None if schema is None else Cell(schema, Ref((name,)), frozenset({name}), True, nullable)
+
+
+def ledger_entries(chain: Chain) -> tuple[LedgerEntry, ...]:
+    """Number what the chain's stages may do."""
+    return tuple(
+        LedgerEntry(index, stage.alias, e.action, e.path, e.side or stage.side or "topic", e.target)
+        for index, stage in enumerate(chain.stages)
+        for e in stage.transform.ledger()
+    )
+
+
+def first_entries(chain: Chain) -> tuple[int, ...]:
+    """For each stage, the number of its first ledger entry."""
+    firsts, number = [], 0
+    for stage in chain.stages:
+        firsts.append(number)
+        number += len(stage.transform.ledger())
+    return tuple(firsts)
+
+
+def plan_stage(stage: Stage, index: int, record: PlanRecord, first: int = 0) -> StagePlan:
+    """Apply one stage to a symbolic record."""
+    test = stage.predicate.test(record) if stage.predicate else True
+    condition: Expr | bool = test != stage.negate if isinstance(test, bool) else test
+    side: Side = "key" if stage.side == "key" else "value"
+    at = Planning(record, side, first)
+    try:
+        after = stage.transform.plan_record(replace(record, touched=(), dropped=False), at)
+    except PlanError as error:
+        problem = error.problems[0]
+        failed = Problem(problem.code, stage.place, problem.statement, problem.hint, problem.connect_class)
+        return StagePlan(stage, index, record, None, condition, failed, tuple(at.missing))
+    return StagePlan(stage, index, record, replace(after, touched=tuple(at.touches)), condition, None, tuple(at.missing))
+
+
+def next_record(after: PlanRecord) -> PlanRecord:
+    """What the stage after sees: sources kept, expressions references again."""
+    return PlanRecord(
+        key=restart(after.key, ("key",)),
+        value=restart(after.value, ("value",)),
+        topic=after.topic if isinstance(after.topic.expr, Const) else replace(after.topic, expr=Ref(("topic",))),
+        partition=after.partition,
+        offset=after.offset,
+        timestamp=after.timestamp,
+        headers=replace(after.headers, expr=Ref(("headers",))),
+        kind=after.kind,
+    )
+
+
+def plan_chain(
+    chain: Chain, key: Schema | None, value: Schema | None, *, topics: Sequence[str] = (), typed: bool
+) -> Plan:
+    """Apply a chain to a schema.
+
+    Args:
+        chain: The chain.
+        key: Schema of the keys; None if absent or schemaless.
+        value: Schema of the values; None if schemaless.
+        topics: Topics of the records, if known: predicates on the topic are then settled here.
+        typed: Whether the records have a schema. Without one a plan holds the ledger only.
+
+    Raises:
+        PlanError: With every stage that no record can pass.
+        UnsupportedError: SMT901, predicates make more than eight variants.
+    """
+    entries = ledger_entries(chain)
+    if not typed:
+        return Plan(chain, None, None, False, tuple(topics), entries=entries, warnings=chain.warnings)
+    fold = _Fold(chain)
+    fold.run(input_record(key, value, topics, nullable=True))
+    if fold.failures and not fold.records:
+        raise PlanError(fold.failures)
+    warnings = (*chain.warnings, *fold.failures, *fold.missing())
+    return Plan(chain, key, value, True, tuple(topics), tuple(fold.steps), fold.records, entries, warnings)
+
+
+class _Fold:
+    """Runs the stages over the variants; ``records`` are the variants that rows can still be in."""
+
+    def __init__(self, chain: Chain):
+        self.chain = chain
+        self.steps: list[Step] = []
+        self.records: dict[int, PlanRecord] = {}
+        self.failures: list[Problem] = []
+        self.count = 1
+
+    def run(self, record: PlanRecord) -> None:
+        self.records = {0: record}
+        for index, (stage, first) in enumerate(zip(self.chain.stages, first_entries(self.chain), strict=True)):
+            following: dict[int, PlanRecord] = {}
+            for variant, before in self.records.items():
+                following.update(self._step(variant, plan_stage(stage, index, before, first)))
+            self.records = following
+            if len(following) > MAX_VARIANTS:
+                hint = "write records instead of columns, or join the predicates"
+                statement = f"predicates make more than {MAX_VARIANTS} forms of record"
+                raise UnsupportedError(Problem("SMT901", stage.place, statement, hint))
+
+    def _step(self, variant: int, plan: StagePlan) -> dict[int, PlanRecord]:
+        if plan.condition is False:
+            self.steps.append(Step(variant, plan, None, variant))
+            return {variant: plan.before}
+        gone = plan.after is None or plan.after.dropped
+        if plan.failure is not None:
+            self.failures.append(plan.failure)
+        if plan.condition is True:
+            self.steps.append(Step(variant, plan, None if gone else variant, None))
+            return {} if plan.after is None or gone else {variant: next_record(plan.after)}
+        if plan.after is None or gone:
+            self.steps.append(Step(variant, plan, None, variant))
+            return {variant: plan.before}
+        after = next_record(plan.after)
+        if same_form(plan.before, after):
+            self.steps.append(Step(variant, plan, variant, variant))
+            return {variant: joined(plan.before, after)}
+        taken, self.count = self.count, self.count + 1
+        self.steps.append(Step(variant, plan, taken, variant))
+        return {variant: plan.before, taken: after}
+
+    def missing(self) -> list[Problem]:
+        """Configured fields that no variant has."""
+        stages: dict[int, list[StagePlan]] = {}
+        for step in self.steps:
+            stages.setdefault(step.plan.index, []).append(step.plan)
+        found = []
+        for plans in stages.values():
+            everywhere = set.intersection(*({m[0] for m in p.missing} for p in plans))
+            for path, known in plans[0].missing:
+                if path in everywhere:
+                    hint = did_you_mean(path, known, "check the name; the stage changes nothing there")
+                    found.append(Problem("SMT303", plans[0].stage.place, f"no record can have the field '{path}'", hint))
+        return found
+
+
+def same_form(before: PlanRecord, after: PlanRecord) -> bool:
+    """Whether a stage leaves the schemas of both sides alone."""
+    return all(
+        (a is None) == (b is None) and (a is None or b is None or a.schema == b.schema)
+        for a, b in ((before.key, after.key), (before.value, after.value))
+    )
+
+
+def joined(before: PlanRecord, after: PlanRecord) -> PlanRecord:
+    """A record that is one or the other: the same form, the sources of both."""
+    topic = after.topic if before.topic == after.topic else Cell(STRING, Ref(("topic",)), before.topic.sources)
+    return replace(after, key=_either(before.key, after.key), value=_either(before.value, after.value), topic=topic)
+
+
+def _either(a: Node | None, b: Node | None) -> Node | None:
+    if isinstance(b, Group):
+        old = dict(a.fields) if isinstance(a, Group) else {}
+        fields = tuple((n, _either(old.get(n), child) or child) for n, child in b.fields)
+        return replace(b, fields=fields, nullable=b.nullable or (a is not None and a.nullable))
+    if isinstance(b, Cell) and isinstance(a, Cell):
+        same = a.sources == b.sources and a.copied and b.copied
+        return replace(b, sources=a.sources | b.sources, copied=same, nullable=a.nullable or b.nullable, marks=a.marks | b.marks)
+    return b

@@ -1,0 +1,65 @@
+"""Problems of a configuration, and suggestions for misspelt names."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import ValidationError
+
+from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, Problem
+from dagster_smt.spec.options import Options
+
+
+def config_problem(code: str, place: str, statement: str, hint: str = "") -> Problem:
+    """A problem that Kafka reports as a ConfigException."""
+    return Problem(code, place, statement, hint, CONFIG_EXCEPTION)
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """``did you mean 'x'?``, or the known names, or ``otherwise``."""
+    names = list(known)
+    lower = {n.lower(): n for n in names}
+    close = get_close_matches(name.lower(), lower, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean '{lower[close[0]]}'?"
+    return otherwise or (f"there are: {', '.join(names)}" if names else "")
+
+
+def build(cls: type[Options], options: dict[str, Any], place: str, lenient: bool) -> tuple[Options | None, list[Problem], list[Problem]]:
+    """Make a transform or predicate from its options.
+
+    Returns:
+        The object (None if an option is wrong), the problems, and the warnings. Under ``lenient`` unknown options are
+        warnings, as Kafka ignores them.
+    """
+    unknown = [_unknown(key, cls, place) for key in options if key not in cls.keys()]
+    known = {k: v for k, v in options.items() if k in cls.keys() and v is not None}
+    problems = [] if lenient else list(unknown)
+    try:
+        built = cls.model_validate(known)
+    except ValidationError as error:
+        problems += [_from_pydantic(dict(e), place) for e in error.errors(include_input=False, include_url=False)]
+        return None, problems, unknown if lenient else []
+    problems += _check(built, place)
+    return built, problems, unknown if lenient else []
+
+
+def _check(built: Options, place: str) -> list[Problem]:
+    try:
+        return [config_problem("SMT014", f"{place} {o}".strip(), s, h) for o, s, h in built.check()]
+    except ConfigError as error:
+        return [p.at(place) for p in error.problems]
+
+
+def _unknown(key: str, cls: type[Options], place: str) -> Problem:
+    if not cls.keys():
+        return config_problem("SMT011", place, f"unknown option '{key}'", f"{cls.__name__} has no options")
+    return config_problem("SMT011", place, f"unknown option '{key}'", did_you_mean(key, cls.keys()))
+
+
+def _from_pydantic(error: dict[str, Any], place: str) -> Problem:
+    key = str(error["loc"][0]) if error["loc"] else ""
+    if error["type"] == "missing":
+        return config_problem("SMT012", place, f"the option '{key}' is missing", "it is required")
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return config_problem("SMT013", f"{place} {key}", message[0].lower() + message[1:])

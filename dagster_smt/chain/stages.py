@@ -1,0 +1,212 @@
+"""From drafts of stages (names and options as written) to stages; every problem is found in one pass."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dagster_smt.chain import registry
+from dagster_smt.chain.problems import build, config_problem, did_you_mean
+from dagster_smt.errors import Problem
+from dagster_smt.spec.options import Options, split_list
+from dagster_smt.spec.predicate import Predicate
+from dagster_smt.spec.stage import Chain, Stage
+from dagster_smt.spec.transform import Transform
+
+_TRANSFORM, _PREDICATE = "transforms.", "predicates."
+_STAGE_KEYS = ("alias", "type", "options", "predicate", "negate")
+
+
+@dataclass
+class Draft:
+    """A stage as written. ``predicate`` is None, or (name, type, options); a type of None means it is not defined."""
+
+    alias: str
+    type: Any
+    options: dict[str, Any]
+    predicate: tuple[str, Any, dict[str, Any]] | None = None
+    negate: Any = None
+    place: str = ""
+    known_predicates: tuple[str, ...] = field(default=())
+
+
+def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[Draft], list[Problem]]:
+    """Read ``transforms.*`` and ``predicates.*``; a connector's other keys are not ours to judge."""
+    problems: list[Problem] = []
+    aliases = _aliases(properties, "transforms", problems)
+    names = _aliases(properties, "predicates", problems)
+    if not aliases and "transforms" not in properties:
+        hint = "list the aliases: transforms=first,second"
+        problems.append(config_problem("SMT004", "transforms", "the list of transforms is missing", hint))
+    problems += _strays(properties, _TRANSFORM, aliases) + _strays(properties, _PREDICATE, names)
+    drafts = []
+    for alias in aliases:
+        options = _below(properties, f"{_TRANSFORM}{alias}.")
+        name = options.pop("predicate", None)
+        draft = Draft(alias, options.pop("type", None), options, None, options.pop("negate", None), f"transforms.{alias}")
+        if name is not None:
+            name = str(name).strip()
+            found = _below(properties, f"{_PREDICATE}{name}.") if name in names else {}
+            draft.predicate = (name, found.pop("type", None), found)
+            draft.known_predicates = tuple(names)
+        options.pop("plugin.version", None)
+        drafts.append(draft)
+    return drafts, problems
+
+
+def _aliases(properties: Mapping[str, Any], key: str, problems: list[Problem]) -> list[str]:
+    value = properties.get(key) or ""
+    names = split_list(value) if isinstance(value, str) else [str(v) for v in value]
+    for name in dict.fromkeys(n for n in names if names.count(n) > 1):
+        problems.append(config_problem("SMT005", key, f"the alias '{name}' appears twice", "give each its own name"))
+    if "" in names:
+        problems.append(config_problem("SMT006", key, "an alias is empty", "remove the comma too many"))
+    return list(dict.fromkeys(n for n in names if n))
+
+
+def _below(properties: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    return {k[len(prefix) :]: v for k, v in properties.items() if k.startswith(prefix)}
+
+
+def _strays(properties: Mapping[str, Any], prefix: str, names: Sequence[str]) -> list[Problem]:
+    """Keys of an alias that the list does not name: Kafka ignores them, and so a misspelt alias runs quietly."""
+    prefixes = tuple(f"{prefix}{name}." for name in names)
+    strays = {k[len(prefix) :].split(".")[0] for k in properties if k.startswith(prefix) and not k.startswith(prefixes)}
+    listed = prefix.rstrip(".")
+    return [
+        Problem("SMT007", f"{prefix}{s}", f"the alias is not in '{listed}'", did_you_mean(s, names, f"add it to {listed}"))
+        for s in sorted(strays)
+    ]
+
+
+def drafts_from_list(stages: Sequence[Any]) -> tuple[list[Draft], list[Problem]]:
+    """Read the ordered list form: ``- {alias, type, options, predicate: {name, type, options}, negate}``."""
+    drafts, problems, seen = [], [], set()
+    for number, stage in enumerate(stages):
+        place = f"stages[{number}]"
+        if not isinstance(stage, Mapping):
+            problems.append(config_problem("SMT001", place, "a stage is a mapping", "write alias, type and options"))
+            continue
+        alias = str(stage.get("alias") or f"stage{number + 1}")
+        if alias in seen:
+            problems.append(config_problem("SMT005", place, f"the alias '{alias}' appears twice", "give each its own name"))
+        seen.add(alias)
+        for key in stage:
+            if key not in _STAGE_KEYS:
+                hint = did_you_mean(key, _STAGE_KEYS, "options of the transform go below 'options'")
+                problems.append(config_problem("SMT008", f"{place} ({alias})", f"unknown key '{key}'", hint))
+        draft = Draft(alias, stage.get("type"), dict(stage.get("options") or {}), None, stage.get("negate"), f"{place} ({alias})")
+        predicate = stage.get("predicate")
+        if isinstance(predicate, Mapping):
+            name = str(predicate.get("name") or predicate.get("type") or "")
+            draft.predicate = (name, predicate.get("type"), dict(predicate.get("options") or {}))
+        elif predicate is not None:
+            problems.append(config_problem("SMT008", f"{place} ({alias}) predicate", "a predicate is a mapping", "write name, type and options"))
+        drafts.append(draft)
+    return drafts, problems
+
+
+def assemble(drafts: Sequence[Draft], lenient: bool) -> tuple[Chain, list[Problem]]:
+    """Make the stages. The chain is only good if there are no problems."""
+    stages, problems, warnings = [], [], []
+    for draft in drafts:
+        transform, side, found, warned = _transform(draft, lenient)
+        problems += found
+        warnings += warned
+        predicate, found, warned = _predicate(draft, lenient)
+        problems += found
+        warnings += warned
+        negate, found = _negate(draft)
+        problems += found
+        if transform is not None:
+            name = draft.predicate[0] if draft.predicate else ""
+            stages.append(Stage(draft.alias, transform, side, predicate, name, negate))
+    chain = Chain(tuple(stages), {}, tuple(warnings))
+    chain.properties.update(canonical(chain))
+    return chain, problems
+
+
+def _transform(draft: Draft, lenient: bool) -> tuple[Transform | None, str, list[Problem], list[Problem]]:
+    cls, side, problem = _class(draft.type, registry.transforms(), draft.place, "transform")
+    if problem:
+        return None, "", [problem], []
+    assert cls is not None
+    place = f"{draft.place} ({cls.__name__}{'$' + side.capitalize() if side else ''})"
+    built, problems, warnings = build(cls, draft.options, place, lenient)
+    assert built is None or isinstance(built, Transform)
+    return built, side, problems, warnings
+
+
+def _predicate(draft: Draft, lenient: bool) -> tuple[Predicate | None, list[Problem], list[Problem]]:
+    if draft.predicate is None:
+        return None, [], []
+    name, type_, options = draft.predicate
+    if type_ is None and not options:
+        hint = did_you_mean(name, draft.known_predicates, "define it under 'predicates'")
+        return None, [config_problem("SMT301", draft.place, f"there is no predicate '{name}'", hint)], []
+    place = f"predicates.{name}"
+    cls, _, problem = _class(type_, registry.predicates(), place, "predicate")
+    if problem:
+        return None, [problem], []
+    assert cls is not None
+    built, problems, warnings = build(cls, options, f"{place} ({cls.__name__})", lenient)
+    assert built is None or isinstance(built, Predicate)
+    return built, problems, warnings
+
+
+def _negate(draft: Draft) -> tuple[bool, list[Problem]]:
+    if draft.negate is None:
+        return False, []
+    text = str(draft.negate).strip().lower()
+    if text not in ("true", "false"):
+        return False, [config_problem("SMT013", f"{draft.place} negate", "expected true or false")]
+    if draft.predicate is None:
+        hint = "name the predicate, or remove negate"
+        return False, [config_problem("SMT302", draft.place, "'negate' without a 'predicate'", hint)]
+    return text == "true", []
+
+
+def _class(
+    type_: Any, known: Mapping[str, type[Any]], place: str, what: str
+) -> tuple[type[Options] | None, str, Problem | None]:
+    """Find a class by full or short name; returns it with its side (``key``, ``value`` or empty)."""
+    if not type_:
+        return None, "", config_problem("SMT009", place, "the type is missing", f"set the class of the {what}")
+    text = str(type_).strip()
+    name, _, inner = text.partition("$")
+    cls = known.get(name) or {c.__name__: c for c in known.values()}.get(name)
+    shorts = [c.__name__ for c in known.values()]
+    if cls is None:
+        hint = did_you_mean(name.rsplit(".", 1)[-1], shorts)
+        return None, "", config_problem("SMT010", place, f"unknown {what} class '{text}'", hint)
+    sided = getattr(cls, "sided", False)
+    if sided and inner not in ("Key", "Value"):
+        hint = f"write {name}$Key or {name}$Value"
+        return None, "", config_problem("SMT010", place, f"'{text}' does not say whether it acts on key or value", hint)
+    if not sided and inner:
+        return None, "", config_problem("SMT010", place, f"unknown {what} class '{text}'", f"write {name}")
+    return cls, inner.lower(), None
+
+
+def canonical(chain: Chain) -> dict[str, str]:
+    """The flat properties that mean this chain, every value a text."""
+    found = {"transforms": ",".join(s.alias for s in chain.stages)}
+    for stage in chain.stages:
+        prefix = f"{_TRANSFORM}{stage.alias}."
+        found[f"{prefix}type"] = stage.connect_class
+        found.update({prefix + k: _as_text(v) for k, v in stage.transform.configured().items()})
+        if stage.predicate is None:
+            continue
+        found[f"{prefix}predicate"] = stage.predicate_name
+        if stage.negate:
+            found[f"{prefix}negate"] = "true"
+        prefix = f"{_PREDICATE}{stage.predicate_name}."
+        found[f"{prefix}type"] = stage.predicate.connect_class
+        found.update({prefix + k: _as_text(v) for k, v in stage.predicate.configured().items()})
+    names = dict.fromkeys(s.predicate_name for s in chain.stages if s.predicate is not None)
+    return {**found, "predicates": ",".join(names)} if names else found
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(value) if isinstance(value, list) else str(value)

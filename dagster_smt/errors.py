@@ -1,0 +1,84 @@
+"""Problems and errors: what went wrong, where, and what to do about it.
+
+Codes: 0xx shape of a configuration, 1xx names and paths, 2xx types and schemas, 3xx stages and predicates,
+4xx data of one record, 5xx tables, windows and sinks, 6xx environment, 9xx not supported. A code is never reused.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+CONFIG_EXCEPTION = "org.apache.kafka.common.config.ConfigException"
+CONNECT_EXCEPTION = "org.apache.kafka.connect.errors.ConnectException"
+DATA_EXCEPTION = "org.apache.kafka.connect.errors.DataException"
+SCHEMA_BUILDER_EXCEPTION = "org.apache.kafka.connect.errors.SchemaBuilderException"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong, told to the person who can mend it.
+
+    Attributes:
+        code: Stable identifier, ``SMT`` and three digits.
+        place: Where, in the user's own spelling: file, alias, option, field.
+        statement: What is wrong. Never quotes the value of a field.
+        hint: What to do.
+        connect_class: The exception class with which Kafka Connect refuses the same thing, if it is one of its own.
+    """
+
+    code: str
+    place: str
+    statement: str
+    hint: str = ""
+    connect_class: str = ""
+
+    def __str__(self) -> str:
+        head = f"{self.code} {self.place}: {self.statement}" if self.place else f"{self.code} {self.statement}"
+        return f"{head}\n  hint: {self.hint}" if self.hint else head
+
+    def at(self, place: str) -> "Problem":
+        """Return the same problem with ``place`` in front of what it names already."""
+        return replace(self, place=f"{place} {self.place}".strip())
+
+
+class SmtError(Exception):
+    """Root of all errors of this package. Carries one or more problems."""
+
+    def __init__(self, problems: Iterable[Problem] | Problem):
+        self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
+        super().__init__("\n".join(map(str, self.problems)))
+
+    def __reduce__(self):
+        return type(self), (self.problems,)
+
+
+class ConfigError(SmtError):
+    """A chain, an option or a table specification is wrong; nothing was read."""
+
+
+class PlanError(SmtError):
+    """A chain does not fit the schema of the records."""
+
+
+class DataError(SmtError):
+    """One record cannot be transformed or converted. Carries exactly one problem."""
+
+    @property
+    def problem(self) -> Problem:
+        return self.problems[0]
+
+
+class TableError(SmtError):
+    """A topic, window or sink cannot be used as asked; nothing was committed."""
+
+
+class RecordsRejected(SmtError):
+    """Records failed under ``errors.tolerance=none``; nothing was committed."""
+
+
+class UnsupportedError(SmtError):
+    """Known, but not supported here."""
+
+
+def data_error(code: str, statement: str, hint: str = "", connect_class: str = DATA_EXCEPTION) -> DataError:
+    """Make the error of one record; the evaluator adds the stage."""
+    return DataError(Problem(code, "", statement, hint, connect_class))

@@ -1,0 +1,280 @@
+"""JSON payloads with a schema, to and from Python values (``JsonConverter.toConnectData``, ``fromConnectData``).
+
+Reading is strict where Connect coerces silently: a payload that does not fit its schema is refused (design D5). An
+integer is accepted where a float is declared. Extra keys of a struct are dropped, missing ones are null, as in Connect.
+"""
+
+import base64
+import binascii
+import math
+from collections.abc import Callable
+from decimal import Context, Decimal
+from typing import Any
+
+import msgspec
+
+from dagster_smt.errors import DataError, data_error
+from dagster_smt.model.format import Format
+from dagster_smt.model.schema import FLOATS, INTEGER_BITS, JavaDate, Schema, Type
+from dagster_smt.values.cast import DAY
+from dagster_smt.values.numbers import float_text, to_float32
+
+Convert = Callable[[Any], Any]
+_CONTEXT = Context(prec=10_000)
+_SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def misfit(schema: Schema, where: str) -> DataError:
+    """The error of a payload that does not fit."""
+    return data_error("SMT414", f"{where or 'the value'} does not fit the declared type {schema.label}")
+
+
+def reader(schema: Schema, form: Format, where: str = "") -> Convert:
+    """A function from parsed JSON to the Python value of a schema; it raises ``DataError`` SMT414 or SMT401."""
+    convert = _read_type(schema, form, where)
+    default = schema.default if form.replace_null_with_default else None
+    may_be_null = schema.optional
+
+    def read(data: Any) -> Any:
+        if data is None:
+            if default is None and not may_be_null:
+                raise data_error("SMT401", f"null in the required field '{where}'" if where else "null, but required")
+            return default
+        return convert(data)
+
+    return read
+
+
+def _read_type(schema: Schema, form: Format, where: str) -> Convert:
+    if schema.logical:
+        return _read_logical(schema, form, where)
+    if schema.type in INTEGER_BITS:
+        return _read_integer(schema, where)
+    if schema.type in FLOATS:
+        return _read_float(schema, where)
+    if schema.type is Type.BYTES:
+        return lambda data: _base64(data, schema, where)
+    if schema.type is Type.ARRAY:
+        return _read_array(schema, form, where)
+    if schema.type is Type.MAP:
+        return _read_map(schema, form, where)
+    if schema.type is Type.STRUCT:
+        return _read_struct(schema, form, where)
+    wanted = bool if schema.type is Type.BOOLEAN else str
+
+    def read(data: Any) -> Any:
+        if type(data) is not wanted:
+            raise misfit(schema, where)
+        return data
+
+    return read
+
+
+def _read_integer(schema: Schema, where: str) -> Convert:
+    limit = 1 << (INTEGER_BITS[schema.type] - 1)
+
+    def read(data: Any) -> int:
+        if type(data) is not int or not -limit <= data < limit:
+            raise misfit(schema, where)
+        return data
+
+    return read
+
+
+def _read_float(schema: Schema, where: str) -> Convert:
+    single = schema.type is Type.FLOAT32
+
+    def read(data: Any) -> float:
+        if type(data) is str:
+            data = _SPECIAL_FLOATS.get(data)
+        if type(data) not in (int, float):
+            raise misfit(schema, where)
+        try:
+            value = float(data) + 0.0  # Connect reads numbers as BigDecimal, which has no -0.0
+        except OverflowError:
+            raise misfit(schema, where) from None
+        return to_float32(value) if single else value
+
+    return read
+
+
+def _base64(data: Any, schema: Schema, where: str) -> bytes:
+    try:
+        if type(data) is not str:
+            raise misfit(schema, where)
+        return base64.b64decode(data, validate=True)
+    except binascii.Error:
+        raise misfit(schema, where) from None
+
+
+def _read_logical(schema: Schema, form: Format, where: str) -> Convert:
+    if schema.logical == "Decimal":
+        return _read_decimal(schema, form, where)
+    unit = DAY if schema.logical == "Date" else 1
+    limit = 1 << (INTEGER_BITS[schema.type] - 1)
+
+    def read(data: Any) -> JavaDate:
+        if type(data) is not int or not -limit <= data < limit:
+            raise misfit(schema, where)
+        if unit == 1 and limit == 1 << 31 and not 0 <= data <= DAY:
+            raise misfit(schema, where)
+        return JavaDate(data * unit)
+
+    return read
+
+
+def _read_decimal(schema: Schema, form: Format, where: str) -> Convert:
+    scale = schema.scale
+
+    def read(data: Any) -> Decimal:
+        if isinstance(data, int | float) and not isinstance(data, bool):
+            return Decimal(str(data))
+        unscaled = int.from_bytes(_base64(data, schema, where), "big", signed=True)
+        return Decimal(unscaled).scaleb(-scale, _CONTEXT)
+
+    return read
+
+
+def _read_array(schema: Schema, form: Format, where: str) -> Convert:
+    item = reader(schema.values, form, f"{where}[]") if schema.values else _plain
+
+    def read(data: Any) -> list[Any]:
+        if type(data) is not list:
+            raise misfit(schema, where)
+        return [item(i) for i in data]
+
+    return read
+
+
+def _plain(data: Any) -> Any:
+    return data
+
+
+def _read_map(schema: Schema, form: Format, where: str) -> Convert:
+    key = reader(schema.keys, form, f"{where} key") if schema.keys else _plain
+    value = reader(schema.values, form, f"{where}[]") if schema.values else _plain
+    texts = schema.keys is not None and schema.keys.type is Type.STRING and not schema.keys.optional
+
+    def read(data: Any) -> dict[Any, Any]:
+        if type(data) is dict and texts:
+            return {k: value(v) for k, v in data.items()}
+        if type(data) is not list or any(type(p) is not list or len(p) != 2 for p in data):
+            raise misfit(schema, where)
+        try:
+            return {key(k): value(v) for k, v in data}
+        except TypeError:
+            raise misfit(schema, where) from None
+
+    return read
+
+
+def _read_struct(schema: Schema, form: Format, where: str) -> Convert:
+    prefix = f"{where}." if where else ""
+    fields = tuple((name, reader(child, form, prefix + name)) for name, child in schema.fields)
+
+    def read(data: Any) -> dict[str, Any]:
+        if type(data) is not dict:
+            raise misfit(schema, where)
+        get = data.get
+        return {name: convert(get(name)) for name, convert in fields}
+
+    return read
+
+
+def writer(schema: Schema, form: Format, where: str = "") -> Convert:
+    """A function from the Python value of a schema to what the JSON encoder takes; raises ``DataError`` SMT415."""
+    convert = _write_type(schema, form, where)
+    default = schema.default if form.replace_null_with_default else None
+
+    def write(value: Any) -> Any:
+        if value is None:
+            if default is not None:
+                return convert(default)
+            if not schema.optional:
+                statement = f"null in the required field '{where}'" if where else "null, but the schema requires a value"
+                raise data_error("SMT415", statement, "make the field optional, or give it a default")
+            return None
+        return convert(value)
+
+    return write
+
+
+def _write_type(schema: Schema, form: Format, where: str) -> Convert:
+    if schema.logical:
+        return _write_logical(schema, form, where)
+    if schema.type in FLOATS:
+        single = schema.type is Type.FLOAT32
+        return lambda v: _write_float(v, single)
+    if schema.type is Type.BYTES:
+        return lambda v: base64.b64encode(v).decode()
+    if schema.type is Type.ARRAY:
+        item = writer(schema.values, form, f"{where}[]") if schema.values else _plain
+        return lambda v: [item(i) for i in v]
+    if schema.type is Type.MAP:
+        return _write_map(schema, form, where)
+    if schema.type is Type.STRUCT:
+        prefix = f"{where}." if where else ""
+        fields = tuple((name, writer(child, form, prefix + name)) for name, child in schema.fields)
+        return lambda v: {name: write(v.get(name)) for name, write in fields}
+    return _unboxed if schema.type in INTEGER_BITS else _plain
+
+
+def _unboxed(value: Any) -> int:
+    return int(value)
+
+
+def _write_float(value: Any, single: bool) -> Any:
+    if not math.isfinite(value):
+        return float_text(value)
+    return msgspec.Raw(float_text(value, True).encode()) if single else float(value)
+
+
+def _write_map(schema: Schema, form: Format, where: str) -> Convert:
+    key = writer(schema.keys, form, f"{where} key") if schema.keys else _plain
+    value = writer(schema.values, form, f"{where}[]") if schema.values else _plain
+    if schema.keys is not None and schema.keys.type is Type.STRING and not schema.keys.optional:
+        return lambda v: {k: value(i) for k, i in v.items()}
+    return lambda v: [[key(k), value(i)] for k, i in v.items()]
+
+
+def _write_logical(schema: Schema, form: Format, where: str) -> Convert:
+    kind, numeric = schema.logical, form.decimal_format == "NUMERIC"
+
+    def write(value: Any) -> Any:
+        if kind == "Decimal":
+            return msgspec.Raw(str(value).encode()) if numeric else _decimal_base64(value, schema, where)
+        if kind == "Date":
+            if value % DAY:
+                raise data_error("SMT415", f"'{where}' is a Date with a time of day")
+            return value // DAY
+        if kind == "Time" and not 0 <= value <= DAY:
+            raise data_error("SMT415", f"'{where}' is a Time with a date")
+        return int(value)
+
+    return write
+
+
+def _decimal_base64(value: Decimal, schema: Schema, where: str) -> str:
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    shift = schema.scale + exponent
+    unscaled = int("".join(map(str, digits)))
+    if shift < 0 and unscaled % 10**-shift:
+        raise data_error("SMT415", f"'{where}' has more decimal places than its scale {schema.scale}")
+    unscaled = unscaled * 10**shift if shift >= 0 else unscaled // 10**-shift
+    unscaled = -unscaled if sign else unscaled
+    # Java's BigInteger.toByteArray: the fewest bytes that keep the sign
+    length = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
+    return base64.b64encode(unscaled.to_bytes(length, "big", signed=True)).decode()
+
+
+def resolve_defaults(schema: Schema, form: Format) -> Schema:
+    """Decode the defaults that ``schema_from_json`` left in their JSON form."""
+    inner = schema.with_(
+        fields=tuple((n, resolve_defaults(c, form)) for n, c in schema.fields),
+        keys=schema.keys and resolve_defaults(schema.keys, form),
+        values=schema.values and resolve_defaults(schema.values, form),
+    )
+    if schema.default is None:
+        return inner
+    return inner.with_(default=reader(inner.with_(default=None), form, "default")(schema.default))

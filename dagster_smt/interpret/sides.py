@@ -1,0 +1,163 @@
+"""Reading and writing one side of a record in its format."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_error
+from dagster_smt.interpret.codec import Convert, reader, resolve_defaults, writer
+from dagster_smt.model.format import Format
+from dagster_smt.model.schema import STRING, Schema, Type, optional
+from dagster_smt.model.schema_json import schema_from_json, schema_to_json
+from dagster_smt.values.lazy import decode_whole, encode, encoder, not_json
+
+Read = Callable[[bytes | None], tuple[Schema | None, Any]]
+Write = Callable[[Schema | None, Any], bytes | None]
+_OPTIONAL_STRING = optional(STRING)
+_OPTIONAL_BYTES = Schema(Type.BYTES, optional=True)
+_json = msgspec.json.Decoder()
+
+
+class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
+    schema: msgspec.Raw
+    payload: msgspec.Raw
+
+
+_envelopes = msgspec.json.Decoder(_Envelope)
+
+
+@dataclass(frozen=True)
+class SideCodec:
+    """``read`` gives (schema, value) of a side's bytes, ``write`` the bytes."""
+
+    read: Read
+    write: Write
+
+
+def side_codec(form: Format) -> SideCodec:
+    """The codec of a format."""
+    if form.kind == "json":
+        return SideCodec(lambda data: (None, None if data is None else decode_whole(data)), _write_schemaless)
+    if form.kind == "string":
+        return SideCodec(_read_text, _Writer(form).write_text)
+    if form.kind == "bytes":
+        return SideCodec(lambda data: (None if data is None else _OPTIONAL_BYTES, data), _Writer(form).write_bytes)
+    if form.kind == "envelope":
+        return SideCodec(_EnvelopeReader(form).read, _Writer(form).write_envelope)
+    return SideCodec(_DeclaredReader(form).read, _Writer(form).write_payload)
+
+
+def _write_schemaless(schema: Schema | None, value: Any) -> bytes | None:
+    if schema is not None:  # a stage gave the side a schema, ValueToKey from a typed side for instance
+        return encoder.encode(writer(schema, Format())(value))
+    return encode(value)
+
+
+def _read_text(data: bytes | None) -> tuple[Schema | None, Any]:
+    if data is None:
+        return None, None
+    try:
+        return _OPTIONAL_STRING, data.decode()
+    except UnicodeDecodeError as error:
+        raise data_error("SMT416", "the text is not valid UTF-8") from error
+
+
+def parse_json(data: bytes) -> Any:
+    """Parse a whole JSON text; integers stay whole."""
+    try:
+        return _json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise not_json(error) from error
+
+
+class _DeclaredReader:
+    def __init__(self, form: Format):
+        assert form.schema is not None
+        self.schema = form.schema
+        self.convert = reader(form.schema, form)
+
+    def read(self, data: bytes | None) -> tuple[Schema | None, Any]:
+        if not data:
+            return None, None
+        return self.schema, self.convert(parse_json(data))
+
+
+class _EnvelopeReader:
+    """Keeps one reader per schema text it has met."""
+
+    def __init__(self, form: Format):
+        self.form = form
+        self.known: dict[bytes, tuple[Schema | None, Convert | None]] = {}
+        self.by_schema: dict[Schema, Schema] = {}
+
+    def read(self, data: bytes | None) -> tuple[Schema | None, Any]:
+        if not data:
+            return None, None
+        try:
+            envelope = _envelopes.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            statement = "the text is no JSON object with exactly 'schema' and 'payload'"
+            raise data_error("SMT417", statement, "set the format to json if the values have no schema") from error
+        text = bytes(envelope.schema)
+        if text not in self.known:
+            self.known[text] = self._schema(text)
+        schema, convert = self.known[text]
+        if schema is None or convert is None:
+            return None, decode_whole(bytes(envelope.payload))
+        return schema, convert(parse_json(bytes(envelope.payload)))
+
+    def _schema(self, text: bytes) -> tuple[Schema | None, Convert | None]:
+        data = parse_json(text)
+        if data is None:
+            return None, None
+        try:
+            schema = resolve_defaults(schema_from_json(data), self.form)
+        except ConfigError as error:
+            first = error.problems[0]
+            raise DataError(replace(first, connect_class=first.connect_class or DATA_EXCEPTION)) from error
+        schema = self.by_schema.setdefault(schema, schema)
+        return schema, reader(schema, self.form)
+
+
+class _Writer:
+    """Keeps one writer per schema; schemas are told apart by identity, the plans keep them alive."""
+
+    def __init__(self, form: Format):
+        self.form = form
+        self.known: dict[int, tuple[Schema, Convert, msgspec.Raw]] = {}
+
+    def _for(self, schema: Schema) -> tuple[Schema, Convert, msgspec.Raw]:
+        found = self.known.get(id(schema))
+        if found is None:
+            text = encoder.encode(schema_to_json(schema, self._default))
+            found = self.known[id(schema)] = (schema, writer(schema, self.form), msgspec.Raw(text))
+        return found
+
+    def _default(self, schema: Schema) -> Any:
+        return writer(replace(schema, default=None), self.form)(schema.default)
+
+    def write_payload(self, schema: Schema | None, value: Any) -> bytes | None:
+        if schema is None:
+            return encode(value)
+        return encoder.encode(self._for(schema)[1](value))
+
+    def write_envelope(self, schema: Schema | None, value: Any) -> bytes | None:
+        if schema is None:
+            return None if value is None else encoder.encode({"schema": None, "payload": value})
+        _, convert, text = self._for(schema)
+        return encoder.encode({"schema": text, "payload": convert(value)})
+
+    def write_text(self, schema: Schema | None, value: Any) -> bytes | None:
+        """Texts as they are; what a stage made of another type as JSON (see decision 0002)."""
+        if value is None or isinstance(value, str):
+            return None if value is None else value.encode()
+        return self.write_payload(schema, value)
+
+    def write_bytes(self, schema: Schema | None, value: Any) -> bytes | None:
+        if value is None or isinstance(value, bytes):
+            return value
+        return self.write_payload(schema, value)
+
+

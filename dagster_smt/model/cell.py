@@ -1,0 +1,155 @@
+"""What a chain does to a record, as data: nodes of a symbolic record, and the expressions at its leaves.
+
+A node stands for a value under a stage: a ``Cell`` is one value of any type, described by an expression over the
+stage's input; a ``Group`` is a struct taken apart, because a stage addresses something inside. Expressions are plain
+data (printable, picklable): both evaluators are built from them, and neither is known here.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Union
+
+from dagster_smt.model.schema import Schema, Type
+
+
+class Rule(Protocol):
+    """A value rule: one function on values, in a Spark and a Python form (room ``values``)."""
+
+    may_fail: bool
+
+    def python(self, *args: Any) -> Any: ...
+    def column(self, F: Any, *args: Any) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A value of the stage's input: ``("value", "a", "b")``, ``("topic",)``, ``("headers",)``."""
+
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A fixed value, in the Python form of its schema."""
+
+    value: Any
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A value rule applied to expressions."""
+
+    rule: Rule
+    args: tuple["Expr", ...]
+
+
+Expr = Union[Ref, Const, Call]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One value.
+
+    Attributes:
+        schema: Its Connect schema.
+        expr: How it comes from the stage's input.
+        sources: Fields of the chain's input it depends on, as dotted text (``value.a.b``, ``topic``).
+        copied: Whether it is an unchanged copy of its one source.
+        nullable: Whether it can be null although the schema says required.
+        marks: What happened to it on the way, such as ``masked``.
+    """
+
+    schema: Schema
+    expr: Expr
+    sources: frozenset[str]
+    copied: bool = False
+    nullable: bool = False
+    marks: frozenset[str] = frozenset()
+
+    @property
+    def may_be_null(self) -> bool:
+        return self.schema.optional or self.nullable
+
+    def call(self, rule: Rule, schema: Schema, *others: "Cell", nullable: bool = False) -> "Cell":
+        """Apply a rule to this cell (and others): new value, new schema, sources joined."""
+        sources = self.sources.union(*(c.sources for c in others))
+        expr = Call(rule, (self.expr, *(c.expr for c in others)))
+        return Cell(schema, expr, sources, nullable=nullable, marks=self.marks)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A struct taken apart.
+
+    Attributes:
+        schema: Its Connect schema; always agrees with ``fields``.
+        fields: Field nodes, in order.
+        present: The struct of the stage's input that decides whether this one is null; ``None`` if never null.
+        sources: What the presence depends on.
+        nullable: Whether it can be null although the schema says required.
+    """
+
+    schema: Schema
+    fields: tuple[tuple[str, "Node"], ...]
+    present: Expr | None
+    sources: frozenset[str] = frozenset()
+    nullable: bool = False
+
+    @property
+    def may_be_null(self) -> bool:
+        return self.present is not None and (self.schema.optional or self.nullable)
+
+    @property
+    def by_name(self) -> Mapping[str, "Node"]:
+        return dict(self.fields)
+
+
+Node = Union[Cell, Group]
+
+
+def field_nodes(node: Node) -> tuple[tuple[str, Node], ...]:
+    """The fields of a struct node; an opaque cell is taken apart into references."""
+    if isinstance(node, Group):
+        return node.fields
+    under_null = node.may_be_null
+    return tuple((name, _child(node, name, schema, under_null)) for name, schema in node.schema.fields)
+
+
+def _child(parent: Cell, name: str, schema: Schema, under_null: bool) -> Cell:
+    if not isinstance(parent.expr, Ref):
+        raise TypeError("only a value of the stage's input can be taken apart")
+    sources = frozenset(f"{s}.{name}" for s in parent.sources) if parent.copied else parent.sources
+    return Cell(schema, Ref((*parent.expr.path, name)), sources, parent.copied, under_null)
+
+
+def open_struct(node: Node) -> Group:
+    """Take a struct cell apart; a group is returned as it is."""
+    if isinstance(node, Group):
+        return node
+    return Group(node.schema, field_nodes(node), node.expr, node.sources, node.nullable)
+
+
+def with_fields(group: Group, fields: Iterable[tuple[str, Node]], schema: Schema) -> Group:
+    """Replace the fields of a group. ``schema`` gives everything but the fields, which follow the nodes."""
+    nodes = tuple(fields)
+    return replace(group, fields=nodes, schema=schema.with_(fields=tuple((n, c.schema) for n, c in nodes)))
+
+
+def find(node: Node | None, steps: tuple[str, ...]) -> Node | None:
+    """The node at a path of field names, or None if a step is missing or not a struct."""
+    for step in steps:
+        if node is None or node.schema.type is not Type.STRUCT:
+            return None
+        node = dict(field_nodes(node)).get(step)
+    return node
+
+
+def restart(node: Node | None, path: tuple[str, ...]) -> Node | None:
+    """What the next stage sees: the same tree and sources, its expressions references again."""
+    if node is None:
+        return None
+    if isinstance(node, Cell):
+        return replace(node, expr=Ref(path))
+    fields = tuple((name, restart(child, (*path, name))) for name, child in node.fields)
+    return replace(node, fields=fields, present=Ref(path))

@@ -1,0 +1,26 @@
+"""How one side of a record is encoded."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from dagster_smt.model.schema import Schema
+
+FormatKind = Literal["json", "json_schema", "envelope", "string", "bytes"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """How one side of a record is encoded.
+
+    Attributes:
+        kind: ``json`` (schemaless), ``json_schema`` (JSON with the declared ``schema``), ``envelope`` (Connect's
+            ``{"schema", "payload"}``), ``string`` (UTF-8 text) or ``bytes`` (as they are).
+        schema: The declared schema of ``json_schema``.
+        replace_null_with_default: The JSON converter's option of that name.
+        decimal_format: ``BASE64`` or ``NUMERIC``: the JSON converter's ``decimal.format``.
+    """
+
+    kind: FormatKind = "json"
+    schema: Schema | None = None
+    replace_null_with_default: bool = True
+    decimal_format: Literal["BASE64", "NUMERIC"] = "BASE64"

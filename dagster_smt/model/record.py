@@ -1,0 +1,72 @@
+"""Records: as data (what an evaluator works on) and symbolic (what a plan works on)."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from dagster_smt.model.cell import Cell, Expr, Node
+from dagster_smt.model.schema import Schema
+
+KEY_DIRTY, VALUE_DIRTY = 1, 2
+Side = Literal["key", "value"]
+
+
+@dataclass(slots=True)
+class Header:
+    """One header. ``raw`` are the bytes as read; a header made by a stage has ``schema`` and ``value`` instead."""
+
+    key: str
+    schema: Schema | None = None
+    value: Any = None
+    raw: bytes | None = None
+    made: bool = True
+
+
+@dataclass(slots=True)
+class Record:
+    """One Kafka record under a chain, as in ``org.apache.kafka.connect.connector.ConnectRecord``.
+
+    A side whose schema is ``None`` is schemaless. ``timestamp`` is in milliseconds. ``kind`` is ``sink`` (read from
+    Kafka) or ``source``. ``touched`` has one bit per ledger entry of the chain, ``dirty`` says which
+    sides a stage has changed (``KEY_DIRTY``, ``VALUE_DIRTY``).
+    """
+
+    topic: str | None
+    partition: int | None = None
+    offset: int | None = None
+    timestamp: int | None = None
+    timestamp_type: str | None = None
+    key_schema: Schema | None = None
+    key: Any = None
+    value_schema: Schema | None = None
+    value: Any = None
+    headers: list[Header] = field(default_factory=list)
+    kind: str = "sink"
+    touched: int = 0
+    dirty: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """A ledger entry touched by a stage, in the records where ``when`` is not null (``None``: in all)."""
+
+    entry: int
+    when: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRecord:
+    """A record as a plan sees it: nodes instead of values.
+
+    A side that is ``None`` has no schema and is null. ``touched`` and ``dropped`` belong to the stage being planned.
+    """
+
+    key: Node | None
+    value: Node | None
+    topic: Cell
+    partition: Cell
+    offset: Cell
+    timestamp: Cell
+    headers: Cell
+    kind: str = "sink"
+    touched: tuple[Touch, ...] = ()
+    dropped: bool = False

@@ -1,0 +1,154 @@
+"""Connect schemas: types, logical types, and what each type's values are in Python.
+
+| Connect type | Python value |
+|---|---|
+| INT8 .. INT64 | ``int`` |
+| FLOAT32, FLOAT64 | ``float`` (FLOAT32 holds a value rounded to 32 bits) |
+| BOOLEAN, STRING, BYTES | ``bool``, ``str``, ``bytes`` |
+| ARRAY | ``list`` |
+| MAP | ``dict`` |
+| STRUCT | ``dict`` with one entry per field |
+| Decimal (on BYTES) | ``decimal.Decimal`` |
+| Date, Time (INT32), Timestamp (INT64) | ``JavaDate``: milliseconds since 1970-01-01T00:00Z |
+
+``None`` is null in every type.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+
+class Type(Enum):
+    """``org.apache.kafka.connect.data.Schema.Type``; the value is its name in schema JSON."""
+
+    INT8 = "int8"
+    INT16 = "int16"
+    INT32 = "int32"
+    INT64 = "int64"
+    FLOAT32 = "float"
+    FLOAT64 = "double"
+    BOOLEAN = "boolean"
+    STRING = "string"
+    BYTES = "bytes"
+    ARRAY = "array"
+    MAP = "map"
+    STRUCT = "struct"
+
+
+INTEGERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
+FLOATS = (Type.FLOAT32, Type.FLOAT64)
+INTEGER_BITS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
+
+_DATA = "org.apache.kafka.connect.data."
+DECIMAL, DATE, TIME, TIMESTAMP = (_DATA + n for n in ("Decimal", "Date", "Time", "Timestamp"))
+DECIMAL_SCALE = "scale"
+
+
+class JavaDate(int):
+    """A ``java.util.Date``: milliseconds since the epoch. Kept apart from numbers, as in Connect."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A Connect schema, immutable and hashable.
+
+    Attributes:
+        type: The Connect type.
+        optional: Whether null is allowed.
+        name, version, doc: As in Connect; ``name`` also marks logical types.
+        parameters: Pairs, sorted by key.
+        default: Default value in the Python form of the type, or ``None`` for no default.
+        fields: For STRUCT: pairs of name and schema, in order.
+        keys: For MAP: the schema of the keys.
+        values: For MAP and ARRAY: the schema of the values or items.
+    """
+
+    type: Type
+    optional: bool = False
+    name: str | None = None
+    version: int | None = None
+    doc: str | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+    default: Any = field(default=None, hash=False)
+    fields: tuple[tuple[str, "Schema"], ...] = ()
+    keys: "Schema | None" = None
+    values: "Schema | None" = None
+
+    @cached_property
+    def by_name(self) -> Mapping[str, "Schema"]:
+        """Field schemas by field name (STRUCT only)."""
+        return dict(self.fields)
+
+    @cached_property
+    def logical(self) -> str | None:
+        """``Decimal``, ``Date``, ``Time`` or ``Timestamp`` if this is one of Connect's logical types, else None."""
+        if self.name not in (DECIMAL, DATE, TIME, TIMESTAMP):
+            return None
+        return self.name.removeprefix(_DATA)
+
+    @property
+    def scale(self) -> int:
+        """Scale of a Decimal; Connect keeps it in the parameters."""
+        return int(dict(self.parameters).get(DECIMAL_SCALE, "0"))
+
+    @cached_property
+    def label(self) -> str:
+        """Short text for people: ``int32``, ``Timestamp``, ``Decimal(2)``, ``array<string>``; ``?`` if optional."""
+        if self.logical:
+            text = f"Decimal({self.scale})" if self.logical == "Decimal" else self.logical
+        elif self.type is Type.ARRAY:
+            text = f"array<{self.values.label if self.values else 'any'}>"
+        elif self.type is Type.MAP:
+            text = f"map<{self.keys.label if self.keys else 'any'},{self.values.label if self.values else 'any'}>"
+        else:
+            text = self.type.name.lower()
+        return text + ("?" if self.optional else "")
+
+    def with_(self, **changes: Any) -> "Schema":
+        """Return a copy with the given attributes replaced."""
+        return replace(self, **changes)
+
+    def with_fields(self, fields: tuple[tuple[str, "Schema"], ...]) -> "Schema":
+        """Copy name, version, doc and parameters onto new fields; optional and default are lost.
+
+        This is ``SchemaUtil.copySchemaBasics`` of Connect's transforms.
+        """
+        return Schema(
+            Type.STRUCT, name=self.name, version=self.version, doc=self.doc, parameters=self.parameters, fields=fields
+        )
+
+
+STRING = Schema(Type.STRING)
+INT32 = Schema(Type.INT32)
+INT64 = Schema(Type.INT64)
+BOOLEAN = Schema(Type.BOOLEAN)
+
+
+def optional(schema: Schema) -> Schema:
+    """Return the schema with null allowed."""
+    return schema if schema.optional else schema.with_(optional=True)
+
+
+def decimal(scale: int, *, optional: bool = False) -> Schema:
+    """Connect's Decimal with the given scale."""
+    return Schema(Type.BYTES, optional, DECIMAL, 1, parameters=((DECIMAL_SCALE, str(scale)),))
+
+
+def date(*, optional: bool = False) -> Schema:
+    """Connect's Date: days, on INT32."""
+    return Schema(Type.INT32, optional, DATE, 1)
+
+
+def time(*, optional: bool = False) -> Schema:
+    """Connect's Time: milliseconds of the day, on INT32."""
+    return Schema(Type.INT32, optional, TIME, 1)
+
+
+def timestamp(*, optional: bool = False) -> Schema:
+    """Connect's Timestamp: milliseconds since the epoch, on INT64."""
+    return Schema(Type.INT64, optional, TIMESTAMP, 1)

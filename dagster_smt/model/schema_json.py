@@ -1,0 +1,98 @@
+"""Connect's schema JSON (``JsonConverter.asJsonSchema`` and ``asConnectSchema``), to and from ``Schema``."""
+
+from typing import Any
+
+from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, ConfigError, Problem
+from dagster_smt.model.schema import Schema, Type
+
+_NAMES = {t.value: t for t in Type}
+
+
+def schema_from_json(data: Any, *, place: str = "schema") -> Schema:
+    """Read schema JSON. Defaults are still in their JSON form: ``interpret.codec.resolve_defaults`` decodes them.
+
+    Raises:
+        ConfigError: SMT206, with every place that is wrong.
+    """
+    problems: list[Problem] = []
+    schema = _read(data, place, problems)
+    if problems or schema is None:
+        raise ConfigError(problems)
+    return schema
+
+
+def _read(data: Any, place: str, problems: list[Problem]) -> Schema | None:
+    if not isinstance(data, dict) or data.get("type") not in _NAMES:
+        hint = f"types are: {', '.join(_NAMES)}"
+        problems.append(Problem("SMT206", place, "a schema needs a known 'type'", hint))
+        return None
+    type_ = _NAMES[data["type"]]
+    parameters = data.get("parameters") or {}
+    if not all(isinstance(v, str) for v in parameters.values()):
+        problems.append(Problem("SMT206", f"{place}.parameters", "parameters must be texts"))
+    fields, keys, values = (), None, None
+    if type_ is Type.STRUCT:
+        fields = _fields(data.get("fields"), place, problems)
+    if type_ in (Type.ARRAY, Type.MAP):
+        values = _read(data.get("items" if type_ is Type.ARRAY else "values"), f"{place}[]", problems)
+    if type_ is Type.MAP:
+        keys = _read(data.get("keys"), f"{place}.keys", problems)
+    if type_ is Type.STRUCT and data.get("default") is not None:
+        problems.append(_builder_problem(place, "a struct cannot have a default in schema JSON"))
+    return Schema(
+        type_,
+        bool(data.get("optional", False)),
+        data.get("name"),
+        data.get("version"),
+        data.get("doc"),
+        tuple(sorted(parameters.items())),
+        data.get("default"),
+        fields,
+        keys,
+        values,
+    )
+
+
+def _builder_problem(place: str, statement: str) -> Problem:
+    return Problem("SMT206", place, statement, "", SCHEMA_BUILDER_EXCEPTION)
+
+
+def _fields(data: Any, place: str, problems: list[Problem]) -> tuple[tuple[str, Schema], ...]:
+    if not isinstance(data, list):
+        problems.append(Problem("SMT206", place, "a struct needs a list of 'fields'"))
+        return ()
+    found: dict[str, Schema] = {}
+    for number, item in enumerate(data):
+        name = item.get("field") if isinstance(item, dict) else None
+        if not isinstance(name, str):
+            problems.append(Problem("SMT206", f"{place}.fields[{number}]", "a field needs a 'field' name"))
+            continue
+        if name in found:
+            problems.append(Problem("SMT206", f"{place}.{name}", "the field appears twice"))
+        if not name:
+            problems.append(_builder_problem(f"{place}.fields[{number}]", "a field needs a name that is not empty"))
+        child = _read(item, f"{place}.{name}", problems)
+        if child is not None:
+            found[name] = child
+    return tuple(found.items())
+
+
+def schema_to_json(schema: Schema, default: Any = None) -> dict[str, Any]:
+    """Write schema JSON, in the converter's order of keys. ``default`` gives the JSON form of a schema's default."""
+    out: dict[str, Any] = {"type": schema.type.value}
+    if schema.type is Type.STRUCT:
+        out["fields"] = [{**schema_to_json(child, default), "field": name} for name, child in schema.fields]
+    if schema.values is not None:
+        out["items" if schema.type is Type.ARRAY else "values"] = schema_to_json(schema.values, default)
+    if schema.keys is not None:
+        out["keys"] = schema_to_json(schema.keys, default)
+    out["optional"] = schema.optional
+    for key in ("name", "version", "doc"):
+        value = getattr(schema, key)
+        if value is not None:
+            out[key] = value
+    if schema.parameters:
+        out["parameters"] = dict(schema.parameters)
+    if schema.default is not None:
+        out["default"] = default(schema) if default else schema.default
+    return out

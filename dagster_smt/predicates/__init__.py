@@ -1,0 +1,7 @@
+"""All predicates, in the order of the reference."""
+
+from dagster_smt.predicates.record_is_tombstone import RecordIsTombstone
+from dagster_smt.predicates.topic_name_matches import TopicNameMatches
+from dagster_smt.spec.predicate import Predicate
+
+ALL: tuple[type[Predicate], ...] = (RecordIsTombstone, TopicNameMatches)

@@ -1,0 +1,15 @@
+"""RecordIsTombstone: by a null value."""
+
+from dagster_smt.model.cell import Call, Expr, Ref
+from dagster_smt.model.record import PlanRecord
+from dagster_smt.spec.predicate import PACKAGE, Predicate
+from dagster_smt.values.basic import IsNull
+
+
+class RecordIsTombstone(Predicate):
+    """True where the value is null, whatever the key and the schema."""
+
+    connect_class = PACKAGE + "RecordIsTombstone"
+
+    def test(self, record: PlanRecord) -> Expr | bool:
+        return Call(IsNull(), (Ref(("value",)),))

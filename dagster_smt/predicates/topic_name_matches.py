@@ -1,0 +1,20 @@
+"""TopicNameMatches: by the topic's name."""
+
+from dagster_smt.model.cell import Call, Const, Expr
+from dagster_smt.model.record import PlanRecord
+from dagster_smt.spec.options import option
+from dagster_smt.spec.predicate import PACKAGE, Predicate
+from dagster_smt.spec.validate import Regex
+from dagster_smt.values.java_regex import Matches
+
+
+class TopicNameMatches(Predicate):
+    """True where the whole topic, after routers, matches a regular expression (Java syntax)."""
+
+    connect_class = PACKAGE + "TopicNameMatches"
+    pattern: Regex = option("The expression the whole topic must match.", min_length=1)
+
+    def test(self, record: PlanRecord) -> Expr | bool:
+        rule = Matches(self.pattern)
+        topic = record.topic.expr
+        return rule.python(topic.value) if isinstance(topic, Const) else Call(rule, (topic,))

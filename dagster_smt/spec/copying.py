@@ -1,0 +1,59 @@
+"""How a transform copies the fields of a struct it rebuilds (``Struct.get`` and ``Struct.put`` of Connect)."""
+
+from dataclasses import replace
+
+from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node
+from dagster_smt.model.schema import Schema
+from dagster_smt.values.basic import Default, DefaultUnder, Required, WhereNull
+
+
+def copied_fields(group: Group, replace_nulls: bool, nodes: tuple[tuple[str, Node], ...]) -> tuple[tuple[str, Node], ...]:
+    """Copy fields as Connect does: nulls become defaults if ``replace_nulls``; null in a required field fails."""
+    return tuple((name, copied(name, node, group.present, replace_nulls)) for name, node in nodes)
+
+
+def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> Node:
+    """Copy one field. ``parent`` is the struct it is read from: below a null one nothing is filled or refused."""
+    schema = node.schema
+    if not node.may_be_null and not isinstance(node, Group):
+        return node
+    if isinstance(node, Group):
+        return _copied_group(name, node, parent, replace_nulls)
+    if replace_nulls and schema.default is not None:
+        return filled(node, parent)
+    if node.schema.optional or parent is None:
+        return node
+    return replace(node, expr=Call(Required(name), (node.expr, parent)))
+
+
+def filled(cell: Cell, parent: Expr | None) -> Cell:
+    """Put the schema's default in place of null. The cell can then only be null where its parent is."""
+    default = Const(cell.schema.default, cell.schema)
+    if parent is None:
+        return replace(cell, expr=Call(Default(), (cell.expr, default)), copied=False, nullable=False)
+    return replace(cell, expr=Call(DefaultUnder(), (cell.expr, parent, default)), copied=False)
+
+
+def _copied_group(name: str, node: Group, parent: Expr | None, replace_nulls: bool) -> Node:
+    if replace_nulls and node.schema.default is not None and node.may_be_null and node.present is not None:
+        default = node.schema.default
+        fields = tuple((n, _under_default(c, node, parent, default.get(n))) for n, c in node.fields)
+        present = _filled_presence(node.present, parent, node.schema)
+        return replace(node, fields=fields, present=present)
+    if node.schema.optional or node.present is None or parent is None or not node.nullable:
+        return node
+    return replace(node, present=Call(Required(name), (node.present, parent)))
+
+
+def _filled_presence(present: Expr, parent: Expr | None, schema: Schema) -> Expr:
+    default = Const(schema.default, schema)
+    return Call(Default(), (present, default)) if parent is None else Call(DefaultUnder(), (present, parent, default))
+
+
+def _under_default(node: Node, struct: Group, parent: Expr | None, default: object) -> Node:
+    """A field of a struct that is replaced as a whole by its default when null."""
+    if isinstance(node, Group) or default is None or struct.present is None:
+        return node
+    args = (node.expr, struct.present, Const(default, node.schema))
+    args = args if parent is None else (*args, parent)
+    return replace(node, expr=Call(WhereNull(), args), copied=False)

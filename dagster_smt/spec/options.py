@@ -1,0 +1,116 @@
+"""How transforms and predicates declare their options, and how the texts of a connector's properties are read.
+
+Each option is declared once, as a pydantic field; its key is the attribute's name with dots for underscores. Texts are
+parsed as Kafka's ``ConfigDef`` parses them: strings are trimmed, lists are split at commas, booleans in any case.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticUndefined
+
+_COMMA = re.compile(r"\s*,\s*")
+
+
+def _text(value: Any) -> Any:
+    """ConfigDef STRING: trimmed. YAML's numbers and booleans are taken as their text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    return value.strip() if isinstance(value, str) else value
+
+
+def split_list(text: str) -> list[str]:
+    """ConfigDef LIST: split at commas; spaces around them do not count; an empty text is an empty list."""
+    text = text.strip()
+    return _COMMA.split(text) if text else []
+
+
+def _names(value: Any) -> Any:
+    return tuple(split_list(value)) if isinstance(value, str) else value
+
+
+def java_split(text: str, mark: str) -> list[str]:
+    """``String.split``: empty parts at the end do not count."""
+    parts = text.split(mark)
+    while parts and not parts[-1]:
+        parts.pop()
+    return parts
+
+
+def _pairs(value: Any) -> Any:
+    """``a:b`` items, as a list or a text of them; YAML may also give a mapping."""
+    if isinstance(value, dict):
+        return tuple((str(k), str(v)) for k, v in value.items())
+    items = split_list(value) if isinstance(value, str) else value
+    if not isinstance(items, list | tuple):
+        raise ValueError("expected a list of old:new pairs")
+    pairs = []
+    for item in items:
+        pair = java_split(item, ":") if isinstance(item, str) else item
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise ValueError(f"'{item}' is no pair of the form old:new")
+        pairs.append(tuple(pair))
+    return tuple(pairs)
+
+
+def _flag(value: Any) -> Any:
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    if not isinstance(value, bool):
+        raise ValueError("expected true or false")
+    return value
+
+
+def _int(value: Any) -> Any:
+    if isinstance(value, str) and re.fullmatch(r"[+-]?\d+", value.strip()):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not -(2**31) <= value < 2**31:
+        raise ValueError("expected a whole number of 32 bits")
+    return value
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
+Pairs = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pairs)]
+Flag = Annotated[bool, BeforeValidator(_flag)]
+Int = Annotated[int, BeforeValidator(_int)]
+
+
+def option(doc: str, default: Any = PydanticUndefined, **extra: Any) -> Any:
+    """Declare an option. ``doc`` is the sentence shown in the reference; without ``default`` it is required."""
+    return Field(default, description=doc, **extra)
+
+
+def _item(item: Any) -> str:
+    """The text of a list's item: a name, or the parts of a pair (a Connect type by its name)."""
+    if isinstance(item, str):
+        return item
+    return ":".join(part if isinstance(part, str) else part.name.lower() for part in item if part is not None)
+
+
+class Options(BaseModel):
+    """Base of everything that is configured by options."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=lambda name: name.replace("_", "."), arbitrary_types_allowed=True
+    )
+
+    connect_class: ClassVar[str] = ""
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        """Rules across options: yield (option, statement, hint) for each that is broken."""
+        return iter(())
+
+    def configured(self) -> dict[str, Any]:
+        """Options that were set, by key, lists as lists."""
+        found = self.model_dump(by_alias=True, exclude_unset=True)
+        return {k: [_item(i) for i in v] if isinstance(v, tuple) else v for k, v in found.items()}
+
+    @classmethod
+    def keys(cls) -> tuple[str, ...]:
+        """All option keys, in the order of declaration."""
+        return tuple(f.alias or n for n, f in cls.model_fields.items())

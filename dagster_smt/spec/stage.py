@@ -1,0 +1,79 @@
+"""Stages and chains: transforms with alias, side, predicate."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from dagster_smt.errors import Problem
+from dagster_smt.spec.predicate import Predicate
+from dagster_smt.spec.transform import Transform
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A transform in a chain.
+
+    Attributes:
+        alias: The user's name for it.
+        transform: The configured transform.
+        side: ``key``, ``value``, or empty for transforms without sides.
+        predicate: The configured predicate, if any.
+        predicate_name: The user's name for the predicate.
+        negate: Whether the stage acts where the predicate is false.
+    """
+
+    alias: str
+    transform: Transform
+    side: str = ""
+    predicate: Predicate | None = None
+    predicate_name: str = ""
+    negate: bool = False
+
+    @property
+    def label(self) -> str:
+        """``MaskField$Value``: the class as a connector's properties spell it, without the package."""
+        return type(self.transform).__name__ + (f"${self.side.capitalize()}" if self.side else "")
+
+    @property
+    def place(self) -> str:
+        return f"transforms.{self.alias} ({self.label})"
+
+    @property
+    def connect_class(self) -> str:
+        """Full name of Kafka's class, as Connect's dead letters name it."""
+        return self.transform.connect_class + (f"${self.side.capitalize()}" if self.side else "")
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Ordered stages, with the warnings found while parsing them.
+
+    ``properties`` is the canonical flat form: what a connector would have, every value a string.
+    """
+
+    stages: tuple[Stage, ...]
+    properties: dict[str, str] = field(default_factory=dict, hash=False)
+    warnings: tuple[Problem, ...] = ()
+
+    @property
+    def hash(self) -> str:
+        """Sixteen hex digits over the canonical properties."""
+        return hashlib.sha256(json.dumps(self.properties, sort_keys=True).encode()).hexdigest()[:16]
+
+    def to_stages(self) -> list[dict[str, Any]]:
+        """The ordered list form, as YAML and the Launchpad show it."""
+        return [_to_dict(stage) for stage in self.stages]
+
+
+def _to_dict(stage: Stage) -> dict[str, Any]:
+    found: dict[str, Any] = {"alias": stage.alias, "type": stage.label, "options": stage.transform.configured()}
+    if stage.predicate is not None:
+        found["predicate"] = {
+            "name": stage.predicate_name,
+            "type": type(stage.predicate).__name__,
+            "options": stage.predicate.configured(),
+        }
+        if stage.negate:
+            found["negate"] = True
+    return found

@@ -1,0 +1,121 @@
+"""What a transform is: options, effect on a record with schema, effect on a record without, ledger, examples."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
+
+from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
+from dagster_smt.model.cell import Expr, Node
+from dagster_smt.model.record import PlanRecord, Record, Side, Touch
+from dagster_smt.spec.options import Options
+
+PACKAGE = "org.apache.kafka.connect.transforms."
+
+NullRule = Literal["pass", "reject", "apply"]
+SideFunction = Callable[[Any, Record], Any]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A documented example; it runs as a test.
+
+    ``before`` and ``after`` are JSON texts of the value, or of the field named by ``shows`` (``topic``, ``key``,
+    ``headers``). ``after=None`` means the record is dropped.
+    """
+
+    title: str
+    options: dict[str, Any]
+    before: str
+    after: str | None
+    shows: str = "value"
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One line the transform may write into the ledger (actions as in ``model.report.ACTIONS``)."""
+
+    action: str
+    path: str
+    target: str = ""
+    side: str = ""
+
+
+@dataclass
+class Planning:
+    """Where a transform is planned: the record so far, and what the stage has to report.
+
+    Attributes:
+        record: The symbolic record before the stage.
+        side: ``key`` or ``value``.
+        first: Number of the transform's first ledger entry.
+        touches: Ledger entries reported so far.
+        missing: Configured paths that the schema does not have, with the names it has there.
+    """
+
+    record: PlanRecord
+    side: Side
+    first: int = 0
+    touches: list[Touch] = field(default_factory=list)
+    missing: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+
+    def miss(self, path: str, known: tuple[str, ...]) -> None:
+        """Report that no record of this schema has a configured field; ``known`` are the names there are."""
+        self.missing.append((path, known))
+
+    def touch(self, effect: int, when: Expr | None = None) -> None:
+        """Report that an effect happens, in the records where ``when`` is not null."""
+        self.touches.append(Touch(self.first + effect, when))
+
+
+def refuse(code: str, statement: str, hint: str = "", connect_class: str = DATA_EXCEPTION) -> PlanError:
+    """The error of a stage that cannot work on this schema."""
+    return PlanError(Problem(code, "", statement, hint, connect_class))
+
+
+class Transform(Options):
+    """A single message transform, as in ``org.apache.kafka.connect.transforms.Transformation``.
+
+    The class docstring is its documentation. A transform with sides acts on the key or the value of a record and
+    implements ``plan_side`` and ``schemaless``; one without sides implements ``plan_record`` alone, which serves both
+    evaluators.
+    """
+
+    plugin: ClassVar[str] = "transform"
+    sided: ClassVar[bool] = True
+    reads_value: ClassVar[bool] = False
+    """For a transform without sides: whether it reads the value's fields, and so has a schemaless form too."""
+    reads_metadata: ClassVar[bool] = False
+    """Whether it looks at partition, offset or timestamp."""
+    reads_headers: ClassVar[bool] = False
+    """Whether it looks at headers or makes some."""
+    purpose: ClassVar[str] = ""
+    null: ClassVar[NullRule] = "apply"
+    examples: ClassVar[tuple[Example, ...]] = ()
+
+    def ledger(self) -> tuple[Effect, ...]:
+        """The lines this transform may write into the ledger, in a fixed order."""
+        return ()
+
+    def plan_side(self, node: Node, at: Planning) -> Node:
+        """Effect on a side with schema. Raises ``PlanError`` if no record of this schema can pass."""
+        raise NotImplementedError
+
+    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
+        """Effect on a side without schema: a function of the value and the record that gives the new value.
+
+        The value is lazily decoded JSON (``values.lazy``) and may be changed in place; what ends up in two places of
+        the record must be copied (``values.lazy.copied``). For a transform without sides (``reads_value``) the function
+        changes the record itself, ``record.dirty`` too, and its result does not count.
+
+        Args:
+            bits: For each effect of ``ledger()`` the bit to set in ``record.touched`` when it happens.
+        """
+        raise NotImplementedError
+
+    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
+        """Effect on the whole record; by default the effect on the stage's side."""
+        node = record.key if at.side == "key" else record.value
+        if node is None:
+            return record
+        after = self.plan_side(node, at)
+        return replace(record, key=after) if at.side == "key" else replace(record, value=after)

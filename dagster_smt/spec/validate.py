@@ -1,0 +1,54 @@
+"""Option types with Kafka's validators (``ConfigDef.ValidList``, ``NonEmptyString``, ``RegexValidator``)."""
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
+
+from dagster_smt.errors import ConfigError
+from dagster_smt.spec.options import Names, Text
+from dagster_smt.values.java_regex import compile_java
+
+
+def _some_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    if not names:
+        raise ValueError("the list is empty")
+    return _names(names)
+
+
+def _names(names: tuple[str, ...]) -> tuple[str, ...]:
+    if "" in names:
+        raise ValueError("the list has an empty item")
+    if len(set(names)) < len(names):
+        raise ValueError("the list has an item twice")
+    return names
+
+
+def _not_empty(text: str) -> str:
+    if not text:
+        raise ValueError("the text is empty")
+    return text
+
+
+def _regex(text: str) -> str:
+    try:
+        compile_java(text)
+    except ConfigError as error:
+        raise ValueError(error.problems[0].statement) from error
+    return text
+
+
+NonEmptyNames = Annotated[Names, AfterValidator(_some_names)]
+UniqueNames = Annotated[Names, AfterValidator(_names)]
+NonEmptyText = Annotated[Text, AfterValidator(_not_empty)]
+Regex = Annotated[Text, AfterValidator(_regex)]
+
+
+def one_of(*allowed: str) -> Any:
+    """A validator that accepts the given texts only."""
+
+    def check(text: str) -> str:
+        if text not in allowed:
+            raise ValueError(f"must be one of: {', '.join(allowed)}")
+        return text
+
+    return AfterValidator(check)

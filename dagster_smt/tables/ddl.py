@@ -1,0 +1,216 @@
+"""Column lists as Spark writes them (``id BIGINT NOT NULL, name STRING``), read into Connect schemas.
+
+Only sqlglot's tokenizer is used: its parser stops silently at a type that it does not know, and Spark's own parser
+needs a running session.
+"""
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.schema import Schema, Type, date, decimal, optional, timestamp
+
+_SIMPLE: dict[str, Schema] = {
+    **dict.fromkeys(("TINYINT", "BYTE"), Schema(Type.INT8)),
+    **dict.fromkeys(("SMALLINT", "SHORT"), Schema(Type.INT16)),
+    **dict.fromkeys(("INT", "INTEGER"), Schema(Type.INT32)),
+    **dict.fromkeys(("BIGINT", "LONG"), Schema(Type.INT64)),
+    **dict.fromkeys(("FLOAT", "REAL"), Schema(Type.FLOAT32)),
+    "DOUBLE": Schema(Type.FLOAT64),
+    "BOOLEAN": Schema(Type.BOOLEAN),
+    **dict.fromkeys(("STRING", "VARCHAR", "CHAR", "CHARACTER"), Schema(Type.STRING)),
+    "BINARY": Schema(Type.BYTES),
+    "DATE": date(),
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_LTZ"), timestamp()),
+}
+_DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
+_TYPES = (*_SIMPLE, *_DECIMALS, "ARRAY", "MAP", "STRUCT")
+_OPENING = {TokenType.LT: 1, TokenType.L_PAREN: 1, TokenType.GT: -1, TokenType.R_PAREN: -1}
+_MAX_PRECISION = 38  # Spark's
+
+
+def parse_ddl(text: str, *, place: str = "") -> Schema:
+    """Read a column list into the schema of a struct.
+
+    Fields allow null unless ``NOT NULL``; items of arrays and values of maps do; ``COMMENT`` becomes ``doc``. Names with
+    unusual characters stand in backticks.
+
+    Args:
+        text: The column list.
+        place: Where it comes from, for messages.
+
+    Raises:
+        ConfigError: All problems: SMT250 syntax, SMT251 unknown type, SMT252 a name used twice, SMT253 precision.
+    """
+    try:
+        tokens = Spark().tokenize(text)
+    except SqlglotError:
+        problem = Problem("SMT250", place, "the column list ends inside a quoted text", "close the backtick or quote")
+        raise ConfigError(problem) from None
+    parser = _Parser(text, tokens, place)
+    schema = parser.struct(until=None)
+    if parser.problems:
+        raise ConfigError(parser.problems)
+    return schema
+
+
+class _Skip(Exception):
+    """The rest of a column cannot be read; its problem is noted."""
+
+
+@dataclass
+class _Parser:
+    text: str
+    tokens: list[Token]
+    place: str
+    at: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def now(self) -> Token | None:
+        return self.tokens[self.at] if self.at < len(self.tokens) else None
+
+    def struct(self, until: TokenType | None) -> Schema:
+        fields: dict[str, Schema] = {}
+        while True:
+            start = self.at
+            try:
+                name, schema = self.column()
+                self.end_of_column(until)
+                if name in fields:
+                    self.note("SMT252", f"field '{name}' is declared twice", "names differ in a struct")
+                fields[name] = schema
+            except _Skip:
+                self.skip(start, until)
+            if not self.take(TokenType.COMMA):
+                break
+        return Schema(Type.STRUCT, fields=tuple(fields.items()))
+
+    def column(self) -> tuple[str, Schema]:
+        name = self.name()
+        self.take(TokenType.COLON)
+        schema = optional(self.type())
+        while (token := self.now) is not None and token.token_type in (TokenType.NOT, TokenType.COMMENT):
+            self.at += 1
+            if token.token_type is TokenType.NOT:
+                self.expect(TokenType.NULL, "NULL after NOT")
+                schema = schema.with_(optional=False)
+            else:
+                schema = schema.with_(doc=self.quoted())
+        return name, schema
+
+    def name(self) -> str:
+        token = self.now
+        if token is None or not (token.token_type is TokenType.IDENTIFIER or self.is_word(token)):
+            self.fail("a field name is expected")
+        self.at += 1
+        return token.text if token.token_type is TokenType.IDENTIFIER else self.spelling(token)
+
+    def type(self) -> Schema:
+        token = self.now
+        if token is None or not self.is_word(token):
+            self.fail("a type is expected")
+        self.at += 1
+        word = self.spelling(token).upper()
+        nested: dict[str, Callable[[], Schema]] = {"ARRAY": self.array, "MAP": self.map, "STRUCT": self.nested_struct}
+        if word in nested:
+            self.expect(TokenType.LT, f"< after {word}")
+            schema = nested[word]()
+            self.expect(TokenType.GT, f"> to close {word}")
+            return schema
+        arguments = self.arguments()
+        if word in _DECIMALS:
+            return self.decimal(arguments)
+        if word not in _SIMPLE:
+            similar = difflib.get_close_matches(word, _TYPES, 1)
+            hint = f"did you mean {similar[0]}?" if similar else "types are " + ", ".join(_TYPES)
+            self.note("SMT251", f"type {word} is not known", hint, token)
+        return _SIMPLE.get(word, _SIMPLE["STRING"])
+
+    def array(self) -> Schema:
+        return Schema(Type.ARRAY, values=optional(self.type()))
+
+    def map(self) -> Schema:
+        keys = self.type()
+        self.expect(TokenType.COMMA, "a comma between key and value type")
+        return Schema(Type.MAP, keys=keys, values=optional(self.type()))
+
+    def nested_struct(self) -> Schema:
+        return self.struct(until=TokenType.GT)
+
+    def decimal(self, arguments: list[str]) -> Schema:
+        precision, scale = (int(a) for a in (*arguments, *("10", "0")[len(arguments) :]))
+        if not (0 < precision <= _MAX_PRECISION and scale <= precision):
+            statement = f"DECIMAL({precision},{scale}) does not exist"
+            self.note("SMT253", statement, f"precision is 1 to {_MAX_PRECISION}, the scale at most the precision")
+        return decimal(scale)
+
+    def arguments(self) -> list[str]:
+        found: list[str] = []
+        if not self.take(TokenType.L_PAREN):
+            return found
+        while (token := self.now) is not None and token.token_type is TokenType.NUMBER and token.text.isdigit():
+            found.append(token.text)
+            self.at += 1
+            if not self.take(TokenType.COMMA):
+                break
+        self.expect(TokenType.R_PAREN, "a number, or ) after it")
+        if not 1 <= len(found) <= 2:
+            self.fail("one or two numbers are expected in parentheses")
+        return found
+
+    def quoted(self) -> str:
+        parts: list[str] = []
+        while (token := self.now) is not None and token.token_type is TokenType.STRING:
+            parts.append(token.text)
+            self.at += 1
+        if not parts:
+            self.fail("a quoted text is expected after COMMENT")
+        return "'".join(parts)  # the tokenizer reads Spark's doubled quote as the border of two texts
+
+    def end_of_column(self, until: TokenType | None) -> None:
+        token = self.now
+        if token is not None and token.token_type is not until and token.token_type is not TokenType.COMMA:
+            self.fail("a comma, NOT NULL or COMMENT is expected")
+
+    def skip(self, start: int, until: TokenType | None) -> None:
+        """Go on at the comma or bracket that ends the column begun at ``start``."""
+        end, depth, self.at = self.at, 0, start
+        while (token := self.now) is not None:
+            done = self.at >= end and depth <= 0 and token.token_type in (TokenType.COMMA, until)
+            if done:
+                return
+            depth += _OPENING.get(token.token_type, 0)
+            self.at += 1
+
+    def take(self, kind: TokenType) -> bool:
+        token = self.now
+        found = token is not None and token.token_type is kind
+        self.at += found
+        return found
+
+    def expect(self, kind: TokenType, what: str) -> None:
+        if not self.take(kind):
+            self.fail(f"{what} is expected")
+
+    def fail(self, statement: str) -> NoReturn:
+        self.note("SMT250", statement, "write: name TYPE [NOT NULL] [COMMENT 'text'], with unusual names in backticks")
+        raise _Skip
+
+    def note(self, code: str, statement: str, hint: str, token: Token | None = None) -> None:
+        token = token or self.now
+        where = f"at character {token.start + 1}" if token else "at the end"
+        self.problems.append(Problem(code, f"{self.place} {where}".strip(), statement, hint))
+
+    def spelling(self, token: Token) -> str:
+        return self.text[token.start : token.end + 1]
+
+    def is_word(self, token: Token) -> bool:
+        spelled = self.spelling(token)
+        return token.token_type is not TokenType.STRING and spelled.replace("_", "a").isalnum()

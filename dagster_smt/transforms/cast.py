@@ -1,0 +1,145 @@
+"""Cast: convert fields, or the whole key or value, to another primitive type."""
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator
+
+from dagster_smt.errors import DataError
+from dagster_smt.model.cell import Cell, Node
+from dagster_smt.model.record import Record
+from dagster_smt.model.runtime import box, kind_of, kind_of_schema
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.spec.bundles import NullDefaults
+from dagster_smt.spec.edit import branches, edited, present, refused, struct_of
+from dagster_smt.spec.options import java_split, option, split_list
+from dagster_smt.spec.schemaless import require_map
+from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.model.path import FieldPath
+from dagster_smt.values.cast import CASTABLE, TARGETS, CastTo
+from dagster_smt.values.lazy import look
+
+_TYPES = {t.name.lower(): t for t in TARGETS}
+
+
+def _spec(value: Any) -> Any:
+    """Items ``field:type``, or one bare type; YAML may also give a mapping. The whole value has the field None."""
+    if isinstance(value, dict):
+        value = [f"{k}:{v}" for k, v in value.items()]
+    items = split_list(value) if isinstance(value, str) else value
+    if not isinstance(items, list | tuple) or not items:
+        raise ValueError("at least one field or type is needed")
+    return tuple(_item(str(item)) for item in items)
+
+
+def _item(item: str) -> tuple[str | None, Type]:
+    parts = [part.strip() for part in java_split(item, ":")]
+    if len(parts) > 2:
+        raise ValueError(f"'{item}' is no pair of the form field:type")
+    name = parts[-1].lower() if parts else ""
+    if name not in _TYPES:
+        raise ValueError(f"'{parts[-1] if parts else item}' is no type to cast to; there are {', '.join(_TYPES)}")
+    return (parts[0] if len(parts) == 2 else None), _TYPES[name]
+
+
+def _one_whole(spec: tuple[tuple[str | None, Type], ...]) -> Any:
+    if len(spec) > 1 and any(name is None for name, _ in spec):
+        raise ValueError("a type for the whole value must stand alone")
+    return spec
+
+
+Spec = Annotated[tuple[tuple[str | None, Type], ...], BeforeValidator(_spec), AfterValidator(_one_whole)]
+
+
+class Cast(NullDefaults, Transform):
+    """Convert fields, or the whole key or value, to another primitive type.
+
+    Numbers are narrowed as Java does it: integers keep their low bits, floats are cut off and saturate. Texts must be
+    numbers in Java's spelling; any text but `true` is false. Dates count in days or milliseconds. Bytes become Base64
+    text. A cast field keeps optionality and default, and loses name, version, doc and parameters.
+    A null key or value passes; a null field stays null; without a schema a missing field becomes null.
+    """
+
+    connect_class = PACKAGE + "Cast"
+    purpose = "cast types"
+    null = "pass"
+    spec: Spec = option(
+        "Pairs `field:type`, or one type for the whole value. Types: `int8`, `int16`, `int32`, `int64`, `float32`, "
+        "`float64`, `boolean`, `string`."
+    )
+    examples = (
+        Example("two fields", {"spec": "n:string,x:int32"}, '{"n":7,"x":3.9}', '{"n":"7","x":3}'),
+        Example("the whole value", {"spec": "string"}, "1.5", '"1.5"'),
+    )
+
+    @property
+    def casts(self) -> dict[str, Type]:
+        """Targets by field name; the last one wins."""
+        return {name: target for name, target in self.spec if name is not None}
+
+    def ledger(self) -> tuple[Effect, ...]:
+        if not self.casts:
+            return (Effect("cast", "(whole)", self.spec[0][1].name.lower()),)
+        return tuple(Effect("cast", name, target.name.lower()) for name, target in self.casts.items())
+
+    def plan_side(self, node: Node, at: Planning) -> Node:
+        if not self.casts:
+            at.touch(0, present(node))
+            return _cast(node, self.spec[0][1], keep=True)
+        group = struct_of(node, self.purpose)
+        if group.schema.default is not None:
+            raise refuse("SMT205", "a struct with a default value cannot be cast", "drop the default")
+        targets = tuple(self.casts.values())
+
+        def cast(index: int, target: Node) -> Node:
+            at.touch(index, present(target))
+            return _cast(target, targets[index])
+
+        paths = tuple(FieldPath(name, (name,)) for name in self.casts)
+        return edited(group, branches(paths), cast, self.replace_null_with_default, at)
+
+    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
+        if not self.casts:
+            return lambda value, record: self._cast_whole(value, record, bits[0])
+        targets = tuple((name, target, bit) for (name, target), bit in zip(self.casts.items(), bits, strict=True))
+
+        def cast(value: Any, record: Record) -> Any:
+            fields = require_map(value, self.purpose)
+            for name, target, bit in targets:
+                old = look(fields, name) if name in fields else None
+                fields[name] = None if old is None else _cast_value(old, target)
+                if old is not None:
+                    record.touched |= bit
+            return fields
+
+        return cast
+
+    def _cast_whole(self, value: Any, record: Record, bit: int) -> Any:
+        record.touched |= bit
+        return _cast_value(value, self.spec[0][1])
+
+
+def _cast_value(value: Any, target: Type) -> Any:
+    kind = kind_of(value)
+    if kind not in CASTABLE or kind in ("Decimal", "Timestamp"):
+        raise DataError(refuse("SMT204", f"a value of type {kind} cannot be cast").problems)
+    return box(CastTo(kind, target).python(value), target)
+
+
+def _cast(node: Node, target: Type, keep: bool = False) -> Node:
+    """Cast a node. ``keep``: the whole value keeps name, version, doc and parameters, unless they made it a date."""
+    schema, kind = node.schema, kind_of_schema(node.schema)
+    if not isinstance(node, Cell) or kind not in CASTABLE:
+        statement = f"a value of type {kind} cannot be cast"
+        return refused(node, "SMT204", statement, "cast its fields, or drop it", Schema(target, schema.optional))
+    rule = CastTo(kind, target)
+    default = None
+    if schema.default is not None:
+        try:
+            default = rule.python(schema.default)
+        except DataError as error:
+            statement = "the default value cannot be cast: " + error.problem.statement
+            raise refuse(error.problem.code, statement, "change the default in the schema") from error
+    after = Schema(target, schema.optional, default=default)
+    if keep and schema.logical is None:
+        after = schema.with_(type=target, default=default)
+    return node.call(rule, after, nullable=node.nullable)

@@ -1,0 +1,17 @@
+"""Filter: drop records."""
+
+from dataclasses import replace
+
+from dagster_smt.model.record import PlanRecord
+from dagster_smt.spec.transform import PACKAGE, Example, Planning, Transform
+
+
+class Filter(Transform):
+    """Drop every record that reaches this stage. Use it with a predicate."""
+
+    connect_class = PACKAGE + "Filter"
+    sided = False
+    examples = (Example("without a predicate all are dropped", {}, '{"a":1}', None),)
+
+    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
+        return replace(record, dropped=True)

@@ -1,0 +1,97 @@
+"""MaskField: put a harmless value in the place of fields."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from dagster_smt.errors import DataError
+from dagster_smt.model.cell import Cell, Const, Group, Node
+from dagster_smt.model.path import FieldPath
+from dagster_smt.model.record import Record
+from dagster_smt.model.runtime import kind_of, kind_of_schema
+from dagster_smt.spec.bundles import NestedPaths, NullDefaults, check_paths
+from dagster_smt.spec.edit import branches, edited, present, refused, struct_of
+from dagster_smt.spec.options import option
+from dagster_smt.spec.schemaless import parent_of, require_map
+from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.spec.validate import NonEmptyNames, NonEmptyText
+from dagster_smt.values.basic import KeepNull
+from dagster_smt.values.lazy import look
+from dagster_smt.values.mask import mask_value
+
+
+class MaskField(NullDefaults, NestedPaths, Transform):
+    """Replace the values of fields with the zero of their type, or with a fixed text or number.
+
+    The schema stays as it is. A null stays null, also with a replacement. Numbers take a numeric replacement, cut to
+    their width; booleans, dates, arrays and maps take none; bytes and structs cannot be masked as a whole.
+    A null key or value is refused: guard the stage with `RecordIsTombstone` where tombstones occur.
+    """
+
+    connect_class = PACKAGE + "MaskField"
+    purpose = "mask fields"
+    null = "reject"
+    fields: NonEmptyNames = option("Fields to mask.")
+    replacement: NonEmptyText | None = option("What to put there instead of the type's zero.", None)
+    examples = (
+        Example("the zero of each type", {"fields": "name,age"}, '{"name":"Ann","age":7}', '{"name":"","age":0}'),
+        Example("a replacement", {"fields": "name", "replacement": "***"}, '{"name":"Ann"}', '{"name":"***"}'),
+        Example(
+            "a nested field",
+            {"fields": "user.mail", "field.syntax.version": "V2"},
+            '{"user":{"mail":"a@b.example","id":1}}',
+            '{"user":{"mail":"","id":1}}',
+        ),
+    )
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        return check_paths("fields", self.fields, self.path)
+
+    @property
+    def paths(self) -> tuple[FieldPath, ...]:
+        return tuple(map(self.path, self.fields))
+
+    def ledger(self) -> tuple[Effect, ...]:
+        return tuple(Effect("masked", text) for text in self.fields)
+
+    def plan_side(self, node: Node, at: Planning) -> Node:
+        def mask(index: int, target: Node) -> Node:
+            at.touch(index, present(target))
+            return self._masked(target)
+
+        group = struct_of(node, self.purpose)
+        return edited(group, branches(self.paths), mask, self.replace_null_with_default, at)
+
+    def _masked(self, target: Node) -> Node:
+        if isinstance(target, Group):
+            return refused(target, "SMT403", "a struct cannot be masked", "mask its fields one by one")
+        try:
+            value = mask_value(kind_of_schema(target.schema), self.replacement)
+        except DataError as error:
+            return refused(target, error.problem.code, error.problem.statement, error.problem.hint)
+        constant = Cell(target.schema, Const(value, target.schema), frozenset())
+        masked = target.call(KeepNull(), target.schema, constant, nullable=target.nullable)
+        return replace(masked, marks=target.marks | {"masked"})
+
+    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
+        masks: dict[str, Any] = {}
+        targets = tuple((path.steps[:-1], path.leaf, bit) for path, bit in zip(self.paths, bits, strict=True))
+
+        def mask(value: Any, record: Record) -> Any:
+            require_map(value, self.purpose)
+            for above, leaf, bit in targets:
+                parent = parent_of(value, above)
+                if parent is None or (above and leaf not in parent):
+                    continue
+                old = look(parent, leaf) if leaf in parent else None
+                parent[leaf] = None if old is None else _mask_for(kind_of(old), old)
+                if old is not None:
+                    record.touched |= bit
+            return value
+
+        def _mask_for(kind: str, old: Any) -> Any:
+            if kind not in masks:
+                masks[kind] = mask_value(kind, self.replacement)
+            return type(masks[kind])(masks[kind]) if kind in ("array", "map") else masks[kind]
+
+        return mask

@@ -1,0 +1,152 @@
+"""Rules that need no knowledge of types: nulls, defaults, presence."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from dagster_smt.errors import data_error
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRule:
+    """Base of the rules: what the evaluators need to know of one besides its two forms."""
+
+    may_fail = False
+    needs_python = False
+    """Whether Catalyst cannot meet the rule: the Spark evaluator then runs the Python form in an Arrow UDF."""
+
+    def failure(self) -> Any:
+        """The error that a failing value raises; the same for every value."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class KeepNull(ValueRule):
+    """Put the second value in place of the first, unless that is null."""
+
+    def python(self, value: Any, other: Any) -> Any:
+        return None if value is None else other
+
+    def column(self, F: Any, value: Any, other: Any) -> Any:
+        return F.when(value.isNotNull(), other)
+
+
+@dataclass(frozen=True, slots=True)
+class Default(ValueRule):
+    """Put the second value in place of a null (``replace.null.with.default``)."""
+
+    def python(self, value: Any, default: Any) -> Any:
+        return default if value is None else value
+
+    def column(self, F: Any, value: Any, default: Any) -> Any:
+        return F.coalesce(value, default)
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultUnder(ValueRule):
+    """Put the third value in place of a null first one, but only where the second (the parent) is not null."""
+
+    def python(self, value: Any, parent: Any, default: Any) -> Any:
+        return default if value is None and parent is not None else value
+
+    def column(self, F: Any, value: Any, parent: Any, default: Any) -> Any:
+        return F.when(value.isNull() & parent.isNotNull(), default).otherwise(value)
+
+
+@dataclass(frozen=True, slots=True)
+class WhereNull(ValueRule):
+    """Put the third value in place of the first where the second (a struct) is null, but its parent is not."""
+
+    def python(self, value: Any, struct: Any, default: Any, *parent: Any) -> Any:
+        return default if struct is None and None not in parent else value
+
+    def column(self, F: Any, value: Any, struct: Any, default: Any, *parent: Any) -> Any:
+        gone = struct.isNull()
+        for above in parent:
+            gone = gone & above.isNotNull()
+        return F.when(gone, default).otherwise(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Required(ValueRule):
+    """Refuse null: Connect's ``Struct.put`` of null into a required field. The second value is the parent struct."""
+
+    field: str = ""
+    may_fail = True
+
+    def python(self, value: Any, parent: Any) -> Any:
+        if value is None and parent is not None:
+            raise self.failure()
+        return value
+
+    def column(self, F: Any, value: Any, parent: Any) -> Any:
+        return value
+
+    def failed(self, F: Any, result: Any, value: Any, parent: Any) -> Any:
+        return value.isNull() & parent.isNotNull()
+
+    def failure(self) -> Any:
+        return data_error(
+            "SMT401",
+            f"null in the required field '{self.field}'",
+            "make the field optional, or set replace.null.with.default=true if it has a default",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Refused(ValueRule):
+    """Refuse every value but null: a value of this type cannot be used as the stage asks."""
+
+    code: str = ""
+    statement: str = ""
+    hint: str = ""
+    may_fail = True
+
+    def python(self, value: Any) -> Any:
+        if value is not None:
+            raise self.failure()
+
+    def column(self, F: Any, value: Any) -> Any:
+        return F.lit(None)
+
+    def failed(self, F: Any, result: Any, value: Any) -> Any:
+        return value.isNotNull()
+
+    def failure(self) -> Any:
+        return data_error(self.code, self.statement, self.hint)
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull(ValueRule):
+    """Whether a value is null."""
+
+    def python(self, value: Any) -> bool:
+        return value is None
+
+    def column(self, F: Any, value: Any) -> Any:
+        return value.isNull()
+
+
+@dataclass(frozen=True, slots=True)
+class NotNull(ValueRule):
+    """Refuse a null key or value: what Connect's transforms say of a tombstone they cannot take."""
+
+    purpose: str = ""
+    may_fail = True
+
+    def python(self, value: Any) -> Any:
+        if value is None:
+            raise self.failure()
+        return value
+
+    def column(self, F: Any, value: Any) -> Any:
+        return value
+
+    def failed(self, F: Any, result: Any, value: Any) -> Any:
+        return value.isNull()
+
+    def failure(self) -> Any:
+        return data_error(
+            "SMT402",
+            f"a null key or value cannot be used for [{self.purpose}]",
+            "guard the stage with the predicate RecordIsTombstone and negate=true",
+        )

@@ -1,0 +1,146 @@
+"""Cast: Connect's conversions between primitive types (class ``Cast`` and ``Values.convertToString``).
+
+Integers keep their low bits, floats are cut off and saturate, texts are parsed as Java parses them, dates count in
+their encoded unit (days, milliseconds). The time zone is always UTC (design D3).
+"""
+
+import base64
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from dagster_smt.errors import DataError, data_error
+from dagster_smt.model.schema import INTEGER_BITS, Type
+from dagster_smt.values.basic import ValueRule
+from dagster_smt.values.numbers import (
+    decimal_text,
+    float_text,
+    parse_float,
+    parse_integer,
+    saturate,
+    to_float32,
+    wrap,
+)
+
+TARGETS = (*INTEGER_BITS, Type.FLOAT32, Type.FLOAT64, Type.BOOLEAN, Type.STRING)
+INTEGER_KINDS = ("int8", "int16", "int32", "int64")
+FLOAT_KINDS = ("float", "double")
+DATE_KINDS = ("Date", "Time", "Timestamp")
+CASTABLE = (*INTEGER_KINDS, *FLOAT_KINDS, "boolean", "string", "bytes", "Decimal", *DATE_KINDS)
+DAY = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class CastTo(ValueRule):
+    """Convert a value of a kind (see ``model.runtime.kind_of``) to a Connect type.
+
+    ``encoded``: with a schema, dates become their encoded number first; a schemaless date cannot be cast.
+    """
+
+    kind: str
+    target: Type
+
+    @property
+    def may_fail(self) -> bool:  # type: ignore[override]
+        """Texts can be no numbers; dates can be no whole days or no times of day; bytes have no number at all."""
+        if self.kind == "string":
+            return self.target not in (Type.STRING, Type.BOOLEAN)
+        return self.kind in ("Date", "Time") or (self.kind == "bytes" and self.target is not Type.STRING)
+
+    def failure(self) -> DataError:
+        if self.kind == "bytes":
+            return data_error("SMT405", f"bytes cannot be cast to {self.target.name.lower()}", "cast them to string")
+        if self.kind in ("Date", "Time"):
+            return data_error("SMT405", f"the value is no valid {self.kind} of Connect")
+        return data_error("SMT404", f"the value was out of range for {self.target.name.lower()}", "guard or drop it")
+
+    def python(self, value: Any) -> Any:
+        if value is None:
+            return None
+        result = self._cast(value)
+        if result is None:
+            raise self.failure()
+        return result
+
+    def _cast(self, value: Any) -> Any:
+        target = self.target
+        if self.kind in ("Date", "Time") and (value % DAY if self.kind == "Date" else not 0 <= value <= DAY):
+            if target is not Type.STRING:
+                return None
+        if target is Type.STRING:
+            return self._text(value)
+        if self.kind == "bytes":
+            return None
+        if target is Type.BOOLEAN:
+            return value.lower() == "true" if self.kind == "string" else self._truth(value)
+        if self.kind == "string":
+            return self._parse(value)
+        number = self._number(value)
+        if target in INTEGER_BITS:
+            bits = INTEGER_BITS[target]
+            if self.kind in FLOAT_KINDS:
+                return wrap(saturate(number, max(bits, 32)), bits)
+            return wrap(int(number), bits)
+        return to_float32(_double(number)) if target is Type.FLOAT32 else _double(number)
+
+    def _number(self, value: Any) -> Any:
+        return value // DAY if self.kind == "Date" else value
+
+    def _truth(self, value: Any) -> bool:
+        if self.kind in FLOAT_KINDS:
+            return saturate(value, 64) != 0
+        return wrap(int(self._number(value)), 64) != 0
+
+    def _parse(self, text: str) -> Any:
+        if self.target in INTEGER_BITS:
+            return parse_integer(text, INTEGER_BITS[self.target])
+        value = parse_float(text)
+        return value if value is None or self.target is Type.FLOAT64 else to_float32(value)
+
+    def _text(self, value: Any) -> str:
+        if self.kind == "boolean":
+            return "true" if value else "false"
+        if self.kind in FLOAT_KINDS:
+            return float_text(value, self.kind == "float")
+        if self.kind == "bytes":
+            return base64.b64encode(value).decode()
+        if self.kind == "Decimal":
+            return decimal_text(value)
+        return date_text(value) if self.kind in DATE_KINDS else str(value)
+
+    def column(self, F: Any, value: Any) -> Any:
+        from dagster_smt.values.cast_column import cast_column
+
+        return cast_column(F, value, self.kind, self.target)
+
+    @property
+    def needs_python(self) -> bool:  # type: ignore[override]
+        """Decimals beyond 64 bits and their Java texts have no Catalyst form."""
+        return self.kind == "Decimal" and self.target is not Type.FLOAT64 and self.target is not Type.FLOAT32
+
+    def failed(self, F: Any, result: Any, value: Any) -> Any:
+        return value.isNotNull() & result.isNull()
+
+
+def _double(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
+
+
+def date_text(milliseconds: int) -> str:
+    """``Values.dateFormatFor``: the format hangs on the instant, not on the logical type."""
+    if milliseconds < DAY:
+        seconds, millis = divmod(milliseconds % DAY, 1000)
+        return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{millis:03d}Z"
+    moment = datetime(1970, 1, 1) + timedelta(milliseconds=milliseconds)
+    if milliseconds % DAY == 0:
+        return f"{moment:%Y-%m-%d}"
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
+
+
+def decimal_fits(value: Decimal) -> bool:
+    """Whether Spark's widest decimal holds the value."""
+    return len(value.as_tuple().digits) <= 38

@@ -1,0 +1,116 @@
+"""JSON without schema, decoded only where a chain touches it.
+
+An object is a ``dict`` whose values are ``msgspec.Raw`` until somebody looks at them; a list likewise. What nobody
+looked at is written back byte for byte. Numbers: integral is a Long (``int``), anything else a Double (``float``).
+"""
+
+import math
+from typing import Any
+
+import msgspec
+
+from dagster_smt.errors import DataError, data_error
+from dagster_smt.model.runtime import JavaDouble, JavaFloat
+from dagster_smt.values.numbers import float_text
+
+Raw = msgspec.Raw
+_objects = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_arrays = msgspec.json.Decoder(list[msgspec.Raw])
+_scalars = msgspec.json.Decoder()
+_OPEN_OBJECT, _OPEN_ARRAY = ord("{"), ord("[")
+_BLANKS = b" \t\r\n"
+
+
+def decode(text: bytes | msgspec.Raw) -> Any:
+    """Decode one level of a JSON text.
+
+    Raises:
+        DataError: SMT411, not JSON; SMT412, a number that does not fit.
+    """
+    data = memoryview(text)
+    first = data[0] if len(data) else 0
+    if first in _BLANKS:
+        data = memoryview(bytes(data).lstrip(_BLANKS))
+        first = data[0] if len(data) else 0
+    try:
+        if first == _OPEN_OBJECT:
+            return _objects.decode(data)
+        if first == _OPEN_ARRAY:
+            return _arrays.decode(data)
+        value = _scalars.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise not_json(error) from error
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        raise data_error("SMT412", "an integer that 64 bits cannot hold", "Connect would wrap it silently")
+    if type(value) is float:
+        if not math.isfinite(value):
+            raise data_error("SMT412", "a number that a double cannot hold")
+        return value + 0.0  # Connect reads numbers as BigDecimal, which has no -0.0
+    return value
+
+
+def not_json(error: Exception | None = None) -> DataError:
+    """The error of a text that the JSON parser refused."""
+    if isinstance(error, msgspec.ValidationError):
+        return data_error("SMT412", "a number that a double cannot hold")
+    return data_error("SMT411", "the text is not valid JSON in UTF-8", "look at the record's dead letter")
+
+
+def decode_whole(text: bytes) -> Any:
+    """Decode the first level of a record's JSON, after checking that it is UTF-8. Empty bytes are null."""
+    if not text:
+        return None
+    if not text.isascii():
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            raise not_json(error) from error
+    return decode(text)
+
+
+def look(container: Any, key: Any) -> Any:
+    """The value under a key or index, decoded one level and kept so; the key must exist."""
+    value = container[key]
+    if type(value) is Raw:
+        value = container[key] = decode(value)
+    return value
+
+
+def at(value: Any, steps: tuple[str, ...]) -> Any:
+    """The value at a path of keys; None where a step is missing or is no object."""
+    for step in steps:
+        if type(value) is not dict or step not in value:
+            return None
+        value = look(value, step)
+    return value
+
+
+def copied(value: Any) -> Any:
+    """A copy that shares nothing that could change: raw slices and scalars never do."""
+    if type(value) is dict:
+        return {k: copied(v) for k, v in value.items()}
+    return [copied(v) for v in value] if type(value) is list else value
+
+
+def _encode_special(value: Any) -> Any:
+    if type(value) is JavaFloat:
+        if not math.isfinite(value):
+            return float_text(value)
+        return msgspec.Raw(float_text(value, single=True).encode())
+    if type(value) is JavaDouble:
+        return float_text(value)
+    if isinstance(value, int) and type(value).__name__ != "JavaDate":
+        return int(value)
+    raise data_error(
+        "SMT413",
+        "JSON without a schema cannot carry this value",
+        "convert dates to string or unix before the value is written",
+    )
+
+
+encoder = msgspec.json.Encoder(enc_hook=_encode_special)
+
+
+def encode(value: Any) -> bytes | None:
+    """Write a value; null becomes no bytes at all, as a schemaless JsonConverter does."""
+    return None if value is None else encoder.encode(value)

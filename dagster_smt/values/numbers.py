@@ -1,0 +1,101 @@
+"""Java's numbers: narrowing, parsing, and their texts.
+
+Sources: Java Language Specification 5.1.3 (narrowing), ``Integer.parseInt``, ``Double.parseDouble``,
+``Double.toString`` (the shortest digits, as JDK 19 and later print them).
+"""
+
+import math
+import re
+import struct
+from decimal import Decimal
+
+_INTEGER = re.compile(r"[+-]?\d+")
+_DECIMAL = r"(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
+_HEX = r"0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+"
+FLOAT_PATTERN = rf"[+-]?(?:NaN|Infinity|(?:{_DECIMAL}|{_HEX})[fFdD]?)"
+_FLOAT = re.compile(FLOAT_PATTERN)
+JAVA_BLANKS = "".join(map(chr, range(33)))
+
+
+def wrap(value: int, bits: int) -> int:
+    """Keep the low bits of an integer, as a signed number."""
+    half = 1 << (bits - 1)
+    return ((value + half) & ((1 << bits) - 1)) - half
+
+
+def saturate(value: float, bits: int) -> int:
+    """Truncate a double toward zero; NaN is 0, what does not fit is the nearest limit."""
+    if math.isnan(value):
+        return 0
+    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    return high if value >= high else low if value <= low else int(value)
+
+
+def to_float32(value: float) -> float:
+    """Round a double to 32 bits; overflow is an infinity."""
+    try:
+        rounded: float = struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return rounded
+
+
+def parse_integer(text: str, bits: int) -> int | None:
+    """``Long.parseLong`` and its kin: a sign and any Unicode digits, no spaces; None if it is not one or too big."""
+    if not _INTEGER.fullmatch(text):
+        return None
+    value = int(text)
+    return value if -(1 << (bits - 1)) <= value < 1 << (bits - 1) else None
+
+
+def parse_float(text: str) -> float | None:
+    """``Double.parseDouble``: blanks around do not count; suffixes and hexadecimal floats are allowed."""
+    text = text.strip(JAVA_BLANKS)
+    if not _FLOAT.fullmatch(text):
+        return None
+    if "x" in text or "X" in text:
+        return float.fromhex(text.rstrip("fFdD") if "p" not in text.lower()[-1:] else text)
+    return float(text if text.endswith(("NaN", "Infinity")) else text.rstrip("fFdD"))
+
+
+def float_text(value: float, single: bool = False) -> str:
+    """``Double.toString``, or ``Float.toString`` for a value of 32 bits."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    sign, digits, exponent = Decimal(_shortest_single(value) if single else repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int)
+    text = "".join(map(str, digits))
+    minus = "-" if sign else ""
+    if value == 0:
+        return minus + "0.0"
+    point = len(text) + exponent  # digits before the decimal point
+    if -2 <= point <= 7:  # 1e-3 <= |value| < 1e7
+        whole = text[:point].ljust(max(point, 0), "0") if point > 0 else "0"
+        fraction = text[point:] if point > 0 else "0" * -point + text
+        return f"{minus}{whole}.{fraction or '0'}"
+    return f"{minus}{text[0]}.{text[1:] or '0'}E{point - 1}"
+
+
+def _shortest_single(value: float) -> str:
+    for digits in range(1, 10):
+        text = f"{value:.{digits}g}"
+        if to_float32(float(text)) == value:
+            return text
+    return repr(value)
+
+
+def decimal_text(value: Decimal) -> str:
+    """``BigDecimal.toString``: scientific where the exponent asks for it."""
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    text, minus = "".join(map(str, digits)), "-" if sign else ""
+    adjusted = exponent + len(text) - 1
+    if exponent <= 0 and adjusted >= -6:
+        if exponent == 0:
+            return minus + text
+        text = text.rjust(-exponent + 1, "0")
+        return f"{minus}{text[:exponent]}.{text[exponent:]}"
+    head = text[0] + (f".{text[1:]}" if len(text) > 1 else "")
+    return f"{minus}{head}E{adjusted:+d}"
