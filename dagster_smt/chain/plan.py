@@ -11,12 +11,13 @@ from functools import cached_property
 
 from dagster_smt.chain.problems import did_you_mean
 from dagster_smt.errors import PlanError, Problem, UnsupportedError
-from dagster_smt.model.cell import Cell, Const, Expr, Group, Node, Ref, restart
+from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, restart
 from dagster_smt.model.record import PlanRecord, Side
 from dagster_smt.model.report import LedgerEntry
 from dagster_smt.model.schema import INT32, INT64, STRING, Schema, Type, optional, timestamp
 from dagster_smt.spec.stage import Chain, Stage
 from dagster_smt.spec.transform import Planning
+from dagster_smt.values.basic import IsNull
 
 MAX_VARIANTS = 8
 HEADERS = Schema(Type.ARRAY, name="headers")
@@ -189,7 +190,13 @@ def next_record(after: PlanRecord) -> PlanRecord:
 
 
 def plan_chain(
-    chain: Chain, key: Schema | None, value: Schema | None, *, topics: Sequence[str] = (), typed: bool
+    chain: Chain,
+    key: Schema | None,
+    value: Schema | None,
+    *,
+    topics: Sequence[str] = (),
+    typed: bool,
+    kind: str = "sink",
 ) -> Plan:
     """Apply a chain to a schema.
 
@@ -199,6 +206,7 @@ def plan_chain(
         value: Schema of the values; None if schemaless.
         topics: Topics of the records, if known: predicates on the topic are then settled here.
         typed: Whether the records have a schema. Without one a plan holds the ledger only.
+        kind: ``sink`` for records read from Kafka, ``source`` for those of a source connector.
 
     Raises:
         PlanError: With every stage that no record can pass.
@@ -208,7 +216,7 @@ def plan_chain(
     if not typed:
         return Plan(chain, None, None, False, tuple(topics), entries=entries, warnings=chain.warnings)
     fold = _Fold(chain)
-    fold.run(input_record(key, value, topics, nullable=True))
+    fold.run(input_record(key, value, topics, kind, nullable=True))
     if fold.failures and not fold.records:
         raise PlanError(fold.failures)
     warnings = (*chain.warnings, *fold.failures, *fold.missing())
@@ -254,6 +262,9 @@ class _Fold:
         if same_form(plan.before, after):
             self.steps.append(Step(variant, plan, variant, variant))
             return {variant: joined(plan.before, after)}
+        if _spares_nulls(plan):
+            self.steps.append(Step(variant, plan, variant, variant))
+            return {variant: after}
         taken, self.count = self.count, self.count + 1
         self.steps.append(Step(variant, plan, taken, variant))
         return {variant: plan.before, taken: after}
@@ -271,6 +282,21 @@ class _Fold:
                     hint = did_you_mean(path, known, "check the name; the stage changes nothing there")
                     found.append(Problem("SMT303", plans[0].stage.place, f"no record can have the field '{path}'", hint))
         return found
+
+
+def _spares_nulls(plan: StagePlan) -> bool:
+    """Whether a stage acts exactly where its side is not null: a null side has no schema (D6), so no second form."""
+    stage, condition = plan.stage, plan.condition
+    return (
+        isinstance(condition, Call)
+        and isinstance(condition.rule, IsNull)
+        and condition.args == (Ref((stage.side,)),)
+        and stage.negate
+        and plan.after is not None
+        and plan.after.key is plan.before.key
+        and plan.after.topic == plan.before.topic
+        and plan.after.headers == plan.before.headers
+    )
 
 
 def same_form(before: PlanRecord, after: PlanRecord) -> bool:

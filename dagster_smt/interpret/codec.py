@@ -21,7 +21,6 @@ from dagster_smt.values.numbers import float_text, to_float32
 
 Convert = Callable[[Any], Any]
 _CONTEXT = Context(prec=10_000)
-_SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def misfit(schema: Schema, where: str) -> DataError:
@@ -85,15 +84,16 @@ def _read_float(schema: Schema, where: str) -> Convert:
     single = schema.type is Type.FLOAT32
 
     def read(data: Any) -> float:
-        if type(data) is str:
-            data = _SPECIAL_FLOATS.get(data)
         if type(data) not in (int, float):
             raise misfit(schema, where)
         try:
             value = float(data) + 0.0  # Connect reads numbers as BigDecimal, which has no -0.0
         except OverflowError:
             raise misfit(schema, where) from None
-        return to_float32(value) if single else value
+        value = to_float32(value) if single else value
+        if not math.isfinite(value):
+            raise misfit(schema, where)
+        return value
 
     return read
 

@@ -40,6 +40,13 @@ def struct_of(node: Node, purpose: str) -> Group:
     return open_struct(node)
 
 
+def field_of(group: Group, name: str) -> Node:
+    """A field that must exist, or the error of one that does not."""
+    if name not in group.by_name:
+        raise refuse("SMT102", f"there is no field '{name}'", f"the fields are: {', '.join(group.by_name)}")
+    return group.by_name[name]
+
+
 def edited(group: Group, tree: dict[str, Branch], change: Change, replace_nulls: bool, at: Planning) -> Group:
     """Rebuild a struct: every field is copied, those that a path names go through ``change``.
 

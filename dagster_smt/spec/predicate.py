@@ -5,6 +5,7 @@ from typing import ClassVar
 from dagster_smt.model.cell import Expr
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.spec.options import Options
+from dagster_smt.spec.transform import Example
 
 PACKAGE = "org.apache.kafka.connect.transforms.predicates."
 
@@ -16,6 +17,9 @@ class Predicate(Options):
     """
 
     plugin: ClassVar[str] = "predicate"
+    reads_headers: ClassVar[bool] = False
+    examples: ClassVar[tuple[Example, ...]] = ()
+    """Here ``after`` is ``true`` or ``false``."""
 
     def test(self, record: PlanRecord) -> Expr | bool:
         """The condition: an expression that yields a boolean, or the answer if it is known when planning."""

@@ -19,8 +19,10 @@ SideFunction = Callable[[Any, Record], Any]
 class Example:
     """A documented example; it runs as a test.
 
-    ``before`` and ``after`` are JSON texts of the value, or of the field named by ``shows`` (``topic``, ``key``,
-    ``headers``). ``after=None`` means the record is dropped.
+    ``before`` and ``after`` are JSON texts of the value, or of the part named by ``shows`` (``key``, ``headers``, or
+    ``topic``: the bare name); ``given`` names the part that ``before`` is, if it is another. A text with exactly
+    ``schema`` and ``payload`` is an envelope. Headers are a list of ``{"key", "value"}``. The rest of the record:
+    topic ``orders``, partition 0, offset 42, timestamp 1556204536123. ``after=None``: the record is dropped.
     """
 
     title: str
@@ -28,6 +30,7 @@ class Example:
     before: str
     after: str | None
     shows: str = "value"
+    given: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,14 @@ from dagster_smt.spec.options import Names, Text
 from dagster_smt.values.java_regex import compile_java
 
 
-def _some_names(names: tuple[str, ...]) -> tuple[str, ...]:
+def _some(names: tuple[str, ...]) -> tuple[str, ...]:
     if not names:
         raise ValueError("the list is empty")
-    return _names(names)
+    return names
+
+
+def _some_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    return _names(_some(names))
 
 
 def _names(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -38,6 +42,8 @@ def _regex(text: str) -> str:
 
 
 NonEmptyNames = Annotated[Names, AfterValidator(_some_names)]
+SomeNames = Annotated[Names, AfterValidator(_some)]
+"""Not empty, but an item may be empty or appear twice (``NonEmptyListValidator``)."""
 UniqueNames = Annotated[Names, AfterValidator(_names)]
 NonEmptyText = Annotated[Text, AfterValidator(_not_empty)]
 Regex = Annotated[Text, AfterValidator(_regex)]

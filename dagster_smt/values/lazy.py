@@ -85,6 +85,25 @@ def at(value: Any, steps: tuple[str, ...]) -> Any:
     return value
 
 
+def is_raw(value: Any) -> bool:
+    """Whether nobody has looked at a value yet."""
+    return type(value) is Raw
+
+
+def is_object(value: Any) -> bool:
+    """Whether a value is an object, decoded or not."""
+    return type(value) is dict or (type(value) is Raw and memoryview(value)[0] == _OPEN_OBJECT)
+
+
+def whole(value: Any) -> Any:
+    """A copy decoded at every level."""
+    if type(value) is Raw:
+        value = decode(value)
+    if type(value) is dict:
+        return {k: whole(v) for k, v in value.items()}
+    return [whole(v) for v in value] if type(value) is list else value
+
+
 def copied(value: Any) -> Any:
     """A copy that shares nothing that could change: raw slices and scalars never do."""
     if type(value) is dict:

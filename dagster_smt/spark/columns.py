@@ -1,0 +1,45 @@
+"""The columns that an evaluator adds to a record, the same for both evaluators.
+
+| column | type | meaning |
+|---|---|---|
+| ``__topic``, ``__partition``, ``__offset`` | | the record's coordinates as read |
+| ``__status`` | tinyint | 0 kept, 1 dropped, 2 failed |
+| ``__stage`` | int | stage that dropped or failed it; -1 none, -2 key converter, -3 value converter |
+| ``__problem`` | struct | why it failed |
+| ``__touched`` | array<bigint> | bitmap over the plan's ledger entries, 62 in each element |
+| ``__out`` | struct | the output row; null unless kept |
+"""
+
+BITS = 62
+"""Ledger entries per element of ``__touched``."""
+
+PROBLEM_FIELDS = ("code", "statement", "hint", "connect_class")
+COORDINATES = {"__topic": "string", "__partition": "int", "__offset": "bigint"}
+PROBLEM_DDL = ", ".join(f"{name}: string" for name in PROBLEM_FIELDS)
+HEADERS_DDL = "array<struct<key: string, value: binary>>"
+RECORD_COLUMNS = {
+    "key": "binary",
+    "value": "binary",
+    "topic": "string",
+    "partition": "int",
+    "offset": "bigint",
+    "timestamp": "timestamp",
+    "timestampType": "int",
+    "headers": HEADERS_DDL,
+    "source_topic": "string",
+}
+RECORD_DDL = ", ".join(f"{name}: {type_}" for name, type_ in RECORD_COLUMNS.items())
+
+
+def words(entries: int) -> int:
+    """Elements of ``__touched`` for a number of ledger entries."""
+    return -(-entries // BITS)
+
+
+def result_ddl(out: str) -> str:
+    """DDL of an evaluator's result, given that of ``__out``'s fields."""
+    coordinates = ", ".join(f"{name} {type_}" for name, type_ in COORDINATES.items())
+    return (
+        f"{coordinates}, __status tinyint, __stage int, __problem struct<{PROBLEM_DDL}>, "
+        f"__touched array<bigint>, __out struct<{out}>"
+    )

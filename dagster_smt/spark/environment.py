@@ -1,0 +1,43 @@
+"""Whether this machine can start Spark, told before PySpark prints a page of traces."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from dagster_smt.errors import Problem, UnsupportedError
+
+SUPPORTED_JAVA = (17, 21)
+_WANTED = "Spark needs Java 17 or 21"
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+
+
+def check_java() -> int:
+    """Find the Java that Spark would start: the one of ``JAVA_HOME``, else the first on ``PATH``.
+
+    Returns:
+        Its major version.
+
+    Raises:
+        UnsupportedError: SMT601, there is none or it does not start; SMT602, it is another version.
+    """
+    home = os.environ.get("JAVA_HOME", "")
+    where = "JAVA_HOME" if home else "PATH"
+    java = shutil.which("java", path=str(Path(home) / "bin") if home else None)
+    if java is None:
+        raise _unsupported("SMT601", where, f"{_WANTED}, and there is no Java in {where}", home)
+    try:
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise _unsupported("SMT601", where, f"{_WANTED}, and the one in {where} does not start", home) from error
+    found = _VERSION.search(done.stderr + done.stdout)
+    if found is None or int(found[1]) not in SUPPORTED_JAVA:
+        version = found[1] if found else "of an unknown version"
+        raise _unsupported("SMT602", where, f"{_WANTED}, and the one in {where} is {version}", home)
+    return int(found[1])
+
+
+def _unsupported(code: str, where: str, statement: str, home: str) -> UnsupportedError:
+    remedy = "point JAVA_HOME to it, or unset JAVA_HOME" if home else "put it on PATH, or point JAVA_HOME to it"
+    return UnsupportedError(Problem(code, where, statement, f"install Eclipse Temurin 17 for example, and {remedy}"))

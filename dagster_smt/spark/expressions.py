@@ -1,0 +1,172 @@
+"""From expressions to Spark columns."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta, timezone
+from typing import Any
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from dagster_smt.errors import DataError
+from dagster_smt.model.cell import Call, Const, Expr, Ref, Rule
+from dagster_smt.model.schema import BOOLEAN, STRING, JavaDate, Schema, timestamp
+from dagster_smt.spark.layout import Layout, Place, Struct, find_place, presence_of, value_of
+from dagster_smt.spark.literals import literal
+from dagster_smt.spark.types import internal_type
+from dagster_smt.values.cast import DAY
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+METADATA_SCHEMAS = {"topic": STRING, "timestamp": timestamp(optional=True)}
+
+
+@dataclass
+class Scope:
+    """What expressions of one stage refer to.
+
+    Attributes:
+        sides: Layout of key and value; a side that is absent is missing.
+        columns: The columns of topic, partition, offset, timestamp, headers.
+        topics: All topics there can be, if the topic is still the one that was read.
+    """
+
+    sides: Mapping[str, Layout]
+    columns: Mapping[str, str]
+    topics: tuple[str, ...] = ()
+    python_columns: list[str] = field(default_factory=list)
+
+    def place(self, ref: Ref) -> Place | None:
+        """Where a reference into a side leads; None if the side is absent."""
+        layout = self.sides.get(ref.path[0])
+        return None if layout is None else find_place(layout, ref.path[1:])
+
+    def value(self, expr: Expr, schema: Schema | None = None) -> Column:
+        """The column of an expression; ``schema`` is what it is declared as."""
+        if isinstance(expr, Const):
+            return literal(expr.value, expr.schema)
+        if isinstance(expr, Ref):
+            return self._ref(expr)
+        return self._call(expr, schema)
+
+    def presence(self, expr: Expr) -> Column:
+        """A column that is null where the value of an expression is."""
+        if isinstance(expr, Const):
+            return F.lit(True) if expr.value is not None else F.lit(None).cast("boolean")
+        if isinstance(expr, Call):
+            return expr.rule.column(F, *(self.presence(a) for a in expr.args))
+        place = self.place(expr)
+        if place is None and expr.path[0] in ("key", "value"):
+            return F.lit(None).cast("boolean")
+        column = self._ref(expr) if place is None else presence_of(place)
+        return F.when(column.isNotNull(), F.lit(True))
+
+    def _ref(self, ref: Ref) -> Column:
+        if ref.path[0] in ("key", "value"):
+            place = self.place(ref)
+            return F.lit(None) if place is None else value_of(place)
+        return F.col(self.columns[ref.path[0]])
+
+    def is_struct(self, expr: Expr) -> bool:
+        """Whether an expression stands for a struct taken apart: rules look at its presence only."""
+        if isinstance(expr, Ref) and expr.path[0] in self.sides:
+            place = self.place(expr)
+            return place is not None and isinstance(place.layout, Struct)
+        return isinstance(expr, Call) and bool(expr.args) and self.is_struct(expr.args[0])
+
+    def arguments(self, call: Call) -> list[Column]:
+        """The columns of a call's arguments."""
+        return [self.presence(a) if self.is_struct(a) else self.value(a) for a in call.args]
+
+    def _call(self, call: Call, schema: Schema | None) -> Column:
+        if not getattr(call.rule, "needs_python", False):
+            return call.rule.column(F, *self.arguments(call))
+        returns = schema or BOOLEAN
+        if call.args == (Ref(("topic",)),) and self.topics:
+            return _by_topic(call.rule, F.col(self.columns["topic"]), self.topics, returns)
+        self.python_columns.append(type(call.rule).__name__)
+        kinds = tuple(self.schema_of(a) for a in call.args)
+        return python_column(call.rule, kinds, returns)(*self.arguments(call))
+
+    def schema_of(self, expr: Expr) -> Schema | None:
+        """The schema of an expression, as far as it shows."""
+        if isinstance(expr, Const):
+            return expr.schema
+        if isinstance(expr, Call):
+            return self.schema_of(expr.args[0])
+        if expr.path[0] not in self.sides:
+            return METADATA_SCHEMAS.get(expr.path[0])
+        place = self.place(expr)
+        assert place is not None
+        schema = place.layout.schema
+        for name in place.below:
+            schema = schema.by_name[name]
+        return schema
+
+    def failed(self, call: Call, result: Column) -> Column:
+        """Where a call that may fail has failed, given the column of its result."""
+        check: Callable[..., Column] = call.rule.failed  # type: ignore[attr-defined]
+        return F.coalesce(check(F, result, *self.arguments(call)), F.lit(False))
+
+
+def failing_calls(expr: Expr | None) -> list[Call]:
+    """The calls of an expression that may fail, innermost first."""
+    if not isinstance(expr, Call):
+        return []
+    inner = [call for arg in expr.args for call in failing_calls(arg)]
+    return [*inner, expr] if expr.rule.may_fail else inner
+
+
+def _by_topic(rule: Rule, topic: Column, topics: tuple[str, ...], returns: Schema) -> Column:
+    """A function of the topic alone is worked out here, once per topic."""
+    column = F.lit(None).cast(internal_type(returns))
+    for name in topics:
+        try:
+            value = rule.python(name)
+        except DataError:
+            continue
+        column = F.when(topic == F.lit(name), literal(value, returns)).otherwise(column)
+    return column
+
+
+def python_column(rule: Rule, kinds: tuple[Schema | None, ...], returns: Schema) -> Any:
+    """A rule's Python form as an Arrow UDF, for one column only. A value that fails becomes null."""
+    inputs = tuple(_from_spark(k) for k in kinds)
+    output = _to_spark(returns)
+
+    def run(*args: Any) -> Any:
+        try:
+            result = rule.python(*(None if a is None else convert(a) for convert, a in zip(inputs, args, strict=True)))
+        except DataError:
+            return None
+        return None if result is None else output(result)
+
+    return F.udf(run, internal_type(returns) if returns.type is not BOOLEAN.type else T.BooleanType(), useArrow=True)
+
+
+def _plain(value: Any) -> Any:
+    return value
+
+
+def _from_spark(schema: Schema | None) -> Callable[[Any], Any]:
+    kind = schema.logical if schema else None
+    if kind == "Date":
+        return lambda v: JavaDate((v - date(1970, 1, 1)).days * DAY)
+    if kind == "Timestamp":
+        return lambda v: JavaDate(_millis(v))
+    if kind == "Time":
+        return JavaDate
+    return _plain
+
+
+def _millis(value: datetime) -> int:
+    moment = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _to_spark(schema: Schema) -> Callable[[Any], Any]:
+    if schema.logical == "Date":
+        return lambda v: date(1970, 1, 1) + timedelta(days=v // DAY)
+    if schema.logical == "Timestamp":
+        return lambda v: (_EPOCH + timedelta(milliseconds=v)).replace(tzinfo=None)
+    return int if schema.logical == "Time" else _plain

@@ -1,0 +1,93 @@
+"""Where the values of a record are between two stages: flat internal columns (KLIP: the internal schema).
+
+Only the structs that a stage has addressed are taken apart; anything else stays one opaque column.
+"""
+
+from dataclasses import dataclass, field
+from typing import Union
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from dagster_smt.model.schema import Schema
+from dagster_smt.spark.json_input import field_of
+from dagster_smt.spark.types import internal_names
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A value in one column, of the internal type of ``schema``."""
+
+    column: str
+    schema: Schema
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A struct taken apart. ``present`` is a column that is null where the struct is; None if it never is."""
+
+    schema: Schema
+    present: str | None
+    fields: dict[str, "Layout"] = field(default_factory=dict)
+
+
+Layout = Union[Leaf, Struct]
+
+
+def columns_of(layout: Layout | None) -> set[str]:
+    """The internal columns a layout needs."""
+    if layout is None:
+        return set()
+    if isinstance(layout, Leaf):
+        return {layout.column}
+    below = set[str]().union(*map(columns_of, layout.fields.values()))
+    return below | ({layout.present} if layout.present else set())
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a reference leads to: a part of the layout, and the fields below it that are still opaque."""
+
+    layout: Layout
+    below: tuple[str, ...] = ()
+
+    @property
+    def exact(self) -> str | None:
+        """The column that holds exactly this, if there is one."""
+        return self.layout.column if isinstance(self.layout, Leaf) and not self.below else None
+
+
+def find_place(layout: Layout, steps: tuple[str, ...]) -> Place:
+    """Follow field names down a layout."""
+    for number, step in enumerate(steps):
+        if isinstance(layout, Leaf):
+            return Place(layout, steps[number:])
+        layout = layout.fields[step]
+    return Place(layout)
+
+
+def value_of(place: Place) -> Column:
+    """The value at a place."""
+    if isinstance(place.layout, Struct):
+        return built(place.layout)
+    column, schema = F.col(place.layout.column), place.layout.schema
+    for name in place.below:
+        column, schema = field_of(column, schema, name), schema.by_name[name]
+    return column
+
+
+def presence_of(place: Place) -> Column:
+    """A column that is null exactly where the value at a place is."""
+    if isinstance(place.layout, Struct):
+        return F.col(place.layout.present) if place.layout.present else F.lit(True)
+    return value_of(place)
+
+
+def built(layout: Layout) -> Column:
+    """Put a struct together again, in the internal form."""
+    if isinstance(layout, Leaf):
+        return F.col(layout.column)
+    names = internal_names(layout.schema)
+    parts = zip(names, layout.fields.values(), strict=True)
+    struct = F.struct(*(built(child).alias(name) for name, child in parts))
+    return F.when(F.col(layout.present).isNotNull(), struct) if layout.present else struct

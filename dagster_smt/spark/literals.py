@@ -1,0 +1,39 @@
+"""Fixed values as typed Spark literals."""
+
+from typing import Any
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.spark.types import internal_names, internal_type
+from dagster_smt.values.cast import DAY
+
+
+def literal(value: Any, schema: Schema) -> Column:
+    """A literal of the internal type of a schema."""
+    if value is None:
+        return F.lit(None).cast(internal_type(schema))
+    if schema.logical == "Date":
+        return F.date_from_unix_date(F.lit(value // DAY))
+    if schema.logical == "Timestamp":
+        return F.timestamp_millis(F.lit(int(value)).cast("bigint"))
+    if schema.logical == "Time":
+        return F.lit(int(value)).cast(T.IntegerType())
+    if schema.logical == "Decimal":
+        return F.lit(value).cast(internal_type(schema))
+    if schema.type is Type.STRUCT:
+        names = internal_names(schema)
+        pairs = zip(names, schema.fields, strict=True)
+        return F.struct(*(literal(value.get(name), child).alias(internal) for internal, (name, child) in pairs))
+    if schema.type is Type.ARRAY and schema.values is not None:
+        item = schema.values
+        return F.array(*(literal(v, item) for v in value)).cast(internal_type(schema))
+    if schema.type is Type.MAP and schema.values is not None and schema.keys is not None:
+        parts = [part for k, v in value.items() for part in (literal(k, schema.keys), literal(v, schema.values))]
+        return F.create_map(*parts).cast(internal_type(schema))
+    if isinstance(value, bytes):
+        return F.lit(bytearray(value))
+    plain = float(value) if schema.type in (Type.FLOAT32, Type.FLOAT64) else value
+    return F.lit(int(plain) if isinstance(plain, int) and not isinstance(plain, bool) else plain).cast(internal_type(schema))

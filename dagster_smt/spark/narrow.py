@@ -1,0 +1,61 @@
+"""Parsing only what is needed: two thirds of a typed run's time go into ``from_json``.
+
+A top-level field is needed if it reaches the output, if a stage computes something from it that can fail or is
+counted, or if a predicate looks at it. A field that the chain only drops is not parsed, so what it holds is not
+checked against the schema either (docs/decisions/0003).
+"""
+
+from dagster_smt.chain.plan import Plan, Step, leaves
+from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, Ref, find
+from dagster_smt.model.record import PlanRecord
+from dagster_smt.model.schema import Schema, Type
+
+
+def narrowed(plan: Plan, schema: Schema) -> Schema:
+    """The value's schema with only the top-level fields the plan needs (all of them if it uses the whole)."""
+    if schema.type is not Type.STRUCT or not schema.fields:
+        return schema
+    sources: set[str] = set()
+    for record in plan.results.values():
+        for node in (record.key, record.value):
+            sources.update(*(cell.sources for _, cell in leaves(node)))
+    for step in plan.steps:
+        sources |= _of_step(step)
+    if "value" in sources:
+        return schema
+    kept = tuple((n, c) for n, c in schema.fields if any(s == f"value.{n}" or s.startswith(f"value.{n}.") for s in sources))
+    return schema.with_(fields=kept or schema.fields[:1])
+
+
+def _of_step(step: Step) -> set[str]:
+    """Input fields that a stage computes with, beyond handing them on."""
+    before, after = step.plan.before, step.plan.after
+    refs = [] if isinstance(step.plan.condition, bool) else _refs(step.plan.condition)
+    if after is not None:
+        for touch in after.touched:
+            refs += _refs(touch.when)
+        refs += _computed(after.key) + _computed(after.value) + _refs(after.headers.expr) + _refs(after.topic.expr)
+    return {source for ref in refs for source in _sources(before, ref)}
+
+
+def _computed(node: Node | None) -> list[Ref]:
+    if node is None:
+        return []
+    if isinstance(node, Cell):
+        return [] if isinstance(node.expr, Ref) else _refs(node.expr)
+    return [ref for _, child in node.fields for ref in _computed(child)]
+
+
+def _refs(expr: Expr | None) -> list[Ref]:
+    if isinstance(expr, Ref):
+        return [expr]
+    return [ref for arg in expr.args for ref in _refs(arg)] if isinstance(expr, Call) else []
+
+
+def _sources(before: PlanRecord, ref: Ref) -> set[str]:
+    if ref.path[0] not in ("key", "value"):
+        return set()
+    node = find(before.key if ref.path[0] == "key" else before.value, ref.path[1:])
+    if node is None or isinstance(node, Group) or (len(ref.path) == 1 and node.schema.type is Type.STRUCT):
+        return set()  # only whether it is there
+    return set(node.sources)

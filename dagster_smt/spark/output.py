@@ -1,0 +1,112 @@
+"""From the states a plan ends in to the rows of a table: variants joined by name, the user's names restored."""
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from dagster_smt.chain.plan import Plan
+from dagster_smt.errors import PlanError, Problem
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.spark.columns import RECORD_DDL
+from dagster_smt.spark.json_input import field_of
+from dagster_smt.spark.layout import Layout, Leaf, Struct, built
+from dagster_smt.spark.types import spark_type, struct_field
+from dagster_smt.spark.typed import State
+
+WHOLE = "value"
+"""The column of a value that is no struct."""
+
+
+def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
+    """The type of ``__out``.
+
+    Args:
+        plan: The plan.
+        sink_kind: ``records`` or ``columns``.
+
+    Raises:
+        PlanError: SMT209, columns asked of values without schema; SMT210, column names that a table cannot tell apart.
+    """
+    if sink_kind == "records":
+        return T.StructType.fromDDL(RECORD_DDL)
+    schema = plan.after
+    if schema is None:
+        hint = "declare a schema for the value, or write records"
+        raise PlanError(Problem("SMT209", "", "a table of columns needs values with a schema", hint))
+    fields = schema.fields if is_struct(schema) else ((WHOLE, schema),)
+    clashes = _clashes([name for name, _ in fields])
+    if clashes:
+        raise PlanError(clashes)
+    return T.StructType([struct_field(name, child) for name, child in fields])
+
+
+def is_struct(schema: Schema) -> bool:
+    """Whether a value of the schema becomes several columns."""
+    return schema.type is Type.STRUCT
+
+
+def _clashes(names: list[str]) -> list[Problem]:
+    seen: dict[str, str] = {}
+    found = []
+    for name in names:
+        other = seen.setdefault(name.lower(), name)
+        if other is not name:
+            statement = f"the columns '{other}' and '{name}' differ in case only"
+            found.append(Problem("SMT210", "", statement, "rename one of them with ReplaceField"))
+    return found
+
+
+def output_columns(plan: Plan, states: dict[int, State]) -> Column:
+    """The struct of user columns, each taken from the variant a row is in."""
+    schema = plan.after
+    assert schema is not None
+    target = output_schema(plan, "columns")
+    columns = []
+    for field in target.fields:
+        column: Column | None = None
+        for variant, state in sorted(states.items(), reverse=True):
+            layout = state.sides.get("value")
+            source = None if layout is None else _source(layout, field.name, schema)
+            made = F.lit(None).cast(field.dataType) if source is None else source.cast(field.dataType)
+            column = made if column is None else F.when(F.col("__variant") == variant, made).otherwise(column)
+        columns.append((F.lit(None).cast(field.dataType) if column is None else column).alias(field.name, metadata=field.metadata))
+    return F.struct(*columns)
+
+
+def _source(layout: Layout, name: str, merged: Schema) -> Column | None:
+    """The value of a top-level field in one variant, in the merged form; None if the variant has no such field."""
+    if not is_struct(merged):
+        return _conformed(built(layout), layout.schema, merged)
+    if name not in layout.schema.by_name:
+        return None
+    child = layout.fields[name] if isinstance(layout, Struct) else None
+    column = built(child) if child is not None else field_of(F.col(_column(layout)), layout.schema, name)
+    schema = child.schema if child is not None else layout.schema.by_name[name]
+    return _conformed(column, schema, merged.by_name[name])
+
+
+def _column(layout: Layout) -> str:
+    assert isinstance(layout, Leaf)
+    return layout.column
+
+
+def _conformed(column: Column, schema: Schema, merged: Schema) -> Column:
+    """A value with the fields of the merged schema, by name, missing ones null."""
+    if schema == merged or not _has_struct(merged):
+        return column
+    if merged.type is Type.ARRAY and merged.values is not None and schema.values is not None:
+        old, new = schema.values, merged.values
+        return F.transform(column, lambda v: _conformed(v, old, new))
+    if merged.type is not Type.STRUCT:
+        return column
+    fields = []
+    for name, child in merged.fields:
+        old_child = schema.by_name.get(name)
+        made = F.lit(None) if old_child is None else _conformed(field_of(column, schema, name), old_child, child)
+        fields.append(made.cast(spark_type(child)).alias(name))
+    return F.when(column.isNotNull(), F.struct(*fields))
+
+
+def _has_struct(schema: Schema) -> bool:
+    inner = [schema.values] if schema.values is not None else []
+    return schema.type is Type.STRUCT or any(_has_struct(i) for i in inner)

@@ -1,0 +1,122 @@
+"""From Kafka's columns to the state a plan starts from: both sides read in their formats."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from dagster_smt.chain.plan import Plan
+from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
+from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CONVERTER
+from dagster_smt.model.format import Format
+from dagster_smt.model.schema import STRING, Schema, Type, optional
+from dagster_smt.spark.json_input import CORRUPT, decoded, misfits, parsed
+from dagster_smt.spark.layout import Layout, Leaf
+from dagster_smt.spark.narrow import narrowed
+from dagster_smt.spark.typed import State, TypedEvaluator
+
+_TEXT = optional(STRING)
+_BYTES = Schema(Type.BYTES, optional=True)
+_METADATA = ("topic", "partition", "offset", "timestamp", "headers")
+_CODES = {"key": KEY_CONVERTER, "value": VALUE_CONVERTER}
+
+
+def format_schema(form: Format) -> Schema | None:
+    """The schema that values of a format have when planning; None if it is only known per record."""
+    return {"string": _TEXT, "bytes": _BYTES}.get(form.kind, form.schema)
+
+
+def typed_evaluator(frame: DataFrame, plan: Plan, key: Format, value: Format, *, ledger: bool = True) -> TypedEvaluator:
+    """Read the sides of a frame and make the evaluator of a plan.
+
+    Args:
+        frame: Kafka's columns; those named ``in_*`` are kept to the end.
+        plan: A typed plan.
+        key, value: The formats. A key whose format has no schema when planning is left alone.
+        ledger: Whether to keep the bitmap of ledger entries.
+
+    Raises:
+        PlanError: SMT209, the value's format has no schema.
+    """
+    if format_schema(value) is None:
+        hint = "declare a schema for the value, or write records"
+        raise PlanError(Problem("SMT209", "", "a table of columns needs values with a schema", hint))
+    start = _Start(frame, plan)
+    start.read("value", value)
+    if plan.key is not None and format_schema(key) is not None:
+        start.read("key", key)
+    frame, state = start.finish()
+    evaluator = TypedEvaluator(plan, frame, state, ledger=ledger)
+    evaluator.problems.extend(start.problems)
+    return evaluator
+
+
+@dataclass(frozen=True)
+class _Side:
+    name: str
+    layout: Layout
+    bad: str
+
+
+class _Start:
+    """Reads one side after the other; ``problems`` has one line per side."""
+
+    def __init__(self, frame: DataFrame, plan: Plan):
+        self.plan = plan
+        self.problems: list[Problem] = []
+        self.sides: list[_Side] = []
+        extra = [c for c in frame.columns if c.startswith("in_")]
+        coordinates = [F.col(n).alias(f"__{n}") for n in ("topic", "partition", "offset")]
+        self.frame = frame.select(*coordinates, *(F.col(n).alias(f"m_{n}") for n in _METADATA), "key", "value", *extra)
+
+    def read(self, side: str, form: Format) -> None:
+        """Add the columns of a side: its value, and whether it could not be read."""
+        if form.kind == "string":
+            text = F.try_validate_utf8(F.col(side).cast("string"))
+            self._plain(side, _TEXT, text, F.col(side).isNotNull() & text.isNull())
+            self.problems.append(Problem("SMT416", f"{side}.converter", "the text is not valid UTF-8", "", DATA_EXCEPTION))
+        elif form.kind == "bytes":
+            self._plain(side, _BYTES, F.col(side), F.lit(False))
+            self.problems.append(Problem("SMT416", f"{side}.converter", "the bytes cannot be read"))
+        else:
+            self._declared(side, form)
+            hint = "look at the dead letter, or correct the schema"
+            statement = "the text is no JSON that fits the declared schema"
+            self.problems.append(Problem("SMT414", f"{side}.converter", statement, hint, DATA_EXCEPTION))
+
+    def _plain(self, side: str, schema: Schema, value: Column, bad: Column) -> None:
+        self.frame = self.frame.select("*", value.alias(f"s_{side}"), bad.alias(f"bad_{side}"))
+        self.sides.append(_Side(side, Leaf(f"s_{side}", schema), f"bad_{side}"))
+
+    def _declared(self, side: str, form: Format) -> None:
+        assert form.schema is not None
+        schema = narrowed(self.plan, form.schema) if side == "value" else form.schema
+        fill = form.replace_null_with_default
+        kept = [c for c in self.frame.columns if c != side]
+        empty = F.col(side).isNull() | (F.length(side) == 0)
+        frame = self.frame.select(*kept, empty.alias("__empty"), parsed(F.col(side).cast("string"), schema).alias("__json"))
+        json = F.col("__json")
+        items = json.getField("v")
+        broken = json.getField(CORRUPT).isNotNull() | items.isNull() | (F.size(items) != 1)
+        frame = frame.select(*kept, "__empty", F.get(items, F.lit(0)).alias("__one"), broken.alias("__broken"))
+        value = decoded(F.col("__one"), schema, fill)
+        frame = frame.select(*kept, "__empty", "__one", "__broken", F.when(~F.col("__empty"), value).alias(f"s_{side}"))
+        more = misfits(F.col("__one"), F.col(f"s_{side}"), schema, fill)
+        bad = F.col("__broken") if more is None else F.col("__broken") | more
+        reads = [*kept, f"s_{side}", (~F.col("__empty") & F.coalesce(bad, F.lit(True))).alias(f"bad_{side}")]
+        self.frame = frame.select(*reads)
+        self.sides.append(_Side(side, Leaf(f"s_{side}", schema), f"bad_{side}"))
+
+    def finish(self) -> tuple[DataFrame, State]:
+        """The frame with the record's status, and the state. A key that cannot be read comes before the value."""
+        status, stage, why = F.lit(0), F.lit(NO_STAGE), F.lit(-1)
+        for number, side in enumerate(self.sides):
+            bad = F.col(side.bad)
+            status = F.when(bad, F.lit(2)).otherwise(status)
+            stage = F.when(bad, F.lit(_CODES[side.name])).otherwise(stage)
+            why = F.when(bad, F.lit(number)).otherwise(why)
+        gone = {"key", "value"} | {side.bad for side in self.sides}
+        kept = [c for c in self.frame.columns if c not in gone]
+        meta = [status.cast("tinyint").alias("__status"), stage.alias("__stage"), why.alias("__why")]
+        state = State({s.name: s.layout for s in self.sides}, {name: f"m_{name}" for name in _METADATA})
+        return self.frame.select(*kept, *meta), state

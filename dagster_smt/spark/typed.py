@@ -1,0 +1,298 @@
+"""The Spark evaluator: a plan as selects over Catalyst columns.
+
+One select per stage computes what the stage changes; a second one, only where a stage can fail, drop, route on a
+condition or be counted, brings the record's status up to date. A record that was dropped or has failed is frozen:
+later stages still compute columns for it (no expression can raise), but nobody looks at them.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from dagster_smt.chain.plan import Plan, StagePlan, Step
+from dagster_smt.errors import DataError, Problem
+from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, Ref
+from dagster_smt.model.record import PlanRecord, Touch
+from dagster_smt.spark.columns import BITS, words
+from dagster_smt.spark.expressions import Scope, failing_calls
+from dagster_smt.spark.json_input import field_of
+from dagster_smt.spark.layout import Layout, Leaf, Struct, columns_of
+from dagster_smt.values.basic import NotNull
+
+_META = ("__topic", "__partition", "__offset", "__status", "__stage", "__why")
+
+
+@dataclass
+class State:
+    """A variant of the records: where its values are."""
+
+    sides: dict[str, Layout]
+    columns: dict[str, str]
+    routed: bool = False
+
+
+@dataclass
+class Update:
+    """What a stage adds to the record's status, evaluated over the stage's input and its new columns."""
+
+    failures: list[tuple[Column, int]] = field(default_factory=list)
+    drops: Column | None = None
+    touches: list[tuple[int, Column | None]] = field(default_factory=list)
+
+
+class TypedEvaluator:
+    """Runs the steps of a plan over a frame whose columns the first state names."""
+
+    def __init__(self, plan: Plan, frame: DataFrame, state: State, *, ledger: bool = True):
+        self.plan, self.frame = plan, frame
+        self.states: dict[int, State] = {0: state}
+        self.problems: list[Problem] = []
+        self.touched = [f"__t{n}" for n in range(words(len(plan.entries)))] if ledger else []
+        self.variants = any(s.taken not in (None, s.variant) for s in plan.steps)
+        self.count = 0
+        self.python_columns: list[str] = []
+
+    def run(self) -> DataFrame:
+        """Apply all stages."""
+        start = {name: F.lit(0).cast("bigint") for name in self.touched}
+        if self.variants:
+            start["__variant"] = F.lit(0)
+        if start:
+            self.frame = self.frame.select("*", *(c.alias(n) for n, c in start.items()))
+        for index in range(len(self.plan.chain.stages)):
+            self._stage([s for s in self.plan.steps if s.plan.index == index])
+        return self.frame
+
+    def why(self, problem: Problem) -> int:
+        """The number of a problem in ``problems``."""
+        if problem not in self.problems:
+            self.problems.append(problem)
+        return self.problems.index(problem)
+
+    def _name(self) -> str:
+        self.count += 1
+        return f"c{self.count}"
+
+    def _stage(self, steps: list[Step]) -> None:
+        added: dict[str, Column] = {}
+        plans = [(_StepRun(self, step, added), step) for step in steps if step.plan.condition is not False]
+        for run, _ in plans:
+            run.compute()
+        if added:
+            self.frame = self.frame.select("*", *(column.alias(name) for name, column in added.items()))
+        updated = self._status(plans)
+        states: dict[int, State] = {}
+        for step in steps:
+            if step.plan.condition is False:
+                states[step.variant] = self.states[step.variant]
+        for run, _ in plans:
+            states.update(run.results())
+        self.states = states
+        self._keep(updated)
+
+    def _status(self, plans: list[tuple["_StepRun", Step]]) -> dict[str, Column]:
+        """New columns of the status, where a stage can change it."""
+        status, stage, why = F.col("__status"), F.col("__stage"), F.col("__why")
+        variant = F.col("__variant") if self.variants else None
+        touched: dict[str, Column] = {}
+        changed = moved = False
+        for run, step in plans:
+            acts, update = run.acts(), run.update
+            failed = F.lit(False)
+            for check, number in reversed(update.failures):
+                why = F.when(acts & check, F.lit(number)).otherwise(why)
+                failed = failed | check
+            if update.failures:
+                status = F.when(acts & failed, F.lit(2)).otherwise(status)
+            if update.drops is not None:
+                status = F.when(acts & update.drops, F.lit(1)).otherwise(status)
+            if update.failures or update.drops is not None:
+                gone = failed if update.drops is None else failed | update.drops
+                stage, changed = F.when(acts & gone, F.lit(step.plan.index)).otherwise(stage), True
+            self._touch(touched, update, acts & ~failed if update.failures else acts)
+            if step.taken not in (None, step.variant):
+                variant, moved = F.when(acts, F.lit(step.taken)).otherwise(variant), True
+        found = dict(touched)
+        if changed:
+            found.update({"__status": status.cast("tinyint"), "__stage": stage, "__why": why})
+        if moved and variant is not None:
+            found["__variant"] = variant
+        return found
+
+    def _touch(self, touched: dict[str, Column], update: Update, acts: Column) -> None:
+        for entry, when in update.touches if self.touched else ():
+            name = self.touched[entry // BITS]
+            bit = F.lit(1 << entry % BITS).cast("bigint")
+            met = acts if when is None else acts & when.isNotNull()
+            zero = F.lit(0).cast("bigint")
+            touched[name] = touched.get(name, F.col(name)).bitwiseOR(F.when(met, bit).otherwise(zero))
+
+    def _keep(self, updated: dict[str, Column]) -> None:
+        """Drop the columns that no state needs any more."""
+        needed = set(_META) | set(self.touched) | ({"__variant"} if self.variants else set())
+        needed |= {c for c in self.frame.columns if c.startswith("in_")}
+        for state in self.states.values():
+            needed |= set(state.columns.values()).union(*map(columns_of, state.sides.values()))
+        kept = [c for c in self.frame.columns if c in needed]
+        if updated or len(kept) < len(self.frame.columns):
+            self.frame = self.frame.select(*(updated[c].alias(c) if c in updated else F.col(c) for c in kept))
+
+
+class _StepRun:
+    """One step: computes the columns of a stage for one variant."""
+
+    def __init__(self, evaluator: TypedEvaluator, step: Step, added: dict[str, Column]):
+        self.evaluator, self.step, self.plan, self.added = evaluator, step, step.plan, added
+        self.before = evaluator.states[step.variant]
+        topics = () if self.before.routed else evaluator.plan.topics
+        self.scope = Scope(self.before.sides, self.before.columns, topics, evaluator.python_columns)
+        self.update = Update()
+        self.go: str | None = None
+        self.after = replace(self.before, sides=dict(self.before.sides), columns=dict(self.before.columns))
+
+    def compute(self) -> None:
+        """Add the new columns of the step, and what it does to the status."""
+        if not isinstance(self.plan.condition, bool):
+            self.go = self.evaluator._name()
+            condition = self._condition(self.plan.condition).alias(self.go)
+            self.evaluator.frame = self.evaluator.frame.select("*", condition)
+        if self.plan.failure is not None:
+            applies = self._applies()
+            self.update.failures.append((applies, self.evaluator.why(self.plan.failure)))
+        elif self.plan.after is not None and self.plan.after.dropped:
+            self.update.drops = F.lit(True)
+        elif self.plan.after is not None:
+            self._null_rule()
+            self._sides(self.plan.before, self.plan.after)
+            self.update.touches = [(t.entry, self._when(t)) for t in self.plan.after.touched]
+
+    def _condition(self, expr: Expr) -> Column:
+        met = F.coalesce(self.scope.value(expr), F.lit(False))
+        return ~met if self.plan.stage.negate else met
+
+    def _applies(self) -> Column:
+        """Where a failing stage is reached: a null side passes the transforms that let it pass."""
+        side = self.plan.stage.side
+        if side and self.plan.stage.transform.null == "pass":
+            return self.scope.presence(Ref((side,))).isNotNull()
+        return F.lit(True)
+
+    def _null_rule(self) -> None:
+        side, transform = self.plan.stage.side, self.plan.stage.transform
+        if side and transform.null == "reject" and side in self.before.sides:
+            problem = null_problem(self.plan)
+            self.update.failures.append((self.scope.presence(Ref((side,))).isNull(), self.evaluator.why(problem)))
+
+    def _when(self, touch: Touch) -> Column | None:
+        if touch.when is None:
+            return self._side_presence()
+        return self.scope.presence(touch.when) if self.scope.is_struct(touch.when) else self.scope.value(touch.when)
+
+    def _side_presence(self) -> Column | None:
+        side = self.plan.stage.side
+        return self.scope.presence(Ref((side,))) if side in self.before.sides else None
+
+    def acts(self) -> Column:
+        """Where the step acts: alive, of this variant, condition met."""
+        acts = F.col("__status") == 0
+        if self.evaluator.variants:
+            acts = acts & (F.col("__variant") == self.step.variant)
+        return acts & F.col(self.go) if self.go else acts
+
+    def results(self) -> dict[int, State]:
+        """The states that rows of this variant can be in afterwards."""
+        found: dict[int, State] = {}
+        if self.step.skipped is not None:
+            found[self.step.skipped] = self.before
+        if self.step.taken is not None:
+            found[self.step.taken] = self.after
+        return found
+
+    @property
+    def _merges(self) -> bool:
+        """Whether rows that skip the stage stay in the same variant as those it acts on."""
+        return self.go is not None and self.step.taken == self.step.skipped
+
+    def _sides(self, before: PlanRecord, after: PlanRecord) -> None:
+        for side in ("key", "value"):
+            node, old = getattr(after, side), getattr(before, side)
+            if node is not None and node is not old:
+                self.after.sides[side] = self._layout(node, self.before.sides.get(side))
+        for name in ("topic", "headers"):
+            cell: Cell = getattr(after, name)
+            if cell == getattr(before, name):
+                continue
+            column = self._computed(cell, F.col(self.before.columns[name]) if self._merges else None)
+            self.after.columns[name] = column
+            self.after.routed = self.after.routed or name == "topic"
+
+    def _layout(self, node: Node, old: Layout | None) -> Layout:
+        if isinstance(node, Cell):
+            return self._leaf(node, old)
+        fields = {}
+        for name, child in node.fields:
+            before = old.fields.get(name) if isinstance(old, Struct) else self._below(old, name)
+            fields[name] = self._layout(child, before)
+        return Struct(node.schema, self._present(node), fields)
+
+    def _below(self, old: Layout | None, name: str) -> Layout | None:
+        """A field of an opaque struct, for rows that skip the stage."""
+        if not self._merges or not isinstance(old, Leaf) or name not in old.schema.by_name:
+            return None
+        column = self._add(field_of(F.col(old.column), old.schema, name))
+        return Leaf(column, old.schema.by_name[name])
+
+    def _present(self, node: Group) -> str | None:
+        if node.present is None:
+            return None
+        if isinstance(node.present, Ref):
+            place = self.scope.place(node.present)
+            if place is not None and isinstance(place.layout, Struct):
+                return place.layout.present
+        for call in failing_calls(node.present):
+            self._may_fail(call, self.scope.presence(call))
+        return self._add(self.scope.presence(node.present))
+
+    def _leaf(self, cell: Cell, old: Layout | None) -> Layout:
+        if isinstance(cell.expr, Ref):
+            place = self.scope.place(cell.expr)
+            if place is not None and not place.below and not (self._merges and place.layout is not old):
+                return place.layout if isinstance(place.layout, Struct) else replace(place.layout, schema=cell.schema)
+        otherwise = None
+        if self._merges and old is not None:
+            otherwise = F.col(old.column) if isinstance(old, Leaf) else None
+        return Leaf(self._computed(cell, otherwise), cell.schema)
+
+    def _computed(self, cell: Cell, otherwise: Column | None) -> str:
+        calls = failing_calls(cell.expr)
+        if calls and isinstance(cell.expr, Call):
+            return self._failing(cell, calls, otherwise)
+        column = self.scope.value(cell.expr, cell.schema)
+        return self._add(column if otherwise is None else F.when(F.col(self.go or ""), column).otherwise(otherwise))
+
+    def _failing(self, cell: Cell, calls: list[Call], otherwise: Column | None) -> str:
+        assert isinstance(cell.expr, Call)
+        name = self._add(self.scope.value(cell.expr, cell.schema))
+        for call in calls:
+            result = F.col(name) if call is cell.expr else self.scope.value(call, cell.schema)
+            self._may_fail(call, result)
+        if otherwise is None:
+            return name
+        return self._add(F.when(F.col(self.go or ""), self.scope.value(cell.expr, cell.schema)).otherwise(otherwise))
+
+    def _may_fail(self, call: Call, result: Column) -> None:
+        error: DataError = call.rule.failure()  # type: ignore[attr-defined]
+        problem = replace(error.problem, place=self.plan.stage.place)
+        self.update.failures.append((self.scope.failed(call, result), self.evaluator.why(problem)))
+
+    def _add(self, column: Column) -> str:
+        name = self.evaluator._name()
+        self.added[name] = column
+        return name
+
+
+def null_problem(plan: StagePlan) -> Problem:
+    """What a transform says of a null side it cannot take."""
+    error: DataError = NotNull(plan.stage.transform.purpose).failure()
+    return replace(error.problem, place=plan.stage.place)

@@ -1,0 +1,128 @@
+"""Connect schemas and Spark types, both ways.
+
+| Connect | Spark |
+|---|---|
+| INT8, INT16, INT32, INT64 | tinyint, smallint, int, bigint |
+| FLOAT32, FLOAT64 | float, double |
+| BOOLEAN, STRING, BYTES | boolean, string, binary |
+| Decimal(scale) | decimal(38, scale), for scales 0 to 38 |
+| Date | date |
+| Time | int: milliseconds of the day (Spark 4.0 has no time type; the column's metadata keeps the logical type) |
+| Timestamp | timestamp |
+| ARRAY, MAP, STRUCT | array, map, struct |
+
+What Spark cannot say (name, version, doc, parameters, default, logical type) is in the column metadata under
+``connect``, as schema JSON.
+"""
+
+from typing import Any
+
+from pyspark.sql import types as T
+
+from dagster_smt.errors import PlanError, Problem
+from dagster_smt.model.schema import Schema, Type, date, decimal, optional, timestamp
+from dagster_smt.model.schema_json import schema_to_json
+
+_SIMPLE: dict[Type, T.DataType] = {
+    Type.INT8: T.ByteType(),
+    Type.INT16: T.ShortType(),
+    Type.INT32: T.IntegerType(),
+    Type.INT64: T.LongType(),
+    Type.FLOAT32: T.FloatType(),
+    Type.FLOAT64: T.DoubleType(),
+    Type.BOOLEAN: T.BooleanType(),
+    Type.STRING: T.StringType(),
+    Type.BYTES: T.BinaryType(),
+}
+MAX_SCALE = 38
+
+
+def spark_type(schema: Schema, path: str = "") -> T.DataType:
+    """The Spark type of a schema's values.
+
+    Raises:
+        PlanError: SMT207, a Decimal whose scale Spark cannot hold, or an array or map without an element schema.
+    """
+    if schema.logical == "Decimal":
+        if not 0 <= schema.scale <= MAX_SCALE:
+            raise _unmappable(path, schema, "Spark's decimals have scales from 0 to 38")
+        return T.DecimalType(MAX_SCALE, schema.scale)
+    if schema.logical in ("Date", "Timestamp"):
+        return T.DateType() if schema.logical == "Date" else T.TimestampType()
+    if schema.type is Type.STRUCT:
+        return T.StructType([struct_field(name, child, path) for name, child in schema.fields])
+    if schema.type in _SIMPLE:
+        return _SIMPLE[schema.type]
+    if schema.values is None or (schema.type is Type.MAP and schema.keys is None):
+        raise _unmappable(path, schema, "the schema does not say what is in it")
+    values = spark_type(schema.values, f"{path}[]")
+    if schema.type is Type.ARRAY:
+        return T.ArrayType(values, True)
+    assert schema.keys is not None
+    return T.MapType(spark_type(schema.keys, path), values, True)
+
+
+def internal_type(schema: Schema) -> T.DataType:
+    """The type values have between the stages: as ``spark_type``, with field names that Spark can tell apart."""
+    if schema.logical is None and schema.type is Type.STRUCT:
+        names = internal_names(schema)
+        fields = zip(names, (child for _, child in schema.fields), strict=True)
+        return T.StructType([T.StructField(name, internal_type(child)) for name, child in fields])
+    if schema.type is Type.ARRAY and schema.values:
+        return T.ArrayType(internal_type(schema.values))
+    if schema.type is Type.MAP and schema.values and schema.keys:
+        return T.MapType(internal_type(schema.keys), internal_type(schema.values))
+    return spark_type(schema)
+
+
+def internal_names(schema: Schema) -> tuple[str, ...]:
+    """Field names for Spark: the user's, or numbered ones where they differ in case only."""
+    names = [name for name, _ in schema.fields]
+    if len({n.lower() for n in names}) == len(names):
+        return tuple(names)
+    return tuple(f"f{number}" for number in range(len(names)))
+
+
+def _unmappable(path: str, schema: Schema, why: str) -> PlanError:
+    hint = "cast the field to string, or write records instead of columns"
+    return PlanError(Problem("SMT207", path or "value", f"{schema.label} has no Spark type: {why}", hint))
+
+
+def struct_field(name: str, schema: Schema, path: str = "") -> T.StructField:
+    """A Spark field, with the Connect schema in its metadata. Spark nullability is always true: files decide."""
+    metadata: dict[str, Any] = {}
+    described = schema.name or schema.version or schema.doc or schema.parameters or schema.default is not None
+    if described or not schema.optional:
+        plain = schema.with_(fields=(), values=None, keys=None, default=None)
+        metadata["connect"] = schema_to_json(plain)
+    if schema.doc:
+        metadata["comment"] = schema.doc
+    return T.StructField(name, spark_type(schema, f"{path}.{name}".strip(".")), True, metadata)
+
+
+def connect_schema(data_type: T.DataType, *, nullable: bool = True) -> Schema:
+    """The Connect schema of a Spark type (a table's column)."""
+    found = _connect(data_type)
+    return optional(found) if nullable else found
+
+
+def _connect(data_type: T.DataType) -> Schema:
+    if isinstance(data_type, T.DecimalType):
+        return decimal(data_type.scale)
+    if isinstance(data_type, T.DateType):
+        return date()
+    if isinstance(data_type, T.TimestampType):
+        return timestamp()
+    if isinstance(data_type, T.StructType):
+        fields = tuple((f.name, connect_schema(f.dataType, nullable=f.nullable)) for f in data_type.fields)
+        return Schema(Type.STRUCT, fields=fields)
+    if isinstance(data_type, T.ArrayType):
+        return Schema(Type.ARRAY, values=connect_schema(data_type.elementType, nullable=data_type.containsNull))
+    if isinstance(data_type, T.MapType):
+        values = connect_schema(data_type.valueType, nullable=data_type.valueContainsNull)
+        return Schema(Type.MAP, keys=_connect(data_type.keyType), values=values)
+    for type_, spark in _SIMPLE.items():
+        if type(spark) is type(data_type):
+            return Schema(type_)
+    hint = "cast the column to a type of Connect first"
+    raise PlanError(Problem("SMT208", "", f"the Spark type {data_type.simpleString()} has no Connect type", hint))

@@ -1,0 +1,113 @@
+"""The Catalyst form of ``CastTo``. Nothing here can raise under ANSI: what cannot be cast becomes null."""
+
+from typing import Any
+
+from dagster_smt.model.schema import INTEGER_BITS, Type
+from dagster_smt.values.numbers import FLOAT_PATTERN
+
+_SPARK = {
+    Type.INT8: "tinyint",
+    Type.INT16: "smallint",
+    Type.INT32: "int",
+    Type.INT64: "bigint",
+    Type.FLOAT32: "float",
+    Type.FLOAT64: "double",
+}
+_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64, "Time": 32, "Date": 32, "Timestamp": 64}
+_DAY = 86_400_000
+_ZEROS = (  # the digit zero of every script whose digits Java's parseInt takes; nine more follow each
+    "\u0660\u06f0\u07c0\u0966\u09e6\u0a66\u0ae6\u0b66\u0be6\u0c66\u0ce6\u0d66\u0de6\u0e50\u0ed0\u0f20\u1040\u1090"
+    "\u17e0\u1810\u1946\u19d0\u1a80\u1a90\u1b50\u1bb0\u1c40\u1c50\ua620\ua8d0\ua900\ua9d0\ua9f0\uaa50\uabf0\uff10"
+)
+_DIGITS = "".join(chr(ord(zero) + n) for zero in _ZEROS for n in range(10))
+
+
+def cast_column(F: Any, value: Any, kind: str, target: Type) -> Any:
+    """The column of a cast from a kind (``model.runtime.kind_of``) to a Connect type."""
+    if target is Type.STRING:
+        return _text(F, value, kind)
+    if kind == "bytes":
+        return F.lit(None)
+    if kind == "string":
+        return _parsed(F, value, target)
+    if kind in ("Date", "Time", "Timestamp"):
+        value = _encoded(F, value, kind)
+        kind = "int64" if kind == "Timestamp" else "int32"
+    if kind == "boolean":
+        value, kind = value.cast("int"), "int32"
+    if target is Type.BOOLEAN:
+        number = _saturated(F, value, 64) if kind in ("float", "double") else value
+        return number != 0
+    if target in INTEGER_BITS:
+        return _integer(F, value, kind, INTEGER_BITS[target]).cast(_SPARK[target])
+    return value.cast(_SPARK[target])
+
+
+def _encoded(F: Any, value: Any, kind: str) -> Any:
+    if kind == "Date":
+        return F.unix_date(value)
+    return F.unix_millis(value) if kind == "Timestamp" else value
+
+
+def _integer(F: Any, value: Any, kind: str, bits: int) -> Any:
+    if kind in ("float", "double"):
+        value, have = _saturated(F, value, max(bits, 32)), max(bits, 32)
+    else:
+        have = _BITS[kind]
+    return value if have <= bits else _wrapped(F, value, have, bits)
+
+
+def _wrapped(F: Any, value: Any, have: int, bits: int) -> Any:
+    """Keep the low bits: shift them up and back."""
+    wide = value.cast("bigint")
+    if bits >= 32:
+        return F.shiftright(F.shiftleft(wide, 64 - bits), 64 - bits)
+    return F.shiftright(F.shiftleft(wide, 64 - bits), 64 - bits)
+
+
+def _saturated(F: Any, value: Any, bits: int) -> Any:
+    """Truncate toward zero; NaN is 0; beyond the limits the nearest limit."""
+    low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    top = float(2 ** (bits - 1))
+    double = value.cast("double")
+    below_top = 9.223372036854774784e18 if bits == 64 else float(high)
+    safe = F.when(F.isnan(double), F.lit(0.0)).otherwise(F.greatest(F.least(double, F.lit(below_top)), F.lit(float(low))))
+    whole = safe.cast("bigint")
+    return F.when(~F.isnan(double) & (double >= F.lit(top)), F.lit(high).cast("bigint")).otherwise(whole)
+
+
+def _parsed(F: Any, value: Any, target: Type) -> Any:
+    if target is Type.BOOLEAN:
+        return F.lower(value) == F.lit("true")
+    if target in INTEGER_BITS:
+        ascii_digits = F.translate(value, _DIGITS, "0123456789" * len(_ZEROS))
+        is_number = ascii_digits.rlike(r"\A[+-]?[0-9]+\z")
+        # leading zeros may be many; more than 19 other digits do not fit anyway
+        short = F.regexp_replace(ascii_digits, r"\A([+-]?)0+(?=[0-9])", "$1")
+        fits = is_number & (F.length(short) <= 20)
+        return F.when(fits, short).try_cast("decimal(20,0)").try_cast(_SPARK[target])
+    blanks = F.regexp_replace(value, r"\A[\x00-\x20]+|[\x00-\x20]+\z", "")
+    number = F.when(blanks.rlike(rf"\A{FLOAT_PATTERN}\z"), blanks)
+    return number.try_cast("float" if target is Type.FLOAT32 else "double")
+
+
+def _text(F: Any, value: Any, kind: str) -> Any:
+    if kind == "bytes":
+        return F.base64(value)
+    if kind in ("Date", "Timestamp", "Time"):
+        return _date_text(F, value, kind)
+    return value.cast("string")
+
+
+def _date_text(F: Any, value: Any, kind: str) -> Any:
+    """``Values.dateFormatFor``: the instant decides the format."""
+    if kind == "Date":
+        millis = F.unix_date(value).cast("bigint") * _DAY
+    else:
+        millis = F.unix_millis(value) if kind == "Timestamp" else value.cast("bigint")
+    moment = F.timestamp_millis(millis)
+    of_day = F.pmod(millis, F.lit(_DAY))
+    clock = F.date_format(F.timestamp_millis(of_day), "HH:mm:ss.SSS'Z'")
+    whole = F.date_format(moment, "yyyy-MM-dd")
+    full = F.date_format(moment, "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'")
+    return F.when(millis < _DAY, clock).when(of_day == 0, whole).otherwise(full)

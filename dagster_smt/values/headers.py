@@ -1,0 +1,100 @@
+"""Rules on a record's headers: append, drop, look for a name.
+
+In Python headers are ``list[Header]``, in Spark ``array<struct<key, value>>``; null there means none. A rule never changes
+the list it is given. A made header becomes bytes as Connect's ``SimpleHeaderConverter`` writes them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from dagster_smt.model.record import Header
+from dagster_smt.model.runtime import kind_of_schema
+from dagster_smt.model.schema import Schema
+from dagster_smt.values.basic import ValueRule
+
+HEADERS_DDL = "array<struct<key: string, value: binary>>"
+_CATALYST_KINDS = ("string", "boolean", "int8", "int16", "int32", "int64")
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderBytes(ValueRule):
+    """The bytes of a header made from a value: ``Values.convertToString`` in UTF-8; null stays null."""
+
+    schema: Schema | None
+
+    @property
+    def needs_python(self) -> bool:  # type: ignore[override]
+        """Only texts, whole numbers and booleans have the same text in Catalyst as in Java."""
+        return self.schema is not None and kind_of_schema(self.schema) not in _CATALYST_KINDS
+
+    def python(self, value: Any) -> bytes | None:
+        from dagster_smt.values.header_literals import simple_header_bytes
+
+        return simple_header_bytes(self.schema, value)
+
+    def column(self, F: Any, value: Any) -> Any:
+        return value.cast("string").cast("binary")
+
+
+@dataclass(frozen=True, slots=True)
+class AppendHeader(ValueRule):
+    """Append one header with the second argument as its value. ``schema`` is the value's; None: schemaless."""
+
+    key: str
+    schema: Schema | None
+
+    @property
+    def needs_python(self) -> bool:  # type: ignore[override]
+        """The bytes alone need it: ``appended`` takes those of ``HeaderBytes``, however they were made."""
+        return HeaderBytes(self.schema).needs_python
+
+    def python(self, headers: list[Header], value: Any) -> list[Header]:
+        return [*headers, Header(self.key, self.schema, value)]
+
+    def column(self, F: Any, headers: Any, value: Any) -> Any:
+        return self.appended(F, headers, HeaderBytes(self.schema).column(F, value))
+
+    def appended(self, F: Any, headers: Any, data: Any) -> Any:
+        """The Spark form, given the header's bytes."""
+        none = F.array().cast(HEADERS_DDL)
+        header = F.struct(F.lit(self.key).alias("key"), data.alias("value"))
+        return F.concat(F.coalesce(headers, none), F.array(header))
+
+
+@dataclass(frozen=True, slots=True)
+class DropNamed(ValueRule):
+    """Drop every header of some names; the order of the rest stays."""
+
+    names: tuple[str, ...]
+
+    def python(self, headers: list[Header]) -> list[Header]:
+        return [h for h in headers if h.key not in self.names]
+
+    def column(self, F: Any, headers: Any) -> Any:
+        return F.filter(headers, lambda h: ~h["key"].isin(*self.names))
+
+
+@dataclass(frozen=True, slots=True)
+class HasHeader(ValueRule):
+    """Whether there is a header of exactly this name."""
+
+    name: str
+
+    def python(self, headers: list[Header]) -> bool:
+        return any(h.key == self.name for h in headers)
+
+    def column(self, F: Any, headers: Any) -> Any:
+        return F.coalesce(F.exists(headers, lambda h: h["key"] == F.lit(self.name)), F.lit(False))
+
+
+@dataclass(frozen=True, slots=True)
+class HasHeaderOrNull(ValueRule):
+    """True where there is a header of exactly this name, else null: what a ledger entry counts."""
+
+    name: str
+
+    def python(self, headers: list[Header]) -> bool | None:
+        return HasHeader(self.name).python(headers) or None
+
+    def column(self, F: Any, headers: Any) -> Any:
+        return F.when(HasHeader(self.name).column(F, headers), F.lit(True))
