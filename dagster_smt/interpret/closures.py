@@ -21,7 +21,9 @@ def expr_function(expr: Expr) -> Function:
 
 
 def _call(expr: Call) -> Function:
-    run = expr.rule.python
+    run = expr.rule.bind()
+    if expr.args == (Ref(("topic",)),):
+        return _per_topic(run)
     args = tuple(expr_function(a) for a in expr.args)
     if len(args) == 1:
         (only,) = args
@@ -30,6 +32,19 @@ def _call(expr: Call) -> Function:
         first, second = args
         return lambda record: run(first(record), second(record))
     return lambda record: run(*[a(record) for a in args])
+
+
+def _per_topic(run: Callable[[Any], Any]) -> Function:
+    """A function of the topic alone is worked out once per topic."""
+    known: dict[str | None, Any] = {}
+
+    def get(record: Record) -> Any:
+        topic = record.topic
+        if topic not in known:
+            known[topic] = run(topic)
+        return known[topic]
+
+    return get
 
 
 def _getter(path: tuple[str, ...]) -> Function:

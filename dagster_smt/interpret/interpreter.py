@@ -1,12 +1,13 @@
 """The Python evaluator: runs a chain on records, one by one, without Spark."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dagster_smt.errors import DataError, Problem
 from dagster_smt.interpret.sides import SideCodec, side_codec
 from dagster_smt.interpret.stages import DROPPED, runners
 from dagster_smt.model.format import Format
-from dagster_smt.model.record import Record
+from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Record
 from dagster_smt.spec.stage import Chain
 
 KEPT, DROPPED_STATUS, FAILED = 0, 1, 2
@@ -28,7 +29,10 @@ class Outcome:
     problem: Problem | None = None
 
 
-_KEPT = Outcome()
+KEPT_OUTCOME = Outcome()
+_CONVERTERS = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter"}
+Processed = tuple[Outcome, bytes | None, bytes | None]
+Process = Callable[[Record, bytes | None, bytes | None], Processed]
 
 
 class Interpreter:
@@ -54,32 +58,66 @@ class Interpreter:
                 if (test is None or test(record)) and apply(record) is DROPPED:
                     return self.dropped[number]
         except DataError as error:
-            return Outcome(FAILED, number, self._placed(error.problem, number))
-        return _KEPT
+            return self._failed(error, number)
+        return KEPT_OUTCOME
 
     def _placed(self, problem: Problem, stage: int) -> Problem:
         return replace(problem, place=self.chain.stages[stage].place)
 
     def read(self, record: Record, key: bytes | None, value: bytes | None) -> Outcome:
         """Decode both sides into a record."""
+        where = KEY_CONVERTER
         try:
             record.key_schema, record.key = self.key.read(key)
-        except DataError as error:
-            return Outcome(FAILED, KEY_CONVERTER, error.problem.at("key.converter"))
-        try:
+            where = VALUE_CONVERTER
             record.value_schema, record.value = self.value.read(value)
         except DataError as error:
-            return Outcome(FAILED, VALUE_CONVERTER, error.problem.at("value.converter"))
-        return _KEPT
+            return self._failed(error, where)
+        return KEPT_OUTCOME
 
     def write(self, record: Record) -> tuple[Outcome, bytes | None, bytes | None]:
         """Encode both sides of a record."""
-        key = None
+        where = KEY_CONVERTER
         try:
             key = self.key.write(record.key_schema, record.key)
+            where = VALUE_CONVERTER
+            return KEPT_OUTCOME, key, self.value.write(record.value_schema, record.value)
         except DataError as error:
-            return Outcome(FAILED, KEY_CONVERTER, error.problem.at("key.converter")), None, None
-        try:
-            return _KEPT, key, self.value.write(record.value_schema, record.value)
-        except DataError as error:
-            return Outcome(FAILED, VALUE_CONVERTER, error.problem.at("value.converter")), None, None
+            return self._failed(error, where), None, None
+
+    def processor(self, *, passes_key: bool = False) -> Process:
+        """The whole way of a record as one function: decode, stages, encode. This is the hot loop.
+
+        Args:
+            passes_key: Whether keys are handed on without a look; no stage may then need them.
+        """
+        stages, dropped, failed = self.runners, self.dropped, self._failed
+        read_key, read_value = self.key.read, self.value.read
+        write_key, write_value = self.key.write, self.value.write
+
+        def process(record: Record, key: bytes | None, value: bytes | None) -> Processed:
+            number = KEY_CONVERTER
+            try:
+                if not passes_key:
+                    record.key_schema, record.key = read_key(key)
+                number = VALUE_CONVERTER
+                record.value_schema, record.value = read_value(value)
+                for number, test, apply in stages:
+                    if (test is None or test(record)) and apply(record) is DROPPED:
+                        return dropped[number], None, None
+                number, dirty = KEY_CONVERTER, record.dirty
+                if dirty & KEY_DIRTY:
+                    key = write_key(record.key_schema, record.key)
+                number = VALUE_CONVERTER
+                if dirty & VALUE_DIRTY:
+                    value = write_value(record.value_schema, record.value)
+            except DataError as error:
+                return failed(error, number), None, None
+            return KEPT_OUTCOME, key, value
+
+        return process
+
+    def _failed(self, error: DataError, where: int) -> Outcome:
+        if where >= 0:
+            return Outcome(FAILED, where, self._placed(error.problem, where))
+        return Outcome(FAILED, where, error.problem.at(_CONVERTERS[where]))

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from dagster_smt.chain.plan import StagePlan, first_entries, input_record, plan_stage
 from dagster_smt.errors import DataError, Problem, data_error
 from dagster_smt.interpret.closures import Function, expr_function, node_function
-from dagster_smt.model.cell import Call, Cell, Ref
+from dagster_smt.model.cell import Cell
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, PlanRecord, Record
 from dagster_smt.model.schema import Schema
 from dagster_smt.spec.stage import Chain, Stage
+from dagster_smt.spec.transform import SideFunction
 
 DROPPED = object()
 Apply = Callable[[Record], object]
@@ -27,7 +28,7 @@ class Runner:
 def runners(chain: Chain) -> tuple[Runner, ...]:
     """Prepare the stages of a chain."""
     return tuple(
-        Runner(stage, _test(stage), _StageFunction(stage, index, first).apply)
+        Runner(stage, _test(stage), _StageFunction(stage, index, first).function())
         for index, (stage, first) in enumerate(zip(chain.stages, first_entries(chain), strict=True))
     )
 
@@ -38,23 +39,8 @@ def _test(stage: Stage) -> Callable[[Record], bool] | None:
     answer = stage.predicate.test(input_record(None, None))
     if isinstance(answer, bool):
         return lambda record: answer != stage.negate
-    function = expr_function(answer)
-    if isinstance(answer, Call) and answer.args == (Ref(("topic",)),):
-        return _remembering(function, stage.negate)
-    return lambda record: bool(function(record)) != stage.negate
-
-
-def _remembering(function: Function, negate: bool) -> Callable[[Record], bool]:
-    """A test that hangs on the topic alone is made once per topic."""
-    known: dict[str | None, bool] = {}
-
-    def test(record: Record) -> bool:
-        answer = known.get(record.topic)
-        if answer is None:
-            answer = known[record.topic] = bool(function(record)) != negate
-        return answer
-
-    return test
+    function, negate = expr_function(answer), stage.negate
+    return lambda record: bool(function(record)) != negate
 
 
 class _StageFunction:
@@ -69,29 +55,69 @@ class _StageFunction:
             bits = tuple(1 << (first + n) for n in range(len(transform.ledger())))
             self.schemaless = transform.schemaless(bits)
 
-    def apply(self, record: Record) -> object:
+    def function(self) -> Apply:
+        """The function that applies the stage; chosen once, since it runs for every record."""
         if self.schemaless is None:
-            return self._planned(record)
-        side = self.stage.side or "value"
-        schema = record.key_schema if side == "key" else record.value_schema
-        value = record.key if side == "key" else record.value
-        if value is None:
-            if self.stage.transform.null == "pass":
-                return None
-            if self.stage.transform.null == "reject":
-                raise _null(self.stage)
-        if schema is not None:
-            return self._planned(record)
-        after = self.schemaless(value, record)
+            return self._planned
         if not self.stage.side:
-            return None
-        if side == "key":
-            record.key = after
-            record.dirty |= KEY_DIRTY
-        else:
-            record.value = after
+            return self._on_record(self.schemaless)
+        return self._on_key(self.schemaless) if self.stage.side == "key" else self._on_value(self.schemaless)
+
+    def _on_value(self, change: SideFunction) -> Apply:
+        passes, rejects, planned = *self._null_rule(), self._planned
+
+        def apply(record: Record) -> object:
+            value = record.value
+            if value is None:
+                if passes:
+                    return None
+                if rejects:
+                    raise null_error(self.stage)
+            if record.value_schema is not None:
+                return planned(record)
+            record.value = change(value, record)
             record.dirty |= VALUE_DIRTY
-        return None
+            return None
+
+        return apply
+
+    def _on_key(self, change: SideFunction) -> Apply:
+        passes, rejects, planned = *self._null_rule(), self._planned
+
+        def apply(record: Record) -> object:
+            key = record.key
+            if key is None:
+                if passes:
+                    return None
+                if rejects:
+                    raise null_error(self.stage)
+            if record.key_schema is not None:
+                return planned(record)
+            record.key = change(key, record)
+            record.dirty |= KEY_DIRTY
+            return None
+
+        return apply
+
+    def _on_record(self, change: SideFunction) -> Apply:
+        """A transform without sides that reads the value's fields."""
+        passes, rejects, planned = *self._null_rule(), self._planned
+
+        def apply(record: Record) -> object:
+            if record.value is None:
+                if passes:
+                    return None
+                if rejects:
+                    raise null_error(self.stage)
+            if record.value_schema is not None:
+                return planned(record)
+            change(record.value, record)
+            return None
+
+        return apply
+
+    def _null_rule(self) -> tuple[bool, bool]:
+        return self.stage.transform.null == "pass", self.stage.transform.null == "reject"
 
     def _planned(self, record: Record) -> object:
         known = (id(record.key_schema), id(record.value_schema), record.kind)
@@ -104,7 +130,8 @@ class _StageFunction:
         return found[0](record)
 
 
-def _null(stage: Stage) -> DataError:
+def null_error(stage: Stage) -> DataError:
+    """What a transform says of a null side it cannot take."""
     return data_error(
         "SMT402",
         f"a null key or value cannot be used for [{stage.transform.purpose}]",
@@ -127,6 +154,8 @@ def compile_plan(plan: StagePlan) -> Apply:
         else:
             touches.append((1 << touch.entry, expr_function(touch.when)))
     changes = tuple(_changes(plan.before, after))
+    if len(changes) == 1 and changes[0][0] == "topic" and len(touches) <= 1:
+        return _routing(changes[0][2], fixed, touches)
 
     def apply(record: Record) -> None:
         bits = fixed
@@ -140,6 +169,19 @@ def compile_plan(plan: StagePlan) -> Apply:
                 setattr(record, f"{name}_schema", schema)
                 record.dirty |= KEY_DIRTY if name == "key" else VALUE_DIRTY
         record.touched |= bits
+
+    return apply
+
+
+def _routing(route: Function, fixed: int, touches: list[tuple[int, Function]]) -> Apply:
+    """The common short case: only the topic changes."""
+    bit, touched = touches[0] if touches else (0, route)
+
+    def apply(record: Record) -> None:
+        if bit and touched(record) is not None:
+            record.touched |= bit
+        record.touched |= fixed
+        record.topic = route(record)
 
     return apply
 

@@ -5,7 +5,7 @@ stage's input; a ``Group`` is a struct taken apart, because a stage addresses so
 data (printable, picklable): both evaluators are built from them, and neither is known here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Union
 
@@ -18,6 +18,7 @@ class Rule(Protocol):
     may_fail: bool
 
     def python(self, *args: Any) -> Any: ...
+    def bind(self) -> Callable[..., Any]: ...
     def column(self, F: Any, *args: Any) -> Any: ...
 
 

@@ -1,6 +1,7 @@
 """Records: as data (what an evaluator works on) and symbolic (what a plan works on)."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from dagster_smt.model.cell import Cell, Expr, Node
@@ -39,7 +40,7 @@ class Record:
     key: Any = None
     value_schema: Schema | None = None
     value: Any = None
-    headers: list[Header] = field(default_factory=list)
+    headers: Sequence[Header] = ()
     kind: str = "sink"
     touched: int = 0
     dirty: int = 0

@@ -1,0 +1,16 @@
+"""Chains as Dagster assets and ops. Loads neither PySpark nor a JVM: those come with the first run."""
+
+from dagster_smt.errors import ConfigError as ConfigError
+from dagster_smt.errors import SmtError as SmtError
+from dagster_smt.orchestration.assets import build_smt_asset as build_smt_asset
+from dagster_smt.orchestration.config_schema import smt_config_schema as smt_config_schema
+from dagster_smt.orchestration.guard import Cancelled as Cancelled
+from dagster_smt.orchestration.guard import run_cancellable as run_cancellable
+from dagster_smt.orchestration.ops import build_smt_op as build_smt_op
+from dagster_smt.orchestration.partitions import partition_key_to_topic as partition_key_to_topic
+from dagster_smt.orchestration.partitions import topic_to_partition_key as topic_to_partition_key
+from dagster_smt.orchestration.resources import SparkSessionResource as SparkSessionResource
+from dagster_smt.orchestration.resources import spark_session_of as spark_session_of
+from dagster_smt.orchestration.translator import SmtAssetData as SmtAssetData
+from dagster_smt.orchestration.translator import SmtTranslator as SmtTranslator
+from dagster_smt.spark.environment import check_java as check_java

@@ -77,9 +77,8 @@ def read_record(data: dict[str, Any], converter: Converter) -> Record:
     )
     record.key_schema, record.key = _read(data["key"], converter, "key.converter")
     record.value_schema, record.value = _read(data["value"], converter, "value.converter")
-    for header in data["headers"]:
-        schema, value = _read(header["value"], converter, "header.converter")
-        record.headers.append(Header(header["key"], schema, value))
+    headers = [(h["key"], *_read(h["value"], converter, "header.converter")) for h in data["headers"]]
+    record.headers = [Header(key, schema, value) for key, schema, value in headers]
     return record
 
 

@@ -3,6 +3,7 @@
 from dagster_smt.model.cell import Call, Expr, Ref
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.spec.predicate import PACKAGE, Predicate
+from dagster_smt.spec.transform import Example
 from dagster_smt.values.basic import IsNull
 
 
@@ -10,6 +11,7 @@ class RecordIsTombstone(Predicate):
     """True where the value is null, whatever the key and the schema."""
 
     connect_class = PACKAGE + "RecordIsTombstone"
+    examples = (Example("no value", {}, "null", "true"), Example("an empty object", {}, "{}", "false"))
 
     def test(self, record: PlanRecord) -> Expr | bool:
         return Call(IsNull(), (Ref(("value",)),))

@@ -4,6 +4,7 @@ from dagster_smt.model.cell import Call, Const, Expr
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.spec.options import option
 from dagster_smt.spec.predicate import PACKAGE, Predicate
+from dagster_smt.spec.transform import Example
 from dagster_smt.spec.validate import Regex
 from dagster_smt.values.java_regex import Matches
 
@@ -13,6 +14,10 @@ class TopicNameMatches(Predicate):
 
     connect_class = PACKAGE + "TopicNameMatches"
     pattern: Regex = option("The expression the whole topic must match.", min_length=1)
+    examples = (
+        Example("the whole name", {"pattern": "orders-.*"}, "orders-eu", "true", shows="topic"),
+        Example("a part is not enough", {"pattern": "orders"}, "orders-eu", "false", shows="topic"),
+    )
 
     def test(self, record: PlanRecord) -> Expr | bool:
         rule = Matches(self.pattern)

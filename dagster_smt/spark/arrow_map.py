@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from dagster_smt.errors import Problem
-from dagster_smt.interpret.interpreter import KEPT, NO_STAGE, Interpreter, Outcome
+from dagster_smt.interpret.interpreter import KEPT, KEPT_OUTCOME, NO_STAGE, Interpreter, Outcome
 from dagster_smt.model.format import Format
-from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Header, Record
+from dagster_smt.model.record import Header, Record
 from dagster_smt.spark.columns import BITS, PROBLEM_FIELDS, words
 from dagster_smt.spec.stage import Chain
 from dagster_smt.values.header_literals import parse_simple_header, simple_header_bytes
@@ -64,40 +64,30 @@ class BatchRunner:
         self.passes_key = job.key.kind in ("string", "bytes") and not any(
             s.side == "key" or s.transform.reads_value for s in job.chain.stages
         )
+        self.process = self.interpreter.processor(passes_key=self.passes_key)
 
     def run(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Evaluate one batch."""
-        rows = _Rows(batch.num_rows)
         values = _column(batch, "value").to_pylist()
-        keys = [None] * len(values) if self.passes_key else _column(batch, "key").to_pylist()
+        rows = _Rows(len(values))
+        keys = rows.keys if self.passes_key else _column(batch, "key").to_pylist()
         topics = _column(batch, "topic").to_pylist()
-        for number in range(len(values)):
-            record = Record(topics[number])
-            self._metadata(batch, number, record)
-            rows.add(number, *self._record(record, keys[number], values[number]), record)
+        metadata = _Metadata(batch) if self.uses_metadata else None
+        headers = _column(batch, "headers").to_pylist() if self.uses_headers else None
+        process, record = self.process, Record(None)  # one record for all: nothing keeps it
+        for number, value in enumerate(values):
+            record.topic, record.touched, record.dirty = topics[number], 0, 0
+            if metadata is not None:
+                metadata.put(number, record)
+            if headers is not None:
+                record.headers = [_header(h) for h in headers[number] or ()]
+            outcome, rows.keys[number], rows.values[number] = process(record, keys[number], value)
+            rows.topics[number], rows.touched[number] = record.topic, record.touched
+            if headers is not None and record.headers:
+                rows.headers[number] = [{"key": h.key, "value": _header_bytes(h)} for h in record.headers]
+            if outcome is not KEPT_OUTCOME:
+                rows.lost(number, outcome)
         return self._result(batch, rows, topics)
-
-    def _metadata(self, batch: pa.RecordBatch, number: int, record: Record) -> None:
-        if self.uses_metadata:
-            record.partition = _column(batch, "partition")[number].as_py()
-            record.offset = _column(batch, "offset")[number].as_py()
-            micros = _column(batch, "timestamp")[number].value
-            record.timestamp = None if micros is None else micros // 1000
-            record.timestamp_type = _TIMESTAMP_TYPES.get(_column(batch, "timestampType")[number].as_py())
-        if self.uses_headers:
-            record.headers = [_header(h) for h in _column(batch, "headers")[number].as_py() or ()]
-
-    def _record(self, record: Record, key: bytes | None, value: bytes | None) -> tuple[Outcome, bytes | None, bytes | None]:
-        outcome = self.interpreter.read(record, key, value)
-        if outcome.status == KEPT:
-            outcome = self.interpreter.run(record)
-        if outcome.status != KEPT:
-            return outcome, None, None
-        dirty = record.dirty
-        if not dirty:
-            return outcome, key, value
-        written, new_key, new_value = self.interpreter.write(record)
-        return written, new_key if dirty & KEY_DIRTY else key, new_value if dirty & VALUE_DIRTY else value
 
     def _result(self, batch: pa.RecordBatch, rows: "_Rows", topics: list[str]) -> pa.RecordBatch:
         source = _column(batch, "topic")
@@ -129,6 +119,23 @@ class BatchRunner:
         return pa.ListArray.from_arrays(offsets, pa.array(rows.touched if count == 1 else flat, pa.int64()))
 
 
+class _Metadata:
+    """Partition, offset and timestamp of a batch's records."""
+
+    def __init__(self, batch: pa.RecordBatch):
+        self.partitions = _column(batch, "partition").to_pylist()
+        self.offsets = _column(batch, "offset").to_pylist()
+        self.micros = _column(batch, "timestamp").cast(_TIMESTAMP).cast(pa.int64()).to_pylist()
+        self.types = _column(batch, "timestampType").to_pylist()
+
+    def put(self, number: int, record: Record) -> None:
+        """Fill in one record."""
+        record.partition, record.offset = self.partitions[number], self.offsets[number]
+        micros = self.micros[number]
+        record.timestamp = None if micros is None else micros // 1000
+        record.timestamp_type = _TIMESTAMP_TYPES.get(self.types[number])
+
+
 class _Rows:
     """What a batch's records became, column by column."""
 
@@ -142,16 +149,11 @@ class _Rows:
         self.stage = [NO_STAGE] * size
         self.problems: dict[int, Problem] = {}
 
-    def add(self, number: int, outcome: Outcome, key: bytes | None, value: bytes | None, record: Record) -> None:
-        """Take in one record."""
-        self.keys[number], self.values[number], self.topics[number] = key, value, record.topic
-        self.touched[number] = record.touched
-        if record.headers:
-            self.headers[number] = [{"key": h.key, "value": _header_bytes(h)} for h in record.headers]
-        if outcome.status != KEPT:
-            self.status[number], self.stage[number] = outcome.status, outcome.stage
-            if outcome.problem is not None:
-                self.problems[number] = outcome.problem
+    def lost(self, number: int, outcome: Outcome) -> None:
+        """Take in that a record was dropped or failed."""
+        self.status[number], self.stage[number] = outcome.status, outcome.stage
+        if outcome.problem is not None:
+            self.problems[number] = outcome.problem
 
 
 def _column(batch: pa.RecordBatch, name: str) -> Any:

@@ -38,8 +38,8 @@ _MAX_PRECISION = 38  # Spark's
 def parse_ddl(text: str, *, place: str = "") -> Schema:
     """Read a column list into the schema of a struct.
 
-    Fields allow null unless ``NOT NULL``; items of arrays and values of maps do; ``COMMENT`` becomes ``doc``. Names with
-    unusual characters stand in backticks.
+    Fields allow null unless ``NOT NULL``; items of arrays and values of maps do; ``COMMENT`` becomes ``doc``.
+    Names with unusual characters stand in backticks.
 
     Args:
         text: The column list.

@@ -227,13 +227,13 @@ def _overlapping(root: Path, wanted: Range) -> tuple[list[Segment], list[Problem
     segments = known.get(wanted.partition, [])
     found: list[Segment] = []
     problems: list[Problem] = []
-    for segment, following in zip(segments, [*segments[1:], None], strict=True):
+    for segment, following in zip(segments, [*segments[1:], None], strict=False):
         end = following.base if following else segment.base + count_records(segment)
         if segment.base < wanted.end and end > wanted.start:
             found.append(segment)
             problems += check_segment(segment, following.base if following else None)
-    last = found and (found[-1].base + count_records(found[-1]))
-    if not problems and wanted.records and not (found and found[0].base <= wanted.start and last >= wanted.end):
+    reached = found[-1].base + count_records(found[-1]) if found else wanted.start
+    if not problems and not (reached >= wanted.end and (not found or found[0].base <= wanted.start)):
         where = f"{wanted.topic}-{wanted.partition}"
         statement = f"offsets {wanted.start} to {wanted.end} are not all there"
         problems.append(Problem("SMT510", where, statement, "ask for a range that the topic still holds"))

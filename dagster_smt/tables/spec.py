@@ -7,6 +7,7 @@ from typing import Literal
 from dagster_smt.model.format import Format as Format
 from dagster_smt.model.window import Window
 
+
 @dataclass(frozen=True)
 class FileTopics:
     """File topics below a folder: ``<root>/<topic>/<partition>/<base-offset>.jsonl`` (or ``.parquet``)."""

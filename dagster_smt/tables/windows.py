@@ -31,15 +31,11 @@ def choose_topics(table: TopicTable, request: WindowRequest, listed: Sequence[st
         problem = Problem("SMT509", "pattern", f"not a regular expression: {error.msg}", "it must match the whole name")
         raise ConfigError(problem) from None
     known = tuple(sorted({*table.topics, *matches}))
-    asked = request.topics or (request.explicit.topics if request.explicit else known)
-    strange = [_not_in_table(t, known) for t in sorted({*asked, *_explicit_topics(request)} - {*known})]
+    asked = request.explicit.topics if request.explicit else request.topics or known
+    strange = [_not_in_table(t, known) for t in sorted({*asked, *request.topics} - {*known})]
     if strange:
         raise TableError(strange)
     return tuple(sorted(set(asked)))
-
-
-def _explicit_topics(request: WindowRequest) -> tuple[str, ...]:
-    return request.explicit.topics if request.explicit else ()
 
 
 def _not_in_table(topic: str, known: Sequence[str]) -> Problem:
@@ -67,7 +63,9 @@ def resolve_window(request: WindowRequest, available: Iterable[Range], progress:
     if request.explicit is not None:
         return check_available(request.explicit, there.values())
     if request.max_records is not None and request.max_records < 1:
-        raise ConfigError(Problem("SMT513", "max_records", f"{request.max_records} records is no window", "use 1 or more"))
+        raise ConfigError(
+            Problem("SMT513", "max_records", f"{request.max_records} records is no window", "use 1 or more")
+        )
     topics = {r.topic for r in there.values()}
     problems = [
         Problem("SMT515", f"{t}-{p}", f"the sink has read up to offset {at}, but the partition is gone", _REBUILD)
@@ -96,7 +94,9 @@ def _lost(found: Range, start: int) -> list[Problem]:
         hint = f"accept the loss with an explicit window that starts at {found.start}, or rebuild the table"
         return [Problem("SMT511", place, statement, hint)]
     if start > found.end:
-        return [Problem("SMT515", place, f"the sink has read up to offset {start}, but it ends at {found.end}", _REBUILD)]
+        return [
+            Problem("SMT515", place, f"the sink has read up to offset {start}, but it ends at {found.end}", _REBUILD)
+        ]
     return []
 
 
@@ -108,9 +108,13 @@ def check_available(window: Window, available: Iterable[Range]) -> Window:
     """
     there = {(r.topic, r.partition): r for r in available}
     problems = []
+    seen: set[str] = set()
     for wanted in window.ranges:
         found = there.get((wanted.topic, wanted.partition))
         place = f"{wanted.topic}-{wanted.partition}"
+        if place in seen:
+            problems.append(Problem("SMT510", place, "two ranges of one partition", "a window is one range of each"))
+        seen.add(place)
         if wanted.start > wanted.end:
             statement = f"the range ends at {wanted.end}, before it starts at {wanted.start}"
             problems.append(Problem("SMT510", place, statement, "the end is the offset after the last record"))

@@ -1,5 +1,6 @@
 """Cast: convert fields, or the whole key or value, to another primitive type."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
@@ -99,30 +100,42 @@ class Cast(NullDefaults, Transform):
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         if not self.casts:
-            return lambda value, record: self._cast_whole(value, record, bits[0])
-        targets = tuple((name, target, bit) for (name, target), bit in zip(self.casts.items(), bits, strict=True))
+            return _whole(_caster(self.spec[0][1]), bits[0])
+        targets = tuple((name, _caster(t), bit) for (name, t), bit in zip(self.casts.items(), bits, strict=True))
 
         def cast(value: Any, record: Record) -> Any:
             fields = require_map(value, self.purpose)
-            for name, target, bit in targets:
+            for name, convert, bit in targets:
                 old = look(fields, name) if name in fields else None
-                fields[name] = None if old is None else _cast_value(old, target)
+                fields[name] = None if old is None else convert(old)
                 if old is not None:
                     record.touched |= bit
             return fields
 
         return cast
 
-    def _cast_whole(self, value: Any, record: Record, bit: int) -> Any:
+
+def _whole(convert: Callable[[Any], Any], bit: int) -> SideFunction:
+    def cast(value: Any, record: Record) -> Any:
         record.touched |= bit
-        return _cast_value(value, self.spec[0][1])
+        return convert(value)
+
+    return cast
 
 
-def _cast_value(value: Any, target: Type) -> Any:
-    kind = kind_of(value)
-    if kind not in CASTABLE or kind in ("Decimal", "Timestamp"):
-        raise DataError(refuse("SMT204", f"a value of type {kind} cannot be cast").problems)
-    return box(CastTo(kind, target).python(value), target)
+def _caster(target: Type) -> Callable[[Any], Any]:
+    """A function that casts any schemaless value; it keeps one rule per kind of value it has met."""
+    rules: dict[str, Callable[[Any], Any]] = {}
+
+    def convert(value: Any) -> Any:
+        kind = kind_of(value)
+        if kind not in rules:
+            if kind not in CASTABLE or kind in ("Decimal", "Timestamp"):
+                raise DataError(refuse("SMT204", f"a value of type {kind} cannot be cast").problems)
+            rules[kind] = CastTo(kind, target).bind()
+        return box(rules[kind](value), target)
+
+    return convert
 
 
 def _cast(node: Node, target: Type, keep: bool = False) -> Node:

@@ -1,9 +1,8 @@
 """InsertField: add fields taken from the record's metadata, or from a fixed text."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
-
-from pydantic import AfterValidator
+from functools import cached_property
+from typing import Any
 
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, data_error
 from dagster_smt.model.cell import Cell, Const, Node, with_fields
@@ -33,7 +32,6 @@ class InsertField(NullDefaults, Transform):
     connect_class = PACKAGE + "InsertField"
     purpose = "field insertion"
     null = "pass"
-    reads_metadata = True
     topic_field: Text | None = option("Field that receives the topic.", None)
     partition_field: Text | None = option("Field that receives the partition.", None)
     offset_field: Text | None = option("Field that receives the offset.", None)
@@ -53,6 +51,10 @@ class InsertField(NullDefaults, Transform):
             yield "static.field", "has no static.value", "set static.value"
 
     @property
+    def reads_metadata(self) -> bool:  # type: ignore[override]
+        return any(source not in ("topic", "static") for source, _, _ in self.inserted)
+
+    @cached_property
     def inserted(self) -> tuple[tuple[str, str, bool], ...]:
         """(source, field name, required) of what is inserted, in order."""
         found = []

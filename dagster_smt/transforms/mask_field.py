@@ -8,7 +8,7 @@ from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Const, Group, Node
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
-from dagster_smt.model.runtime import kind_of, kind_of_schema
+from dagster_smt.model.runtime import kind_of_schema
 from dagster_smt.spec.bundles import NestedPaths, NullDefaults, check_paths
 from dagster_smt.spec.edit import branches, edited, present, refused, struct_of
 from dagster_smt.spec.options import option
@@ -16,7 +16,7 @@ from dagster_smt.spec.schemaless import parent_of, require_map
 from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
 from dagster_smt.spec.validate import NonEmptyNames, NonEmptyText
 from dagster_smt.values.basic import KeepNull
-from dagster_smt.values.lazy import look
+from dagster_smt.values.lazy import kind_at
 from dagster_smt.values.mask import mask_value
 
 
@@ -74,24 +74,28 @@ class MaskField(NullDefaults, NestedPaths, Transform):
         return replace(masked, marks=target.marks | {"masked"})
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        masks: dict[str, Any] = {}
+        masks: dict[str, Any] = {}  # by kind
         targets = tuple((path.steps[:-1], path.leaf, bit) for path, bit in zip(self.paths, bits, strict=True))
+
+        def mask_of(kind: str) -> Any:
+            if kind in ("array", "map"):  # not shared: a later stage may change it
+                return type(mask_value(kind, self.replacement))()
+            if kind not in masks:
+                masks[kind] = mask_value(kind, self.replacement)
+            return masks[kind]
 
         def mask(value: Any, record: Record) -> Any:
             require_map(value, self.purpose)
             for above, leaf, bit in targets:
-                parent = parent_of(value, above)
-                if parent is None or (above and leaf not in parent):
+                parent = parent_of(value, above) if above else value
+                if parent is None or leaf not in parent:
+                    if not above:
+                        value[leaf] = None
                     continue
-                old = look(parent, leaf) if leaf in parent else None
-                parent[leaf] = None if old is None else _mask_for(kind_of(old), old)
-                if old is not None:
+                kind = kind_at(parent, leaf)
+                if kind != "null":
+                    parent[leaf] = masks[kind] if kind in masks else mask_of(kind)
                     record.touched |= bit
             return value
-
-        def _mask_for(kind: str, old: Any) -> Any:
-            if kind not in masks:
-                masks[kind] = mask_value(kind, self.replacement)
-            return type(masks[kind])(masks[kind]) if kind in ("array", "map") else masks[kind]
 
         return mask

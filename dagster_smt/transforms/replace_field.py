@@ -71,30 +71,24 @@ class ReplaceField(NullDefaults, Transform):
         return {key: i for i, key in enumerate((*self.exclude, *((old,) for old in dict(self.renames))))}
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        renames, number = dict(self.renames), self._numbers()
-        dropped = {name: bits[number[name]] for name in self.exclude}
-        renamed = {old: bits[number[(old,)]] for old in renames}
-        others = bits[-1] if self.include else 0
+        number = self._numbers()
+        dropped = tuple((name, bits[number[name]]) for name in self.exclude)
+        renamed = tuple((old, new, bits[number[(old,)]]) for old, new in dict(self.renames).items())
+        included, others = frozenset(self.include) - frozenset(self.exclude), bits[-1] if self.include else 0
 
         def replace(value: Any, record: Record) -> Any:
             fields = require_map(value, self.purpose)
-            result: dict[str, Any] = {}
-            for name, child in fields.items():
-                if not self._keeps(name):
-                    record.touched |= dropped.get(name, others)
-                elif name in renames:
-                    record.touched |= renamed[name]
-                    result[renames[name]] = child
-                else:
-                    result[name] = child
-            return result
-
-        def exclude(value: Any, record: Record) -> Any:
-            fields = require_map(value, self.purpose)
-            for name, bit in dropped.items():
+            for name, bit in dropped:
                 if name in fields:
                     del fields[name]
                     record.touched |= bit
+            if others and not fields.keys() <= included:
+                record.touched |= others
+                fields = {name: child for name, child in fields.items() if name in included}
+            moved = [(new, fields.pop(old), bit) for old, new, bit in renamed if old in fields]
+            for new, child, bit in moved:
+                fields[new] = child
+                record.touched |= bit
             return fields
 
-        return replace if self.include or renames else exclude
+        return replace

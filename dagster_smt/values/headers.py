@@ -1,7 +1,7 @@
 """Rules on a record's headers: append, drop, look for a name.
 
-In Python headers are ``list[Header]``, in Spark ``array<struct<key, value>>``; null there means none. A rule never changes
-the list it is given. A made header becomes bytes as Connect's ``SimpleHeaderConverter`` writes them.
+In Python headers are ``list[Header]``, in Spark ``array<struct<key, value>>``; null there means none. A rule never
+changes the list it is given. A made header becomes bytes as Connect's ``SimpleHeaderConverter`` writes them.
 """
 
 from dataclasses import dataclass

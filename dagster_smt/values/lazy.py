@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from dagster_smt.errors import DataError, data_error
-from dagster_smt.model.runtime import JavaDouble, JavaFloat
+from dagster_smt.model.runtime import JavaDouble, JavaFloat, kind_of
 from dagster_smt.values.numbers import float_text
 
 Raw = msgspec.Raw
@@ -19,6 +19,7 @@ _arrays = msgspec.json.Decoder(list[msgspec.Raw])
 _scalars = msgspec.json.Decoder()
 _OPEN_OBJECT, _OPEN_ARRAY = ord("{"), ord("[")
 _BLANKS = b" \t\r\n"
+_KINDS = {ord('"'): "string", _OPEN_OBJECT: "map", _OPEN_ARRAY: "array", ord("t"): "boolean", ord("f"): "boolean", ord("n"): "null"}
 
 
 def decode(text: bytes | msgspec.Raw) -> Any:
@@ -27,19 +28,22 @@ def decode(text: bytes | msgspec.Raw) -> Any:
     Raises:
         DataError: SMT411, not JSON; SMT412, a number that does not fit.
     """
-    data = memoryview(text)
-    first = data[0] if len(data) else 0
+    view = memoryview(text)
+    first = view[0] if view.nbytes else 0
     if first in _BLANKS:
-        data = memoryview(bytes(data).lstrip(_BLANKS))
-        first = data[0] if len(data) else 0
+        return decode(bytes(view).lstrip(_BLANKS))
     try:
         if first == _OPEN_OBJECT:
-            return _objects.decode(data)
+            return _objects.decode(text)
         if first == _OPEN_ARRAY:
-            return _arrays.decode(data)
-        value = _scalars.decode(data)
+            return _arrays.decode(text)
+        value = _scalars.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise not_json(error) from error
+    return value if type(value) is str else _checked(value)
+
+
+def _checked(value: Any) -> Any:
     if type(value) is int and not -(2**63) <= value < 2**63:
         raise data_error("SMT412", "an integer that 64 bits cannot hold", "Connect would wrap it silently")
     if type(value) is float:
@@ -47,6 +51,17 @@ def decode(text: bytes | msgspec.Raw) -> Any:
             raise data_error("SMT412", "a number that a double cannot hold")
         return value + 0.0  # Connect reads numbers as BigDecimal, which has no -0.0
     return value
+
+
+def kind_at(container: Any, key: Any) -> str:
+    """The kind of the value under a key (``null`` for null); a text, object or array need not be decoded for it."""
+    value = container[key]
+    if type(value) is Raw:
+        kind = _KINDS.get(memoryview(value)[0])
+        if kind is not None:
+            return kind
+        value = container[key] = decode(value)
+    return "null" if value is None else kind_of(value)
 
 
 def not_json(error: Exception | None = None) -> DataError:
@@ -60,6 +75,11 @@ def decode_whole(text: bytes) -> Any:
     """Decode the first level of a record's JSON, after checking that it is UTF-8. Empty bytes are null."""
     if not text:
         return None
+    if text.isascii() and text[0] == _OPEN_OBJECT:
+        try:
+            return _objects.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise not_json(error) from error
     if not text.isascii():
         try:
             text.decode()

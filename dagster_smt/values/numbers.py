@@ -14,6 +14,7 @@ _DECIMAL = r"(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?
 _HEX = r"0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+"
 FLOAT_PATTERN = rf"[+-]?(?:NaN|Infinity|(?:{_DECIMAL}|{_HEX})[fFdD]?)"
 _FLOAT = re.compile(FLOAT_PATTERN)
+_STARTS = "0123456789+-."
 JAVA_BLANKS = "".join(map(chr, range(33)))
 
 
@@ -50,6 +51,11 @@ def parse_integer(text: str, bits: int) -> int | None:
 
 def parse_float(text: str) -> float | None:
     """``Double.parseDouble``: blanks around do not count; suffixes and hexadecimal floats are allowed."""
+    if text and text[0] in _STARTS and text[-1] in "0123456789" and text.isascii() and "_" not in text:
+        try:
+            return float(text)
+        except ValueError:
+            pass  # no number, or a hexadecimal one
     text = text.strip(JAVA_BLANKS)
     if not _FLOAT.fullmatch(text):
         return None

@@ -1,0 +1,91 @@
+#!/bin/sh
+# Make .venv ready for every other target: Java checked, environment created, pinned packages installed.
+# Says one sentence and stops where something is missing. A second call finds the stamp and is done.
+set -eu
+cd "$(dirname "$0")/.."
+
+venv=.venv
+stamp=$venv/setup.stamp
+log=setup.log
+
+fail() {
+  printf 'setup: %s\n' "$*" >&2
+  exit 1
+}
+
+# Spark starts "$JAVA_HOME/bin/java" if JAVA_HOME is set, else the java on PATH: look at the same one.
+check_java() {
+  want="Spark needs Java 17 or 21: install one (for example Eclipse Temurin 17)"
+  if [ -n "${JAVA_HOME:-}" ]; then
+    java=$JAVA_HOME/bin/java where="JAVA_HOME ($JAVA_HOME)" remedy="and point JAVA_HOME to it, or unset JAVA_HOME."
+    [ -x "$java" ] || fail "$want $remedy There is no Java in $where."
+  else
+    java=java where="PATH" remedy="and put its java on PATH or point JAVA_HOME to it."
+    command -v java >/dev/null 2>&1 || fail "$want $remedy There is no java on $where."
+  fi
+  # macOS has a java on PATH that only says that there is none.
+  text=$("$java" -version 2>&1 </dev/null) || fail "$want $remedy The one in $where does not start."
+  version=$(printf '%s\n' "$text" | sed -n 's/.* version "\([0-9][0-9._]*\).*/\1/p' | sed -n 1p)
+  case $version in
+    1.*) major=${version#1.} ;;
+    *) major=$version ;;
+  esac
+  case ${major%%[._]*} in
+    17 | 21) ;;
+    *) fail "$want $remedy The one in $where is ${version:-of an unknown version}." ;;
+  esac
+}
+
+fits() { # Is this a Python from 3.10 to 3.13, with what a virtual environment takes?
+  "$1" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' >/dev/null 2>&1 </dev/null || return 1
+  found_version=yes
+  "$1" -c 'import ensurepip, venv' >/dev/null 2>&1 </dev/null
+}
+
+# Every entry of PATH, not only the first of a name: version managers put names there that do not start.
+find_python() {
+  found_version=no
+  if [ -n "${PYTHON:-}" ]; then
+    fits "$PYTHON" && python=$PYTHON && return
+    [ $found_version = yes ] && fail "PYTHON ($PYTHON) has no venv module: install it (on Debian: python3-venv)."
+    fail "PYTHON ($PYTHON) is not a Python from 3.10 to 3.13."
+  fi
+  old_ifs=$IFS
+  for name in python3 python3.13 python3.12 python3.11 python3.10; do
+    IFS=:
+    for dir in $PATH; do
+      IFS=$old_ifs
+      [ -x "$dir/$name" ] && fits "$dir/$name" && python=$dir/$name && return
+    done
+    IFS=$old_ifs
+  done
+  [ $found_version = yes ] && fail "Python has no venv module: install it (on Debian and Ubuntu: apt install python3-venv)."
+  fail "Python 3.10 to 3.13 is needed and none is on PATH: install one, or name it with PYTHON=/path/to/python3."
+}
+
+pip_install() {
+  "$venv/bin/python" -m pip --disable-pip-version-check install --no-input -c constraints.txt "$@" >>$log 2>&1 </dev/null && return
+  if grep -q -i -E 'connection|name resolution|unreachable|timed out|proxy|ssl' $log; then
+    fail "pip could not reach the package index: connect to a network, or name a mirror with PIP_INDEX_URL (details: $log)."
+  fi
+  fail "pip could not install the packages (details: $log)."
+}
+
+check_java
+wanted="$(pwd) $(cat pyproject.toml constraints.txt .ci/setup.sh | cksum)"
+if [ -x $venv/bin/python ] && [ "$(cat $stamp 2>/dev/null)" = "$wanted" ]; then
+  exit 0
+fi
+: >$log
+# An environment that was moved, half made or made by a Python that is gone is made again.
+case $(cat $stamp 2>/dev/null || echo "$(pwd) none") in "$(pwd) "*) moved=no ;; *) moved=yes ;; esac
+if [ $moved = yes ] || ! fits $venv/bin/python || ! $venv/bin/python -m pip --version >>$log 2>&1; then
+  find_python
+  echo "setup: creating $venv with $("$python" --version)"
+  "$python" -m venv --clear $venv >>$log 2>&1 || fail "the virtual environment could not be created (details: $log)."
+fi
+echo "setup: installing the packages of constraints.txt into $venv (a few minutes the first time)"
+pip_install pip
+pip_install -e '.[dev]'
+printf '%s\n' "$wanted" >$stamp
+echo "setup: done"

@@ -1,0 +1,63 @@
+# Everything runs through .venv, which `make setup` makes; the other targets call it first (instant when done).
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+BIN := .venv/bin
+PORT ?= 3000
+ARGS ?=
+
+# Spark's Python workers must be this environment's; the JVM needs no other interface than the local one.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export VIRTUAL_ENV := $(CURDIR)/.venv
+export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
+export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(BIN)/python
+export SPARK_LOCAL_IP := 127.0.0.1
+export DAGSTER_DISABLE_TELEMETRY := 1
+export DAGSTER_DG_CLI_DISABLE_TELEMETRY := 1
+unexport PYTHONHOME PYTHONPATH SPARK_HOME
+
+# Runs, schedules and logs of the example; `make demo` and `make dev` share them.
+INSTANCE := .demo/dagster_home
+demo dev check: export DAGSTER_HOME := $(CURDIR)/$(INSTANCE)
+
+.PHONY: help setup demo dev test test-fast check bench docs clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+
+setup: ## Check Java, make .venv and install the pinned packages
+	@sh .ci/setup.sh
+
+$(INSTANCE)/dagster.yaml:
+	@mkdir -p $(INSTANCE)
+	@printf 'telemetry:\n  enabled: false\n' >$@
+
+demo: setup $(INSTANCE)/dagster.yaml ## Run the example: topics in, tables and a report out
+	@$(BIN)/python -m definitions.demo $(ARGS)
+
+dev: setup $(INSTANCE)/dagster.yaml ## Dagster's web interface on 127.0.0.1, port 3000 (PORT=3001 for another)
+	@$(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p $(PORT) $(ARGS)
+
+test: setup ## Run all tests
+	@$(BIN)/python -m pytest -q $(ARGS)
+
+test-fast: setup ## Run the tests that need no Spark
+	@$(BIN)/python -m pytest -q -m "not spark" $(ARGS)
+
+check: setup $(INSTANCE)/dagster.yaml ## Lint, format, types, import rules, definitions, generated pages
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/dg check defs
+	$(BIN)/python -m dagster_smt.reference --check
+
+bench: setup ## Measure against bare Spark (ARGS="--records 100000 --only lazy")
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+docs: setup ## Write the generated reference pages again
+	@$(BIN)/python -m dagster_smt.reference
+
+clean: ## Remove everything that is not source, .venv included
+	rm -rf .venv .demo .bench .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	rm -rf build dist spark-warehouse metastore_db derby.log setup.log *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,109 @@
+"""``python -m benchmarks``: measure the cases in one run and print a table."""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from benchmarks import records
+from benchmarks.cases import CASES, Case, Setting
+from benchmarks.measure import Result, measure, ratios, table
+
+FOLDER = Path(".bench")
+
+
+def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--records", type=int, default=1_000_000, help="how many records (default: 1 million)")
+    parser.add_argument("--repeats", type=int, default=5, help="rounds that count, after one warm-up (default: 5)")
+    parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="cases whose name holds TEXT")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--list", action="store_true", help="print the names of the cases")
+    found = parser.parse_args(argv)
+    if found.records < 1 or found.repeats < 1:
+        parser.error("--records and --repeats must be 1 or more")
+    return found
+
+
+def chosen(only: Sequence[str]) -> list[Case]:
+    """The cases asked for, with the bare ones they are compared with."""
+    names = {c.name for c in CASES if not only or any(text.lower() in c.name.lower() for text in only)}
+    names |= {c.bare for c in CASES if c.name in names}
+    return [c for c in CASES if c.name in names]
+
+
+def session(scratch: Path) -> SparkSession:
+    """All cores of this machine, nothing shown, nothing kept."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    settings: dict[str, bool | float | int | str | None] = {
+        "spark.driver.memory": "4g",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+    }
+    builder = SparkSession.builder.master("local[*]").appName("dagster_smt benchmarks").config(map=settings)
+    return builder.getOrCreate()
+
+
+def machine(spark: SparkSession, folder: Path) -> dict[str, object]:
+    """What the figures depend on."""
+    value_bytes = spark.read.parquet(str(folder)).selectExpr("avg(length(value))").first()
+    return {
+        "cores": spark.sparkContext.defaultParallelism,
+        "python": platform.python_version(),
+        "pyspark": pyspark.__version__,
+        "platform": f"{platform.system()} {platform.machine()}",
+        "bytes_per_value": round(value_bytes[0]) if value_bytes else 0,
+    }
+
+
+def as_json(results: Sequence[Result], facts: dict[str, object], count: int) -> str:
+    """The results for programs."""
+    by = ratios(results)
+    cases = [
+        {"name": r.case.name, "seconds": r.seconds, "median": r.median, "to_bare": by[r.case.name]} for r in results
+    ]
+    return json.dumps({"records": count, **facts, "cases": cases}, indent=2)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure and print; progress goes to stderr."""
+    options = arguments(argv)
+    cases = chosen(options.only)
+    if options.list or not cases:
+        print("\n".join(c.name for c in CASES))
+        return 0 if options.list else 2
+    folder = records.ensure(FOLDER, options.records)
+    scratch = Path(tempfile.mkdtemp(dir=FOLDER, prefix="scratch-")).resolve()
+    try:
+        spark = session(scratch)
+        facts = machine(spark, folder)
+        setting = Setting(spark.read.parquet(str(folder)), scratch / "out")
+        results = measure(cases, setting, options.repeats, lambda line: print(line, file=sys.stderr, flush=True))
+        spark.stop()
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    if options.json:
+        print(as_json(results, facts, options.records))
+    else:
+        print(f"{options.records} records; " + "; ".join(f"{k.replace('_', ' ')} {v}" for k, v in facts.items()))
+        print(table(results, options.records))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,139 @@
+"""What is measured: one function per case, all listed in ``CASES``. A case runs once, from Parquet to its sink."""
+
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+
+from benchmarks.records import FIELDS, TOPIC, value_schema
+from dagster_smt.chain import Plan, parse_chain, plan_chain
+from dagster_smt.model.format import Format
+from dagster_smt.model.schema import STRING, Type
+from dagster_smt.run.counts import observed_columns
+from dagster_smt.spark.evaluate import SinkKind, evaluate
+from dagster_smt.tables.spec import FileTopics, TopicTable
+
+# Six stages on flat records. RegexRouter stands where TimestampConverter will.
+FLAT = {
+    "transforms": "hide,amount,route,tidy,origin,where",
+    "transforms.hide.type": "org.apache.kafka.connect.transforms.MaskField$Value",
+    "transforms.hide.fields": "note,ref",
+    "transforms.amount.type": "org.apache.kafka.connect.transforms.Cast$Value",
+    "transforms.amount.spec": "amount:float64",
+    "transforms.route.type": "org.apache.kafka.connect.transforms.RegexRouter",
+    "transforms.route.regex": "payments\\.(.*)",
+    "transforms.route.replacement": "clean.$1",
+    "transforms.tidy.type": "org.apache.kafka.connect.transforms.ReplaceField$Value",
+    "transforms.tidy.exclude": "device",
+    "transforms.tidy.renames": "status:state",
+    "transforms.origin.type": "org.apache.kafka.connect.transforms.InsertField$Value",
+    "transforms.origin.static.field": "origin",
+    "transforms.origin.static.value": "benchmark",
+    "transforms.where.type": "org.apache.kafka.connect.transforms.InsertField$Value",
+    "transforms.where.topic.field": "topic",
+}
+
+SPARK_TYPES = {
+    Type.STRING: "string",
+    Type.INT64: "bigint",
+    Type.INT32: "int",
+    Type.FLOAT64: "double",
+    Type.BOOLEAN: "boolean",
+}
+DDL = ", ".join(f"`{name}` {SPARK_TYPES[type_]}" for name, type_ in FIELDS.items())
+OTHERS = ("topic", "partition", "offset", "timestamp", "timestampType", "headers")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a case gets: the records as a frame, and a folder of its own that it may fill."""
+
+    frame: DataFrame
+    scratch: Path
+
+    def discard(self, frame: DataFrame) -> None:
+        """Compute every row and column, and throw them away."""
+        frame.write.format("noop").mode("overwrite").save()
+
+    def to_parquet(self, frame: DataFrame) -> None:
+        """Write Parquet files, and remove them."""
+        frame.write.mode("overwrite").parquet(str(self.scratch))
+        shutil.rmtree(self.scratch)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A measured path.
+
+    Attributes:
+        name: As printed; ``--only`` looks for parts of it.
+        run: Does the work once.
+        bare: Name of the case it is compared with; empty for bare Spark itself.
+    """
+
+    name: str
+    run: Callable[[Setting], None]
+    bare: str = ""
+
+
+def bare_json(setting: Setting) -> None:
+    """Parse and print again: what a typed JSON to JSON path costs at least."""
+    text = F.to_json(F.from_json(F.col("value").cast("string"), DDL)).cast("binary")
+    setting.discard(setting.frame.select("key", text.alias("value"), *OTHERS))
+
+
+def bare_columns(setting: Setting) -> None:
+    """Parse into columns and write them."""
+    parsed = F.from_json(F.col("value").cast("string"), DDL)
+    setting.to_parquet(setting.frame.select(parsed.alias("v")).select("v.*"))
+
+
+def bare_bytes(setting: Setting) -> None:
+    """Every column to Python and back, untouched: what any Python evaluator costs at least."""
+    setting.discard(setting.frame.mapInArrow(_same, setting.frame.schema))
+
+
+def _same(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+    return batches
+
+
+def lazy_json(ledger: bool) -> Callable[[Setting], None]:
+    """Schemaless JSON topic to JSON topic."""
+    return lambda s: s.discard(_kept(s, plan_flat(typed=False), Format("json"), "records", ledger))
+
+
+def declared_columns(ledger: bool) -> Callable[[Setting], None]:
+    """JSON with a declared schema to table columns."""
+    form = Format("json_schema", value_schema())
+    return lambda s: s.to_parquet(_kept(s, plan_flat(typed=True), form, "columns", ledger))
+
+
+def plan_flat(typed: bool) -> Plan:
+    """The flat chain, with or without the declared schema."""
+    schemas = (STRING.with_(optional=True), value_schema()) if typed else (None, None)
+    return plan_chain(parse_chain(FLAT), *schemas, topics=(TOPIC,), typed=typed)
+
+
+def _kept(setting: Setting, plan: Plan, form: Format, sink_kind: SinkKind, ledger: bool) -> DataFrame:
+    table = TopicTable(FileTopics(Path()), topics=(TOPIC,), key=Format("string"), value=form)
+    frame = evaluate(setting.frame, plan, table, sink_kind, ledger=ledger)
+    if ledger:
+        frame = frame.observe(Observation(), *observed_columns(plan.chain, plan.entries))
+    return frame.where("__status = 0").select("__out.*")
+
+
+_JSON, _COLUMNS = "bare from_json + to_json", "bare from_json to Parquet columns"
+
+CASES = (
+    Case(_JSON, bare_json),
+    Case(_COLUMNS, bare_columns),
+    Case("bare bytes through mapInArrow", bare_bytes),
+    Case("lazy JSON to JSON, without ledger", lazy_json(ledger=False), _JSON),
+    Case("lazy JSON to JSON, with ledger", lazy_json(ledger=True), _JSON),
+    Case("declared JSON to Parquet columns, without ledger", declared_columns(ledger=False), _COLUMNS),
+    Case("declared JSON to Parquet columns, with ledger", declared_columns(ledger=True), _COLUMNS),
+)

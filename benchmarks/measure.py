@@ -1,0 +1,59 @@
+"""Timing: every case once per round, so that a noisy minute hits all of them; medians over the rounds."""
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from benchmarks.cases import Case, Setting
+
+
+@dataclass(frozen=True)
+class Result:
+    """Seconds of one case, one per round."""
+
+    case: Case
+    seconds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+
+def measure(cases: Sequence[Case], setting: Setting, repeats: int, say: Callable[[str], None]) -> list[Result]:
+    """Run all cases ``repeats`` times, after one round that does not count."""
+    seconds: dict[str, list[float]] = {case.name: [] for case in cases}
+    for number in range(repeats + 1):
+        for case in cases:
+            start = time.perf_counter()
+            case.run(setting)
+            taken = time.perf_counter() - start
+            say(f"{'warm-up' if number == 0 else f'round {number}'}: {case.name}: {taken:.2f} s")
+            if number:
+                seconds[case.name].append(taken)
+    return [Result(case, tuple(seconds[case.name])) for case in cases]
+
+
+def ratios(results: Sequence[Result]) -> dict[str, float | None]:
+    """Per case: its median by that of its bare counterpart; None if that one was not run."""
+    medians = {r.case.name: r.median for r in results}
+    return {r.case.name: _by(r.median, medians.get(r.case.bare or r.case.name)) for r in results}
+
+
+def _by(seconds: float, bare: float | None) -> float | None:
+    return seconds / bare if bare else None
+
+
+def table(results: Sequence[Result], records: int) -> str:
+    """The results for people."""
+    times_bare = ratios(results)
+    width = max(len(r.case.name) for r in results)
+    lines = [f"{'case':<{width}}  {'median s':>8}  {'min':>6}  {'max':>6}  {'k rec/s':>7}  {'x bare':>6}"]
+    for r in results:
+        ratio = times_bare[r.case.name]
+        speed = records / r.median / 1000
+        lines.append(
+            f"{r.case.name:<{width}}  {r.median:8.2f}  {min(r.seconds):6.2f}  {max(r.seconds):6.2f}"
+            f"  {speed:7.0f}  {'-' if ratio is None else format(ratio, '.2f'):>6}"
+        )
+    return "\n".join(lines)

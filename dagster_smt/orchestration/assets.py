@@ -1,0 +1,223 @@
+"""Assets: a chain on a topic table, as one Dagster asset."""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from dagster_smt.chain import Chain, parse_chain
+from dagster_smt.errors import ConfigError, Problem, SmtError
+from dagster_smt.orchestration.config_schema import RunSettings, Tolerance, decode_config, smt_config_schema
+from dagster_smt.orchestration.execution import (
+    SmtOutcome,
+    SmtRun,
+    SmtWork,
+    failure,
+    make_run,
+    outcome_version,
+    problems_as_failure,
+    summary,
+)
+from dagster_smt.orchestration.partitions import partition_key_to_topic
+from dagster_smt.orchestration.planning import plan_table
+from dagster_smt.orchestration.resources import spark_session_of
+from dagster_smt.orchestration.translator import SmtAssetData, SmtTranslator
+from dagster_smt.orchestration.versions import code_version
+from dagster_smt.tables.spec import FileTopics, ParquetSink, TopicTable
+
+ChainSource = Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Chain
+Events = Iterator[dg.MaterializeResult | dg.AssetMaterialization]
+
+
+def build_smt_asset(
+    *,
+    key: dg.AssetKey | Sequence[str] | str,
+    chain: ChainSource,
+    table: TopicTable,
+    sink: ParquetSink,
+    spark_key: str = "spark",
+    partitions_def: dg.PartitionsDefinition | None = None,
+    pool: str | None = None,
+    errors_tolerance: Tolerance = "none",
+    dead_letters: FileTopics | None = None,
+    dead_letter_topic: str = "",
+    retry_policy: dg.RetryPolicy | None = None,
+    translator: SmtTranslator | None = None,
+    group_name: str | None = None,
+    description: str | None = None,
+) -> dg.AssetsDefinition:
+    """Make an asset that applies a chain to the new records of a topic table.
+
+    Schema, lineage and the chain are its metadata before any run; each run adds counts, the ledger, the schema diff,
+    offsets and dead letters. The run config may override chain, window and ``errors.tolerance``.
+
+    Example:
+        .. code-block:: python
+
+            orders = build_smt_asset(
+                key=["lake", "orders"],
+                chain=Path("chains/orders.properties"),
+                table=TopicTable(FileTopics(Path("topics")), topics=("orders",)),
+                sink=ParquetSink(Path("lake/orders")),
+            )
+
+    Args:
+        key: The asset key.
+        chain: A file, flat connector properties, a list of stages, or a parsed chain.
+        table: What to read.
+        sink: Where to write.
+        spark_key: Resource key of the Spark session (see ``spark_session_of`` for what is accepted).
+        partitions_def: One partition per topic, keys made by ``topic_to_partition_key``. All partitions of a run go
+            through one Spark session one after the other; one that fails does not stop the others.
+        pool: Dagster pool; one per asset by default, as a table has one writer.
+        errors_tolerance: ``none`` fails the run before it commits, ``all`` makes dead letters.
+        dead_letters, dead_letter_topic: Where dead letters go.
+        retry_policy: Safe: a retried run takes the same window. Wrong configurations and rejected records never retry.
+        translator: Customises the asset spec.
+        group_name, description: As in ``dg.AssetSpec``.
+
+    Raises:
+        ConfigError: The chain is wrong, with all problems.
+        PlanError: No record of the table's declared schema can pass the chain.
+    """
+    asset_key = dg.AssetKey.from_coercible(key)
+    parsed = chain if isinstance(chain, Chain) else parse_chain(chain, place=_place(chain, asset_key))
+    data = SmtAssetData(
+        key=asset_key,
+        table=table,
+        sink=sink,
+        plan=plan_table(parsed, table),
+        chain_file=chain if isinstance(chain, Path) else None,
+        description=description,
+        group_name=group_name,
+        partitions_def=partitions_def,
+    )
+    translator = translator or SmtTranslator()
+    spec = translator.get_asset_spec(data)
+    name = op_name(spec.key)
+    topics = translator.get_topic_keys(data)
+    work = SmtWork(spec.key.to_user_string(), parsed, table, sink, topics, dead_letters, dead_letter_topic)
+    step = _Step(work, spec, name, spark_key)
+
+    @dg.multi_asset(
+        name=name,
+        specs=[spec],
+        config_schema=smt_config_schema(parsed, errors_tolerance),
+        required_resource_keys={spark_key},
+        pool=pool or name,
+        retry_policy=retry_policy,
+        backfill_policy=dg.BackfillPolicy.single_run() if spec.partitions_def else None,
+    )
+    def smt_asset(context: dg.AssetExecutionContext) -> Events:
+        yield from step.run(context)
+
+    return smt_asset
+
+
+@dataclass(frozen=True)
+class _Step:
+    """The body of an asset."""
+
+    work: SmtWork
+    spec: dg.AssetSpec
+    name: str
+    spark_key: str
+
+    def run(self, context: dg.AssetExecutionContext) -> Events:
+        partitioned = self.spec.partitions_def is not None
+        keys: list[str | None] = [*context.partition_keys] if partitioned else [None]
+        with problems_as_failure():
+            settings = self._settings(context, [k for k in keys if k is not None])
+            session = spark_session_of(getattr(context.resources, self.spark_key))
+            told = lambda topic: _told(context, self.spec.key, topic)  # noqa: E731
+            run = make_run(self.work, settings, session, context.op_execution_context, told)
+        if not partitioned:
+            yield self._unpartitioned(context, run)
+            return
+        yield from self._partitioned(context, run, [k for k in keys if k is not None])
+
+    def _settings(self, context: dg.AssetExecutionContext, keys: Sequence[str]) -> RunSettings:
+        topics = tuple(map(partition_key_to_topic, keys))
+        place = f"ops.{self.name}.config"
+        settings = decode_config(context.op_execution_context.op_config, place, topics)
+        explicit = settings.window.explicit
+        missing = sorted(set(topics) - set(explicit.topics)) if explicit is not None else []
+        if missing:
+            hint = f"add ranges for {', '.join(missing[:5])}, or launch only the partitions that it names"
+            statement = "does not name every topic of the run"
+            raise ConfigError(Problem("SMT032", f"{place}.window.explicit", statement, hint))
+        return settings
+
+    def _unpartitioned(self, context: dg.AssetExecutionContext, run: SmtRun) -> dg.MaterializeResult:
+        with problems_as_failure():
+            outcome = run.execute()
+        context.log.info(summary(outcome.report))
+        version = outcome_version([outcome], run.settings.chain)
+        return dg.MaterializeResult(asset_key=self.spec.key, metadata=outcome.metadata, data_version=version)
+
+    def _partitioned(self, context: dg.AssetExecutionContext, run: SmtRun, keys: Sequence[str]) -> Events:
+        """All partitions in one session. What is committed is told to Dagster even if the step ends badly."""
+        done: dict[str, SmtOutcome] = {}
+        failed: dict[str, SmtError] = {}
+        try:
+            for number, key in enumerate(keys, 1):
+                topic = partition_key_to_topic(key)
+                try:
+                    done[key] = run.execute(topic)
+                    context.log.info(f"{number}/{len(keys)} {summary(done[key].report)}")
+                except SmtError as error:
+                    failed[key] = error
+                    context.log.error(f"{number}/{len(keys)} {topic}: {error}")
+        except BaseException:
+            yield from self._events(done, run.settings.chain)
+            raise
+        if failed:
+            yield from self._events(done, run.settings.chain)
+            raise failure(_joined(failed))
+        for key, outcome in done.items():
+            context.add_asset_metadata(outcome.metadata, asset_key=self.spec.key, partition_key=key)
+        version = outcome_version([*done.values()], run.settings.chain)
+        yield dg.MaterializeResult(asset_key=self.spec.key, data_version=version)
+
+    def _events(self, done: Mapping[str, SmtOutcome], chain: Chain) -> Iterator[dg.AssetMaterialization]:
+        for key, outcome in done.items():
+            tags = {
+                "dagster/data_version": outcome_version([outcome], chain).value,
+                "dagster/data_version_is_user_provided": "true",
+                "dagster/code_version": self.spec.code_version or code_version(chain),
+            }
+            yield dg.AssetMaterialization(self.spec.key, partition=key, metadata=outcome.metadata, tags=tags)
+
+
+def _joined(failed: Mapping[str, SmtError]) -> SmtError:
+    """One error for all partitions that failed; its class, and so whether to retry, is theirs if they agree."""
+    kinds = {type(error) for error in failed.values()}
+    problems = [p.at(f"[{key}]") for key, error in failed.items() for p in error.problems]
+    return (kinds.pop() if len(kinds) == 1 else SmtError)(problems)
+
+
+def _told(context: dg.AssetExecutionContext, key: dg.AssetKey, topic: str | None) -> str:
+    """The window of the last materialization that Dagster knows."""
+    from dagster_smt.orchestration.partitions import topic_to_partition_key
+
+    partitions = [topic_to_partition_key(topic)] if topic is not None else None
+    wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=partitions)
+    records = context.instance.fetch_materializations(wanted, limit=1).records
+    event = records[0].asset_materialization if records else None
+    value = event.metadata.get("dagster_smt/window_id") if event else None
+    return str(value.value) if value else ""
+
+
+def op_name(key: dg.AssetKey) -> str:
+    """The name of an asset's op: Dagster's own where keys and names correspond, else with a hash that tells apart."""
+    plain = all(re.fullmatch(r"[A-Za-z0-9_]+", part) and "__" not in part for part in key.path)
+    name = "__".join(re.sub(r"[^A-Za-z0-9_]", "_", part) for part in key.path)
+    return name if plain else f"{name}_{hashlib.sha256(key.to_string().encode()).hexdigest()[:6]}"
+
+
+def _place(chain: ChainSource, key: dg.AssetKey) -> str:
+    return chain.name if isinstance(chain, Path) else f"{key.to_user_string()} chain"

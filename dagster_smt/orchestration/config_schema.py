@@ -1,0 +1,165 @@
+"""The run config of assets and ops: the chain, the window, what to do with records that fail.
+
+Dagster's older config schema, because its Pythonic ``Config`` cannot say an ordered list of different transforms. The
+chain that the definition was made with is the default, so the Launchpad shows it ready to be changed. Dagster checks
+the shape; ``decode_config`` checks the meaning, before any Spark work.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import dagster as dg
+
+from dagster_smt.chain import Chain, parse_chain
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.window import Range, Window
+from dagster_smt.tables.spec import WindowRequest
+
+Tolerance = Literal["none", "all"]
+
+_TOLERANCE = dg.Enum(
+    "SmtErrorsTolerance",
+    [
+        dg.EnumValue("none", description="The run fails before anything is committed."),
+        dg.EnumValue("all", description="Records that fail become dead letters, the others are committed."),
+    ],
+)
+_PREDICATE = dg.Shape(
+    {
+        "name": dg.Field(str, description="Your name for it."),
+        "type": dg.Field(str, description="Class, with or without its package: TopicNameMatches, for example."),
+        "options": dg.Field(dg.Permissive(), default_value={}, description="Its options, as in a connector."),
+    }
+)
+_STAGE = dg.Shape(
+    {
+        "alias": dg.Field(str, description="Your name for the stage; problems and counts carry it."),
+        "type": dg.Field(str, description="Class, with or without its package: MaskField$Value, for example."),
+        "options": dg.Field(dg.Permissive(), default_value={}, description="Its options, as in a connector."),
+        "predicate": dg.Field(dg.Noneable(_PREDICATE), is_required=False, description="When the stage acts."),
+        "negate": dg.Field(bool, is_required=False, description="Act where the predicate is false."),
+    }
+)
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """A run config, decoded.
+
+    Attributes:
+        chain: The chain to apply.
+        window: Which offsets to read.
+        rebuild: Start the table over.
+        errors_tolerance: What happens to records that fail.
+    """
+
+    chain: Chain
+    window: WindowRequest
+    rebuild: bool
+    errors_tolerance: Tolerance
+
+
+def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> dict[str, dg.Field]:
+    """The config schema of an asset or op.
+
+    Args:
+        default: The chain that runs when the run config names none.
+        errors_tolerance: The default of ``errors.tolerance``.
+    """
+    chain = dg.Selector(
+        {
+            "stages": dg.Field(dg.Array(_STAGE), description="Ordered stages."),
+            "properties": dg.Field(
+                dg.Map(str, str, key_label_name="property"),
+                description="A connector's transforms.* and predicates.* properties, as they are.",
+            ),
+        }
+    )
+    return {
+        "chain": dg.Field(
+            chain, default_value={"stages": default.to_stages()}, description="The transforms, in one of two forms."
+        ),
+        "window": dg.Field(_window_fields(), description="Which offsets to read. By default what is new."),
+        "errors.tolerance": dg.Field(
+            _TOLERANCE, default_value=errors_tolerance, description="What happens to records that fail, as in Connect."
+        ),
+    }
+
+
+def _window_fields() -> dict[str, dg.Field]:
+    return {
+        "explicit": dg.Field(
+            dg.Noneable(dg.Map(str, dg.Any, key_label_name="topic")),
+            default_value=None,
+            description='A fixed range {topic: {"partition": [start, end]}}, end excluded. It replaces what the table '
+            "holds of it. Null: go on after the last committed window.",
+        ),
+        "max_records": dg.Field(
+            dg.Noneable(int), default_value=None, description="At most this many records per partition of a topic."
+        ),
+        "rebuild": dg.Field(bool, default_value=False, description="Start the table over from the earliest offsets."),
+    }
+
+
+def decode_config(config: Mapping[str, Any], place: str, topics: tuple[str, ...] = ()) -> RunSettings:
+    """Decode a run config that has the shape of ``smt_config_schema``.
+
+    Args:
+        config: The config, as Dagster hands it out.
+        place: What to call it in problems: ``ops.<name>.config``.
+        topics: Only these topics of the table; empty for all.
+
+    Raises:
+        ConfigError: With all problems of the chain and the window.
+    """
+    ((form, source),) = config["chain"].items()
+    problems: list[Problem] = []
+    chain = Chain(())
+    try:
+        chain = parse_chain(source, place=f"{place}.chain.{form}")
+    except ConfigError as error:
+        problems += error.problems
+    explicit, found = _decode_window(config["window"]["explicit"], f"{place}.window.explicit")
+    problems += found
+    limit = config["window"]["max_records"]
+    if limit is not None and limit < 1:
+        hint = "give a number from 1 on, or null for all there is"
+        problems.append(Problem("SMT031", f"{place}.window.max_records", f"{limit} records are no window", hint))
+    if explicit is not None and topics and set(explicit.topics) - set(topics):
+        hint = f"this run is for {', '.join(topics)}: leave the others out, or launch their partitions"
+        problems.append(Problem("SMT032", f"{place}.window.explicit", "names other topics than the run's", hint))
+    if problems:
+        raise ConfigError(problems)
+    window = WindowRequest(topics, explicit, limit)
+    return RunSettings(chain, window, config["window"]["rebuild"], config["errors.tolerance"])
+
+
+def _decode_window(data: Mapping[str, Any] | None, place: str) -> tuple[Window | None, list[Problem]]:
+    if data is None:
+        return None, []
+    ranges: list[Range] = []
+    problems: list[Problem] = []
+    for topic, partitions in data.items():
+        if not isinstance(partitions, Mapping):
+            problems.append(_no_range(f"{place}.{topic}", "is no mapping of partitions"))
+            continue
+        for partition, bounds in partitions.items():
+            where = f"{place}.{topic}.{partition}"
+            if not str(partition).isdecimal():
+                problems.append(_no_range(where, "is no partition's number"))
+            elif not _is_range(bounds):
+                problems.append(_no_range(where, "is no pair [start, end] of offsets"))
+            else:
+                ranges.append(Range(topic, int(partition), *bounds))
+    return Window(tuple(sorted(ranges))), problems
+
+
+def _is_range(bounds: Any) -> bool:
+    if not isinstance(bounds, list) or len(bounds) != 2:
+        return False
+    return all(isinstance(b, int) and not isinstance(b, bool) and b >= 0 for b in bounds)
+
+
+def _no_range(place: str, statement: str) -> Problem:
+    return Problem("SMT032", place, statement, 'write {"orders": {"0": [100, 200]}}: the end is the offset after the last')

@@ -1,0 +1,185 @@
+"""All metadata that assets and ops carry: names, types, and where each value comes from. Never the value of a field."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from dagster_smt.chain import Chain, Plan
+from dagster_smt.errors import Problem
+from dagster_smt.model.report import FieldChange, RunReport, schema_diff
+from dagster_smt.orchestration.schema_metadata import chain_markdown, column_lineage, column_schema
+from dagster_smt.tables.spec import ParquetSink
+
+Metadata = dict[str, Any]
+_PROBLEM_COLUMNS = {"code": "string", "place": "string", "statement": "string", "hint": "string"}
+_STAGE_COLUMNS = {"stage": "string", "transform": "string", "records_in": "int", "dropped": "int", "failed": "int"}
+_LEDGER_COLUMNS = {
+    "stage": "string",
+    "action": "string",
+    "side": "string",
+    "path": "string",
+    "target": "string",
+    "records": "int",
+}
+_DIFF_COLUMNS = {"field": "string", "change": "string", "before": "string", "after": "string"}
+_REJECT_COLUMNS = {
+    "code": "string",
+    "stage": "string",
+    "place": "string",
+    "topic": "string",
+    "statement": "string",
+    "count": "int",
+}
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """What a run's metadata needs beside the report.
+
+    Attributes:
+        plan: The plan of the chain that ran.
+        sink: Where it wrote.
+        topics: Asset keys of the topics.
+        overridden: Whether the run config gave another chain than the definition's.
+        rows: Rows in the table, or in the partition, after the run.
+        partitioned: Whether ``rows`` counts a partition.
+        ends: Where the committed windows end, per topic and partition.
+        app_id: Spark's id of the application.
+    """
+
+    plan: Plan
+    sink: ParquetSink
+    topics: Sequence[dg.AssetKey] = ()
+    overridden: bool = False
+    rows: int = 0
+    partitioned: bool = False
+    ends: Mapping[str, Mapping[str, int]] | None = None
+    app_id: str = ""
+
+
+def table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> dg.TableMetadataValue:
+    """A table with an explicit schema: without one, an empty table is refused and the first row decides types."""
+    schema = dg.TableSchema(columns=[dg.TableColumn(name=n, type=t) for n, t in columns.items()])
+    return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows], schema=schema)
+
+
+def problem_table(problems: Sequence[Problem]) -> dg.TableMetadataValue:
+    """Problems as a table."""
+    return table([{c: getattr(p, c) for c in _PROBLEM_COLUMNS} for p in problems], _PROBLEM_COLUMNS)
+
+
+def definition_metadata(
+    plan: Plan, key: dg.AssetKey, sink: ParquetSink, topics: Sequence[dg.AssetKey], chain_file: Path | None = None
+) -> Metadata:
+    """What is known before any run."""
+    found: Metadata = {
+        **_schema_part(plan, sink, topics),
+        **_chain_part(plan.chain),
+        "dagster/table_name": ".".join(key.path),
+        "dagster/storage_kind": "parquet",
+        "dagster/uri": sink.root.absolute().as_uri(),
+    }
+    if plan.warnings:
+        found["dagster_smt/plan_warnings"] = problem_table(plan.warnings)
+    if chain_file is not None:
+        reference = dg.LocalFileCodeReference(file_path=str(chain_file.absolute()), line_number=1, label="chain")
+        found["dagster/code_references"] = dg.CodeReferencesMetadataValue(code_references=[reference])
+    return found
+
+
+def run_metadata(report: RunReport, run: RunContext) -> Metadata:
+    """What a run says of itself."""
+    found: Metadata = {
+        **_schema_part(run.plan, run.sink, run.topics),
+        **_chain_part(run.plan.chain),
+        **_count_part(report, run),
+        **_table_part(report),
+        "dagster_smt/chain_overridden": run.overridden,
+        "dagster_smt/status": report.status,
+        "dagster_smt/seconds": round(sum(report.seconds.values()), 3),
+        "dagster_smt/seconds_by_phase": dg.MetadataValue.json({k: round(v, 3) for k, v in report.seconds.items()}),
+    }
+    if run.app_id:
+        found["dagster_smt/spark_app_id"] = run.app_id
+    return found
+
+
+def _schema_part(plan: Plan, sink: ParquetSink, topics: Sequence[dg.AssetKey]) -> Metadata:
+    schema, lineage = column_schema(plan, sink), column_lineage(plan, sink, topics)
+    found: Metadata = {"dagster/column_schema": schema} if schema is not None else {}
+    if lineage is not None:
+        found["dagster/column_lineage"] = lineage
+    masked = sorted({e.path for e in plan.entries if e.action == "masked"})
+    return {**found, "dagster_smt/masked_fields": dg.MetadataValue.json(masked)} if masked else found
+
+
+def _chain_part(chain: Chain) -> Metadata:
+    return {
+        "dagster_smt/chain": dg.MetadataValue.md(chain_markdown(chain)),
+        "dagster_smt/chain_hash": chain.hash,
+    }
+
+
+def _count_part(report: RunReport, run: RunContext) -> Metadata:
+    ends = run.ends if run.ends is not None else _bounds(report, 1)
+    return {
+        "dagster/partition_row_count" if run.partitioned else "dagster/row_count": run.rows,
+        "dagster_smt/records_in": report.records_in,
+        "dagster_smt/records_out": report.records_out,
+        "dagster_smt/records_dropped": report.dropped,
+        "dagster_smt/records_dead_lettered": report.failed,
+        "dagster_smt/bytes": report.bytes,
+        "dagster_smt/window_id": report.window.id,
+        "dagster_smt/start_offsets": dg.MetadataValue.json(_bounds(report, 0)),
+        "dagster_smt/end_offsets": dg.MetadataValue.json(ends),
+    }
+
+
+def _bounds(report: RunReport, side: int) -> dict[str, dict[str, int]]:
+    window = report.window.to_json()
+    return {topic: {p: bounds[side] for p, bounds in partitions.items()} for topic, partitions in window.items()}
+
+
+def _table_part(report: RunReport) -> Metadata:
+    stages = [{c: getattr(s, "alias" if c == "stage" else c) for c in _STAGE_COLUMNS} for s in report.stages]
+    changes = [{c: getattr(d, c) for c in _DIFF_COLUMNS} for d in report_diff(report)]
+    found = {
+        "dagster_smt/stage_stats": table(stages, _STAGE_COLUMNS),
+        "dagster_smt/ledger": table(_ledger_rows(report), _LEDGER_COLUMNS),
+        "dagster_smt/schema_diff": table(changes, _DIFF_COLUMNS),
+        "dagster_smt/dead_letters": table(_reject_rows(report), _REJECT_COLUMNS),
+    }
+    return {**found, "dagster_smt/warnings": problem_table(report.warnings)} if report.warnings else found
+
+
+def report_diff(report: RunReport) -> list[FieldChange]:
+    """What a run changed of the schema. Without a schema: what the ledger counted, in the user's spelling."""
+    if report.before is not None or report.after is not None:
+        return schema_diff(report.before, report.after)
+    kinds = {"added": "added", "dropped": "removed", "renamed": "renamed", "cast": "cast"}
+    entries = (line.entry for line in report.ledger if line.records and line.entry.action in kinds)
+    return [FieldChange(e.path, kinds[e.action], "", e.target) for e in entries]
+
+
+def _ledger_rows(report: RunReport) -> list[dict[str, Any]]:
+    return [
+        {
+            "stage": line.entry.alias,
+            "action": line.entry.action,
+            "side": line.entry.side,
+            "path": line.entry.path,
+            "target": line.entry.target,
+            "records": line.records,
+        }
+        for line in report.ledger
+    ]
+
+
+def _reject_rows(report: RunReport) -> list[dict[str, Any]]:
+    counts = Counter((r.problem.code, r.stage, r.problem.place, r.topic, r.problem.statement) for r in report.rejects)
+    names = tuple(_REJECT_COLUMNS)[:-1]
+    return [{**dict(zip(names, key, strict=True)), "count": count} for key, count in counts.items()]

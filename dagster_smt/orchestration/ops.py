@@ -1,0 +1,79 @@
+"""Ops: a chain on a topic table for jobs that are not about assets, such as replays."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from dagster_smt.chain import Chain, parse_chain
+from dagster_smt.orchestration.assets import ChainSource
+from dagster_smt.orchestration.config_schema import Tolerance, decode_config, smt_config_schema
+from dagster_smt.orchestration.execution import SmtWork, make_run, outcome_version, problems_as_failure, summary
+from dagster_smt.orchestration.planning import plan_table
+from dagster_smt.orchestration.resources import spark_session_of
+from dagster_smt.orchestration.translator import topic_keys
+from dagster_smt.tables.spec import FileTopics, ParquetSink, TopicTable
+
+
+def build_smt_op(
+    *,
+    name: str,
+    chain: ChainSource,
+    table: TopicTable,
+    sink: ParquetSink,
+    asset_key: dg.AssetKey | None = None,
+    spark_key: str = "spark",
+    ins: Mapping[str, dg.In] | None = None,
+    pool: str | None = None,
+    errors_tolerance: Tolerance = "none",
+    dead_letters: FileTopics | None = None,
+    dead_letter_topic: str = "",
+    retry_policy: dg.RetryPolicy | None = None,
+    description: str | None = None,
+) -> dg.OpDefinition:
+    """Make an op that applies a chain to the new records of a topic table.
+
+    It has the config schema of the assets, so ``dg.configured`` makes variants of it. Its output is a small mapping of
+    counts (``records_in``, ``records_out``, ``dropped``, ``failed``, ``status``) with the run's metadata; no records.
+
+    Args:
+        name: The op's name.
+        asset_key: Logs a materialization of this asset after each run.
+        ins: Inputs, only to wait for: ``{"start": dg.In(dg.Nothing)}``.
+        chain, table, sink, spark_key, errors_tolerance, dead_letters, dead_letter_topic: As in ``build_smt_asset``.
+        pool, retry_policy, description: As in ``dg.op``; the pool is named after the op by default.
+
+    Raises:
+        ConfigError: The chain is wrong, with all problems.
+        PlanError: No record of the table's declared schema can pass the chain.
+    """
+    place = chain.name if isinstance(chain, Path) else f"{name} chain"
+    parsed = chain if isinstance(chain, Chain) else parse_chain(chain, place=place)
+    plan_table(parsed, table)
+    work = SmtWork(name, parsed, table, sink, topic_keys(table), dead_letters, dead_letter_topic)
+
+    @dg.op(
+        name=name,
+        description=description,
+        ins=dict(ins or {}),
+        out=dg.Out(dict),
+        config_schema=smt_config_schema(parsed, errors_tolerance),
+        required_resource_keys={spark_key},
+        pool=pool or name,
+        retry_policy=retry_policy,
+    )
+    def smt_op(context: dg.OpExecutionContext) -> Iterator[Any]:
+        with problems_as_failure():
+            settings = decode_config(context.op_config, f"ops.{context.op_handle}.config")
+            session = spark_session_of(getattr(context.resources, spark_key))
+            outcome = make_run(work, settings, session, context).execute()
+        report = outcome.report
+        context.log.info(summary(report))
+        if asset_key is not None:
+            tags = {"dagster/data_version": outcome_version([outcome], settings.chain).value}
+            yield dg.AssetMaterialization(asset_key, metadata=outcome.metadata, tags=tags)
+        counts = {n: getattr(report, n) for n in ("records_in", "records_out", "dropped", "failed", "status")}
+        yield dg.Output(counts, metadata=outcome.metadata)
+
+    return smt_op

@@ -1,0 +1,105 @@
+"""Column schema, column lineage and the chain itself as Dagster metadata: what is known from the plan alone."""
+
+from collections.abc import Iterable, Sequence
+
+import dagster as dg
+
+from dagster_smt.chain import Chain, Plan
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.tables.spec import ParquetSink
+
+MASKED_TAG = "dagster_smt/masked"
+RECORD_COLUMNS = {
+    "key": "bytes",
+    "value": "bytes",
+    "topic": "string",
+    "partition": "int32",
+    "offset": "int64",
+    "timestamp": "timestamp",
+    "timestampType": "int32",
+    "headers": "array<struct<key: string, value: bytes>>",
+    "source_topic": "string",
+}
+_NEVER_NULL = ("topic", "partition", "offset", "timestampType", "source_topic")
+
+
+def column_schema(plan: Plan, sink: ParquetSink) -> dg.TableSchema | None:
+    """The table's columns; those inside of structs follow by dotted path. None if only a run can tell."""
+    if sink.kind == "records":
+        columns = [_column(n, t, n not in _NEVER_NULL, False) for n, t in RECORD_COLUMNS.items()]
+        return dg.TableSchema(columns=columns)
+    if plan.after is None:
+        return None
+    return dg.TableSchema(columns=[_schema_column(p, s, plan.masked) for p, s in _columns(plan.after)])
+
+
+def column_lineage(
+    plan: Plan, sink: ParquetSink, topics: Sequence[dg.AssetKey]
+) -> dg.TableColumnLineage | None:
+    """From each column to the fields of the topics that it comes from."""
+    schema = column_schema(plan, sink)
+    if schema is None:
+        return None
+    sources = {c.name: _sources(plan, sink, c.name) for c in schema.columns}
+    deps = {
+        name: [dg.TableColumnDep(asset_key=key, column_name=field) for key in topics for field in sorted(fields)]
+        for name, fields in sources.items()
+    }
+    return dg.TableColumnLineage(deps_by_column=deps)
+
+
+def _sources(plan: Plan, sink: ParquetSink, column: str) -> set[str]:
+    if sink.kind == "records":
+        if column == "value" and plan.typed:
+            return {source for sources in plan.lineage.values() for source in sources} or {"value"}
+        return {"topic" if column == "source_topic" else column}
+    wanted = "(whole)" if plan.after is not None and plan.after.type is not Type.STRUCT else column
+    inside = (s for path, s in plan.lineage.items() if path == wanted or path.startswith(f"{wanted}."))
+    return {source for sources in inside for source in sources}
+
+
+def _columns(schema: Schema, prefix: str = "") -> Iterable[tuple[str, Schema]]:
+    if schema.type is not Type.STRUCT:
+        yield "value", schema
+        return
+    for name, child in schema.fields:
+        path = f"{prefix}{name}"
+        yield path, child
+        if child.type is Type.STRUCT:
+            yield from _columns(child, f"{path}.")
+
+
+def _schema_column(path: str, schema: Schema, masked: frozenset[str]) -> dg.TableColumn:
+    inside = path in masked or any(m.startswith(f"{path}.") for m in masked) or (path == "value" and "(whole)" in masked)
+    return _column(path, schema.label.removesuffix("?"), schema.optional, inside, schema.doc)
+
+
+def _column(name: str, kind: str, nullable: bool, masked: bool, doc: str | None = None) -> dg.TableColumn:
+    return dg.TableColumn(
+        name=name,
+        type=kind,
+        description=doc,
+        constraints=dg.TableColumnConstraints(nullable=nullable),
+        tags={MASKED_TAG: ""} if masked else None,
+    )
+
+
+def chain_markdown(chain: Chain) -> str:
+    """The stages as a table."""
+    lines = ["| # | stage | transform | options | acts |", "|---|---|---|---|---|"]
+    for number, stage in enumerate(chain.stages, 1):
+        acts = "always"
+        if stage.predicate is not None:
+            acts = f"{'unless' if stage.negate else 'where'} {_options(stage.predicate_name, stage.predicate.configured())}"
+        cells = (str(number), stage.alias, stage.label, _options("", stage.transform.configured()), acts)
+        lines.append("| " + " | ".join(map(_cell, cells)) + " |")
+    return "\n".join(lines)
+
+
+def _options(head: str, options: dict[str, object]) -> str:
+    texts = (f"{k}={','.join(map(str, v)) if isinstance(v, list) else v}" for k, v in options.items())
+    return " ".join((head, *texts)).strip()
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,72 @@
+"""From a chain on a table to Dagster's asset spec: the one place to customise."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import dagster as dg
+
+from dagster_smt.chain import Plan
+from dagster_smt.orchestration.metadata import definition_metadata
+from dagster_smt.orchestration.versions import code_version
+from dagster_smt.tables.spec import ParquetSink, TopicTable
+
+
+@dataclass(frozen=True)
+class SmtAssetData:
+    """What is known of an asset when it is defined.
+
+    Attributes:
+        key: The asset key that was asked for.
+        table: What it reads.
+        sink: Where it writes.
+        plan: What its chain does.
+        chain_file: The file with the chain, if it is in one.
+        description, group_name, partitions_def: As given to ``build_smt_asset``.
+    """
+
+    key: dg.AssetKey
+    table: TopicTable
+    sink: ParquetSink
+    plan: Plan
+    chain_file: Path | None = None
+    description: str | None = None
+    group_name: str | None = None
+    partitions_def: dg.PartitionsDefinition | None = None
+
+
+class SmtTranslator:
+    """Makes the asset spec. Subclass it and change the spec that ``super().get_asset_spec(data)`` returns."""
+
+    def get_asset_spec(self, data: SmtAssetData) -> dg.AssetSpec:
+        """The spec: key, upstream topics, metadata, code version, kinds."""
+        topics = self.get_topic_keys(data)
+        return dg.AssetSpec(
+            key=data.key,
+            deps=topics,
+            description=data.description or _describe(data),
+            metadata=definition_metadata(data.plan, data.key, data.sink, topics, data.chain_file),
+            group_name=data.group_name,
+            code_version=code_version(data.plan.chain),
+            kinds={"kafka", "pyspark", "parquet"},
+            partitions_def=data.partitions_def,
+        )
+
+    def get_topic_keys(self, data: SmtAssetData) -> Sequence[dg.AssetKey]:
+        """The assets that stand for the topics: ``kafka/<topic>``; of a pattern one asset that is named after it."""
+        return topic_keys(data.table)
+
+
+def topic_keys(table: TopicTable) -> list[dg.AssetKey]:
+    """Asset keys of a table's topics: ``kafka/orders``, and ``kafka/pattern/orders`` for ``orders\\..*``."""
+    keys = [dg.AssetKey(["kafka", topic]) for topic in table.topics]
+    if table.pattern:
+        plain = re.sub(r"[^A-Za-z0-9._-]+", "_", table.pattern.replace("\\", "")).strip("._-")
+        keys.append(dg.AssetKey(["kafka", "pattern", plain or "all"]))
+    return keys
+
+
+def _describe(data: SmtAssetData) -> str:
+    names = ", ".join(data.table.topics[:5]) if data.table.topics else f"topics like {data.table.pattern}"
+    return f"{names} after {', '.join(s.alias for s in data.plan.chain.stages) or 'no stage'}"

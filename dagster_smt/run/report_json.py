@@ -1,0 +1,34 @@
+"""Run reports as JSON data: how a sink keeps them with each commit."""
+
+import dataclasses
+from typing import Any
+
+import msgspec
+
+from dagster_smt.model.report import RunReport
+from dagster_smt.model.schema import Schema
+from dagster_smt.tables.commit_log import Commit
+
+
+def report_to_json(report: RunReport) -> dict[str, Any]:
+    """The report as JSON data. Defaults of schemas are left out: their Python form is not JSON."""
+    plain = dataclasses.replace(report, before=_plain(report.before), after=_plain(report.after))
+    data: dict[str, Any] = msgspec.to_builtins(plain)
+    return data
+
+
+def report_from_json(data: dict[str, Any]) -> RunReport:
+    """Read what ``report_to_json`` wrote."""
+    return msgspec.convert(data, RunReport)
+
+
+def report_of(commit: Commit) -> RunReport:
+    """The report that a commit keeps, for a run that committed but could not tell; says ``already committed``."""
+    return dataclasses.replace(report_from_json(commit.report), status="already committed")
+
+
+def _plain(schema: Schema | None) -> Schema | None:
+    if schema is None:
+        return None
+    fields = tuple((name, child) for name, f in schema.fields if (child := _plain(f)) is not None)
+    return schema.with_(default=None, fields=fields, keys=_plain(schema.keys), values=_plain(schema.values))

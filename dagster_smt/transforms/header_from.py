@@ -1,0 +1,122 @@
+"""HeaderFrom: move or copy fields into headers."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Annotated, Any
+
+from dagster_smt.errors import PlanError
+from dagster_smt.model.cell import Call, Cell, Group, Node, with_fields
+from dagster_smt.model.record import Header, PlanRecord, Record
+from dagster_smt.spec.bundles import NullDefaults
+from dagster_smt.spec.copying import copied, copied_fields
+from dagster_smt.spec.edit import field_of, struct_of, under
+from dagster_smt.spec.options import Text, option
+from dagster_smt.spec.schemaless import require_map
+from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.spec.validate import SomeNames, one_of
+from dagster_smt.values.basic import NotNull
+from dagster_smt.values.headers import AppendHeader
+from dagster_smt.values.lazy import whole
+
+
+class HeaderFrom(NullDefaults, Transform):
+    """Move or copy fields of the key or value into headers.
+
+    The headers are appended in the order of the options; headers of the same name stay, and a field may go into
+    several. With a schema a field must exist and the header keeps its schema; without one a missing field gives a
+    header that is null. After `move` the rest is a required struct, as after ReplaceField. A null key or value is
+    refused: guard the stage with `RecordIsTombstone`.
+    """
+
+    connect_class = PACKAGE + "HeaderFrom"
+    purpose = "copying fields to headers"
+    null = "reject"
+    reads_headers = True
+    fields: SomeNames = option("Fields to take.")
+    headers: SomeNames = option("Names of the headers, one for each of `fields`.")
+    operation: Annotated[Text, one_of("move", "copy")] = option("`move` drops the fields, `copy` leaves them.")
+    examples = (
+        Example(
+            "copy",
+            {"fields": "id,shop", "headers": "order-id,shop", "operation": "copy"},
+            '{"id":7,"shop":"a"}',
+            '[{"key":"order-id","value":7},{"key":"shop","value":"a"}]',
+            "headers",
+            "value",
+        ),
+        Example(
+            "what move leaves", {"fields": "id", "headers": "id", "operation": "move"}, '{"id":7,"x":1}', '{"x":1}'
+        ),
+    )
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        if len(self.fields) != len(self.headers):
+            statement = f"has {len(self.headers)} names, but fields has {len(self.fields)}"
+            yield "headers", statement, "name one header for each field"
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """(field, header) in order."""
+        return tuple(zip(self.fields, self.headers, strict=True))
+
+    @property
+    def _moved(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.fields)) if self.operation == "move" else ()
+
+    def ledger(self) -> tuple[Effect, ...]:
+        added = tuple(Effect("added", header, field, "headers") for field, header in self.pairs)
+        return (*added, *(Effect("dropped", field) for field in self._moved))
+
+    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
+        node = record.key if at.side == "key" else record.value
+        if node is None:
+            raise PlanError(NotNull(self.purpose).failure().problem)
+        group = struct_of(node, self.purpose)
+        headers = record.headers
+        for field, header in self.pairs:
+            headers = _appended(headers, header, self._value(group, field))
+        for number in range(len(self.ledger())):
+            at.touch(number, group.present)
+        record = replace(record, headers=headers)
+        if not self._moved:
+            return record
+        rest = self._without(group)
+        return replace(record, key=rest) if at.side == "key" else replace(record, value=rest)
+
+    def _value(self, group: Group, field: str) -> Node:
+        return copied(field, field_of(group, field), group.present, self.replace_null_with_default)
+
+    def _without(self, group: Group) -> Group:
+        kept = tuple((name, child) for name, child in group.fields if name not in self._moved)
+        fields = copied_fields(group, self.replace_null_with_default, kept)
+        return under(group, with_fields(group, fields, group.schema.with_fields(())))
+
+    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
+        added = sum(bits[: len(self.pairs)])
+        moved = tuple(zip(self._moved, bits[len(self.pairs) :], strict=True))
+
+        def take(value: Any, record: Record) -> Any:
+            fields = require_map(value, self.purpose)
+            made = [Header(header, None, whole(fields.get(field))) for field, header in self.pairs]
+            record.headers = [*record.headers, *made]
+            record.touched |= added
+            for field, bit in moved:
+                if field in fields:
+                    del fields[field]
+                    record.touched |= bit
+            return fields
+
+        return take
+
+
+def _appended(headers: Cell, key: str, node: Node) -> Cell:
+    expr = node.expr if isinstance(node, Cell) else node.present
+    assert expr is not None  # the fields of a stage's input come from references
+    call = Call(AppendHeader(key, node.schema), (headers.expr, expr))
+    return Cell(headers.schema, call, headers.sources | _sources(node))
+
+
+def _sources(node: Node) -> frozenset[str]:
+    if isinstance(node, Cell):
+        return node.sources
+    return node.sources.union(*(_sources(child) for _, child in node.fields))

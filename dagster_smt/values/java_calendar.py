@@ -1,0 +1,224 @@
+"""``java.util.GregorianCalendar`` in UTC, lenient, with the week rules of the locale ``en``.
+
+Days before 15 October 1582 are counted in the Julian calendar. Weeks start on Sunday, and the week of 1 January is the
+first of its year. Days are numbered from 1970-01-01; years are astronomical (year 0 is 1 BC), without limits.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from dagster_smt.values.numbers import wrap
+
+DAY = 86_400_000
+CUTOVER = -141_427  # 15 October 1582
+CUTOVER_YEAR = 1582
+SUNDAY = 1
+_MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def day_number(year: int, month: int, day: int, *, julian: bool) -> int:
+    """The day with a date, in one of the two calendars."""
+    shifted = year - (month <= 2)  # years that end with February
+    of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+    if julian:
+        return 365 * shifted + shifted // 4 + of_year - 719_470
+    return 365 * shifted + shifted // 4 - shifted // 100 + shifted // 400 + of_year - 719_468
+
+
+@lru_cache(maxsize=4096)
+def civil(day: int) -> tuple[int, int, int]:
+    """(year, month, day of month) of a day, Julian before the cutover."""
+    if day >= CUTOVER:
+        cycle, rest = divmod(day + 719_468, 146_097)
+        years = (rest - rest // 1460 + rest // 36_524 - rest // 146_096) // 365
+        rest -= 365 * years + years // 4 - years // 100
+        year = 400 * cycle + years
+    else:
+        cycle, rest = divmod(day + 719_470, 1461)
+        years = (rest - rest // 1460) // 365
+        rest -= 365 * years
+        year = 4 * cycle + years
+    shifted = (5 * rest + 2) // 153
+    month = (shifted + 2) % 12 + 1
+    return year + (month <= 2), month, rest - (153 * shifted + 2) // 5 + 1
+
+
+def _year_start(year: int) -> int:
+    return day_number(year, 1, 1, julian=year <= CUTOVER_YEAR)
+
+
+def _on_or_before(day: int, weekday: int) -> int:
+    """The last day with a weekday (1 is Sunday) that is not after ``day``."""
+    return day - (day + 5 - weekday) % 7
+
+
+def _week_start(first: int) -> int:
+    """The Sunday with which the first week of a period begins."""
+    return _on_or_before(first, SUNDAY)
+
+
+def _month_length(year: int, month: int) -> int:
+    leap = year % 4 == 0 and (year <= CUTOVER_YEAR or year % 100 != 0 or year % 400 == 0)
+    return _MONTH_LENGTHS[month - 1] + (month == 2 and leap)
+
+
+class Moment:
+    """The calendar fields of an instant.
+
+    Attributes:
+        year: Astronomical.
+        month: 1 to 12.
+        day: Of the month.
+        weekday: 1 (Sunday) to 7.
+        of_day: Milliseconds since midnight.
+    """
+
+    __slots__ = ("_day", "day", "month", "of_day", "weekday", "year")
+
+    def __init__(self, milliseconds: int):
+        self._day, self.of_day = divmod(milliseconds, DAY)
+        self.year, self.month, self.day = civil(self._day)
+        self.weekday = (self._day + 4) % 7 + 1
+
+    @property
+    def day_of_year(self) -> int:
+        return self._day - _year_start(self.year) + 1
+
+    @property
+    def week_of_year(self) -> int:
+        following = _week_start(_year_start(self.year + 1))
+        if self._day >= following:
+            return 1
+        return (self._day - _week_start(_year_start(self.year))) // 7 + 1
+
+    @property
+    def week_year(self) -> int:
+        return self.year + (self.month > 1 and self.week_of_year == 1)
+
+    @property
+    def _month_start(self) -> int:
+        if (self.year, self.month) == (CUTOVER_YEAR, 10):
+            return day_number(CUTOVER_YEAR, 10, 1, julian=True)
+        return self._day - self.day + 1
+
+    @property
+    def week_of_month(self) -> int:
+        return (self._day - _week_start(self._month_start)) // 7 + 1
+
+    @property
+    def weekday_in_month(self) -> int:
+        """The how many-th such weekday of the month it is."""
+        return (self._day - self._month_start) // 7 + 1
+
+
+class Fields:
+    """Calendar fields as a parser sets them, and the instant they mean.
+
+    A field has the letter that SimpleDateFormat has for it: ``G`` (0 is BC), ``y Y M`` (0 is January) ``d D w W F E``
+    (1 is Sunday) ``H h a m s S``. Of contradicting fields the ones set last decide, as ``Calendar`` documents it.
+    """
+
+    __slots__ = ("_order", "_values", "offset")
+
+    def __init__(self) -> None:
+        self._values: dict[str, int] = {}
+        self._order: dict[str, int] = {}
+        self.offset = 0
+        """Milliseconds that the local time is ahead of UTC."""
+
+    def set(self, field: str, value: int) -> None:
+        """Set a field; it is then the one set last."""
+        self._values[field] = value
+        self._order[field] = max(self._order.values(), default=0) + 1
+
+    def add_years(self, years: int) -> None:
+        """Move to another century, whether the year is a calendar year or a week year."""
+        for field in self._values.keys() & {"y", "Y"}:
+            self._values[field] += years
+
+    def milliseconds(self) -> int:
+        """The instant, in milliseconds since 1970-01-01T00:00Z, of 64 bits."""
+        days, of_day = divmod(self._time(), DAY)
+        return wrap(self._date(days) * DAY + of_day - self.offset, 64)
+
+    def _time(self) -> int:
+        values, order = self._values.get, self._order.get
+        twelve = max(order("h", 0), order("a", 0)) if "h" in self._order and "a" in self._order else 0
+        if "H" in self._order and order("H", 0) > twelve:
+            hours = values("H", 0)
+        else:
+            hours = values("h", 0) + 12 * values("a", 0)
+        return ((hours * 60 + values("m", 0)) * 60 + values("s", 0)) * 1000 + values("S", 0)
+
+    def _date(self, extra: int) -> int:
+        """The day, ``extra`` days later (which counts before the calendar is chosen)."""
+        year = self._values.get("y", 1970)
+        if self._values.get("G") == 0:
+            year = 1 - year
+        if self._order.get("Y", 0) <= self._order.get("y", 0):
+            return _resolved(year, self._values, self._kind(), extra)
+        era = civil(_resolved(year, self._values, self._kind(), extra))[0] > 0
+        week_year = self._values["Y"] if era else 1 - self._values["Y"]
+        week, weekday = _valid_weekday(self._values.get("w", 1), self._values.get("E", SUNDAY))
+        first = _resolved(week_year, {"w": 1, "E": SUNDAY}, "w", 0)
+        year, month, day = civil(first + weekday - SUNDAY + 7 * (week - 1))
+        return _resolved(year, {"M": month - 1, "d": day}, "d", extra)
+
+    def _kind(self) -> str:
+        """The field that says which day of the year it is: ``d W F`` with the month, ``D w`` without."""
+        at = {field: self._order.get(field, 0) for field in "MdDwWFE"}
+        whole = {field: max(at[field], at["E"]) if at[field] and at["E"] else 0 for field in "WFw"}
+        best = max(at["d"], at["D"], *whole.values())
+        if not best:
+            whole = {"W": at["W"], "F": max(at["F"], at["E"]), "w": at["w"]}
+            best = max(whole.values())
+            if not best:
+                return "d"
+        if best == at["d"]:
+            return "d"
+        if best == whole["W"] and at["W"] >= at["w"] or best == whole["F"] and at["F"] >= at["w"]:
+            by_week = at["W"] >= at["F"] if whole["W"] == whole["F"] else best == whole["W"]
+            return "W" if by_week else "F"
+        return "D" if best == at["D"] else "w"
+
+
+def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
+    """Bring an ISO weekday outside 1 to 7, which was kept as it is, into range."""
+    if 1 <= weekday <= 7:
+        return week, weekday
+    weeks, iso = divmod(weekday - 1, 7)
+    return week + weeks, (iso + 1) % 7 + 1
+
+
+def _resolved(year: int, values: Mapping[str, int], kind: str, extra: int) -> int:
+    """The day that some fields mean, in the calendar that holds there."""
+    julian = extra + _day_in(year, values, kind, julian=True)
+    if year < CUTOVER_YEAR:
+        return julian
+    gregorian = extra + _day_in(year, values, kind, julian=False)
+    if gregorian >= CUTOVER and (year > CUTOVER_YEAR or kind not in ("D", "w")):
+        return gregorian
+    return julian
+
+
+def _day_in(year: int, values: Mapping[str, int], kind: str, *, julian: bool) -> int:
+    if kind not in ("d", "W", "F"):
+        first = day_number(year, 1, 1, julian=julian)
+        if kind == "D":
+            return first + values["D"] - 1
+        return _in_week(first, values.get("E", SUNDAY), values["w"])
+    years, month = divmod(values.get("M", 0), 12)
+    first = day_number(year + years, month + 1, 1, julian=julian)
+    if kind == "d":
+        return first + values.get("d", 1) - 1
+    if kind == "W":
+        return _in_week(first, values.get("E", SUNDAY), values["W"])
+    weekday, number = values.get("E", SUNDAY), values.get("F", 1)
+    if number < 0:
+        first += _month_length(year + years, month + 1) + 7  # counted from the end of the month
+    return _on_or_before(first + 7 * number - 1, weekday)
+
+
+def _in_week(first: int, weekday: int, week: int) -> int:
+    """A weekday in a week of the period that begins at ``first``."""
+    return _on_or_before(_week_start(first) + 6, weekday) + 7 * (week - 1)

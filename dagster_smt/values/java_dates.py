@@ -1,0 +1,321 @@
+"""``java.text.SimpleDateFormat`` in UTC and the locale ``en``: patterns, parsing, formatting.
+
+Parsing is lenient as Java's is: fields overflow into the next, text after the last field does not count, a field may
+have blanks before it. Unlike Java's, a formatter keeps no zone that it met in a text (design D2). Of zone names the
+common English ones are known, each with the one offset that Java 17 takes it for.
+"""
+
+import re
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property, lru_cache
+
+from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, Problem
+from dagster_smt.values.java_calendar import Fields, Moment, civil, day_number
+from dagster_smt.values.numbers import wrap
+
+LETTERS = "GyMdkHmsSEDFwWahKzZYuXL"
+_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+           "December")  # fmt: skip
+_WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+_ERAS, _HALVES = ("BC", "AD"), ("AM", "PM")
+_MINUTE = 60_000
+_MOMENT_FIELDS = {"d": "day", "Y": "week_year", "D": "day_of_year", "w": "week_of_year", "W": "week_of_month", "F": "weekday_in_month"}
+_ZONES = {
+    0: "UTC,GMT,WET,AZOST,EGST,Coordinated Universal Time,Greenwich Mean Time,Western European Standard Time",
+    60: "CET,BST,MET,WAT,WEST,Central European Standard Time,Central European Time,British Summer Time,Irish Standard Time,"
+        "Western European Summer Time,West Africa Standard Time",
+    120: "CEST,EET,MEST,CAT,SAST,IST,Central European Summer Time,Eastern European Standard Time,Central Africa Time,"
+         "South Africa Standard Time,Israel Standard Time",
+    180: "EEST,MSK,MSD,EAT,TRT,IDT,Eastern European Summer Time,Moscow Standard Time,East Africa Time,Israel Daylight Time,"
+         "Arabian Standard Time",
+    210: "IRST,Iran Standard Time",
+    240: "GST,AMT,AZT,GET,SAMT,Gulf Standard Time,Armenia Standard Time,Azerbaijan Standard Time,Georgia Standard Time",
+    270: "AFT,Afghanistan Time",
+    300: "PKT,UZT,YEKT,MVT,Pakistan Standard Time,Uzbekistan Standard Time,Yekaterinburg Standard Time",
+    330: "India Standard Time",
+    345: "NPT,Nepal Time",
+    360: "BDT,OMST,Bangladesh Standard Time,Omsk Standard Time",
+    390: "MMT,Myanmar Time",
+    420: "ICT,WIB,NOVT,KRAT,Indochina Time,Western Indonesia Time,Novosibirsk Standard Time,Krasnoyarsk Standard Time",
+    480: "SGT,HKT,AWST,MYT,IRKT,China Standard Time,Singapore Standard Time,Hong Kong Standard Time,Malaysia Time,"
+         "Philippine Standard Time,Taipei Standard Time,Australian Western Standard Time,Irkutsk Standard Time",
+    540: "JST,KST,YAKT,Japan Standard Time,Korean Standard Time,Yakutsk Standard Time",
+    570: "ACST,Australian Central Standard Time",
+    600: "AEST,ChST,PGT,VLAT,Australian Eastern Standard Time,Chamorro Standard Time,Vladivostok Standard Time",
+    660: "AEDT,NCT,MAGT,Australian Eastern Daylight Time,New Caledonia Standard Time,Magadan Standard Time",
+    720: "NZST,FJT,New Zealand Standard Time,Fiji Standard Time",
+    780: "NZDT,New Zealand Daylight Time",
+    -60: "AZOT,CVT,Azores Standard Time,Cape Verde Standard Time",
+    -150: "NDT,Newfoundland Daylight Time",
+    -180: "ADT,ART,BRT,UYT,Atlantic Daylight Time,Argentina Standard Time,Brasilia Standard Time,Uruguay Standard Time",
+    -210: "NST,Newfoundland Standard Time",
+    -240: "AST,EDT,BOT,CLT,VET,Atlantic Standard Time,Eastern Daylight Time,Bolivia Time,Chile Standard Time,Venezuela Time",
+    -300: "EST,CDT,COT,PET,ECT,Eastern Standard Time,Central Daylight Time,Colombia Standard Time,Peru Standard Time,"
+          "Ecuador Time",
+    -360: "CST,MDT,Central Standard Time,Mountain Daylight Time",
+    -420: "MST,PDT,Mountain Standard Time,Pacific Daylight Time",
+    -480: "PST,AKDT,Pacific Standard Time,Alaska Daylight Time",
+    -540: "AKST,Alaska Standard Time",
+    -600: "HST,HDT,Hawaii-Aleutian Standard Time,Hawaii Standard Time",
+    -660: "SST,Samoa Standard Time",
+}  # fmt: skip
+_ZONE_OFFSETS = {name.lower(): minutes for minutes, names in _ZONES.items() for name in names.split(",")}
+
+
+def _any_of(names: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))), re.IGNORECASE)
+
+
+_NAMES = {
+    "G": (_any_of(_ERAS), {name.lower(): n for n, name in enumerate(_ERAS)}),
+    "a": (_any_of(_HALVES), {name.lower(): n for n, name in enumerate(_HALVES)}),
+    "M": (_any_of((*_MONTHS, *(m[:3] for m in _MONTHS))), {m[:3].lower(): n for n, m in enumerate(_MONTHS)}),
+    "E": (_any_of((*_WEEKDAYS, *(d[:3] for d in _WEEKDAYS))), {d[:3].lower(): n for n, d in enumerate(_WEEKDAYS, 1)}),
+}
+_NUMBER = re.compile(r"-?\d+(?:E-?\d+)?")
+_ZONE_NAME = _any_of(_ZONE_OFFSETS)
+_RFC_822 = re.compile(r"([+-])([01][0-9]|2[0-3])([0-5][0-9])")
+_GMT = re.compile(r"GMT(?:([+-])([01]?[0-9]|2[0-3]):([0-5][0-9])|(?![+-]))", re.IGNORECASE)
+_ISO_8601 = {
+    1: re.compile(r"Z|([+-])([01][0-9]|2[0-3])()"),
+    2: re.compile(r"Z|([+-])([01][0-9]|2[0-3])([0-5][0-9])"),
+    3: re.compile(r"Z|([+-])([01][0-9]|2[0-3]):([0-5][0-9])"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A piece of a pattern: a literal text (no letter), or a letter repeated ``count`` times.
+
+    ``abuts``: a number follows at once, so that ``count`` bounds the digits.
+    """
+
+    letter: str
+    count: int = 0
+    text: str = ""
+    abuts: bool = False
+
+    @property
+    def numeric(self) -> bool:
+        return self.letter not in ("", "G", "E", "a", "z", "Z", "X") and not (self.letter in "ML" and self.count > 2)
+
+
+@dataclass(frozen=True)
+class DateFormat:
+    """A compiled pattern."""
+
+    pattern: str
+    parts: tuple[_Part, ...]
+
+    def format(self, milliseconds: int) -> str:
+        """The text of an instant."""
+        moment = Moment(milliseconds)
+        return "".join([_text(moment, part) if part.letter else part.text for part in self.parts])
+
+    def parse(self, text: str) -> int | None:
+        """The instant, in milliseconds since the epoch, that the beginning of a text means; None if it does not fit."""
+        reader = _Reader(text, self)
+        for part in self.parts:
+            if not reader.read(part):
+                return None
+        instant = reader.fields.milliseconds()
+        if reader.ambiguous and instant < self.century_start:
+            reader.fields.add_years(100)
+            instant = reader.fields.milliseconds()
+        return instant
+
+    @cached_property
+    def century_start(self) -> int:
+        """Years of two digits fall into the hundred years from this instant: 80 years before the first parsing."""
+        now = Moment(int(time.time() * 1000))
+        day = day_number(now.year - 80, now.month, now.day, julian=False)
+        return day * 86_400_000 + now.of_day
+
+
+@lru_cache(maxsize=256)
+def date_format(pattern: str) -> DateFormat:
+    """Compile a pattern.
+
+    Raises:
+        ConfigError: SMT022, unknown letters, too many ``X``, or a quote that is not closed.
+    """
+    parts, unknown, at = [], [], 0
+    while at < len(pattern):
+        letter = pattern[at]
+        if letter == "'":
+            text, at = _quoted(pattern, at)
+            parts.append(_Part("", text=text))
+        elif not (letter.isascii() and letter.isalpha()):
+            parts.append(_Part("", text=letter))
+            at += 1
+        else:
+            end = at
+            while end < len(pattern) and pattern[end] == letter:
+                end += 1
+            unknown += [letter] if letter not in LETTERS else []
+            parts.append(_Part(letter, end - at))
+            at = end
+    if unknown:
+        letters = ", ".join(f"'{letter}'" for letter in dict.fromkeys(unknown))
+        raise _refuse(pattern, f"these letters mean nothing in SimpleDateFormat: {letters}")
+    if any(part.letter == "X" and part.count > 3 for part in parts):
+        raise _refuse(pattern, "there are at most three 'X'")
+    followers = (*parts[1:], _Part(""))
+    return DateFormat(pattern, tuple(_Part(p.letter, p.count, p.text, f.numeric) for p, f in zip(parts, followers, strict=True)))
+
+
+def _quoted(pattern: str, start: int) -> tuple[str, int]:
+    """The text in the quotes that open at ``start``, and where the pattern goes on; two quotes are one."""
+    if pattern.startswith("''", start):
+        return "'", start + 2
+    text, at = "", start + 1
+    while at < len(pattern):
+        if pattern.startswith("''", at):
+            text, at = text + "'", at + 2
+        elif pattern[at] == "'":
+            return text, at + 1
+        else:
+            text, at = text + pattern[at], at + 1
+    raise _refuse(pattern, f"the quote at position {start} is not closed")
+
+
+def _refuse(pattern: str, what: str) -> ConfigError:
+    statement = f"the date pattern '{pattern}' is not usable: {what}"
+    hint = f"the letters are {LETTERS}; put other text between single quotes"
+    return ConfigError(Problem("SMT022", "", statement, hint, CONFIG_EXCEPTION))
+
+
+def _text(moment: Moment, part: _Part) -> str:
+    letter, count = part.letter, part.count
+    if letter in "ML" and count > 2:
+        return _MONTHS[moment.month - 1] if count > 3 else _MONTHS[moment.month - 1][:3]
+    if letter == "E":
+        return _WEEKDAYS[moment.weekday - 1] if count > 3 else _WEEKDAYS[moment.weekday - 1][:3]
+    if letter == "G":
+        return _ERAS[moment.year > 0]
+    if letter == "a":
+        return _HALVES[moment.of_day >= 43_200_000]
+    if letter in "zZX":
+        return {"Z": "+0000", "X": "Z"}.get(letter) or ("UTC" if count < 4 else "Coordinated Universal Time")
+    number = _number(moment, letter)
+    sign, digits = "-" if number < 0 else "", str(abs(number)).rjust(count, "0")
+    return sign + (digits[-2:] if letter in "yY" and count == 2 else digits)
+
+
+def _number(moment: Moment, letter: str) -> int:
+    if letter == "y":
+        return moment.year if moment.year > 0 else 1 - moment.year
+    if letter in "ML":
+        return moment.month
+    if letter in "HkKh":
+        hour = moment.of_day // 3_600_000
+        if letter in "Kh":
+            hour %= 12
+        return hour or {"k": 24, "h": 12}.get(letter, 0)
+    if letter == "m":
+        return moment.of_day // _MINUTE % 60
+    if letter == "s":
+        return moment.of_day // 1000 % 60
+    if letter == "S":
+        return moment.of_day % 1000
+    if letter == "u":
+        return (moment.weekday + 5) % 7 + 1
+    number: int = getattr(moment, _MOMENT_FIELDS[letter])
+    return number
+
+
+class _Reader:
+    """Reads one text; ``at`` is where the next part begins."""
+
+    def __init__(self, text: str, form: DateFormat):
+        self.text, self.form, self.at = text, form, 0
+        self.fields = Fields()
+        self.ambiguous = False
+
+    def read(self, part: _Part) -> bool:
+        """Read what a part of the pattern asks for; False if it is not there."""
+        if not part.letter:
+            fits = self.text.startswith(part.text, self.at)
+            self.at += len(part.text)
+            return fits
+        start = self.at
+        while self.text[start : start + 1] in (" ", "\t"):
+            start += 1
+        if start >= len(self.text):
+            return False
+        if part.letter in "zZX":
+            return self._zone(part, start)
+        return self._digits(part, start) if part.numeric else self._name(part)
+
+    def _name(self, part: _Part) -> bool:
+        letter = "M" if part.letter == "L" else part.letter
+        names, values = _NAMES[letter]
+        found = names.match(self.text, self.at)  # unlike numbers, names allow no blanks before them
+        if found is None:
+            return False
+        name = found[0].lower()
+        self.fields.set(letter, values[name if letter in "Ga" else name[:3]])
+        self.at = found.end()
+        return True
+
+    def _digits(self, part: _Part, start: int) -> bool:
+        end = self.at + part.count if part.abuts else len(self.text)
+        if end > len(self.text):
+            return False
+        found = _NUMBER.match(self.text, start, end)
+        if found is None:
+            return False
+        self.at = found.end()
+        self._set(part, _int(found[0]), found[0])
+        return True
+
+    def _set(self, part: _Part, value: int, digits: str) -> None:
+        letter = part.letter
+        if letter in "yY" and part.count <= 2 and len(digits) == 2 and digits.isdecimal():
+            first = civil(self.form.century_start // 86_400_000)[0]
+            self.ambiguous = value == first % 100
+            value += first // 100 * 100 + (100 if value < first % 100 else 0)
+        elif letter in "ML":
+            letter, value = "M", value - 1
+        elif letter == "k":
+            letter, value = "H", 0 if value == 24 else value
+        elif letter in "hK":
+            letter, value = "h", 0 if (letter, value) == ("h", 12) else value
+        elif letter == "u":
+            letter, value = "E", value % 7 + 1 if 1 <= value <= 7 else value
+        self.fields.set(letter, value)
+
+    def _zone(self, part: _Part, start: int) -> bool:
+        if part.letter == "X":
+            return self._offset(_ISO_8601[part.count].match(self.text, start))
+        if self.text[start] in "+-":
+            return self._offset(_RFC_822.match(self.text, start))
+        if start == self.at and self.text[start : start + 3].upper() == "GMT":
+            return self._offset(_GMT.match(self.text, start))
+        found = _ZONE_NAME.match(self.text, start)
+        if found is None:
+            return False
+        self.fields.offset = _ZONE_OFFSETS[found[0].lower()] * _MINUTE or self.fields.offset  # UTC leaves an offset alone
+        self.at = found.end()
+        return True
+
+    def _offset(self, found: re.Match[str] | None) -> bool:
+        """Take sign, hours and minutes from a match; without a sign it is UTC."""
+        if found is None:
+            return False
+        minutes = 60 * int(found[2]) + int(found[3] or 0) if found[1] else 0
+        self.fields.offset = (-minutes if found[1] == "-" else minutes) * _MINUTE
+        self.at = found.end()
+        return True
+
+
+def _int(text: str) -> int:
+    """``Number.intValue`` of what ``DecimalFormat`` reads: whole numbers of 64 bits wrap, greater ones saturate."""
+    value = Decimal(text)
+    if value and value.adjusted() > 20:
+        return 2**31 - 1 if value > 0 else -(2**31)
+    whole = int(value) if value else 0
+    return wrap(whole, 32) if -(2**63) <= whole < 2**63 else 2**31 - 1 if whole > 0 else -(2**31)

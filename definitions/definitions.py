@@ -1,0 +1,53 @@
+"""The demo's code location: GitHub's webhooks, masked, and its pushes as a table."""
+
+from pathlib import Path
+
+import dagster as dg
+
+from dagster_smt.orchestration import SparkSessionResource, build_smt_asset
+from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.spec import FileTopics, Format, ParquetSink, TopicTable
+from definitions.demo import lake, working_topics
+
+HERE = Path(__file__).parent
+TOPICS = dg.DynamicPartitionsDefinition(name="github_topics")
+
+
+def build_masked() -> dg.AssetsDefinition:
+    """Events of all kinds, without a schema; one partition per topic."""
+    return build_smt_asset(
+        key=["webhooks", "masked"],
+        chain=HERE / "chains" / "webhooks.properties",
+        table=TopicTable(FileTopics(working_topics()), pattern=r"github\..*"),
+        sink=ParquetSink(lake("webhooks_masked"), kind="records"),
+        partitions_def=TOPICS,
+        group_name="webhooks",
+        description="GitHub's webhooks of all kinds as records: people masked, noise dropped, routed to `masked.*`.",
+    )
+
+
+def build_pushes() -> dg.AssetsDefinition:
+    """Pushes with a declared schema, as columns; records that do not fit it become dead letters."""
+    schema = HERE / "schemas" / "github_push.sql"
+    value = Format("json_schema", parse_ddl(schema.read_text(encoding="utf-8"), place=schema.name))
+    return build_smt_asset(
+        key=["webhooks", "pushes"],
+        chain=HERE / "chains" / "pushes.yaml",
+        table=TopicTable(FileTopics(working_topics()), topics=("github.push",), value=value),
+        sink=ParquetSink(lake("webhooks_pushes"), kind="columns"),
+        errors_tolerance="all",
+        dead_letter_topic="dead.pushes",
+        group_name="webhooks",
+        description="Pushes as a table: one row per push, authors masked, commit hashes renamed.",
+    )
+
+
+def spark() -> SparkSessionResource:
+    """One local session for both assets."""
+    return SparkSessionResource(conf={"spark.master": "local[2]", "spark.driver.memory": "2g"})
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    """Both assets and the Spark session."""
+    return dg.Definitions(assets=[build_masked(), build_pushes()], resources={"spark": spark()})

@@ -1,0 +1,45 @@
+"""The demo's folders: topics as shipped, working copies of them, tables, Dagster's home."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+SHIPPED = Path(__file__).parent / "topics"
+FOLDER_VARIABLE = "SMT_DEMO_FOLDER"
+PROJECT = Path(__file__).parents[2]
+
+
+def demo_folder() -> Path:
+    """Where the demo works: ``.demo`` in the project, or what ``SMT_DEMO_FOLDER`` names."""
+    return Path(os.environ.get(FOLDER_VARIABLE) or PROJECT / ".demo").absolute()
+
+
+def working_topics() -> Path:
+    """The topics that the demo reads, copied from the shipped ones on first use: records can be appended to them."""
+    folder = demo_folder() / "topics"
+    if folder.is_dir():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    copy = Path(tempfile.mkdtemp(prefix=".topics-", dir=folder.parent))
+    shutil.copytree(SHIPPED, copy, dirs_exist_ok=True, ignore=shutil.ignore_patterns("LICENSE"))
+    copy.chmod(0o755)
+    try:
+        copy.rename(folder)
+    except OSError:  # another process was first
+        shutil.rmtree(copy)
+    return folder
+
+
+def lake(table: str) -> Path:
+    """The folder of a table."""
+    return demo_folder() / "lake" / table
+
+
+def dagster_home() -> Path:
+    """The demo's ``DAGSTER_HOME``: the environment's, or a folder beside the tables. Made and configured if new."""
+    home = Path(os.environ.get("DAGSTER_HOME") or demo_folder() / "dagster_home").absolute()
+    home.mkdir(parents=True, exist_ok=True)
+    if not (home / "dagster.yaml").exists():
+        shutil.copy(Path(__file__).parent / "dagster.yaml", home)
+    return home

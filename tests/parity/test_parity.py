@@ -1,0 +1,107 @@
+"""Every recorded case, on the Python evaluator: equal to Kafka Connect 4.3.1, or different on purpose."""
+
+import copy
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from dagster_smt import predicates, transforms
+from dagster_smt.chain.registry import transforms as known_transforms
+from dagster_smt.parity.datums import parse_cases
+from dagster_smt.parity.judge import REASONS
+from dagster_smt.parity.runner import DELIBERATE, EQUAL, on_python, run_cases, transforms_of
+
+FILES = sorted(Path(__file__).parent.glob("*.jsonl"))
+VERSION = ".field.syntax.version"
+
+
+def cases_of(path):
+    return parse_cases(path.read_bytes())
+
+
+def waits(case):
+    """A case of nested paths on a transform that does not have them yet."""
+    types = known_transforms()
+    for key, text in case["config"].items():
+        cls = types.get(str(text).split("$")[0]) if key.endswith(".type") else None
+        asked = key.removesuffix(".type") + VERSION in case["config"]
+        if cls is not None and asked and "field.syntax.version" not in cls.keys():
+            return True
+    return False
+
+
+def ready(path):
+    """Kafka ignores nested paths where it does not have them, so only the hand-made cases can wait."""
+    return [case for case in cases_of(path) if "hand-made" not in case["tags"] or not waits(case)]
+
+
+@pytest.fixture(scope="module")
+def report():
+    return run_cases([case for path in FILES for case in ready(path)])
+
+
+def test_nothing_but_nested_paths_waits():
+    left_out = [case for path in FILES for case in cases_of(path) if case not in ready(path)]
+    assert {case["id"].split("-")[0] for case in left_out} <= {"kip821"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_every_case_is_equal_or_different_on_purpose(path):
+    cases = ready(path)
+    verdicts = run_cases(cases).verdicts
+    wrong = {v.id: f"{v.verdict}: {v.reason}" for v in verdicts if v.verdict not in (EQUAL, DELIBERATE)}
+    assert wrong == {}
+    assert len(verdicts) == len(cases) > 0
+
+
+def test_every_transform_and_predicate_is_covered(report):
+    assert {c.__name__ for c in (*transforms.ALL, *predicates.ALL)} <= set(report.by_transform())
+
+
+def test_deliberate_differences_are_few_and_have_a_reason(report):
+    counts = Counter(v.decision for v in report.verdicts if v.verdict == DELIBERATE)
+    assert set(counts) <= set(REASONS)
+    assert dict(counts) == {"D1": 0}
+
+
+def damaged(case):
+    """A case whose expectation is wrong in one place, or None."""
+    case = copy.deepcopy(case)
+    for result in case["expect"].get("results", ()):
+        if "record" in result:
+            result["record"]["topic"] = "elsewhere"
+            return case
+        if "dropped" in result:
+            result.clear()
+            result["error"] = {"class": "", "message": "", "stage": "t"}
+            return case
+    return None
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_a_wrong_expectation_is_noticed(path):
+    """The comparison is not so lenient that it accepts anything."""
+    equal = {v.id for v in run_cases(ready(path)).verdicts if v.verdict == EQUAL}
+    wrong = [c for c in map(damaged, ready(path)) if c is not None and c["id"] in equal]
+    for case in wrong:
+        case["tags"], case["alternatives"] = [], []
+    assert {v.id for v in run_cases(wrong).verdicts if v.verdict == EQUAL} == set()
+
+
+@pytest.mark.parametrize(("text", "other"), [("1", "1.0"), ('{"a":null}', "{}"), ("[1,2]", "[2,1]"), ("null", "0")])
+def test_values_that_connect_tells_apart_are_told_apart(text, other):
+    record = {"topic": "t", "partition": 0, "offset": 1, "timestamp": 1, "timestampType": "CreateTime", "kind": "sink"}
+    record |= {"key": None, "value": {"schemaless": text}, "headers": []}
+    expected = {"results": [{"record": record | {"value": {"schemaless": other}}}]}
+    case = {"id": "made-up", "tags": [], "config": {"transforms": ""}, "records": [record], "expect": expected}
+    (verdict,) = run_cases([case]).verdicts
+    assert verdict.verdict == "different"
+    assert transforms_of(case) == ()
+
+
+def test_a_case_that_an_evaluator_cannot_take_is_counted_as_unsupported():
+    case = cases_of(FILES[0])[0]
+    report = run_cases([case], lambda cases: [None for _ in cases])
+    assert report.count("unsupported") == 1
+    assert run_cases([case], on_python).count("unsupported") == 0

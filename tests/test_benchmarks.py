@@ -1,0 +1,68 @@
+"""The measuring itself: same records every time, comparisons complete. No figure is asserted."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from benchmarks import records
+from benchmarks.__main__ import arguments, as_json, chosen
+from benchmarks.cases import CASES, Case, Setting
+from benchmarks.measure import Result, measure, ratios, table
+
+
+def test_records_are_the_same_in_every_run_and_fit_the_declared_schema(tmp_path):
+    first, second = (pq.read_table(records.ensure(tmp_path / n, 40)) for n in ("a", "b"))
+    assert first.equals(second)
+    values = [json.loads(v) for v in first["value"].to_pylist()]
+    assert {tuple(v) for v in values} == {tuple(records.value_schema().by_name)}
+    offsets = sorted(zip(first["partition"].to_pylist(), first["offset"].to_pylist(), strict=True))
+    assert offsets == [(p, o) for p in range(records.PARTITIONS) for o in range(10)]
+
+
+def test_records_are_written_once(tmp_path):
+    folder = records.ensure(tmp_path, 8)
+    before = {p: p.stat().st_mtime_ns for p in folder.iterdir()}
+    assert records.ensure(tmp_path, 8) == folder
+    assert {p: p.stat().st_mtime_ns for p in folder.iterdir()} == before
+
+
+def test_every_case_is_compared_with_a_bare_one_that_exists():
+    names = [c.name for c in CASES]
+    assert len(set(names)) == len(names)
+    assert all(c.bare in names for c in CASES if c.bare)
+    assert all(c.bare for c in CASES if "bare" not in c.name)
+
+
+def test_only_brings_the_bare_counterpart_along():
+    assert chosen(["LAZY"])[0].name == "bare from_json + to_json"
+    assert chosen(["no such case"]) == []
+
+
+def test_a_round_runs_every_case_once_and_the_first_does_not_count():
+    runs = []
+    cases = [Case("bare", lambda s: runs.append("bare")), Case("ours", lambda s: runs.append("ours"), "bare")]
+    results = measure(cases, None, 2, lambda line: None)
+    assert runs == ["bare", "ours"] * 3
+    assert [len(r.seconds) for r in results] == [2, 2]
+
+
+def test_results_say_how_many_times_bare_spark_a_case_takes():
+    bare, ours = Case("bare", print), Case("ours", print, "bare")
+    results = [Result(bare, (2.0, 1.0, 9.0)), Result(ours, (3.0, 3.0, 3.0))]
+    assert ratios(results) == {"bare": 1.0, "ours": 1.5}
+    assert ratios(results[1:]) == {"ours": None}
+    assert table(results, 6000).splitlines()[-1].split() == ["ours", "3.00", "3.00", "3.00", "2", "1.50"]
+    assert json.loads(as_json(results, {}, 6000))["cases"][1]["to_bare"] == 1.5
+
+
+@pytest.mark.parametrize("wrong", [["--records", "0"], ["--repeats", "0"]])
+def test_nothing_to_measure_is_refused(wrong):
+    with pytest.raises(SystemExit):
+        arguments(wrong)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_every_case_runs(case, spark, tmp_path):
+    frame = spark.read.parquet(str(records.ensure(tmp_path / "in", 40)))
+    case.run(Setting(frame, tmp_path / "out"))

@@ -1,0 +1,145 @@
+"""House rules that no linter checks: sizes, imports, names of targets, nothing of one machine in the files."""
+
+import ast
+import io
+import os
+import re
+import subprocess
+import sys
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = ("dagster_smt", "definitions", "benchmarks")
+IGNORED = {".git", ".hypothesis", ".venv", ".demo", ".bench", "build", "dist", "spark-warehouse", "__pycache__"}
+NOT_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def modules(*folders):
+    return sorted(p for folder in folders for p in (ROOT / folder).rglob("*.py"))
+
+
+def name(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def docstring_lines(tree):
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | Function) and ast.get_docstring(node, clean=False) is not None:
+            found |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    return found
+
+
+def code_lines(text):
+    """Numbers of the lines that hold code: not blank, not comment, not docstring."""
+    found = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in NOT_CODE and token.type != tokenize.ENDMARKER:
+            found |= set(range(token.start[0], token.end[0] + 1))
+    return found - docstring_lines(ast.parse(text))
+
+
+def long_functions(text, limit):
+    lines = code_lines(text)
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, Function)]
+    sizes = {f.name: len(lines & set(range(f.lineno, f.end_lineno + 1))) for f in functions}
+    return {f: size for f, size in sizes.items() if size >= limit}
+
+
+def test_comments_blank_lines_and_docstrings_are_not_counted_as_code():
+    text = '"""Doc\nstring."""\n\n# why\ndef f():\n    """More."""\n    return (\n        1\n    )\n'
+    assert code_lines(text) == {5, 7, 8, 9}
+    assert long_functions(text, 4) == {"f": 4}
+
+
+@pytest.mark.parametrize("path", modules(*SOURCES), ids=name)
+def test_modules_and_functions_stay_small(path):
+    text = path.read_text()
+    assert len(code_lines(text)) < 400
+    assert not long_functions(text, 40)
+
+
+@pytest.mark.parametrize("path", modules("dagster_smt/transforms", "dagster_smt/predicates"), ids=name)
+def test_a_transform_fits_on_a_few_screens(path):
+    assert len(code_lines(path.read_text())) < 150
+
+
+@pytest.mark.parametrize("path", modules("dagster_smt", "definitions"), ids=name)
+def test_annotations_are_not_postponed(path):
+    """Dagster reads annotations at run time and refuses, or silently misreads, postponed ones."""
+    imports = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+    assert not [node for node in imports if node.module == "__future__"]
+
+
+LIGHT = [
+    "dagster_smt",
+    "dagster_smt.chain",
+    "dagster_smt.cli",
+    "dagster_smt.interpret",
+    "dagster_smt.parity",
+    "dagster_smt.reference",
+    "dagster_smt.tables.spec",
+    "dagster_smt.transforms",
+    "dagster_smt.predicates",
+]
+
+
+@pytest.mark.parametrize("module", LIGHT)
+def test_planning_and_the_command_line_load_neither_spark_nor_dagster(module):
+    heavy = ("pyspark", "py4j", "pandas", "dagster", "dagster_pyspark", "confluent_kafka")
+    code = f"import sys, {module}; print(*sorted(set(sys.modules) & {set(heavy)!r}))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")
+
+
+def test_the_makefile_has_the_targets_that_the_documentation_names():
+    targets = set(re.findall(r"^([a-z-]+):.*## \S", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert targets == {"help", "setup", "demo", "dev", "test", "test-fast", "check", "bench", "docs", "clean"}
+
+
+def test_constraints_are_exact_pins_and_nothing_else():
+    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    pin = re.compile(r'[A-Za-z0-9._-]+==[A-Za-z0-9.]+(; python_version (<|>=) "3\.\d+")?')
+    assert [line for line in lines if not pin.fullmatch(line)] == []
+
+
+def test_the_shell_scripts_are_well_formed():
+    for shell, script in (("sh", ".ci/setup.sh"), ("bash", ".ci/run")):
+        done = subprocess.run([shell, "-n", script], cwd=ROOT, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_setup_names_the_java_that_is_needed(tmp_path):
+    """One sentence, no trace, and nothing made, where Java is missing or of a wrong version."""
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
+    java.chmod(0o755)
+    for home, why in ((tmp_path, "is 11.0.2."), (tmp_path / "none", "There is no Java in")):
+        env = {**os.environ, "JAVA_HOME": str(home)}
+        done = subprocess.run(["sh", ".ci/setup.sh"], cwd=ROOT, env=env, capture_output=True, text=True)
+        assert done.returncode == 1
+        assert done.stderr.startswith("setup: Spark needs Java 17 or 21: install one")
+        assert why in done.stderr and done.stderr.count("\n") == 1
+
+
+def text_files():
+    for folder, folders, files in os.walk(ROOT):
+        folders[:] = [f for f in folders if f not in IGNORED and not f.endswith(("_cache", ".egg-info"))]
+        yield from (Path(folder, file) for file in files if not file.endswith(".log"))
+
+
+def test_no_file_names_a_path_of_the_machine_it_was_written_on():
+    """Home and working folders of whoever wrote it; patterns are spelled so that this file does not match."""
+    pattern = re.compile(rb"(?<![\w./$}-])/(?:" + b"|".join((b"wor" + b"k", b"roo" + b"t", b"Use" + b"rs")) + rb")/")
+    found = {}
+    for path in text_files():
+        data = path.read_bytes()
+        hits = pattern.findall(data) if b"\0" not in data else []
+        if hits:
+            found[name(path)] = hits
+    assert found == {}
