@@ -6,6 +6,7 @@ from typing import Any
 
 from dagster_smt.chain import registry
 from dagster_smt.chain.problems import build, config_problem, did_you_mean
+from dagster_smt.chain.versions import version_problems
 from dagster_smt.errors import Problem
 from dagster_smt.spec.options import Options, split_list
 from dagster_smt.spec.predicate import Predicate
@@ -46,11 +47,25 @@ def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[Draft], 
         if name is not None:
             name = str(name).strip()
             found = _below(properties, f"{_PREDICATE}{name}.") if name in names else {}
+            found.pop("plugin.version", None)
             draft.predicate = (name, found.pop("type", None), found)
             draft.known_predicates = tuple(names)
-        options.pop("plugin.version", None)
+        problems += version_problems(options.pop("plugin.version", None), draft.place)
         drafts.append(draft)
-    return drafts, problems
+    return drafts, problems + _predicate_problems(properties, names, drafts)
+
+
+def _predicate_problems(properties: Mapping[str, Any], names: Sequence[str], drafts: Sequence[Draft]) -> list[Problem]:
+    """Versions of predicates, and what is wrong with those that no stage uses: Kafka reads them too."""
+    problems = []
+    used = {draft.predicate[0] for draft in drafts if draft.predicate}
+    for name in names:
+        options = _below(properties, f"{_PREDICATE}{name}.")
+        problems += version_problems(options.pop("plugin.version", None), f"{_PREDICATE}{name}")
+        if name not in used:
+            unused = Draft("", None, {}, (name, options.pop("type", None), options), place="predicates")
+            problems += _predicate(unused, lenient=True)[1]
+    return problems
 
 
 def _aliases(properties: Mapping[str, Any], key: str, problems: list[Problem]) -> list[str]:
@@ -162,7 +177,8 @@ def _negate(draft: Draft) -> tuple[bool, list[Problem]]:
     if draft.predicate is None:
         hint = "name the predicate, or remove negate"
         return False, [config_problem("SMT302", draft.place, "'negate' without a 'predicate'", hint)]
-    return text == "true", []
+    # Connect trims when it checks the text, but not when it reads it: ` true ` is accepted and means false
+    return str(draft.negate).lower() == "true", []
 
 
 def _class(

@@ -82,10 +82,11 @@ def schema_to_json(schema: Schema, default: Any = None) -> dict[str, Any]:
     out: dict[str, Any] = {"type": schema.type.value}
     if schema.type is Type.STRUCT:
         out["fields"] = [{**schema_to_json(child, default), "field": name} for name, child in schema.fields]
-    if schema.values is not None:
-        out["items" if schema.type is Type.ARRAY else "values"] = schema_to_json(schema.values, default)
-    if schema.keys is not None:
-        out["keys"] = schema_to_json(schema.keys, default)
+    if schema.type in (Type.ARRAY, Type.MAP):  # a schema without one is written as null
+        values = schema_to_json(schema.values, default) if schema.values else None
+        out["items" if schema.type is Type.ARRAY else "values"] = values
+    if schema.type is Type.MAP:
+        out["keys"] = schema_to_json(schema.keys, default) if schema.keys else None
     out["optional"] = schema.optional
     for key in ("name", "version", "doc"):
         value = getattr(schema, key)

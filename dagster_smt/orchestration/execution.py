@@ -97,6 +97,7 @@ class SmtRun:
             partitioned=topic is not None,
             ends=state.ends,
             app_id=self.session.conf.get("spark.app.id", ""),
+            window_id=state.last.window.id if state.last is not None else "",
         )
         return SmtOutcome(report, run_metadata(report, context), state.ends)
 

@@ -1,5 +1,6 @@
 """All metadata that assets and ops carry: names, types, and where each value comes from. Never the value of a field."""
 
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -49,6 +50,7 @@ class RunContext:
         partitioned: Whether ``rows`` counts a partition.
         ends: Where the committed windows end, per topic and partition.
         app_id: Spark's id of the application.
+        window_id: The last window that the table holds; by default the report's.
     """
 
     plan: Plan
@@ -59,6 +61,7 @@ class RunContext:
     partitioned: bool = False
     ends: Mapping[str, Mapping[str, int]] | None = None
     app_id: str = ""
+    window_id: str = ""
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> dg.TableMetadataValue:
@@ -86,9 +89,15 @@ def definition_metadata(
     if plan.warnings:
         found["dagster_smt/plan_warnings"] = problem_table(plan.warnings)
     if chain_file is not None:
-        reference = dg.LocalFileCodeReference(file_path=str(chain_file.absolute()), line_number=1, label="chain")
-        found["dagster/code_references"] = dg.CodeReferencesMetadataValue(code_references=[reference])
+        found["dagster/code_references"] = _code_reference(chain_file)
     return found
+
+
+def _code_reference(path: Path) -> dg.CodeReferencesMetadataValue:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dg.BetaWarning)  # the only way to say it, and nothing depends on it
+        reference = dg.LocalFileCodeReference(file_path=str(path.absolute()), line_number=1, label="chain")
+        return dg.CodeReferencesMetadataValue(code_references=[reference])
 
 
 def run_metadata(report: RunReport, run: RunContext) -> Metadata:
@@ -133,7 +142,7 @@ def _count_part(report: RunReport, run: RunContext) -> Metadata:
         "dagster_smt/records_dropped": report.dropped,
         "dagster_smt/records_dead_lettered": report.failed,
         "dagster_smt/bytes": report.bytes,
-        "dagster_smt/window_id": report.window.id,
+        "dagster_smt/window_id": run.window_id or report.window.id,
         "dagster_smt/start_offsets": dg.MetadataValue.json(_bounds(report, 0)),
         "dagster_smt/end_offsets": dg.MetadataValue.json(ends),
     }

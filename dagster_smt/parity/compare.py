@@ -1,11 +1,12 @@
 """Whether an answer equals what Kafka Connect did (rules: ``tests/parity/README.md``, How to compare)."""
 
 import json
+import math
 import re
 from decimal import Decimal
 from typing import Any
 
-from dagster_smt.values.numbers import to_float32
+from dagster_smt.values.numbers import float_text, to_float32
 
 _COORDINATES = ("topic", "partition", "offset", "timestamp", "timestampType", "kind")
 _SCHEMA_TEXTS = ("name", "version", "doc", "field", "parameters")
@@ -89,14 +90,31 @@ def _load(text: str) -> Any:
 def _free(value: Any) -> Any:
     """Without a schema: 1 and 1.0 differ, the order of keys does not matter."""
     if isinstance(value, _Fraction):
-        return ("double", float(value))
+        return ("double", _shortest(value))
     if isinstance(value, dict):
         return {k: _free(v) for k, v in value.items()}
     if isinstance(value, list):
         return [_free(v) for v in value]
     if isinstance(value, str) and _JAVA_DOUBLE.fullmatch(value):
-        return repr(float(value))  # Java before 19 prints superfluous digits
+        return repr(_shortest(value))
     return ("int", value) if type(value) is int else value
+
+
+def _shortest(text: str) -> float:
+    """A number that Java before 19 may have printed with superfluous digits, as the shortest text has it.
+
+    With 64 bits both texts are the same number; with 32 bits, eight or nine digits, they are not.
+    """
+    value = float(text)
+    single = to_float32(value)
+    if _digits(text) not in (8, 9) or not math.isfinite(single):
+        return value
+    short = float_text(single, single=True)
+    return float(short) if _digits(short) < _digits(text) else value
+
+
+def _digits(text: str) -> int:
+    return len(Decimal(text).normalize().as_tuple().digits)
 
 
 def _schema(schema: dict[str, Any] | None) -> Any:

@@ -15,7 +15,10 @@ REASONS = {
 }
 _D4_TAGS = {"map-order", "unserialisable", "java-object"}
 _SPECIAL_FLOATS = ('"NaN', '"Infinity', '"-Infinity')
-_MISLABELLED = 'Invalid Java object for schema "org.apache.kafka.connect.data.'
+_MISLABELLED = (
+    'Invalid Java object for schema "org.apache.kafka.connect.data.',
+    "Expected Timestamp to be a java.util.Date, but found class java.lang.",
+)
 _CONVERTER_REFUSALS = {"SMT401", "SMT411", "SMT412", "SMT414", "SMT417"}
 
 

@@ -6,6 +6,7 @@ from pydantic import AfterValidator
 
 from dagster_smt.errors import ConfigError
 from dagster_smt.spec.options import Names, Text
+from dagster_smt.values.java_dates import date_format
 from dagster_smt.values.java_regex import compile_java
 
 
@@ -41,12 +42,21 @@ def _regex(text: str) -> str:
     return text
 
 
+def _date_pattern(text: str) -> str:
+    try:
+        date_format(text)
+    except ConfigError as error:
+        raise ValueError(error.problems[0].statement) from error
+    return text
+
+
 NonEmptyNames = Annotated[Names, AfterValidator(_some_names)]
 SomeNames = Annotated[Names, AfterValidator(_some)]
 """Not empty, but an item may be empty or appear twice (``NonEmptyListValidator``)."""
 UniqueNames = Annotated[Names, AfterValidator(_names)]
 NonEmptyText = Annotated[Text, AfterValidator(_not_empty)]
 Regex = Annotated[Text, AfterValidator(_regex)]
+DatePattern = Annotated[Text, AfterValidator(_date_pattern)]
 
 
 def one_of(*allowed: str) -> Any:

@@ -205,13 +205,20 @@ class _Parser:
             if key is None or not self._take(":"):
                 break
             value_schema, value = self.parse(embedded=True)
-            if isinstance(key, list | dict) or any(k == key and type(k) is not type(key) for k in entries):
-                break  # unlike Java's, our maps have no such keys, and 1, 1.0 and true are one key
+            if not _is_key(key, entries):
+                break
             entries[key] = value
             self._take(",")
             keys.merge(key_schema)
             values.merge(value_schema)
         raise _NotParsable
+
+
+def _is_key(key: Any, entries: dict[Any, Any]) -> bool:
+    """Unlike Java's, our maps have no arrays and maps as keys, and 1 and true are one key."""
+    if isinstance(key, list | dict):
+        return False
+    return all(k != key or isinstance(k, bool) is isinstance(key, bool) for k in entries)
 
 
 def _map_of(keys: "_Common", values: "_Common", entries: dict[Any, Any]) -> Parsed:

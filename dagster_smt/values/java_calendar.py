@@ -176,7 +176,7 @@ class Fields:
                 return "d"
         if best == at["d"]:
             return "d"
-        if best == whole["W"] and at["W"] >= at["w"] or best == whole["F"] and at["F"] >= at["w"]:
+        if (best == whole["W"] and at["W"] >= at["w"]) or (best == whole["F"] and at["F"] >= at["w"]):
             by_week = at["W"] >= at["F"] if whole["W"] == whole["F"] else best == whole["W"]
             return "W" if by_week else "F"
         return "D" if best == at["D"] else "w"

@@ -8,7 +8,7 @@ common English ones are known, each with the one offset that Java 17 takes it fo
 import re
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, lru_cache
 
@@ -22,15 +22,16 @@ _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "Augu
 _WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 _ERAS, _HALVES = ("BC", "AD"), ("AM", "PM")
 _MINUTE = 60_000
-_MOMENT_FIELDS = {"d": "day", "Y": "week_year", "D": "day_of_year", "w": "week_of_year", "W": "week_of_month", "F": "weekday_in_month"}
+_MOMENT_FIELDS = {"d": "day", "Y": "week_year", "D": "day_of_year", "w": "week_of_year", "W": "week_of_month",
+                  "F": "weekday_in_month"}  # fmt: skip
 _ZONES = {
     0: "UTC,GMT,WET,AZOST,EGST,Coordinated Universal Time,Greenwich Mean Time,Western European Standard Time",
-    60: "CET,BST,MET,WAT,WEST,Central European Standard Time,Central European Time,British Summer Time,Irish Standard Time,"
-        "Western European Summer Time,West Africa Standard Time",
+    60: "CET,BST,MET,WAT,WEST,Central European Standard Time,Central European Time,British Summer Time,"
+        "Irish Standard Time,Western European Summer Time,West Africa Standard Time",
     120: "CEST,EET,MEST,CAT,SAST,IST,Central European Summer Time,Eastern European Standard Time,Central Africa Time,"
          "South Africa Standard Time,Israel Standard Time",
-    180: "EEST,MSK,MSD,EAT,TRT,IDT,Eastern European Summer Time,Moscow Standard Time,East Africa Time,Israel Daylight Time,"
-         "Arabian Standard Time",
+    180: "EEST,MSK,MSD,EAT,TRT,IDT,Eastern European Summer Time,Moscow Standard Time,East Africa Time,"
+         "Israel Daylight Time,Arabian Standard Time",
     210: "IRST,Iran Standard Time",
     240: "GST,AMT,AZT,GET,SAMT,Gulf Standard Time,Armenia Standard Time,Azerbaijan Standard Time,Georgia Standard Time",
     270: "AFT,Afghanistan Time",
@@ -52,7 +53,8 @@ _ZONES = {
     -150: "NDT,Newfoundland Daylight Time",
     -180: "ADT,ART,BRT,UYT,Atlantic Daylight Time,Argentina Standard Time,Brasilia Standard Time,Uruguay Standard Time",
     -210: "NST,Newfoundland Standard Time",
-    -240: "AST,EDT,BOT,CLT,VET,Atlantic Standard Time,Eastern Daylight Time,Bolivia Time,Chile Standard Time,Venezuela Time",
+    -240: "AST,EDT,BOT,CLT,VET,Atlantic Standard Time,Eastern Daylight Time,Bolivia Time,Chile Standard Time,"
+          "Venezuela Time",
     -300: "EST,CDT,COT,PET,ECT,Eastern Standard Time,Central Daylight Time,Colombia Standard Time,Peru Standard Time,"
           "Ecuador Time",
     -360: "CST,MDT,Central Standard Time,Mountain Daylight Time",
@@ -163,8 +165,9 @@ def date_format(pattern: str) -> DateFormat:
         raise _refuse(pattern, f"these letters mean nothing in SimpleDateFormat: {letters}")
     if any(part.letter == "X" and part.count > 3 for part in parts):
         raise _refuse(pattern, "there are at most three 'X'")
-    followers = (*parts[1:], _Part(""))
-    return DateFormat(pattern, tuple(_Part(p.letter, p.count, p.text, f.numeric) for p, f in zip(parts, followers, strict=True)))
+    followers = [*parts, _Part("")][1:]
+    abutting = (replace(part, abuts=next_.numeric) for part, next_ in zip(parts, followers, strict=True))
+    return DateFormat(pattern, tuple(abutting))
 
 
 def _quoted(pattern: str, start: int) -> tuple[str, int]:
@@ -298,7 +301,8 @@ class _Reader:
         found = _ZONE_NAME.match(self.text, start)
         if found is None:
             return False
-        self.fields.offset = _ZONE_OFFSETS[found[0].lower()] * _MINUTE or self.fields.offset  # UTC leaves an offset alone
+        offset = _ZONE_OFFSETS[found[0].lower()] * _MINUTE
+        self.fields.offset = offset or self.fields.offset  # UTC leaves an offset alone that was read before
         self.at = found.end()
         return True
 

@@ -25,6 +25,9 @@ _POSIX = {
 _CLASSES = {"d": "0-9", "w": "a-zA-Z_0-9", "s": r" \t\n\x0B\f\r", "h": r" \t\xA0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000",
             "v": r"\n\x0B\f\r\x85\u2028\u2029"}  # fmt: skip
 
+_REPETITION = regex.compile(r"[0-9]+(,[0-9]*)?\}")
+_GROUP = regex.compile(r"\?([=!>]|<[=!]|<[a-zA-Z][a-zA-Z0-9]*>)")
+
 
 def _refuse(pattern: str, what: str) -> ConfigError:
     statement = f"the regular expression '{pattern}' is not usable: {what}"
@@ -36,7 +39,7 @@ class _Translator:
 
     def __init__(self, pattern: str):
         self.pattern, self.at, self.depth = pattern, 0, 0
-        self.dot_all = self.multi_line = False
+        self.dot_all = self.multi_line = self.any_case = self.unicode = False
 
     def run(self) -> str:
         out = [self._leading_flags()]
@@ -63,10 +66,14 @@ class _Translator:
                 out.append("\\" + char)
             elif char == "(" and not self.depth:
                 out.append(self._group())
+            elif char == "{" and not self.depth and not _REPETITION.match(self.pattern, self.at):
+                raise _refuse(self.pattern, "a '{' that begins no repetition")
             else:
                 out.append(char)
         if self.depth:
             raise _refuse(self.pattern, "a class is not closed")
+        if self.unicode and self.any_case:
+            raise _refuse(self.pattern, "a Unicode property together with the flag i")
         return "".join(out)
 
     def _leading_flags(self) -> str:
@@ -79,6 +86,7 @@ class _Translator:
         self.dot_all, self.multi_line = "s" in flags, "m" in flags
         if "x" in flags and regex.search(r"\[[^\]]*[\s#]", self.pattern):
             raise _refuse(self.pattern, "blanks inside a class under the flag x")
+        self.any_case = "i" in flags
         kept = "".join(sorted(flags & set("ix")))
         return f"(?{kept})" if kept else ""
 
@@ -86,6 +94,8 @@ class _Translator:
         self.depth += 1
         negated = self.pattern.startswith("^", self.at)
         self.at += negated
+        if self.pattern.startswith(":", self.at) and self.depth > 1:
+            raise _refuse(self.pattern, "a class that begins with ':' inside a class")
         if self.pattern.startswith("]", self.at):
             self.at += 1
             return ("[^" if negated else "[") + r"\]"
@@ -94,8 +104,11 @@ class _Translator:
     def _group(self) -> str:
         rest = self.pattern[self.at :]
         flags = regex.match(r"\?([a-zA-Z]*)(?:-([a-zA-Z]*))?([:)])", rest)
+        if rest.startswith("?") and not flags and not _GROUP.match(rest):
+            raise _refuse(self.pattern, f"the group '({rest[:3]}'")
         if flags:
             on, off = set(flags[1] or ""), set(flags[2] or "")
+            self.any_case |= "i" in on
             if (on | off) - set("i"):
                 raise _refuse(self.pattern, f"inline flags other than i after the start: '(?{''.join(sorted(on | off))})'")
         return "("
@@ -148,6 +161,7 @@ class _Translator:
             return _POSIX[name] if inside and char == "p" else f"[{'^' if char == 'P' else ''}{_POSIX[name]}]"
         if name.startswith(("java", "In")):
             raise _refuse(self.pattern, f"the property '{name}'")
+        self.unicode = True
         return f"\\{char}{{{name.removeprefix('Is')}}}"
 
 
@@ -159,9 +173,11 @@ def compile_java(pattern: str) -> Any:
         ConfigError: SMT021, not a regular expression, or one outside the subset.
     """
     try:
-        return regex.compile(_Translator(pattern).run(), regex.V1 | regex.ASCII)
+        translator = _Translator(pattern)
+        text = translator.run()
+        return regex.compile(text, regex.V1 | (regex.UNICODE if translator.unicode else regex.ASCII))
     except regex.error as error:
-        raise _refuse(pattern, str(error)) from error
+        raise _refuse(pattern, error.msg) from error  # its position is one of the translated pattern
 
 
 def _expand(replacement: str, match: Any) -> str:

@@ -56,12 +56,12 @@ def _bytes(side: object) -> bytes | None:
 
 def materialize_all() -> int:
     """Materialize both assets in this process, with one Spark session; print what Dagster was told."""
-    from definitions.definitions import TOPICS, build_masked, build_pushes, spark
+    from definitions.definitions import TOPICS
 
     started = time.monotonic()
     topics = sorted(p.name for p in working_topics().iterdir() if p.name.startswith("github."))
     keys = [topic_to_partition_key(topic) for topic in topics]
-    defs = dg.Definitions([build_masked(), build_pushes()], resources={"spark": spark()}, loggers={"console": console})
+    defs = _definitions()
     print(f"{len(topics)} topics in {working_topics()}; starting Spark", flush=True)
     events: list[dg.AssetMaterialization] = []
     with dg.DagsterInstance.get() as instance:
@@ -70,17 +70,24 @@ def materialize_all() -> int:
         whole = {"dagster/asset_partition_range_start": every[0], "dagster/asset_partition_range_end": every[-1]}
         for key, tags in ((["webhooks", "masked"], whole), (["webhooks", "pushes"], {})):
             print(f"{'/'.join(key)} ...", flush=True)
-            job = defs.resolve_implicit_job_def_def_for_assets([dg.AssetKey(key)])
-            assert job is not None
-            result = job.execute_in_process(
-                instance=instance, asset_selection=[dg.AssetKey(key)], tags=tags, raise_on_error=False
-            )
+            job = defs.resolve_job_def(f"demo_{key[-1]}")
+            config = {"loggers": {"console": {}}}
+            result = job.execute_in_process(config, instance=instance, tags=tags, raise_on_error=False)
             events += [e.step_materialization_data.materialization for e in result.get_asset_materialization_events()]
             if not result.success:
                 print(f"demo: the run of {'/'.join(key)} failed, see above.", file=sys.stderr)
                 return 1
     _tell(events, time.monotonic() - started)
     return 0
+
+
+def _definitions() -> dg.Definitions:
+    """The code location's assets, with a job for each, a quiet console and a quiet Spark."""
+    from definitions.definitions import build_masked, build_pushes, spark
+
+    assets = [build_masked(), build_pushes()]
+    jobs = [dg.define_asset_job(f"demo_{asset.key.path[-1]}", dg.AssetSelection.assets(asset)) for asset in assets]
+    return dg.Definitions(assets, jobs=jobs, resources={"spark": spark("ERROR")}, loggers={"console": console})
 
 
 def _tell(events: list[dg.AssetMaterialization], seconds: float) -> None:

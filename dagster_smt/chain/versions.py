@@ -1,0 +1,32 @@
+"""``plugin.version`` (KIP-891): there is one version of each class here, that of the Kafka whose results are met."""
+
+import re
+
+from dagster_smt.chain.problems import config_problem
+from dagster_smt.errors import Problem
+
+KAFKA = "4.3.1"
+_RANGE = re.compile(r"([\[(])([\d.]*),([\d.]*)([\])])")
+
+
+def version_problems(text: object, place: str) -> list[Problem]:
+    """The problem of a version, a range (``[4.0,5.0)``) or ``latest`` that does not admit ours."""
+    if text is None or _admits(str(text).strip()):
+        return []
+    statement = f"version {text} is asked for, but the results here are those of {KAFKA}"
+    return [config_problem("SMT015", f"{place} plugin.version", statement, "remove plugin.version")]
+
+
+def _admits(text: str) -> bool:
+    found = _RANGE.fullmatch(text.replace(" ", ""))
+    if not found:
+        return text.strip("[]") in ("", "latest", KAFKA)
+    opens, low, high, closes = found.groups()
+    above = not low or _parts(low) < _parts(KAFKA) or (opens == "[" and _parts(low) == _parts(KAFKA))
+    below = not high or _parts(KAFKA) < _parts(high) or (closes == "]" and _parts(high) == _parts(KAFKA))
+    return above and below
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    numbers = [int(part or 0) for part in version.split(".")]
+    return tuple(numbers + [0] * (3 - len(numbers)))

@@ -1,0 +1,38 @@
+"""InsertHeader: append a header with a fixed value."""
+
+from dataclasses import replace
+
+from dagster_smt.model.cell import Call, Cell
+from dagster_smt.model.record import PlanRecord
+from dagster_smt.spec.options import Text, option
+from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, Transform
+from dagster_smt.values.header_literals import AppendLiteral, parse_literal
+
+
+class InsertHeader(Transform):
+    """Append one header to each record; headers of the same name stay.
+
+    The type of the value follows from its text as in Connect: `1` is an int8, `128` an int16, `1.5` a float of 32 bits,
+    `true` a boolean, `null` a header without value, `2020-01-01` a Date, `2020-01-01T12:34:56.789Z` a Timestamp (UTC),
+    `[1,2]` an array, `{"a":1}` a map, anything else a string. Text after a first value that a comma, colon or bracket
+    ends is dropped: `1,2` is the int8 1.
+    """
+
+    connect_class = PACKAGE + "InsertHeader"
+    sided = False
+    reads_headers = True
+    header: Text = option("Name of the header.")
+    value_literal: Text = option("The value, as text.")
+    examples = (
+        Example("a text", {"header": "env", "value.literal": "dev"}, "[]", '[{"key":"env","value":"dev"}]', "headers"),
+        Example("a number", {"header": "v", "value.literal": "007"}, "[]", '[{"key":"v","value":7}]', "headers"),
+    )
+
+    def ledger(self) -> tuple[Effect, ...]:
+        return (Effect("added", self.header, "", "headers"),)
+
+    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
+        at.touch(0)
+        old = record.headers
+        expr = Call(AppendLiteral(self.header, *parse_literal(self.value_literal)), (old.expr,))
+        return replace(record, headers=Cell(old.schema, expr, old.sources))

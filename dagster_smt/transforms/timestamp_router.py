@@ -1,0 +1,42 @@
+"""TimestampRouter: a topic per day, hour or other period."""
+
+from dataclasses import replace
+
+from dagster_smt.model.record import PlanRecord
+from dagster_smt.model.schema import STRING
+from dagster_smt.spec.options import Text, option
+from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, Transform
+from dagster_smt.spec.validate import DatePattern
+from dagster_smt.values.timestamps import RouteByTime
+
+
+class TimestampRouter(Transform):
+    """Replace the topic by a text with the old topic and the record's timestamp in it.
+
+    First every `${topic}` is replaced, then every `${timestamp}`, also one that the topic brought along. The
+    timestamp is written in UTC. A record without a timestamp is refused. Partition, offset and timestamp stay.
+    """
+
+    connect_class = PACKAGE + "TimestampRouter"
+    sided = False
+    reads_metadata = True
+    topic_format: Text = option("The new topic, with `${topic}` and `${timestamp}`.", "${topic}-${timestamp}")
+    timestamp_format: DatePattern = option("A pattern of Java's SimpleDateFormat.", "yyyyMMdd")
+    examples = (
+        Example("a topic per day", {}, '{"a":1}', "orders-20190425", shows="topic"),
+        Example(
+            "a topic per hour",
+            {"topic.format": "${topic}.${timestamp}", "timestamp.format": "yyyy-MM-dd'T'HH"},
+            '{"a":1}',
+            "orders.2019-04-25T15",
+            shows="topic",
+        ),
+    )
+
+    def ledger(self) -> tuple[Effect, ...]:
+        return (Effect("routed", self.topic_format, self.timestamp_format, "topic"),)
+
+    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
+        at.touch(0)
+        rule = RouteByTime(self.topic_format, self.timestamp_format)
+        return replace(record, topic=record.topic.call(rule, STRING, record.timestamp))
