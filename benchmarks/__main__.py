@@ -67,6 +67,7 @@ def machine(spark: SparkSession, folder: Path) -> dict[str, object]:
         "python": platform.python_version(),
         "pyspark": pyspark.__version__,
         "platform": f"{platform.system()} {platform.machine()}",
+        "load_at_start": round(os.getloadavg()[0], 1),
         "bytes_per_value": round(value_bytes[0]) if value_bytes else 0,
     }
 
@@ -92,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         spark = session(scratch)
         facts = machine(spark, folder)
-        setting = Setting(spark.read.parquet(str(folder)), scratch / "out")
+        setting = Setting(spark.read.parquet(str(folder)), options.records, scratch / "out")
         results = measure(cases, setting, options.repeats, lambda line: print(line, file=sys.stderr, flush=True))
         spark.stop()
     finally:
@@ -102,6 +103,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     else:
         print(f"{options.records} records; " + "; ".join(f"{k.replace('_', ' ')} {v}" for k, v in facts.items()))
         print(table(results, options.records))
+        print(
+            "Differences under 10 % are noise. Another program on the same cores spoils ratios too: see the load at start."
+        )
     return 0
 
 

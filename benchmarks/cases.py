@@ -13,7 +13,7 @@ from benchmarks.records import FIELDS, TOPIC, value_schema
 from dagster_smt.chain import Plan, parse_chain, plan_chain
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import STRING, Type
-from dagster_smt.run.counts import observed_columns
+from dagster_smt.run.counts import Counts, decode_counts, observed_columns
 from dagster_smt.spark.evaluate import SinkKind, evaluate
 from dagster_smt.tables.spec import FileTopics, TopicTable
 
@@ -50,9 +50,10 @@ OTHERS = ("topic", "partition", "offset", "timestamp", "timestampType", "headers
 
 @dataclass(frozen=True)
 class Setting:
-    """What a case gets: the records as a frame, and a folder of its own that it may fill."""
+    """What a case gets: the records as a frame, how many they are, and a folder of its own that it may fill."""
 
     frame: DataFrame
+    records: int
     scratch: Path
 
     def discard(self, frame: DataFrame) -> None:
@@ -103,13 +104,13 @@ def _same(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
 
 def lazy_json(ledger: bool) -> Callable[[Setting], None]:
     """Schemaless JSON topic to JSON topic."""
-    return lambda s: s.discard(_kept(s, plan_flat(typed=False), Format("json"), "records", ledger))
+    return lambda s: _through(s, plan_flat(typed=False), Format("json"), "records", ledger)
 
 
 def declared_columns(ledger: bool) -> Callable[[Setting], None]:
     """JSON with a declared schema to table columns."""
     form = Format("json_schema", value_schema())
-    return lambda s: s.to_parquet(_kept(s, plan_flat(typed=True), form, "columns", ledger))
+    return lambda s: _through(s, plan_flat(typed=True), form, "columns", ledger)
 
 
 def plan_flat(typed: bool) -> Plan:
@@ -118,12 +119,22 @@ def plan_flat(typed: bool) -> Plan:
     return plan_chain(parse_chain(FLAT), *schemas, topics=(TOPIC,), typed=typed)
 
 
-def _kept(setting: Setting, plan: Plan, form: Format, sink_kind: SinkKind, ledger: bool) -> DataFrame:
+def _through(setting: Setting, plan: Plan, form: Format, sink_kind: SinkKind, ledger: bool) -> None:
     table = TopicTable(FileTopics(Path()), topics=(TOPIC,), key=Format("string"), value=form)
+    write = setting.discard if sink_kind == "records" else setting.to_parquet
     frame = evaluate(setting.frame, plan, table, sink_kind, ledger=ledger)
+    observation = Observation()
     if ledger:
-        frame = frame.observe(Observation(), *observed_columns(plan.chain, plan.entries))
-    return frame.where("__status = 0").select("__out.*")
+        frame = frame.observe(observation, *observed_columns(plan.chain, plan.entries))
+    write(frame.where("__status = 0").select("__out.*"))
+    if ledger:
+        _check(decode_counts(observation.get, plan.chain, plan.entries), setting.records)
+
+
+def _check(counts: Counts, records: int) -> None:
+    """Records that failed or were dropped would make a case look fast."""
+    if (counts.records, counts.kept) != (records, records):
+        raise RuntimeError(f"{records} records were to come through; {counts.kept} of {counts.records} did")
 
 
 _JSON, _COLUMNS = "bare from_json + to_json", "bare from_json to Parquet columns"

@@ -47,7 +47,7 @@ class SmtError(Exception):
         self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
         super().__init__("\n".join(map(str, self.problems)))
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type["SmtError"], tuple[tuple[Problem, ...]]]:
         return type(self), (self.problems,)
 
 

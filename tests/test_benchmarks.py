@@ -65,4 +65,4 @@ def test_nothing_to_measure_is_refused(wrong):
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_every_case_runs(case, spark, tmp_path):
     frame = spark.read.parquet(str(records.ensure(tmp_path / "in", 40)))
-    case.run(Setting(frame, tmp_path / "out"))
+    case.run(Setting(frame, 40, tmp_path / "out"))

@@ -40,8 +40,12 @@ def parse_chain(source: Source, *, place: str = "", unknown_options: Unknown = "
     warnings = [p for p in problems if lenient and p.code == "SMT007"]
     problems = [p for p in problems if p not in warnings] + found
     if problems:
-        raise ConfigError(p.at(f"{place}:") if place else p for p in problems)
+        raise ConfigError(_placed(p, place) for p in dict.fromkeys(problems))
     return replace(chain, warnings=(*warnings, *chain.warnings))
+
+
+def _placed(problem: Problem, place: str) -> Problem:
+    return problem.at(f"{place}:") if place and problem.place else replace(problem, place=problem.place or place)
 
 
 def _drafts(source: Any) -> tuple[list[Draft], list[Problem]]:
@@ -50,7 +54,7 @@ def _drafts(source: Any) -> tuple[list[Draft], list[Problem]]:
     if isinstance(source, Mapping) and isinstance(source.get("stages"), Sequence):
         source = source["stages"]
     if isinstance(source, Mapping):
-        return drafts_from_properties(source)
+        return drafts_from_properties({str(key): value for key, value in source.items()})
     if isinstance(source, Sequence) and not isinstance(source, str):
         return drafts_from_list(source)
     statement = "a chain is a mapping of properties or a list of stages"
@@ -67,4 +71,11 @@ def _load(path: Path) -> Any:
             return yaml.safe_load(text)
         return json.loads(text) if path.suffix == ".json" else read_properties(text)
     except (yaml.YAMLError, ValueError) as error:
-        raise ConfigError(config_problem("SMT003", path.name, f"the file is no valid {path.suffix[1:]}: {error}")) from error
+        statement = f"the file is no valid {path.suffix[1:]}: {_one_line(error)}"
+        raise ConfigError(config_problem("SMT003", path.name, statement)) from error
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        return f"line {error.problem_mark.line + 1}: {error.problem}"
+    return " ".join(str(error).split())

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dagster_smt.chain.problems import did_you_mean
-from dagster_smt.errors import PlanError, Problem, UnsupportedError
+from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, restart
 from dagster_smt.model.record import PlanRecord, Side
 from dagster_smt.model.report import LedgerEntry
@@ -168,7 +168,7 @@ def plan_stage(stage: Stage, index: int, record: PlanRecord, first: int = 0) -> 
     at = Planning(record, side, first)
     try:
         after = stage.transform.plan_record(replace(record, touched=(), dropped=False), at)
-    except PlanError as error:
+    except (PlanError, DataError) as error:
         problem = error.problems[0]
         failed = Problem(problem.code, stage.place, problem.statement, problem.hint, problem.connect_class)
         return StagePlan(stage, index, record, None, condition, failed, tuple(at.missing))
@@ -217,14 +217,17 @@ def plan_chain(
         return Plan(chain, None, None, False, tuple(topics), entries=entries, warnings=chain.warnings)
     fold = _Fold(chain)
     fold.run(input_record(key, value, topics, kind, nullable=True))
-    if fold.failures and not fold.records:
-        raise PlanError(fold.failures)
-    warnings = (*chain.warnings, *fold.failures, *fold.missing())
+    if fold.blocked:
+        raise PlanError(dict.fromkeys(fold.failures))
+    warnings = tuple(dict.fromkeys((*chain.warnings, *fold.failures, *fold.missing())))
     return Plan(chain, key, value, True, tuple(topics), tuple(fold.steps), fold.records, entries, warnings)
 
 
 class _Fold:
-    """Runs the stages over the variants; ``records`` are the variants that rows can still be in."""
+    """Runs the stages over the variants; ``records`` are the variants that rows can still be in.
+
+    ``blocked``: no row is left because a stage refuses every one that reached it.
+    """
 
     def __init__(self, chain: Chain):
         self.chain = chain
@@ -232,13 +235,17 @@ class _Fold:
         self.records: dict[int, PlanRecord] = {}
         self.failures: list[Problem] = []
         self.count = 1
+        self.blocked = False
 
     def run(self, record: PlanRecord) -> None:
         self.records = {0: record}
         for index, (stage, first) in enumerate(zip(self.chain.stages, first_entries(self.chain), strict=True)):
             following: dict[int, PlanRecord] = {}
             for variant, before in self.records.items():
-                following.update(self._step(variant, plan_stage(stage, index, before, first)))
+                plan = plan_stage(stage, index, before, first)
+                self.blocked |= plan.failure is not None and plan.condition is True
+                following.update(self._step(variant, plan))
+            self.blocked &= not following
             self.records = following
             if len(following) > MAX_VARIANTS:
                 hint = "write records instead of columns, or join the predicates"

@@ -2,13 +2,18 @@
 
 from functools import cache
 from importlib.metadata import entry_points
+from typing import TypeVar
 
 from dagster_smt.predicates import ALL as PREDICATES
+from dagster_smt.spec.options import Options
 from dagster_smt.spec.predicate import Predicate
 from dagster_smt.spec.transform import Transform
 from dagster_smt.transforms import ALL as TRANSFORMS
 
 TRANSFORM_GROUP, PREDICATE_GROUP = "dagster_smt.transforms", "dagster_smt.predicates"
+
+
+PluginT = TypeVar("PluginT", bound=Options)
 
 
 @cache
@@ -23,8 +28,8 @@ def predicates() -> dict[str, type[Predicate]]:
     return {c.connect_class: c for c in (*PREDICATES, *_plugins(PREDICATE_GROUP, Predicate))}
 
 
-def _plugins(group: str, base: type) -> list[type]:
-    found: list[type] = []
+def _plugins(group: str, base: type[PluginT]) -> list[type[PluginT]]:
+    found: list[type[PluginT]] = []
     for point in entry_points(group=group):
         loaded = point.load()
         for cls in loaded if isinstance(loaded, tuple) else (loaded,):

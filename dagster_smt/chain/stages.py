@@ -15,6 +15,7 @@ from dagster_smt.spec.transform import Transform
 
 _TRANSFORM, _PREDICATE = "transforms.", "predicates."
 _STAGE_KEYS = ("alias", "type", "options", "predicate", "negate")
+_PREDICATE_KEYS = ("name", "type", "options")
 
 
 @dataclass
@@ -41,12 +42,12 @@ def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[Draft], 
     problems += _strays(properties, _TRANSFORM, aliases) + _strays(properties, _PREDICATE, names)
     drafts = []
     for alias in aliases:
-        options = _below(properties, f"{_TRANSFORM}{alias}.")
+        options = _below(properties, _TRANSFORM, alias, aliases)
         name = options.pop("predicate", None)
         draft = Draft(alias, options.pop("type", None), options, None, options.pop("negate", None), f"transforms.{alias}")
         if name is not None:
             name = str(name).strip()
-            found = _below(properties, f"{_PREDICATE}{name}.") if name in names else {}
+            found = _below(properties, _PREDICATE, name, names) if name in names else {}
             found.pop("plugin.version", None)
             draft.predicate = (name, found.pop("type", None), found)
             draft.known_predicates = tuple(names)
@@ -60,7 +61,7 @@ def _predicate_problems(properties: Mapping[str, Any], names: Sequence[str], dra
     problems = []
     used = {draft.predicate[0] for draft in drafts if draft.predicate}
     for name in names:
-        options = _below(properties, f"{_PREDICATE}{name}.")
+        options = _below(properties, _PREDICATE, name, names)
         problems += version_problems(options.pop("plugin.version", None), f"{_PREDICATE}{name}")
         if name not in used:
             unused = Draft("", None, {}, (name, options.pop("type", None), options), place="predicates")
@@ -70,7 +71,7 @@ def _predicate_problems(properties: Mapping[str, Any], names: Sequence[str], dra
 
 def _aliases(properties: Mapping[str, Any], key: str, problems: list[Problem]) -> list[str]:
     value = properties.get(key) or ""
-    names = split_list(value) if isinstance(value, str) else [str(v) for v in value]
+    names = [str(v) for v in value] if isinstance(value, list | tuple) else split_list(str(value))
     for name in dict.fromkeys(n for n in names if names.count(n) > 1):
         problems.append(config_problem("SMT005", key, f"the alias '{name}' appears twice", "give each its own name"))
     if "" in names:
@@ -78,8 +79,11 @@ def _aliases(properties: Mapping[str, Any], key: str, problems: list[Problem]) -
     return list(dict.fromkeys(n for n in names if n))
 
 
-def _below(properties: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    return {k[len(prefix) :]: v for k, v in properties.items() if k.startswith(prefix)}
+def _below(properties: Mapping[str, Any], root: str, name: str, names: Sequence[str]) -> dict[str, Any]:
+    """The options of an alias, without those of aliases that begin like it (``a`` and ``a.b``)."""
+    prefix = f"{root}{name}."
+    others = tuple(f"{root}{other}." for other in names if other.startswith(f"{name}."))
+    return {k[len(prefix) :]: v for k, v in properties.items() if k.startswith(prefix) and not k.startswith(others)}
 
 
 def _strays(properties: Mapping[str, Any], prefix: str, names: Sequence[str]) -> list[Problem]:
@@ -105,19 +109,48 @@ def drafts_from_list(stages: Sequence[Any]) -> tuple[list[Draft], list[Problem]]
         if alias in seen:
             problems.append(config_problem("SMT005", place, f"the alias '{alias}' appears twice", "give each its own name"))
         seen.add(alias)
-        for key in stage:
-            if key not in _STAGE_KEYS:
-                hint = did_you_mean(key, _STAGE_KEYS, "options of the transform go below 'options'")
-                problems.append(config_problem("SMT008", f"{place} ({alias})", f"unknown key '{key}'", hint))
-        draft = Draft(alias, stage.get("type"), dict(stage.get("options") or {}), None, stage.get("negate"), f"{place} ({alias})")
+        place = f"{place} ({alias})"
+        draft = Draft(alias, stage.get("type"), _keys(stage, _STAGE_KEYS, place, problems), None, stage.get("negate"), place)
         predicate = stage.get("predicate")
         if isinstance(predicate, Mapping):
-            name = str(predicate.get("name") or predicate.get("type") or "")
-            draft.predicate = (name, predicate.get("type"), dict(predicate.get("options") or {}))
+            options = _keys(predicate, _PREDICATE_KEYS, f"{place} predicate", problems)
+            draft.predicate = (str(predicate.get("name") or ""), predicate.get("type"), options)
         elif predicate is not None:
-            problems.append(config_problem("SMT008", f"{place} ({alias}) predicate", "a predicate is a mapping", "write name, type and options"))
+            hint = "write name, type and options"
+            problems.append(config_problem("SMT008", f"{place} predicate", "a predicate is a mapping", hint))
         drafts.append(draft)
-    return drafts, problems
+    return drafts, problems + _name_predicates(drafts)
+
+
+def _keys(data: Mapping[Any, Any], known: Sequence[str], place: str, problems: list[Problem]) -> dict[str, Any]:
+    """Report keys that are not known; return the options."""
+    for key in map(str, data):
+        if key not in known:
+            hint = did_you_mean(key, known, "options go below 'options'")
+            problems.append(config_problem("SMT008", place, f"unknown key '{key}'", hint))
+    options = data.get("options") or {}
+    if isinstance(options, Mapping):
+        return {str(key): value for key, value in options.items()}
+    problems.append(config_problem("SMT008", f"{place} options", "options are a mapping", "write each as 'name: value'"))
+    return {}
+
+
+def _name_predicates(drafts: Sequence[Draft]) -> list[Problem]:
+    """Give predicates without a name one of their own; in properties a name can only mean one predicate."""
+    known: dict[str, tuple[Any, dict[str, Any]]] = {}
+    problems = []
+    for draft in sorted((d for d in drafts if d.predicate), key=lambda d: not (d.predicate and d.predicate[0])):
+        assert draft.predicate
+        name, type_, options = draft.predicate
+        if not name:
+            short = str(type_ or "predicate").rsplit(".", 1)[-1]
+            free = (short, *(f"{short}{n}" for n in range(2, len(drafts) + 2)))
+            name = next(n for n in free if known.get(n, (type_, options)) == (type_, options))
+            draft.predicate = (name, type_, options)
+        if known.setdefault(name, (type_, options)) != (type_, options):
+            statement = f"the predicate '{name}' means something else in another stage"
+            problems.append(config_problem("SMT304", f"{draft.place} predicate", statement, "give each its own name"))
+    return problems
 
 
 def assemble(drafts: Sequence[Draft], lenient: bool) -> tuple[Chain, list[Problem]]:
@@ -125,7 +158,7 @@ def assemble(drafts: Sequence[Draft], lenient: bool) -> tuple[Chain, list[Proble
     stages, problems, warnings = [], [], []
     for draft in drafts:
         transform, side, found, warned = _transform(draft, lenient)
-        problems += found
+        problems += [*_plain_names(draft), *found]
         warnings += warned
         predicate, found, warned = _predicate(draft, lenient)
         problems += found
@@ -138,6 +171,15 @@ def assemble(drafts: Sequence[Draft], lenient: bool) -> tuple[Chain, list[Proble
     chain = Chain(tuple(stages), {}, tuple(warnings))
     chain.properties.update(canonical(chain))
     return chain, problems
+
+
+def _plain_names(draft: Draft) -> list[Problem]:
+    names = (draft.alias, draft.predicate[0]) if draft.predicate else (draft.alias,)
+    return [
+        config_problem("SMT006", draft.place, f"the name '{name}' has a comma, or blanks around it", "choose another")
+        for name in names
+        if "," in name or name != name.strip()
+    ]
 
 
 def _transform(draft: Draft, lenient: bool) -> tuple[Transform | None, str, list[Problem], list[Problem]]:
@@ -189,10 +231,10 @@ def _class(
         return None, "", config_problem("SMT009", place, "the type is missing", f"set the class of the {what}")
     text = str(type_).strip()
     name, _, inner = text.partition("$")
-    cls = known.get(name) or {c.__name__: c for c in known.values()}.get(name)
-    shorts = [c.__name__ for c in known.values()]
+    shorts = {c.__name__: c for c in reversed(known.values())}  # of two with the same short name Kafka's comes first
+    cls = known.get(name) or shorts.get(name)
     if cls is None:
-        hint = did_you_mean(name.rsplit(".", 1)[-1], shorts)
+        hint = did_you_mean(name.rsplit(".", 1)[-1], reversed(shorts))
         return None, "", config_problem("SMT010", place, f"unknown {what} class '{text}'", hint)
     sided = getattr(cls, "sided", False)
     if sided and inner not in ("Key", "Value"):

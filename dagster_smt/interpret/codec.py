@@ -8,7 +8,7 @@ import base64
 import binascii
 import math
 from collections.abc import Callable
-from decimal import Context, Decimal
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from typing import Any
 
 import msgspec
@@ -17,10 +17,11 @@ from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import FLOATS, INTEGER_BITS, JavaDate, Schema, Type
 from dagster_smt.values.cast import DAY
-from dagster_smt.values.numbers import float_text, to_float32
+from dagster_smt.values.numbers import big_decimal, float_text, to_float32
 
 Convert = Callable[[Any], Any]
-_CONTEXT = Context(prec=10_000)
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_MOST_DIGITS = 10_000
 
 
 def misfit(schema: Schema, where: str) -> DataError:
@@ -84,7 +85,7 @@ def _read_float(schema: Schema, where: str) -> Convert:
     single = schema.type is Type.FLOAT32
 
     def read(data: Any) -> float:
-        if type(data) not in (int, float):
+        if type(data) not in (int, float, Decimal):
             raise misfit(schema, where)
         try:
             value = float(data) + 0.0  # Connect reads numbers as BigDecimal, which has no -0.0
@@ -127,10 +128,10 @@ def _read_decimal(schema: Schema, form: Format, where: str) -> Convert:
     scale = schema.scale
 
     def read(data: Any) -> Decimal:
-        if isinstance(data, int | float) and not isinstance(data, bool):
-            return Decimal(str(data))
+        if isinstance(data, int | float | Decimal) and not isinstance(data, bool):
+            return big_decimal(Decimal(repr(data)) if isinstance(data, float) else Decimal(data))
         unscaled = int.from_bytes(_base64(data, schema, where), "big", signed=True)
-        return Decimal(unscaled).scaleb(-scale, _CONTEXT)
+        return Decimal(unscaled).scaleb(-scale, _EXACT)
 
     return read
 
@@ -255,14 +256,12 @@ def _write_logical(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def _decimal_base64(value: Decimal, schema: Schema, where: str) -> str:
-    sign, digits, exponent = value.as_tuple()
-    assert isinstance(exponent, int)
-    shift = schema.scale + exponent
-    unscaled = int("".join(map(str, digits)))
-    if shift < 0 and unscaled % 10**-shift:
+    shifted = value.scaleb(schema.scale, _EXACT)
+    if shifted.adjusted() > _MOST_DIGITS:
+        raise data_error("SMT415", f"'{where}' has too many digits for its scale {schema.scale}")
+    unscaled = int(shifted)
+    if unscaled != shifted:
         raise data_error("SMT415", f"'{where}' has more decimal places than its scale {schema.scale}")
-    unscaled = unscaled * 10**shift if shift >= 0 else unscaled // 10**-shift
-    unscaled = -unscaled if sign else unscaled
     # Java's BigInteger.toByteArray: the fewest bytes that keep the sign
     length = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
     return base64.b64encode(unscaled.to_bytes(length, "big", signed=True)).decode()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -11,13 +12,14 @@ from dagster_smt.interpret.codec import Convert, reader, resolve_defaults, write
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 from dagster_smt.model.schema_json import schema_from_json, schema_to_json
-from dagster_smt.values.lazy import decode_whole, encode, encoder, not_json
+from dagster_smt.values.lazy import UNREADABLE, decode_whole, encode, encoder, not_json
 
 Read = Callable[[bytes | None], tuple[Schema | None, Any]]
 Write = Callable[[Schema | None, Any], bytes | None]
 _OPTIONAL_STRING = optional(STRING)
 _OPTIONAL_BYTES = Schema(Type.BYTES, optional=True)
 _json = msgspec.json.Decoder()
+_exact_json = msgspec.json.Decoder(float_hook=Decimal)
 
 
 class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
@@ -64,24 +66,31 @@ def _read_text(data: bytes | None) -> tuple[Schema | None, Any]:
         raise data_error("SMT416", "the text is not valid UTF-8") from error
 
 
-def parse_json(data: bytes) -> Any:
-    """Parse a whole JSON text; integers stay whole."""
+def parse_json(data: bytes, exact: bool = False) -> Any:
+    """Parse a whole JSON text; integers stay whole, with ``exact`` fractions too (as ``Decimal``)."""
     try:
-        return _json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return (_exact_json if exact else _json).decode(data)
+    except UNREADABLE as error:
         raise not_json(error) from error
+
+
+def _has_decimals(schema: Schema | None) -> bool:
+    if schema is None:
+        return False
+    inner = (schema.keys, schema.values, *(child for _, child in schema.fields))
+    return schema.logical == "Decimal" or any(map(_has_decimals, inner))
 
 
 class _DeclaredReader:
     def __init__(self, form: Format):
         assert form.schema is not None
-        self.schema = form.schema
+        self.schema, self.exact = form.schema, _has_decimals(form.schema)
         self.convert = reader(form.schema, form)
 
     def read(self, data: bytes | None) -> tuple[Schema | None, Any]:
         if not data:
             return None, None
-        return self.schema, self.convert(parse_json(data))
+        return self.schema, self.convert(parse_json(data, self.exact))
 
 
 class _EnvelopeReader:
@@ -89,7 +98,7 @@ class _EnvelopeReader:
 
     def __init__(self, form: Format):
         self.form = form
-        self.known: dict[bytes, tuple[Schema | None, Convert | None]] = {}
+        self.known: dict[bytes, tuple[Schema | None, Convert | None, bool]] = {}
         self.by_schema: dict[Schema, Schema] = {}
 
     def read(self, data: bytes | None) -> tuple[Schema | None, Any]:
@@ -97,28 +106,28 @@ class _EnvelopeReader:
             return None, None
         try:
             envelope = _envelopes.decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNREADABLE as error:
             statement = "the text is no JSON object with exactly 'schema' and 'payload'"
             raise data_error("SMT417", statement, "set the format to json if the values have no schema") from error
         text = bytes(envelope.schema)
         if text not in self.known:
             self.known[text] = self._schema(text)
-        schema, convert = self.known[text]
+        schema, convert, exact = self.known[text]
         if schema is None or convert is None:
             return None, decode_whole(bytes(envelope.payload))
-        return schema, convert(parse_json(bytes(envelope.payload)))
+        return schema, convert(parse_json(bytes(envelope.payload), exact))
 
-    def _schema(self, text: bytes) -> tuple[Schema | None, Convert | None]:
+    def _schema(self, text: bytes) -> tuple[Schema | None, Convert | None, bool]:
         data = parse_json(text)
         if data is None:
-            return None, None
+            return None, None, False
         try:
             schema = resolve_defaults(schema_from_json(data), self.form)
         except ConfigError as error:
             first = error.problems[0]
             raise DataError(replace(first, connect_class=first.connect_class or DATA_EXCEPTION)) from error
         schema = self.by_schema.setdefault(schema, schema)
-        return schema, reader(schema, self.form)
+        return schema, reader(schema, self.form), _has_decimals(schema)
 
 
 class _Writer:

@@ -15,8 +15,8 @@ from dagster_smt.model.schema import Schema, Type
 class Rule(Protocol):
     """A value rule: one function on values, in a Spark and a Python form (room ``values``)."""
 
-    may_fail: bool
-
+    @property
+    def may_fail(self) -> bool: ...
     def python(self, *args: Any) -> Any: ...
     def bind(self) -> Callable[..., Any]: ...
     def column(self, F: Any, *args: Any) -> Any: ...
@@ -147,10 +147,13 @@ def find(node: Node | None, steps: tuple[str, ...]) -> Node | None:
 
 
 def restart(node: Node | None, path: tuple[str, ...]) -> Node | None:
-    """What the next stage sees: the same tree and sources, its expressions references again."""
-    if node is None:
-        return None
+    """What the next stage sees of a side: the same tree and sources, its expressions references again."""
+    return None if node is None else restarted(node, path)
+
+
+def restarted(node: Node, path: tuple[str, ...]) -> Node:
+    """A node whose expressions are references to its place."""
     if isinstance(node, Cell):
         return replace(node, expr=Ref(path))
-    fields = tuple((name, restart(child, (*path, name))) for name, child in node.fields)
+    fields = tuple((name, restarted(child, (*path, name))) for name, child in node.fields)
     return replace(node, fields=fields, present=Ref(path))

@@ -45,6 +45,7 @@ INTEGER_BITS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
 _DATA = "org.apache.kafka.connect.data."
 DECIMAL, DATE, TIME, TIMESTAMP = (_DATA + n for n in ("Decimal", "Date", "Time", "Timestamp"))
 DECIMAL_SCALE = "scale"
+_LOGICAL = {DECIMAL: Type.BYTES, DATE: Type.INT32, TIME: Type.INT32, TIMESTAMP: Type.INT64}
 
 
 class JavaDate(int):
@@ -87,9 +88,8 @@ class Schema:
     @cached_property
     def logical(self) -> str | None:
         """``Decimal``, ``Date``, ``Time`` or ``Timestamp`` if this is one of Connect's logical types, else None."""
-        if self.name not in (DECIMAL, DATE, TIME, TIMESTAMP):
-            return None
-        return self.name.removeprefix(_DATA)
+        name = self.name or ""
+        return name.removeprefix(_DATA) if _LOGICAL.get(name) is self.type else None
 
     @property
     def scale(self) -> int:

@@ -1,11 +1,13 @@
 """Connect's schema JSON (``JsonConverter.asJsonSchema`` and ``asConnectSchema``), to and from ``Schema``."""
 
+import re
 from typing import Any
 
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, ConfigError, Problem
-from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.schema import DECIMAL, DECIMAL_SCALE, Schema, Type
 
 _NAMES = {t.value: t for t in Type}
+_SCALE = re.compile(r"[+-]?[0-9]{1,9}")
 
 
 def schema_from_json(data: Any, *, place: str = "schema") -> Schema:
@@ -22,15 +24,17 @@ def schema_from_json(data: Any, *, place: str = "schema") -> Schema:
 
 
 def _read(data: Any, place: str, problems: list[Problem]) -> Schema | None:
-    if not isinstance(data, dict) or data.get("type") not in _NAMES:
+    kind = data.get("type") if isinstance(data, dict) else None
+    if not isinstance(kind, str) or kind not in _NAMES:
         hint = f"types are: {', '.join(_NAMES)}"
         problems.append(Problem("SMT206", place, "a schema needs a known 'type'", hint))
         return None
-    type_ = _NAMES[data["type"]]
-    parameters = data.get("parameters") or {}
+    type_ = _NAMES[kind]
+    parameters = data["parameters"] if isinstance(data.get("parameters"), dict) else {}
     if not all(isinstance(v, str) for v in parameters.values()):
         problems.append(Problem("SMT206", f"{place}.parameters", "parameters must be texts"))
-    fields, keys, values = (), None, None
+    fields: tuple[tuple[str, Schema], ...] = ()
+    keys = values = None
     if type_ is Type.STRUCT:
         fields = _fields(data.get("fields"), place, problems)
     if type_ in (Type.ARRAY, Type.MAP):
@@ -39,18 +43,25 @@ def _read(data: Any, place: str, problems: list[Problem]) -> Schema | None:
         keys = _read(data.get("keys"), f"{place}.keys", problems)
     if type_ is Type.STRUCT and data.get("default") is not None:
         problems.append(_builder_problem(place, "a struct cannot have a default in schema JSON"))
+    if data.get("name") == DECIMAL and type_ is Type.BYTES and not _SCALE.fullmatch(str(parameters.get(DECIMAL_SCALE))):
+        problems.append(Problem("SMT206", place, "a Decimal needs the parameter 'scale', a whole number"))
     return Schema(
         type_,
-        bool(data.get("optional", False)),
-        data.get("name"),
-        data.get("version"),
-        data.get("doc"),
+        data.get("optional") is True,
+        _only(data.get("name"), str),
+        _only(data.get("version"), int),
+        _only(data.get("doc"), str),
         tuple(sorted(parameters.items())),
         data.get("default"),
         fields,
         keys,
         values,
     )
+
+
+def _only(value: Any, type_: type) -> Any:
+    """The converter ignores a name, version or doc of another type."""
+    return value if type(value) is type_ else None
 
 
 def _builder_problem(place: str, statement: str) -> Problem:

@@ -69,10 +69,9 @@ class SparkSessionResource(dg.ConfigurableResource):
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         from pyspark.sql import SparkSession
 
+        _warn_if_ignored(SparkSession.getActiveSession(), self.conf)
         with keep_sigint():
-            session = _configured(SparkSession.builder, conf).getOrCreate()
-        _warn_if_ignored(session, conf)
-        return session
+            return _configured(SparkSession.builder, conf).getOrCreate()
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
         """Stop the session, if asked to."""
@@ -87,9 +86,12 @@ def _configured(builder: Any, conf: Mapping[str, str]) -> Any:
     return builder
 
 
-def _warn_if_ignored(session: Any, conf: Mapping[str, str]) -> None:
-    """Name, once per process, the settings that a session which was running already did not take."""
-    ignored = sorted(k for k, v in conf.items() if session.conf.get(k, None) != v and k not in _warned)
+def _warn_if_ignored(running: Any, conf: Mapping[str, str]) -> None:
+    """Name, once per process, the settings that a session which is running already will not take."""
+    if running is None:
+        return
+    fixed = [k for k in conf if k not in _warned and not running.conf.isModifiable(k)]
+    ignored = sorted(k for k in fixed if running.conf.get(k, None) != conf[k])
     if ignored:
         _warned.update(ignored)
         dg.get_dagster_logger("dagster_smt").warning(

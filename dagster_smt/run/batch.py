@@ -19,6 +19,7 @@ from dagster_smt.errors import ConfigError, Problem, RecordsRejected, TableError
 from dagster_smt.model.report import RunReport
 from dagster_smt.run.counts import Counts, decode_counts, observed_columns, silent_entries
 from dagster_smt.run.rejects import (
+    PROBLEMS,
     dead_letters_of,
     first_rejects,
     located,
@@ -277,6 +278,7 @@ class _Attempt:
             log, attempt = self.run_.log, self.draft.attempt
             letters = dead_letters_of(source, spec.dead_letter_topic, spec.name, counts.failed, log, attempt)
         report.rejects = first_rejects(rows, spec.chain)
+        shutil.rmtree(self.folder / PROBLEMS, ignore_errors=True)
         if spec.errors_tolerance == "none":
             statement = f"{counts.failed} of {counts.records} records failed; nothing was committed"
             hint = "mend the chain and run again: it takes the same window; or set errors.tolerance to all"

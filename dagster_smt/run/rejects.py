@@ -27,6 +27,7 @@ FIRST = 5
 WINDOW_HEADER = "dagster_smt.window"
 COMMIT_HEADER = "dagster_smt.commit"
 STAGED = "_dead_letters"
+PROBLEMS = "_problems"
 _CONTEXT = "__connect.errors."
 _COORDINATES = ("topic", "partition", "offset")
 _CONVERTER_CLASSES = {
@@ -94,7 +95,7 @@ def stage_dead_letters(rows: DataFrame, frame: DataFrame, folder: Path, failed: 
     Raises:
         TableError: SMT532, the second pass over the window found another number of them.
     """
-    path, staged = folder / "_problems", folder / STAGED
+    path, staged = folder / PROBLEMS, folder / STAGED
     rows.write.parquet("file://" + str(path))
     problems = rows.sparkSession.read.schema(rows.schema).parquet(local.spark_path(path))
     originals = frame.withColumn("timestamp", F.unix_millis("timestamp"))

@@ -45,7 +45,7 @@ def evaluate(frame: DataFrame, plan: Plan, table: TopicTable, sink_kind: SinkKin
     """
     if sink_kind == "records":
         job = ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger)
-        return frame.mapInArrow(job, result_ddl(RECORD_DDL))  # type: ignore[arg-type]
+        return frame.mapInArrow(job, result_ddl(RECORD_DDL))
     return _columns(frame, plan, table, ledger)
 
 

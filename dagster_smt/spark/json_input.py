@@ -132,7 +132,7 @@ def misfits(json: Column, value: Column, schema: Schema, fill: bool) -> Column |
     checks = [F.coalesce(c, F.lit(False)) for c in checks]
     found = checks[0] if checks else None
     for check in checks[1:]:
-        found = found | check
+        found = check if found is None else found | check
     return found
 
 

@@ -1,5 +1,7 @@
 """From the states a plan ends in to the rows of a table: variants joined by name, the user's names restored."""
 
+from typing import cast
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -28,7 +30,7 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
         PlanError: SMT209, columns asked of values without schema; SMT210, column names that a table cannot tell apart.
     """
     if sink_kind == "records":
-        return T.StructType.fromDDL(RECORD_DDL)
+        return cast(T.StructType, T.StructType.fromDDL(RECORD_DDL))
     schema = plan.after
     if schema is None:
         hint = "declare a schema for the value, or write records"

@@ -103,8 +103,8 @@ class _Start:
         frame = frame.select(*kept, "__empty", "__one", "__broken", F.when(~F.col("__empty"), value).alias(f"s_{side}"))
         more = misfits(F.col("__one"), F.col(f"s_{side}"), schema, fill)
         bad = F.col("__broken") if more is None else F.col("__broken") | more
-        reads = [*kept, f"s_{side}", (~F.col("__empty") & F.coalesce(bad, F.lit(True))).alias(f"bad_{side}")]
-        self.frame = frame.select(*reads)
+        unread = (~F.col("__empty") & F.coalesce(bad, F.lit(True))).alias(f"bad_{side}")
+        self.frame = frame.select(*kept, f"s_{side}", unread)
         self.sides.append(_Side(side, Leaf(f"s_{side}", schema), f"bad_{side}"))
 
     def finish(self) -> tuple[DataFrame, State]:

@@ -54,6 +54,6 @@ def _under_default(node: Node, struct: Group, parent: Expr | None, default: obje
     """A field of a struct that is replaced as a whole by its default when null."""
     if isinstance(node, Group) or default is None or struct.present is None:
         return node
-    args = (node.expr, struct.present, Const(default, node.schema))
+    args: tuple[Expr, ...] = (node.expr, struct.present, Const(default, node.schema))
     args = args if parent is None else (*args, parent)
     return replace(node, expr=Call(WhereNull(), args), copied=False)

@@ -29,8 +29,21 @@ def split_list(text: str) -> list[str]:
     return _COMMA.split(text) if text else []
 
 
+def _plain_items(items: list[str] | tuple[str, ...]) -> None:
+    """Refuse items of a YAML list that a text cannot hold: the properties of a chain would mean another one."""
+    for item in items:
+        if "," in item or item != item.strip():
+            raise ValueError(f"'{item}' has a comma, or blanks around it, which Kafka's lists cannot hold")
+    if list(items) == [""]:
+        raise ValueError("the only item is empty")
+
+
 def _names(value: Any) -> Any:
-    return tuple(split_list(value)) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return tuple(split_list(value))
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        _plain_items(value)
+    return value
 
 
 def java_split(text: str, mark: str) -> list[str]:
@@ -41,19 +54,31 @@ def java_split(text: str, mark: str) -> list[str]:
     return parts
 
 
+def pair_items(value: Any, form: str) -> list[str]:
+    """``a:b`` items as texts. YAML may give a text, a mapping, or a list of texts, pairs and mappings."""
+    if isinstance(value, str):
+        return split_list(value)
+    items: list[str] = []
+    for item in [value] if isinstance(value, dict) else value if isinstance(value, list | tuple) else [None]:
+        if isinstance(item, dict):
+            items += [f"{a}:{b}" for a, b in item.items()]
+        elif isinstance(item, list | tuple):
+            items.append(":".join(map(str, item)))
+        elif isinstance(item, str):
+            items.append(item)
+        else:
+            raise ValueError(f"expected a list of {form} pairs")
+    _plain_items(items)
+    return items
+
+
 def _pairs(value: Any) -> Any:
-    """``a:b`` items, as a list or a text of them; YAML may also give a mapping."""
-    if isinstance(value, dict):
-        return tuple((str(k), str(v)) for k, v in value.items())
-    items = split_list(value) if isinstance(value, str) else value
-    if not isinstance(items, list | tuple):
-        raise ValueError("expected a list of old:new pairs")
     pairs = []
-    for item in items:
-        pair = java_split(item, ":") if isinstance(item, str) else item
-        if not isinstance(pair, list | tuple) or len(pair) != 2:
+    for item in pair_items(value, "old:new"):
+        pair = java_split(item, ":")
+        if len(pair) != 2:
             raise ValueError(f"'{item}' is no pair of the form old:new")
-        pairs.append(tuple(pair))
+        pairs.append((pair[0], pair[1]))
     return tuple(pairs)
 
 

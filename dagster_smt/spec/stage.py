@@ -7,7 +7,7 @@ from typing import Any
 
 from dagster_smt.errors import Problem
 from dagster_smt.spec.predicate import Predicate
-from dagster_smt.spec.transform import Transform
+from dagster_smt.spec.transform import PACKAGE, Transform
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,13 @@ class Chain:
 
 
 def _to_dict(stage: Stage) -> dict[str, Any]:
-    found: dict[str, Any] = {"alias": stage.alias, "type": stage.label, "options": stage.transform.configured()}
+    type_ = stage.label if stage.transform.connect_class.startswith(PACKAGE) else stage.connect_class
+    found: dict[str, Any] = {"alias": stage.alias, "type": type_, "options": stage.transform.configured()}
     if stage.predicate is not None:
+        ours = stage.predicate.connect_class.startswith(PACKAGE)
         found["predicate"] = {
             "name": stage.predicate_name,
-            "type": type(stage.predicate).__name__,
+            "type": type(stage.predicate).__name__ if ours else stage.predicate.connect_class,
             "options": stage.predicate.configured(),
         }
         if stage.negate:

@@ -12,7 +12,7 @@ from dagster_smt.model.runtime import box, kind_of, kind_of_schema
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spec.bundles import NullDefaults
 from dagster_smt.spec.edit import branches, edited, present, refused, struct_of
-from dagster_smt.spec.options import java_split, option, split_list
+from dagster_smt.spec.options import java_split, option, pair_items
 from dagster_smt.spec.schemaless import require_map
 from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform, refuse
 from dagster_smt.model.path import FieldPath
@@ -23,13 +23,11 @@ _TYPES = {t.name.lower(): t for t in TARGETS}
 
 
 def _spec(value: Any) -> Any:
-    """Items ``field:type``, or one bare type; YAML may also give a mapping. The whole value has the field None."""
-    if isinstance(value, dict):
-        value = [f"{k}:{v}" for k, v in value.items()]
-    items = split_list(value) if isinstance(value, str) else value
-    if not isinstance(items, list | tuple) or not items:
+    """Items ``field:type``, or one bare type. The whole value has the field None."""
+    items = pair_items(value, "field:type")
+    if not items:
         raise ValueError("at least one field or type is needed")
-    return tuple(_item(str(item)) for item in items)
+    return tuple(map(_item, items))
 
 
 def _item(item: str) -> tuple[str | None, Type]:

@@ -97,7 +97,7 @@ class InsertField(NullDefaults, Transform):
         def insert(value: Any, record: Record) -> Any:
             fields = require_map(value, self.purpose)
             for source, name, bit in inserted:
-                found = self.static_value if source == "static" else getattr(record, source)
+                found: Any = self.static_value if source == "static" else getattr(record, source)
                 if source == "offset" and record.kind != "sink":
                     raise data_error(*_NO_OFFSET)
                 if found is None and source in ("partition", "timestamp"):

@@ -1,6 +1,6 @@
 """RegexRouter: change the topic by a regular expression."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dagster_smt.model.cell import Call, Cell, Const
 from dagster_smt.model.record import PlanRecord
@@ -42,6 +42,7 @@ class RegexRouter(Transform):
         return replace(record, topic=topic.call(rule, STRING))
 
 
+@dataclass(frozen=True, slots=True)
 class MatchesOrNull(Matches):
     """Null where the text does not match."""
 

@@ -23,11 +23,11 @@ class TimestampRouter(Transform):
     topic_format: Text = option("The new topic, with `${topic}` and `${timestamp}`.", "${topic}-${timestamp}")
     timestamp_format: DatePattern = option("A pattern of Java's SimpleDateFormat.", "yyyyMMdd")
     examples = (
-        Example("a topic per day", {}, '{"a":1}', "orders-20190425", shows="topic"),
+        Example("a topic per day", {}, "orders", "orders-20190425", shows="topic"),
         Example(
             "a topic per hour",
             {"topic.format": "${topic}.${timestamp}", "timestamp.format": "yyyy-MM-dd'T'HH"},
-            '{"a":1}',
+            "orders",
             "orders.2019-04-25T15",
             shows="topic",
         ),

@@ -21,7 +21,17 @@ class ValueRule:
 
     def bind(self) -> Callable[..., Any]:
         """The Python form as a function for a hot loop; a rule may choose a faster one here, once."""
-        return self.python  # type: ignore[attr-defined, no-any-return]
+        return self.python  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, slots=True)
+class PythonRule(ValueRule):
+    """Base of the rules that have no Catalyst form at all."""
+
+    needs_python = True
+
+    def column(self, F: Any, *args: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} runs in Python")
 
 
 @dataclass(frozen=True, slots=True)

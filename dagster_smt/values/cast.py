@@ -18,7 +18,10 @@ from dagster_smt.values.java_dates import date_format
 from dagster_smt.values.numbers import (
     decimal_text,
     float_text,
+    low_integer,
+    nearest_float32,
     parse_float,
+    parse_float32,
     parse_integer,
     saturate,
     to_float32,
@@ -97,8 +100,10 @@ class CastTo(ValueRule):
             bits = INTEGER_BITS[target]
             if self.kind in FLOAT_KINDS:
                 return wrap(saturate(number, max(bits, 32)), bits)
-            return wrap(int(number), bits)
-        return to_float32(_double(number)) if target is Type.FLOAT32 else _double(number)
+            return wrap(low_integer(number) if self.kind == "Decimal" else int(number), bits)
+        if target is Type.FLOAT32:
+            return to_float32(number) if self.kind in FLOAT_KINDS else nearest_float32(number)
+        return _double(number)
 
     def _number(self, value: Any) -> Any:
         return value // DAY if self.kind == "Date" else value
@@ -106,13 +111,12 @@ class CastTo(ValueRule):
     def _truth(self, value: Any) -> bool:
         if self.kind in FLOAT_KINDS:
             return saturate(value, 64) != 0
-        return wrap(int(self._number(value)), 64) != 0
+        return wrap(low_integer(value) if self.kind == "Decimal" else int(self._number(value)), 64) != 0
 
     def _parse(self, text: str) -> Any:
         if self.target in INTEGER_BITS:
             return parse_integer(text, INTEGER_BITS[self.target])
-        value = parse_float(text)
-        return value if value is None or self.target is Type.FLOAT64 else to_float32(value)
+        return parse_float(text) if self.target is Type.FLOAT64 else parse_float32(text)
 
     def _text(self, value: Any) -> str:
         if self.kind == "boolean":

@@ -340,7 +340,9 @@ def _container(schema: Schema | None, value: Any) -> str:
     if isinstance(value, list):
         return "[" + ",".join(_text(item, element, embedded=True) for element in value) + "]"
     if schema is not None and schema.type is Type.STRUCT:
-        pairs = [(STRING, n, child, child.default if value.get(n) is None else value[n]) for n, child in schema.fields]
+        pairs: list[tuple[Any, Any, Any, Any]] = [
+            (STRING, n, child, child.default if value.get(n) is None else value[n]) for n, child in schema.fields
+        ]
     else:
         pairs = [(schema.keys if schema else None, k, item, v) for k, v in value.items()]
     texts = (_text(ks, k, embedded=True) + ":" + _text(vs, v, embedded=True) for ks, k, vs, v in pairs)

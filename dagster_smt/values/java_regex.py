@@ -13,7 +13,7 @@ from typing import Any
 import regex
 
 from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, Problem, data_error
-from dagster_smt.values.basic import ValueRule
+from dagster_smt.values.basic import PythonRule
 
 _LINE_END = r"\n\r\u0085\u2028\u2029"
 _PLAIN_ESCAPES = set("tnrfae0xucdDwWsSbBAGzZhHvVRXkQEpPN123456789")
@@ -25,6 +25,7 @@ _POSIX = {
 _CLASSES = {"d": "0-9", "w": "a-zA-Z_0-9", "s": r" \t\n\x0B\f\r", "h": r" \t\xA0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000",
             "v": r"\n\x0B\f\r\x85\u2028\u2029"}  # fmt: skip
 
+_INTERSECTION = regex.compile(r"\G[^\[^&]&&[^\]&]")
 _REPETITION = regex.compile(r"[0-9]+(,[0-9]*)?\}")
 _GROUP = regex.compile(r"\?([=!>]|<[=!]|<[a-zA-Z][a-zA-Z0-9]*>)")
 
@@ -59,11 +60,8 @@ class _Translator:
             elif char == "]" and self.depth:
                 self.depth -= 1
                 out.append(char)
-            elif self.depth and char == "&" and self.pattern.startswith("&", self.at):
-                self.at += 1
-                out.append("&&")
             elif self.depth and char in "&|~-" and self.pattern.startswith(char, self.at):
-                out.append("\\" + char)
+                out.append(self._doubled(char))
             elif char == "(" and not self.depth:
                 out.append(self._group())
             elif char == "{" and not self.depth and not _REPETITION.match(self.pattern, self.at):
@@ -89,6 +87,15 @@ class _Translator:
         self.any_case = "i" in flags
         kept = "".join(sorted(flags & set("ix")))
         return f"(?{kept})" if kept else ""
+
+    def _doubled(self, char: str) -> str:
+        """A doubled mark inside a class: ``&&`` is Java's intersection, the others mean something to ``regex`` only."""
+        if char in "|~":
+            return "\\" + char
+        if char == "-" or not _INTERSECTION.search(self.pattern, self.at - 2):
+            raise _refuse(self.pattern, f"'{char}{char}' at this place in a class")
+        self.at += 1
+        return "&&"
 
     def _open_class(self) -> str:
         self.depth += 1
@@ -127,10 +134,10 @@ class _Translator:
             body = _CLASSES[char.lower()]
             if char.isupper():
                 return f"[^{body}]"
-            return body if inside else f"[{body}]"
+            return f"[{body}]"
         if char in "pP":
-            return self._property(char, inside)
-        if char.isalpha() and char not in _PLAIN_ESCAPES or char in "GXNvc":
+            return self._property(char)
+        if (char.isalpha() and char not in _PLAIN_ESCAPES) or char in "GXNvc" or (inside and char in "bBAzZRk"):
             raise _refuse(self.pattern, f"the escape '\\{char}'")
         if char == "0":
             octal = regex.match(r"[0-3]?[0-7]{1,2}", self.pattern[self.at :])
@@ -151,14 +158,14 @@ class _Translator:
             return r"\x1B"
         return "\\" + char
 
-    def _property(self, char: str, inside: bool) -> str:
+    def _property(self, char: str) -> str:
         named = regex.match(r"\{(\w+)\}|([A-Z])", self.pattern[self.at :])
         if not named:
             raise _refuse(self.pattern, "a property without a name")
         self.at += named.end()
         name = named[1] or named[2]
         if name in _POSIX:
-            return _POSIX[name] if inside and char == "p" else f"[{'^' if char == 'P' else ''}{_POSIX[name]}]"
+            return f"[{'^' if char == 'P' else ''}{_POSIX[name]}]"
         if name.startswith(("java", "In")):
             raise _refuse(self.pattern, f"the property '{name}'")
         self.unicode = True
@@ -221,24 +228,22 @@ def _bad_replacement(what: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Matches(ValueRule):
+class Matches(PythonRule):
     """Whether the whole text matches (``Matcher.matches``); null does not."""
 
     pattern: str
-    needs_python = True
 
     def python(self, text: str | None) -> bool:
         return text is not None and compile_java(self.pattern).fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
-class ReplaceIfMatches(ValueRule):
+class ReplaceIfMatches(PythonRule):
     """RegexRouter: if the whole text matches, replace the first find (which can be shorter: ``a|ab`` on ``ab``)."""
 
     pattern: str
     replacement: str
     may_fail = True
-    needs_python = True
 
     def python(self, text: str | None) -> str:
         compiled = compile_java(self.pattern)

@@ -19,6 +19,8 @@ _arrays = msgspec.json.Decoder(list[msgspec.Raw])
 _scalars = msgspec.json.Decoder()
 _OPEN_OBJECT, _OPEN_ARRAY = ord("{"), ord("[")
 _BLANKS = b" \t\r\n"
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What the JSON parser raises; ``not_json`` makes the record's error of it."""
 _KINDS = {ord('"'): "string", _OPEN_OBJECT: "map", _OPEN_ARRAY: "array", ord("t"): "boolean", ord("f"): "boolean", ord("n"): "null"}
 
 
@@ -38,7 +40,7 @@ def decode(text: bytes | msgspec.Raw) -> Any:
         if first == _OPEN_ARRAY:
             return _arrays.decode(text)
         value = _scalars.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise not_json(error) from error
     return value if type(value) is str else _checked(value)
 
@@ -68,6 +70,8 @@ def not_json(error: Exception | None = None) -> DataError:
     """The error of a text that the JSON parser refused."""
     if isinstance(error, msgspec.ValidationError):
         return data_error("SMT412", "a number that a double cannot hold")
+    if isinstance(error, RecursionError):
+        return data_error("SMT411", "the JSON is nested too deeply", "look at the record's dead letter")
     return data_error("SMT411", "the text is not valid JSON in UTF-8", "look at the record's dead letter")
 
 

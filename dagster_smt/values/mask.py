@@ -1,13 +1,13 @@
 """What MaskField puts in the place of a value (``MaskField.masked`` and ``maskWithCustomReplacement``)."""
 
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.runtime import JavaByte, JavaFloat, JavaInteger, JavaShort
 from dagster_smt.model.schema import JavaDate
-from dagster_smt.values.numbers import to_float32, wrap
+from dagster_smt.values.numbers import big_decimal, low_integer, nearest_float32, wrap
 
 _ZEROS: dict[str, Any] = {
     "boolean": False,
@@ -53,15 +53,23 @@ def _replacement(kind: str, text: str) -> Any:
         return text
     if kind not in _INTEGERS and kind not in ("float", "double", "Decimal"):
         raise _cannot(f"a value of type {kind} cannot be masked with a replacement")
-    if not _BIG_DECIMAL.fullmatch(text):
+    number = _number(text)
+    if number is None:
         raise _cannot(f"the replacement is not a number, and the value is of type {kind}")
-    number = Decimal(text)
     if kind in _INTEGERS:
         box, bits = _INTEGERS[kind]
-        return box(wrap(wrap(int(number), 64), bits))
+        return box(wrap(low_integer(number), bits))
     if kind == "Decimal":
         return number
-    return JavaFloat(to_float32(float(number))) if kind == "float" else float(number)
+    return JavaFloat(nearest_float32(number)) if kind == "float" else float(number)
+
+
+def _number(text: str) -> Decimal | None:
+    """``new BigDecimal(text)``; None if it is no number, or its exponent has too many digits."""
+    try:
+        return big_decimal(Decimal(text)) if _BIG_DECIMAL.fullmatch(text) else None
+    except InvalidOperation:
+        return None
 
 
 def _cannot(statement: str) -> DataError:

@@ -7,7 +7,7 @@ Sources: Java Language Specification 5.1.3 (narrowing), ``Integer.parseInt``, ``
 import math
 import re
 import struct
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 _INTEGER = re.compile(r"[+-]?\d+")
 _DECIMAL = r"(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
@@ -41,12 +41,37 @@ def to_float32(value: float) -> float:
     return rounded
 
 
+def nearest_float32(exact: int | Decimal) -> float:
+    """Round an exact number to 32 bits in one step; by way of a double it could be rounded twice."""
+    try:
+        double = float(exact)
+    except OverflowError:
+        return math.copysign(math.inf, exact)
+    if math.isinf(double) or double == exact:
+        return to_float32(double)
+    # "round to odd": of the two doubles around the number, the one with the odd last bit cannot look like a tie
+    if not struct.unpack("<q", struct.pack("<d", double))[0] & 1:
+        double = math.nextafter(double, math.inf if exact > double else -math.inf)
+    return to_float32(double)
+
+
+def big_decimal(value: Decimal) -> Decimal:
+    """The value as Java has it: a ``BigDecimal`` knows no negative zero."""
+    return value if value else value.copy_abs()
+
+
+def low_integer(value: Decimal) -> int:
+    """The integer part of a decimal, right in its low 64 bits; the exponent can be huge."""
+    exponent = value.as_tuple().exponent
+    return 0 if isinstance(exponent, int) and exponent >= 64 else int(value)
+
+
 def parse_integer(text: str, bits: int) -> int | None:
-    """``Long.parseLong`` and its kin: a sign and any Unicode digits, no spaces; None if it is not one or too big."""
-    if not _INTEGER.fullmatch(text):
+    """``Long.parseLong`` and its kin: a sign and any digits of the BMP, no spaces; None if it is not one or too big."""
+    if not _INTEGER.fullmatch(text) or max(text) > "\uffff":
         return None
-    value = int(text)
-    return value if -(1 << (bits - 1)) <= value < 1 << (bits - 1) else None
+    value = int(text) if len(text) < 100 else Decimal(text)  # Python refuses to read integers of thousands of digits
+    return int(value) if -(1 << (bits - 1)) <= value < 1 << (bits - 1) else None
 
 
 def parse_float(text: str) -> float | None:
@@ -60,8 +85,26 @@ def parse_float(text: str) -> float | None:
     if not _FLOAT.fullmatch(text):
         return None
     if "x" in text or "X" in text:
-        return float.fromhex(text.rstrip("fFdD") if "p" not in text.lower()[-1:] else text)
+        return _hexadecimal(text.rstrip("fFdD"))
     return float(text if text.endswith(("NaN", "Infinity")) else text.rstrip("fFdD"))
+
+
+def _hexadecimal(text: str) -> float:
+    try:
+        return float.fromhex(text)
+    except OverflowError:
+        return -math.inf if text.startswith("-") else math.inf
+
+
+def parse_float32(text: str) -> float | None:
+    """``Float.parseFloat``."""
+    double = parse_float(text)
+    if double is None or not math.isfinite(double) or not double or "x" in text or "X" in text:
+        return None if double is None else to_float32(double)
+    try:
+        return nearest_float32(Decimal(text.strip(JAVA_BLANKS).rstrip("fFdD")))
+    except InvalidOperation:  # an exponent of very many digits
+        return to_float32(double)
 
 
 def float_text(value: float, single: bool = False) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from dagster_smt.errors import CONNECT_EXCEPTION, DataError, data_error
 from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, date, time, timestamp
-from dagster_smt.values.basic import Refused, ValueRule
+from dagster_smt.values.basic import Refused, PythonRule, ValueRule
 from dagster_smt.values.java_calendar import DAY
 from dagster_smt.values.java_dates import date_format
 from dagster_smt.values.numbers import wrap
@@ -131,13 +131,12 @@ class NoTimestamp(Refused):
 
 
 @dataclass(frozen=True, slots=True)
-class RouteByTime(ValueRule):
+class RouteByTime(PythonRule):
     """TimestampRouter: a topic made from the topic and the record's timestamp."""
 
     topic_format: str
     timestamp_format: str
     may_fail = True
-    needs_python = True
 
     def python(self, topic: str | None, timestamp: int | None) -> str:
         if timestamp is None:

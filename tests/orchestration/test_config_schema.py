@@ -1,0 +1,113 @@
+"""The run config: what its shape allows, what its meaning allows, what it decodes to."""
+
+import dagster as dg
+import pytest
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.errors import ConfigError
+from dagster_smt.model.window import Range
+from dagster_smt.orchestration.config_schema import decode_config, smt_config_schema
+
+HIDE = {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["name"], "replacement": "*"}}
+GUARDED = {**HIDE, "predicate": {"name": "p", "type": "TopicNameMatches", "options": {"pattern": "a.*"}}, "negate": True}
+PROPERTIES = {
+    "transforms": "hide",
+    "transforms.hide.type": "org.apache.kafka.connect.transforms.MaskField$Value",
+    "transforms.hide.fields": "name",
+}
+PLACE = "ops.mask.config"
+
+
+def full(config):
+    """The config as an op gets it: validated, defaults filled in."""
+
+    @dg.op(name="mask", config_schema=smt_config_schema(parse_chain([GUARDED])))
+    def mask():
+        pass
+
+    @dg.job
+    def job():
+        mask()
+
+    return dg.validate_run_config(job, {"ops": {"mask": {"config": config}}})["ops"]["mask"]["config"]
+
+
+def test_without_config_the_definitions_chain_runs_on_what_is_new():
+    settings = decode_config(full({}), PLACE)
+    assert settings.chain.hash == parse_chain([GUARDED]).hash
+    assert settings.window.explicit is None and settings.window.max_records is None
+    assert (settings.rebuild, settings.errors_tolerance) == (False, "none")
+
+
+def test_the_launchpad_shows_the_stages_in_order():
+    default = smt_config_schema(parse_chain([HIDE, {**GUARDED, "alias": "two"}]))["chain"].default_value
+    assert [s["alias"] for s in default["stages"]] == ["hide", "two"]
+    assert default["stages"][1]["predicate"]["options"] == {"pattern": "a.*"}
+
+
+DECODED = [
+    ("stages", {"chain": {"stages": [HIDE]}}, lambda s: s.chain.hash == parse_chain([HIDE]).hash),
+    ("a null predicate", {"chain": {"stages": [{**HIDE, "predicate": None}]}}, lambda s: not s.chain.stages[0].predicate),
+    ("negate", {"chain": {"stages": [GUARDED]}}, lambda s: s.chain.stages[0].negate),
+    ("properties", {"chain": {"properties": PROPERTIES}}, lambda s: s.chain.stages[0].alias == "hide"),
+    ("tolerance", {"errors.tolerance": "all"}, lambda s: s.errors_tolerance == "all"),
+    ("rebuild", {"window": {"rebuild": True}}, lambda s: s.rebuild),
+    ("at most", {"window": {"max_records": 5}}, lambda s: s.window.max_records == 5),
+    ("a range", {"window": {"explicit": {"t": {"0": [2, 5]}}}}, lambda s: s.window.explicit.ranges == (Range("t", 0, 2, 5),)),
+    ("YAML's numbers", {"window": {"explicit": {"t": {1: [2, 5]}}}}, lambda s: s.window.explicit.ranges[0].partition == 1),
+]
+
+
+@pytest.mark.parametrize(("name", "config", "holds"), DECODED, ids=[c[0] for c in DECODED])
+def test_decoded(name, config, holds):
+    assert holds(decode_config(full(config), PLACE))
+
+
+SHAPES = [
+    ("unknown key", {"windows": {}}),
+    ("both forms", {"chain": {"stages": [], "properties": {}}}),
+    ("no alias", {"chain": {"stages": [{"type": "MaskField$Value"}]}}),
+    ("another tolerance", {"errors.tolerance": "some"}),
+    ("a text", {"window": {"max_records": "5"}}),
+]
+
+
+@pytest.mark.parametrize(("name", "config"), SHAPES, ids=[c[0] for c in SHAPES])
+def test_dagster_refuses_another_shape(name, config):
+    with pytest.raises(dg.DagsterInvalidConfigError):
+        full(config)
+
+
+REFUSED = [
+    (
+        "unknown option",
+        {"chain": {"stages": [{**HIDE, "options": {"feilds": ["name"]}}]}},
+        "SMT011 ops.mask.config.chain.stages: stages[0] (hide) (MaskField$Value): unknown option 'feilds'",
+    ),
+    ("unknown class", {"chain": {"properties": {**PROPERTIES, "transforms.hide.type": "Masc$Value"}}}, "SMT"),
+    ("no range", {"window": {"explicit": {"t": {"0": [5]}}}}, "SMT032 ops.mask.config.window.explicit.t.0"),
+    ("a flag", {"window": {"explicit": {"t": {"0": [False, 5]}}}}, "SMT032"),
+    ("no partition", {"window": {"explicit": {"t": {"x": [1, 5]}}}}, "is no partition's number"),
+    ("no partitions", {"window": {"explicit": {"t": [1, 5]}}}, "is no mapping of partitions"),
+    ("none at all", {"window": {"max_records": 0}}, "SMT031 ops.mask.config.window.max_records"),
+]
+
+
+@pytest.mark.parametrize(("name", "config", "message"), REFUSED, ids=[c[0] for c in REFUSED])
+def test_meaning_is_refused_with_code_and_place(name, config, message):
+    with pytest.raises(ConfigError, match="hint: ") as caught:
+        decode_config(full(config), PLACE)
+    assert message in str(caught.value)
+
+
+def test_all_problems_come_together():
+    config = {"chain": {"stages": [{**HIDE, "options": {}}]}, "window": {"max_records": 0, "explicit": {"t": {"0": 1}}}}
+    with pytest.raises(ConfigError) as caught:
+        decode_config(full(config), PLACE)
+    assert len(caught.value.problems) == 3
+
+
+def test_a_run_for_one_topic_takes_no_range_of_another():
+    config = full({"window": {"explicit": {"t": {"0": [0, 1]}}}})
+    with pytest.raises(ConfigError, match="names other topics than the run's"):
+        decode_config(config, PLACE, ("u",))

@@ -1,0 +1,186 @@
+"""Metadata from a plan and from a report made by hand."""
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from dagster_smt.chain import parse_chain, plan_chain
+from dagster_smt.errors import Problem
+from dagster_smt.model.report import LedgerEntry, LedgerLine, Reject, RunReport, StageCounts
+from dagster_smt.model.window import Range, Window
+from dagster_smt.orchestration.metadata import RunContext, definition_metadata, run_metadata
+from dagster_smt.orchestration.versions import code_version, data_version
+from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.spec import ParquetSink
+
+TOPIC = dg.AssetKey(["kafka", "orders"])
+CHAIN = parse_chain(
+    [
+        {"alias": "hide", "type": "MaskField$Value", "options": {"field.syntax.version": "V2", "fields": ["who.mail"]}},
+        {"alias": "names", "type": "ReplaceField$Value", "options": {"renames": {"n": "number"}, "exclude": ["note"]}},
+        {"alias": "origin", "type": "InsertField$Value", "options": {"topic.field": "source|topic!"}},
+    ]
+)
+SCHEMA = parse_ddl("n INT NOT NULL COMMENT 'how many', who STRUCT<id: INT, mail: STRING NOT NULL>, note STRING")
+COLUMNS = ParquetSink(Path("lake/orders"), "columns")
+RECORDS = ParquetSink(Path("lake/orders"), "records")
+
+
+def typed_plan():
+    return plan_chain(CHAIN, None, SCHEMA, topics=("orders",), typed=True)
+
+
+def schemaless_plan():
+    return plan_chain(CHAIN, None, None, typed=False)
+
+
+def report(**changes):
+    plan = typed_plan()
+    problem = Problem("SMT401", "transforms.hide (MaskField$Value)", "cannot be masked", "mend it")
+    rejects = [Reject("orders", 0, offset, "hide", problem) for offset in (11, 12)]
+    values = {
+        "name": "orders",
+        "window": Window((Range("orders", 0, 10, 20), Range("orders", 1, 0, 4))),
+        "records_in": 14,
+        "records_out": 11,
+        "dropped": 1,
+        "failed": 2,
+        "stages": [StageCounts("hide", "MaskField$Value", 14, 1, 2)],
+        "ledger": [LedgerLine(LedgerEntry(0, "hide", "masked", "who.mail"), 11)],
+        "before": plan.before,
+        "after": plan.after,
+        "rejects": rejects,
+        "bytes": 1000,
+        "seconds": {"read": 0.25, "write": 1.5},
+        "warnings": [Problem("SMT350", "transforms.names", "touched nothing", "look")],
+    }
+    return RunReport(**{**values, **changes})
+
+
+def test_schema_and_lineage_are_known_before_any_run():
+    found = definition_metadata(typed_plan(), dg.AssetKey(["lake", "orders"]), COLUMNS, [TOPIC], Path("chain.yaml"))
+    columns = {c.name: c for c in found["dagster/column_schema"].columns}
+    assert {n: c.type for n, c in columns.items()} == {
+        "number": "int32",
+        "who": "struct",
+        "who.id": "int32",
+        "who.mail": "string",
+        "source|topic": "string",
+    }
+    assert [n for n, c in columns.items() if not c.constraints.nullable] == ["number", "who.mail", "source|topic"]
+    assert [n for n, c in columns.items() if "dagster_smt/masked" in c.tags] == ["who", "who.mail"]
+    assert columns["number"].description == "how many"
+    lineage = found["dagster/column_lineage"].deps_by_column
+    assert set(lineage) == set(columns)
+    assert {n: [(d.asset_key, d.column_name) for d in deps] for n, deps in lineage.items()} == {
+        "number": [(TOPIC, "value.n")],
+        "who": [(TOPIC, "value.who.id"), (TOPIC, "value.who.mail")],
+        "who.id": [(TOPIC, "value.who.id")],
+        "who.mail": [(TOPIC, "value.who.mail")],
+        "source|topic": [(TOPIC, "topic")],
+    }
+    assert found["dagster/table_name"] == "lake.orders"
+    assert found["dagster/uri"].startswith("file:///") and found["dagster/storage_kind"] == "parquet"
+    assert found["dagster/code_references"].code_references[0].file_path == str(Path("chain.yaml").absolute())
+    assert "source\\|topic!" in found["dagster_smt/chain"].value
+
+
+def test_records_without_schema_have_kafkas_columns():
+    found = definition_metadata(schemaless_plan(), dg.AssetKey("a"), RECORDS, [TOPIC])
+    names = [c.name for c in found["dagster/column_schema"].columns]
+    assert names[:3] == ["key", "value", "topic"] and names[-1] == "source_topic"
+    assert found["dagster/column_lineage"].deps_by_column["source_topic"][0].column_name == "topic"
+    assert found["dagster_smt/masked_fields"].data == ["who.mail"]
+    assert "dagster/code_references" not in found
+
+
+def test_columns_without_schema_are_left_to_the_run():
+    found = definition_metadata(schemaless_plan(), dg.AssetKey("a"), COLUMNS, [TOPIC])
+    assert "dagster/column_schema" not in found and "dagster/column_lineage" not in found
+
+
+def test_a_report_becomes_metadata_that_dagster_takes():
+    ends = {"orders": {"0": 20, "1": 4}}
+    context = RunContext(typed_plan(), COLUMNS, [TOPIC], rows=200, ends=ends, app_id="local-1", window_id="w")
+    event = dg.AssetMaterialization("a", metadata=run_metadata(report(), context))
+    found = event.metadata
+    values = {n.removeprefix("dagster_smt/"): m.value for n, m in found.items() if n.startswith("dagster_smt/")}
+    assert (values["records_in"], values["records_out"]) == (14, 11)
+    assert (values["records_dropped"], values["records_dead_lettered"]) == (1, 2)
+    assert (values["seconds"], values["seconds_by_phase"]) == (1.75, {"read": 0.25, "write": 1.5})
+    assert (values["start_offsets"], values["end_offsets"]) == ({"orders": {"0": 10, "1": 0}}, ends)
+    assert (values["status"], values["spark_app_id"], values["window_id"]) == ("committed", "local-1", "w")
+    assert (values["chain_hash"], values["chain_overridden"]) == (CHAIN.hash, False)
+    assert found["dagster/row_count"].value == 200
+    assert {"dagster/column_schema", "dagster/column_lineage"} <= set(found)
+
+
+TABLES = [
+    ("stage_stats", [{"stage": "hide", "transform": "MaskField$Value", "records_in": 14, "dropped": 1, "failed": 2}]),
+    (
+        "ledger",
+        [{"stage": "hide", "action": "masked", "side": "value", "path": "who.mail", "target": "", "records": 11}],
+    ),
+    (
+        "schema_diff",
+        [
+            {"field": "n", "change": "removed", "before": "int32", "after": ""},
+            {"field": "note", "change": "removed", "before": "string?", "after": ""},
+            {"field": "number", "change": "added", "before": "", "after": "int32"},
+            {"field": "source|topic", "change": "added", "before": "", "after": "string"},
+        ],
+    ),
+    (
+        "dead_letters",
+        [
+            {
+                "code": "SMT401",
+                "stage": "hide",
+                "place": "transforms.hide (MaskField$Value)",
+                "topic": "orders",
+                "statement": "cannot be masked",
+                "count": 2,
+            }
+        ],
+    ),
+    ("warnings", [{"code": "SMT350", "place": "transforms.names", "statement": "touched nothing", "hint": "look"}]),
+]
+
+
+@pytest.mark.parametrize(("name", "rows"), TABLES, ids=[t[0] for t in TABLES])
+def test_tables(name, rows):
+    found = run_metadata(report(), RunContext(typed_plan(), COLUMNS))[f"dagster_smt/{name}"]
+    assert [r.data for r in found.records] == rows
+    assert [c.name for c in found.schema.columns] == list(rows[0])
+
+
+def test_an_empty_report_has_tables_with_columns():
+    found = run_metadata(RunReport("a", Window()), RunContext(schemaless_plan(), RECORDS, partitioned=True))
+    assert found["dagster_smt/ledger"].records == [] and found["dagster_smt/ledger"].schema.columns
+    assert found["dagster/partition_row_count"] == 0 and "dagster/row_count" not in found
+    dg.AssetMaterialization("a", metadata=found)
+
+
+def test_without_a_schema_the_diff_is_what_the_ledger_counted():
+    lines = [
+        LedgerLine(LedgerEntry(0, "a", "dropped", "note"), 3),
+        LedgerLine(LedgerEntry(0, "a", "renamed", "n", target="number"), 2),
+        LedgerLine(LedgerEntry(0, "a", "dropped", "never"), 0),
+        LedgerLine(LedgerEntry(0, "a", "masked", "mail"), 3),
+    ]
+    plain = report(before=None, after=None, ledger=lines)
+    found = run_metadata(plain, RunContext(schemaless_plan(), RECORDS))["dagster_smt/schema_diff"]
+    assert [(r.data["change"], r.data["field"], r.data["after"]) for r in found.records] == [
+        ("removed", "note", ""),
+        ("renamed", "n", "number"),
+    ]
+
+
+def test_versions_change_with_chain_and_offsets_only():
+    other = parse_chain([{"alias": "x", "type": "ReplaceField$Value", "options": {"exclude": ["note"]}}])
+    assert code_version(CHAIN) == code_version(CHAIN) != code_version(other)
+    assert data_version({"t": {"0": 1}}, CHAIN) == data_version({"t": {"0": 1}}, CHAIN)
+    assert len({data_version(e, c).value for e in ({"t": {"0": 1}}, {"t": {"0": 2}}) for c in (CHAIN, other)}) == 4
+
+

@@ -1,0 +1,142 @@
+"""Spark sessions as resources, and whether this machine can start Spark."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import dagster as dg
+import pytest
+
+from dagster_smt.errors import ConfigError, UnsupportedError
+from dagster_smt.orchestration import SparkSessionResource, spark_session_of
+from dagster_smt.orchestration.guard import is_connect
+from dagster_smt.spark.environment import check_java
+
+
+def java(folder, text, code=0):
+    path = folder / "bin" / "java"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"#!/bin/sh\necho '{text}' >&2\nexit {code}\n")
+    path.chmod(0o755)
+    return folder
+
+
+JAVAS = [
+    ("17", 'openjdk version "17.0.15" 2025-04-15', 17),
+    ("21", 'openjdk version "21" 2023-09-19', 21),
+    ("the bare newest", 'openjdk version "25" 2025-09-16', "SMT602 JAVA_HOME: Spark needs Java 17 or 21, and the one"),
+    ("8", 'java version "1.8.0_402"', "in JAVA_HOME is 8"),
+    ("no version", "hello", "is of an unknown version"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), JAVAS, ids=[j[0] for j in JAVAS])
+def test_java_is_recognised(tmp_path, monkeypatch, name, text, expected):
+    monkeypatch.setenv("JAVA_HOME", str(java(tmp_path / "jdk", text)))
+    if isinstance(expected, int):
+        assert check_java() == expected
+        return
+    with pytest.raises(UnsupportedError) as caught:
+        check_java()
+    assert expected in str(caught.value) and "hint: install" in str(caught.value)
+
+
+def test_a_java_that_does_not_start(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAVA_HOME", str(java(tmp_path / "jdk", "no runtime", 1)))
+    with pytest.raises(UnsupportedError, match="SMT601 .* does not start"):
+        check_java()
+
+
+@pytest.mark.parametrize("variable", ["JAVA_HOME", "PATH"])
+def test_no_java(tmp_path, monkeypatch, variable):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv(variable, str(tmp_path))
+    with pytest.raises(UnsupportedError, match=f"SMT601 {variable}: .* there is no Java in {variable}"):
+        check_java()
+
+
+def test_the_resource_says_in_one_sentence_that_java_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(UnsupportedError, match="Spark needs Java 17 or 21"):
+        _ = SparkSessionResource().spark_session
+
+
+def test_a_resource_without_a_session_is_refused():
+    with pytest.raises(ConfigError, match="SMT030 str: the resource holds no Spark session"):
+        spark_session_of("spark")
+
+
+def test_sessions_of_all_kinds_of_resources(spark):
+    from dagster_pyspark import LazyPySparkResource, PySparkResource
+
+    assert spark_session_of(spark) is spark
+    ours = SparkSessionResource(conf={"spark.sql.shuffle.partitions": "2"})
+    assert spark_session_of(ours).sparkContext is spark.sparkContext
+    lazy = LazyPySparkResource(spark_config={})
+    assert spark_session_of(lazy).sparkContext is spark.sparkContext
+
+    @dg.op(required_resource_keys={"spark"})
+    def look(context):
+        return spark_session_of(context.resources.spark).range(3).count()
+
+    @dg.job(resource_defs={"spark": PySparkResource(spark_config={"spark.sql.shuffle.partitions": "2"})})
+    def job():
+        look()
+
+    assert job.execute_in_process().output_for_node("look") == 3
+    assert not is_connect(spark)
+
+
+def test_settings_that_a_running_session_ignores_are_named_once(spark, capsys):
+    conf = {"spark.master": spark.conf.get("spark.master"), "spark.executor.cores": "7", "spark.sql.ansi.enabled": "true"}
+    for _ in range(2):
+        assert SparkSessionResource(conf=conf).spark_session.sparkContext is spark.sparkContext
+    found = [line for line in capsys.readouterr().err.splitlines() if "keeps its own" in line]
+    assert len(found) == 1 and "keeps its own spark.executor.cores: use one" in found[0]
+
+
+def test_a_new_session_is_local_quiet_in_utc_and_leaves_sigint_alone():
+    code = """
+import os, signal
+from dagster_smt.orchestration import SparkSessionResource
+before = signal.getsignal(signal.SIGINT)
+resource = SparkSessionResource(conf={"spark.master": "local[1]", "spark.log.level": "ERROR"})
+conf = resource.spark_session.conf
+print(signal.getsignal(signal.SIGINT) is before, conf.get("spark.sql.session.timeZone"), conf.get("spark.ui.enabled"))
+print(conf.get("spark.driver.host"), conf.get("spark.sql.execution.arrow.maxRecordsPerBatch"), bool(os.environ["PYSPARK_PYTHON"]))
+resource.spark_session.stop()
+"""
+    env = {k: v for k, v in os.environ.items() if k != "PYSPARK_PYTHON"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=120)
+    assert done.stdout.splitlines() == ["True UTC false", "127.0.0.1 1000 True"], done.stderr
+
+
+def test_stopping_on_teardown_is_opt_in():
+    class Session:
+        stopped = 0
+
+        def stop(self):
+            self.stopped += 1
+
+    for opted in (False, True):
+        resource, session = SparkSessionResource(stop_on_teardown=opted), Session()
+        resource._session = session
+        resource.teardown_after_execution(dg.build_init_resource_context())
+        assert session.stopped == opted
+
+
+def test_pysparks_sigint_handler_is_replaced_while_waiting():
+    from dagster_smt.orchestration.guard import foreign_sigint_replaced
+
+    def handler(number, frame):
+        raise AssertionError("PySpark's handler was called")
+
+    handler.__module__ = "pyspark.core.context"
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        with foreign_sigint_replaced():
+            assert signal.getsignal(signal.SIGINT) is not handler
+        assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, before)
