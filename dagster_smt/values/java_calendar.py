@@ -118,18 +118,20 @@ class Fields:
     (1 is Sunday) ``H h a m s S``. Of contradicting fields the ones set last decide, as ``Calendar`` documents it.
     """
 
-    __slots__ = ("_order", "_values", "offset")
+    __slots__ = ("_count", "_order", "_values", "offset")
 
     def __init__(self) -> None:
         self._values: dict[str, int] = {}
         self._order: dict[str, int] = {}
+        self._count = 0
         self.offset = 0
         """Milliseconds that the local time is ahead of UTC."""
 
     def set(self, field: str, value: int) -> None:
         """Set a field; it is then the one set last."""
         self._values[field] = value
-        self._order[field] = max(self._order.values(), default=0) + 1
+        self._count += 1
+        self._order[field] = self._count
 
     def add_years(self, years: int) -> None:
         """Move to another century, whether the year is a calendar year or a week year."""
@@ -166,6 +168,8 @@ class Fields:
 
     def _kind(self) -> str:
         """The field that says which day of the year it is: ``d W F`` with the month, ``D w`` without."""
+        if self._order.keys().isdisjoint("DwWFE"):
+            return "d"
         at = {field: self._order.get(field, 0) for field in "MdDwWFE"}
         whole = {field: max(at[field], at["E"]) if at[field] and at["E"] else 0 for field in "WFw"}
         best = max(at["d"], at["D"], *whole.values())
@@ -192,13 +196,11 @@ def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
 
 def _resolved(year: int, values: Mapping[str, int], kind: str, extra: int) -> int:
     """The day that some fields mean, in the calendar that holds there."""
-    julian = extra + _day_in(year, values, kind, julian=True)
-    if year < CUTOVER_YEAR:
-        return julian
-    gregorian = extra + _day_in(year, values, kind, julian=False)
-    if gregorian >= CUTOVER and (year > CUTOVER_YEAR or kind not in ("D", "w")):
-        return gregorian
-    return julian
+    if year > CUTOVER_YEAR or (year == CUTOVER_YEAR and kind not in ("D", "w")):
+        gregorian = extra + _day_in(year, values, kind, julian=False)
+        if gregorian >= CUTOVER:
+            return gregorian
+    return extra + _day_in(year, values, kind, julian=True)
 
 
 def _day_in(year: int, values: Mapping[str, int], kind: str, *, julian: bool) -> int:

@@ -318,6 +318,8 @@ class _Reader:
 
 def _int(text: str) -> int:
     """``Number.intValue`` of what ``DecimalFormat`` reads: whole numbers of 64 bits wrap, greater ones saturate."""
+    if len(text) < 10 and "E" not in text:
+        return int(text)
     value = Decimal(text)
     if value and value.adjusted() > 20:
         return 2**31 - 1 if value > 0 else -(2**31)

@@ -82,7 +82,7 @@ def decode_whole(text: bytes) -> Any:
     if text.isascii() and text[0] == _OPEN_OBJECT:
         try:
             return _objects.decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNREADABLE as error:
             raise not_json(error) from error
     if not text.isascii():
         try:

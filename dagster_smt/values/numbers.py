@@ -113,7 +113,7 @@ def float_text(value: float, single: bool = False) -> str:
         return "NaN"
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
-    sign, digits, exponent = Decimal(_shortest_single(value) if single else repr(value)).normalize().as_tuple()
+    sign, digits, exponent = Decimal(_shortest_single(value) if single else _shortest(value)).normalize().as_tuple()
     assert isinstance(exponent, int)
     text = "".join(map(str, digits))
     minus = "-" if sign else ""
@@ -127,8 +127,14 @@ def float_text(value: float, single: bool = False) -> str:
     return f"{minus}{text[0]}.{text[1:] or '0'}E{point - 1}"
 
 
+def _shortest(value: float) -> str:
+    """The shortest digits, but of two digits the nearest (the smallest double is ``4.9E-324``, not ``5.0E-324``)."""
+    two = f"{value:.1e}" if abs(value) < 1e-321 else ""
+    return two if two and float(two) == value else repr(value)
+
+
 def _shortest_single(value: float) -> str:
-    for digits in range(1, 10):
+    for digits in range(2, 10):
         text = f"{value:.{digits}g}"
         if to_float32(float(text)) == value:
             return text

@@ -1,0 +1,34 @@
+"""TopicStartsWith: by the beginning of the topic's name."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from dagster_smt.model.cell import Call, Const, Expr
+from dagster_smt.model.record import PlanRecord
+from dagster_smt.spec.options import Text, option
+from dagster_smt.spec.predicate import Predicate
+from dagster_smt.values.basic import ValueRule
+
+
+@dataclass(frozen=True, slots=True)
+class StartsWith(ValueRule):
+    """Whether a text starts with another one."""
+
+    prefix: str
+
+    def python(self, text: str | None) -> bool:
+        return text is not None and text.startswith(self.prefix)
+
+    def column(self, F: Any, text: Any) -> Any:
+        return text.startswith(self.prefix)
+
+
+class TopicStartsWith(Predicate):
+    """True where the topic, after routers, starts with a text."""
+
+    connect_class = "com.example.transforms.predicates.TopicStartsWith"
+    prefix: Text = option("The beginning of the topic.")
+
+    def test(self, record: PlanRecord) -> Expr | bool:
+        rule, topic = StartsWith(self.prefix), record.topic.expr
+        return rule.python(topic.value) if isinstance(topic, Const) else Call(rule, (topic,))
