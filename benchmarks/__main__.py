@@ -103,9 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     else:
         print(f"{options.records} records; " + "; ".join(f"{k.replace('_', ' ')} {v}" for k, v in facts.items()))
         print(table(results, options.records))
-        print(
-            "Differences under 10 % are noise. Another program on the same cores spoils ratios too: see the load at start."
-        )
+        print("Differences under 10 % are noise. Other work on the same cores spoils ratios too: see load at start.")
     return 0
 
 

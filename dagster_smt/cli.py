@@ -1,14 +1,16 @@
 """``dagster-smt``: look at chains, list transforms, run parity cases; nothing here needs a Spark session unless asked."""
 
 import argparse
+import base64
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from dagster_smt.chain import Chain, parse_chain, plan_chain
 from dagster_smt.chain.registry import predicates, transforms
-from dagster_smt.errors import ConfigError, SmtError
+from dagster_smt.errors import ConfigError, Problem, SmtError, TableError
 from dagster_smt.model.schema import Schema
 
 
@@ -146,13 +148,31 @@ def _parity(arguments: argparse.Namespace) -> int:
 
 
 def _append(arguments: argparse.Namespace) -> int:
-    from dagster_smt.tables.file_topics import append_records
+    from dagster_smt.tables.file_topics import NewRecord, append_records
     from dagster_smt.tables.spec import FileTopics
 
-    rows = [json.loads(line) for line in arguments.records.read_text(encoding="utf-8").splitlines() if line.strip()]
-    written = append_records(FileTopics(arguments.root), arguments.topic, rows, arguments.partition)
-    print(f"{written.topic}-{written.partition}: offsets {written.start} to {written.end - 1}")
+    records = []
+    for number, line in enumerate(arguments.records.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            row = json.loads(line) if line.strip() else None
+        except ValueError as error:
+            place = f"{arguments.records.name} line {number}"
+            raise TableError(Problem("SMT540", place, "the line is not valid JSON")) from error
+        if row is not None:
+            headers = tuple((h["key"], _bytes(h.get("value"))) for h in row.get("headers") or ())
+            records.append(NewRecord(_bytes(row.get("key")), _bytes(row.get("value")), headers, row.get("timestamp")))
+    written = append_records(FileTopics(arguments.root), arguments.topic, records, arguments.partition)
+    print(f"{written.topic}-{written.partition}: {written.records} records from offset {written.start}")
     return 0
+
+
+def _bytes(value: Any) -> bytes | None:
+    """A side of a line: a text as it is, ``{"base64": ...}`` decoded, anything else as JSON."""
+    if value is None or isinstance(value, str):
+        return None if value is None else value.encode()
+    if isinstance(value, dict) and value.keys() == {"base64"}:
+        return base64.b64decode(value["base64"])
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 if __name__ == "__main__":

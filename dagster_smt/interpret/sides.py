@@ -47,7 +47,7 @@ def side_codec(form: Format) -> SideCodec:
     if form.kind == "bytes":
         return SideCodec(lambda data: (None if data is None else _OPTIONAL_BYTES, data), _Writer(form).write_bytes)
     if form.kind == "envelope":
-        return SideCodec(_EnvelopeReader(form).read, _Writer(form).write_envelope)
+        return SideCodec(EnvelopeReader(form).read, _Writer(form).write_envelope)
     return SideCodec(_DeclaredReader(form).read, _Writer(form).write_payload)
 
 
@@ -93,8 +93,8 @@ class _DeclaredReader:
         return self.schema, self.convert(parse_json(data, self.exact))
 
 
-class _EnvelopeReader:
-    """Keeps one reader per schema text it has met."""
+class EnvelopeReader:
+    """Reads envelopes; keeps one reader per schema text it has met."""
 
     def __init__(self, form: Format):
         self.form = form
@@ -102,8 +102,20 @@ class _EnvelopeReader:
         self.by_schema: dict[Schema, Schema] = {}
 
     def read(self, data: bytes | None) -> tuple[Schema | None, Any]:
+        """(schema, value) of an envelope; no bytes are null without schema."""
         if not data:
             return None, None
+        schema, convert, exact, payload = self._parts(data)
+        if schema is None or convert is None:
+            return None, decode_whole(payload)
+        return schema, convert(parse_json(payload, exact))
+
+    def split(self, data: bytes) -> tuple[Schema | None, bytes]:
+        """(schema, JSON text of the payload) of an envelope."""
+        schema, _, _, payload = self._parts(data)
+        return schema, payload
+
+    def _parts(self, data: bytes) -> tuple[Schema | None, Convert | None, bool, bytes]:
         try:
             envelope = _envelopes.decode(data)
         except UNREADABLE as error:
@@ -112,10 +124,7 @@ class _EnvelopeReader:
         text = bytes(envelope.schema)
         if text not in self.known:
             self.known[text] = self._schema(text)
-        schema, convert, exact = self.known[text]
-        if schema is None or convert is None:
-            return None, decode_whole(bytes(envelope.payload))
-        return schema, convert(parse_json(bytes(envelope.payload), exact))
+        return *self.known[text], bytes(envelope.payload)
 
     def _schema(self, text: bytes) -> tuple[Schema | None, Convert | None, bool]:
         data = parse_json(text)

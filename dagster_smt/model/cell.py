@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Union
 
+from dagster_smt.model.path import Every, Index, Match
 from dagster_smt.model.schema import Schema, Type
 
 
@@ -45,7 +46,48 @@ class Call:
     args: tuple["Expr", ...]
 
 
-Expr = Union[Ref, Const, Call]
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The value under one key of a map, among what ``Each`` can select."""
+
+    name: str
+
+
+Select = Union[Every, Index, Key, Match]
+"""Which elements of an array, or values of a map; ``Match`` looks at the keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """An array or map, some of its elements changed, the others as they are; null stays null.
+
+    Attributes:
+        container: The array or map.
+        schema: Its schema before the change.
+        select: The elements to change.
+        item: What ``Ref((item, ...))`` in ``body`` means the element by.
+        body: The new element; None removes it.
+    """
+
+    container: "Expr"
+    schema: Schema
+    select: Select
+    item: str
+    body: "Node | None"
+
+
+@dataclass(frozen=True, slots=True)
+class AnyItem:
+    """True where ``when`` is not null for at least one selected element of an array or map, else null."""
+
+    container: "Expr"
+    schema: Schema
+    select: Select
+    item: str
+    when: "Expr"
+
+
+Expr = Union[Ref, Const, Call, Each, AnyItem]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +100,8 @@ class Cell:
         sources: Fields of the chain's input it depends on, as dotted text (``value.a.b``, ``topic``).
         copied: Whether it is an unchanged copy of its one source.
         nullable: Whether it can be null although the schema says required.
-        marks: What happened to it on the way, such as ``masked``.
+        marks: What happened to it on the way, such as ``masked``; or to one element, ``masked['key']``.
+        items: What each element is, if a stage has changed all of them and the cell is an array or map.
     """
 
     schema: Schema
@@ -67,6 +110,7 @@ class Cell:
     copied: bool = False
     nullable: bool = False
     marks: frozenset[str] = frozenset()
+    items: "Node | None" = None
 
     @property
     def may_be_null(self) -> bool:
@@ -154,6 +198,6 @@ def restart(node: Node | None, path: tuple[str, ...]) -> Node | None:
 def restarted(node: Node, path: tuple[str, ...]) -> Node:
     """A node whose expressions are references to its place."""
     if isinstance(node, Cell):
-        return replace(node, expr=Ref(path))
+        return replace(node, expr=Ref(path), items=None if node.items is None else restarted(node.items, ("item",)))
     fields = tuple((name, restarted(child, (*path, name))) for name, child in node.fields)
     return replace(node, fields=fields, present=Ref(path))

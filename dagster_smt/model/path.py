@@ -1,30 +1,97 @@
-"""Field paths, read exactly as Kafka's ``SingleFieldPath`` does (KIP-821, class ``SyntaxVersion``).
+"""Field paths: Kafka's own (KIP-821, class ``SingleFieldPath``), and what a step of the extended syntax can be.
 
-V1: the whole text is one field name, dots included. V2: dots separate steps, backticks protect dots.
+V1: the whole text is one field name, dots included. V2: dots separate steps, backticks protect dots. ``extended`` adds
+steps that are no names (``model.extended_path`` reads them).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Union
 
 from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, Problem
 
-V1, V2 = "V1", "V2"
+V1, V2, EXTENDED = "V1", "V2", "extended"
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """One element of an array, counted from 0, or from the end if negative."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """Every element of an array, every value of a map, every field of a struct."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deep:
+    """Any number of levels, none included, through structs, arrays and maps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Every field or key in whose name a regular expression (Java's) is found."""
+
+    pattern: str
+    any_case: bool = False
+
+    @property
+    def java(self) -> str:
+        """The pattern with its flag, as Java and Spark read it."""
+        return f"(?i){self.pattern}" if self.any_case else self.pattern
+
+
+@dataclass(frozen=True, slots=True)
+class OfType:
+    """Every field, element or map value of a Connect type that is no logical type."""
+
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfLogical:
+    """Every field, element or map value of a logical type, by short or full name."""
+
+    name: str
+
+
+Step = Union[str, Index, Every, Deep, Match, OfType, OfLogical]
+"""A ``str`` is the name of a field or the key of a map."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldPath:
-    """A path to one field.
+    """A path to fields.
 
     Attributes:
         text: As the user wrote it.
-        steps: Field names from the top of the key or value.
+        steps: From the top of the key or value.
     """
 
     text: str
-    steps: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def plain(self) -> bool:
+        """Whether all steps are names."""
+        return all(isinstance(step, str) for step in self.steps)
+
+    @property
+    def single(self) -> bool:
+        """Whether the path can lead to one field at most."""
+        return all(isinstance(step, str | Index) for step in self.steps)
+
+    @property
+    def flat(self) -> bool:
+        """Whether the path is one name of the top level."""
+        return len(self.steps) == 1 and self.plain
 
     @property
     def leaf(self) -> str:
-        return self.steps[-1]
+        """The last name on the path."""
+        return next((step for step in reversed(self.steps) if isinstance(step, str)), "")
 
     def __str__(self) -> str:
         return self.text
@@ -35,11 +102,15 @@ def parse_path(text: str, version: str = V1) -> FieldPath:
 
     Args:
         text: The path as configured.
-        version: ``V1`` or ``V2``.
+        version: ``V1``, ``V2`` or ``extended``.
 
     Raises:
-        ConfigError: SMT101, a backtick at the start of a step has no partner.
+        ConfigError: SMT101, a backtick at the start of a step has no partner; SMT103, no path of the extended syntax.
     """
+    if version == EXTENDED:
+        from dagster_smt.model.extended_path import extended_steps
+
+        return FieldPath(text, extended_steps(text))
     return FieldPath(text, (text,) if version == V1 else tuple(_steps(text)))
 
 
@@ -48,7 +119,8 @@ def _steps(text: str) -> list[str]:
     at = 0
     while at < len(text):
         if text[at] == "`":
-            step, at = _quoted(text, at)
+            step, at = quoted(text, at)
+            at += 1
         else:
             end = text.find(".", at)
             end = len(text) if end < 0 else end
@@ -59,17 +131,23 @@ def _steps(text: str) -> list[str]:
     return steps
 
 
-def _quoted(text: str, start: int) -> tuple[str, int]:
-    """Read the step that opens with the backtick at ``start``; return it and where the next one begins."""
+def quoted(text: str, start: int, ends: str = ".") -> tuple[str, int]:
+    """Read the step that opens with the backtick at ``start``; return it and the position after its closing backtick.
+
+    A backtick closes at the end of the text and before one of ``ends``, unless a backslash is before it.
+
+    Raises:
+        ConfigError: SMT101, it is not closed.
+    """
     step, at = "", start + 1
     while at < len(text):
         char, last = text[at], at == len(text) - 1
-        if char != "`" or not (last or text[at + 1] == "."):
+        if char != "`" or not (last or text[at + 1] in ends):
             step, at = step + char, at + 1
             continue
         escaped = text[at - 1] == "\\" and at - 1 > start
         if not escaped:
-            return step, at + 2
+            return step, at + 1
         if last:
             break
         step, at = step[:-1] + "`", at + 1  # the backslash before a backtick that a dot follows is dropped
@@ -82,3 +160,60 @@ def _quoted(text: str, start: int) -> tuple[str, int]:
             CONFIG_EXCEPTION,
         )
     )
+
+
+def split_paths(text: str, mark: str, version: str) -> list[str]:
+    """Split a list of paths (``mark`` ``,``) or a pair (``:``) where the mark is in no quotes, brackets or slashes.
+
+    Blanks around the parts do not count. Before a mark, too, a backslash keeps a backtick from closing; it is dropped.
+    """
+    parts, piece, at, opens = [], "", 0, True
+    while at < len(text):
+        char = text[at]
+        if char == mark:
+            parts.append(piece.strip())
+            piece, at, opens = "", at + 1, True
+            continue
+        skip = _SKIPS.get(char) if version == EXTENDED or char == "`" else None
+        if skip is not None and (opens or char == "["):
+            end = skip(text, at, mark)
+            piece += text[at:end].replace(f"\\`{mark}", f"`{mark}") if char == "`" else text[at:end]
+            at, opens = end, False
+            continue
+        piece, at = piece + char, at + 1
+        opens = char == "." or (opens and char.isspace())
+    return [*parts, piece.strip()]
+
+
+def _after_backticks(text: str, start: int, mark: str) -> int:
+    for at in range(start + 1, len(text)):
+        if text[at] == "`" and not (text[at - 1] == "\\" and at - 1 > start):
+            follows = text[at + 1 :].lstrip()[:1]
+            if not follows or follows == mark or text[at + 1] in ".[":
+                return at + 1
+    return len(text)
+
+
+def _after_slashes(text: str, start: int, mark: str) -> int:
+    at = start + 1
+    while at < len(text) and text[at] != "/":
+        at += 2 if text[at] == "\\" else 1
+    return min(at + 1, len(text))
+
+
+def _after_bracket(text: str, start: int, mark: str) -> int:
+    quote = text[start + 1 : start + 2]
+    if quote not in ("'", '"'):
+        end = text.find("]", start)
+        return len(text) if end < 0 else end + 1
+    at = start + 2
+    while at < len(text) and text[at] != quote:
+        at += 2 if text[at] == "\\" else 1
+    return min(at + 2, len(text))
+
+
+_SKIPS: dict[str, Callable[[str, int, str], int]] = {
+    "`": _after_backticks,
+    "/": _after_slashes,
+    "[": _after_bracket,
+}

@@ -109,6 +109,14 @@ class Schema:
             text = self.type.name.lower()
         return text + ("?" if self.optional else "")
 
+    @cached_property
+    def internal_names(self) -> tuple[str, ...]:
+        """Field names for Spark (STRUCT only): the user's, or numbered ones where they differ in case only."""
+        names = [name for name, _ in self.fields]
+        if len({n.lower() for n in names}) == len(names):
+            return tuple(names)
+        return tuple(f"f{number}" for number in range(len(names)))
+
     def with_(self, **changes: Any) -> "Schema":
         """Return a copy with the given attributes replaced."""
         return replace(self, **changes)

@@ -22,7 +22,7 @@ from dagster_smt.orchestration.execution import (
     problems_as_failure,
     summary,
 )
-from dagster_smt.orchestration.partitions import partition_key_to_topic
+from dagster_smt.orchestration.partitions import partition_key_to_topic, topic_to_partition_key
 from dagster_smt.orchestration.planning import plan_table
 from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.translator import SmtAssetData, SmtTranslator
@@ -86,31 +86,26 @@ def build_smt_asset(
     """
     asset_key = dg.AssetKey.from_coercible(key)
     parsed = chain if isinstance(chain, Chain) else parse_chain(chain, place=_place(chain, asset_key))
-    data = SmtAssetData(
-        key=asset_key,
-        table=table,
-        sink=sink,
-        plan=plan_table(parsed, table),
-        chain_file=chain if isinstance(chain, Path) else None,
-        description=description,
-        group_name=group_name,
-        partitions_def=partitions_def,
-    )
+    file = chain if isinstance(chain, Path) else None
+    plan = plan_table(parsed, table)
+    data = SmtAssetData(asset_key, table, sink, plan, file, description, group_name, partitions_def)
     translator = translator or SmtTranslator()
-    spec = translator.get_asset_spec(data)
-    name = op_name(spec.key)
-    topics = translator.get_topic_keys(data)
+    spec, topics = translator.get_asset_spec(data), translator.get_topic_keys(data)
     work = SmtWork(spec.key.to_user_string(), parsed, table, sink, topics, dead_letters, dead_letter_topic)
-    step = _Step(work, spec, name, spark_key)
+    return _definition(_Step(work, spec, op_name(spec.key), spark_key), errors_tolerance, pool, retry_policy)
 
+
+def _definition(
+    step: "_Step", errors_tolerance: Tolerance, pool: str | None, retry_policy: dg.RetryPolicy | None
+) -> dg.AssetsDefinition:
     @dg.multi_asset(
-        name=name,
-        specs=[spec],
-        config_schema=smt_config_schema(parsed, errors_tolerance),
-        required_resource_keys={spark_key},
-        pool=pool or name,
+        name=step.name,
+        specs=[step.spec],
+        config_schema=smt_config_schema(step.work.chain, errors_tolerance),
+        required_resource_keys={step.spark_key},
+        pool=pool or step.name,
         retry_policy=retry_policy,
-        backfill_policy=dg.BackfillPolicy.single_run() if spec.partitions_def else None,
+        backfill_policy=dg.BackfillPolicy.single_run() if step.spec.partitions_def else None,
     )
     def smt_asset(context: dg.AssetExecutionContext) -> Events:
         yield from step.run(context)
@@ -128,17 +123,16 @@ class _Step:
     spark_key: str
 
     def run(self, context: dg.AssetExecutionContext) -> Events:
-        partitioned = self.spec.partitions_def is not None
-        keys: list[str | None] = [*context.partition_keys] if partitioned else [None]
+        keys = list(context.partition_keys) if self.spec.partitions_def is not None else None
         with problems_as_failure():
-            settings = self._settings(context, [k for k in keys if k is not None])
+            settings = self._settings(context, keys or [])
             session = spark_session_of(getattr(context.resources, self.spark_key))
             told = lambda topic: _told(context, self.spec.key, topic)  # noqa: E731
             run = make_run(self.work, settings, session, context.op_execution_context, told)
-        if not partitioned:
+        if keys is None:
             yield self._unpartitioned(context, run)
-            return
-        yield from self._partitioned(context, run, [k for k in keys if k is not None])
+        else:
+            yield from self._partitioned(context, run, keys)
 
     def _settings(self, context: dg.AssetExecutionContext, keys: Sequence[str]) -> RunSettings:
         topics = tuple(map(partition_key_to_topic, keys))
@@ -202,8 +196,6 @@ def _joined(failed: Mapping[str, SmtError]) -> SmtError:
 
 def _told(context: dg.AssetExecutionContext, key: dg.AssetKey, topic: str | None) -> str:
     """The window of the last materialization that Dagster knows."""
-    from dagster_smt.orchestration.partitions import topic_to_partition_key
-
     partitions = [topic_to_partition_key(topic)] if topic is not None else None
     wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=partitions)
     records = context.instance.fetch_materializations(wanted, limit=1).records

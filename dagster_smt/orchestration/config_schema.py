@@ -162,4 +162,6 @@ def _is_range(bounds: Any) -> bool:
 
 
 def _no_range(place: str, statement: str) -> Problem:
-    return Problem("SMT032", place, statement, 'write {"orders": {"0": [100, 200]}}: the end is the offset after the last')
+    return Problem(
+        "SMT032", place, statement, 'write {"orders": {"0": [100, 200]}}: the end is the offset after the last'
+    )

@@ -196,5 +196,3 @@ def failure(error: SmtError) -> dg.Failure:
         metadata={"dagster_smt/problems": problem_table(error.problems)},
         allow_retries=not isinstance(error, _FINAL),
     )
-
-

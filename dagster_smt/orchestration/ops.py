@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 
@@ -14,6 +13,8 @@ from dagster_smt.orchestration.planning import plan_table
 from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.translator import topic_keys
 from dagster_smt.tables.spec import FileTopics, ParquetSink, TopicTable
+
+Events = Iterator[dg.AssetMaterialization | dg.Output[dict[str, object]]]
 
 
 def build_smt_op(
@@ -63,17 +64,20 @@ def build_smt_op(
         pool=pool or name,
         retry_policy=retry_policy,
     )
-    def smt_op(context: dg.OpExecutionContext) -> Iterator[Any]:
-        with problems_as_failure():
-            settings = decode_config(context.op_config, f"ops.{context.op_handle}.config")
-            session = spark_session_of(getattr(context.resources, spark_key))
-            outcome = make_run(work, settings, session, context).execute()
-        report = outcome.report
-        context.log.info(summary(report))
-        if asset_key is not None:
-            tags = {"dagster/data_version": outcome_version([outcome], settings.chain).value}
-            yield dg.AssetMaterialization(asset_key, metadata=outcome.metadata, tags=tags)
-        counts = {n: getattr(report, n) for n in ("records_in", "records_out", "dropped", "failed", "status")}
-        yield dg.Output(counts, metadata=outcome.metadata)
+    def smt_op(context: dg.OpExecutionContext) -> Events:
+        yield from _run(context, work, getattr(context.resources, spark_key), asset_key)
 
     return smt_op
+
+
+def _run(context: dg.OpExecutionContext, work: SmtWork, resource: object, asset_key: dg.AssetKey | None) -> Events:
+    with problems_as_failure():
+        settings = decode_config(context.op_config, f"ops.{context.op_handle}.config")
+        outcome = make_run(work, settings, spark_session_of(resource), context).execute()
+    report = outcome.report
+    context.log.info(summary(report))
+    if asset_key is not None:
+        tags = {"dagster/data_version": outcome_version([outcome], settings.chain).value}
+        yield dg.AssetMaterialization(asset_key, metadata=outcome.metadata, tags=tags)
+    counts = {n: getattr(report, n) for n in ("records_in", "records_out", "dropped", "failed", "status")}
+    yield dg.Output(counts, metadata=outcome.metadata)

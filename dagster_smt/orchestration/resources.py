@@ -41,7 +41,8 @@ class SparkSessionResource(dg.ConfigurableResource):
         default=None, description="Address of a Spark Connect server (sc://host:port) instead of a session in here."
     )
     stop_on_teardown: bool = Field(
-        default=False, description="Stop the session at the end of the run. Leave it to the process where runs share it."
+        default=False,
+        description="Stop the session at the end of the run. Leave it to the process where runs share it.",
     )
     _session: Any = PrivateAttr(default=None)
 

@@ -33,9 +33,7 @@ def column_schema(plan: Plan, sink: ParquetSink) -> dg.TableSchema | None:
     return dg.TableSchema(columns=[_schema_column(p, s, plan.masked) for p, s in _columns(plan.after)])
 
 
-def column_lineage(
-    plan: Plan, sink: ParquetSink, topics: Sequence[dg.AssetKey]
-) -> dg.TableColumnLineage | None:
+def column_lineage(plan: Plan, sink: ParquetSink, topics: Sequence[dg.AssetKey]) -> dg.TableColumnLineage | None:
     """From each column to the fields of the topics that it comes from."""
     schema = column_schema(plan, sink)
     if schema is None:
@@ -70,7 +68,9 @@ def _columns(schema: Schema, prefix: str = "") -> Iterable[tuple[str, Schema]]:
 
 
 def _schema_column(path: str, schema: Schema, masked: frozenset[str]) -> dg.TableColumn:
-    inside = path in masked or any(m.startswith(f"{path}.") for m in masked) or (path == "value" and "(whole)" in masked)
+    inside = (
+        path in masked or any(m.startswith(f"{path}.") for m in masked) or (path == "value" and "(whole)" in masked)
+    )
     return _column(path, schema.label.removesuffix("?"), schema.optional, inside, schema.doc)
 
 
@@ -90,7 +90,8 @@ def chain_markdown(chain: Chain) -> str:
     for number, stage in enumerate(chain.stages, 1):
         acts = "always"
         if stage.predicate is not None:
-            acts = f"{'unless' if stage.negate else 'where'} {_options(stage.predicate_name, stage.predicate.configured())}"
+            what = _options(stage.predicate_name, stage.predicate.configured())
+            acts = f"{'unless' if stage.negate else 'where'} {what}"
         cells = (str(number), stage.alias, stage.label, _options("", stage.transform.configured()), acts)
         lines.append("| " + " | ".join(map(_cell, cells)) + " |")
     return "\n".join(lines)

@@ -7,7 +7,7 @@ import msgspec
 
 from dagster_smt.errors import DataError, Problem
 from dagster_smt.interpret.interpreter import FAILED, Interpreter, Outcome
-from dagster_smt.interpret.sides import SideCodec, side_codec
+from dagster_smt.interpret.sides import EnvelopeReader, SideCodec, side_codec
 from dagster_smt.model.format import Format
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.schema import Schema
@@ -25,7 +25,9 @@ class Converter:
             replace_null_with_default=settings.get("replace.null.with.default", "true") == "true",
             decimal_format="NUMERIC" if settings.get("decimal.format", "").upper() == "NUMERIC" else "BASE64",
         )
+        self.form = form
         self.envelope: SideCodec = side_codec(form)
+        self.split = EnvelopeReader(form).split
         self.plain: SideCodec = side_codec(replace(form, kind="json"))
 
     def read(self, datum: dict[str, str] | None) -> tuple[Schema | None, Any]:

@@ -2,22 +2,21 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Call, Const, Expr, Ref, Rule
-from dagster_smt.model.schema import BOOLEAN, STRING, JavaDate, Schema, timestamp
+from dagster_smt.model.schema import BOOLEAN, STRING, Schema, Type, timestamp
 from dagster_smt.spark.layout import Layout, Place, Struct, find_place, presence_of, value_of
 from dagster_smt.spark.literals import literal
+from dagster_smt.spark.plain import from_plain, plain_type, reader, to_plain, writer
 from dagster_smt.spark.types import internal_type
-from dagster_smt.values.cast import DAY
+from dagster_smt.values.headers import AppendHeader, HeaderBytes
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_BYTES = Schema(Type.BYTES, optional=True)
 METADATA_SCHEMAS = {"topic": STRING, "timestamp": timestamp(optional=True)}
 
 
@@ -78,7 +77,22 @@ class Scope:
         """The columns of a call's arguments."""
         return [self.presence(a) if self.is_struct(a) else self.value(a) for a in call.args]
 
+    def whole(self, expr: Expr) -> Column:
+        """As ``value``, also for structs taken apart: they are put together again."""
+        if isinstance(expr, Call) and self.is_struct(expr):
+            return expr.rule.column(F, *map(self.whole, expr.args))
+        return self.value(expr)
+
+    def _appended(self, rule: AppendHeader, headers: Expr, value: Expr) -> Column:
+        made = HeaderBytes(rule.schema)
+        if not made.needs_python:
+            return rule.appended(F, self.value(headers), made.column(F, self.whole(value)))
+        self.python_columns.append(type(rule).__name__)
+        return rule.appended(F, self.value(headers), python_column(made, (rule.schema,), _BYTES)(self.whole(value)))
+
     def _call(self, call: Call, schema: Schema | None) -> Column:
+        if isinstance(call.rule, AppendHeader):
+            return self._appended(call.rule, *call.args)
         if not getattr(call.rule, "needs_python", False):
             return call.rule.column(F, *self.arguments(call))
         returns = schema or BOOLEAN
@@ -129,44 +143,20 @@ def _by_topic(rule: Rule, topic: Column, topics: tuple[str, ...], returns: Schem
     return column
 
 
-def python_column(rule: Rule, kinds: tuple[Schema | None, ...], returns: Schema) -> Any:
+def python_column(rule: Rule, kinds: tuple[Schema | None, ...], returns: Schema) -> Callable[..., Column]:
     """A rule's Python form as an Arrow UDF, for one column only. A value that fails becomes null."""
-    inputs = tuple(_from_spark(k) for k in kinds)
-    output = _to_spark(returns)
+    inputs, output = tuple(map(reader, kinds)), writer(returns)
 
     def run(*args: Any) -> Any:
         try:
-            result = rule.python(*(None if a is None else convert(a) for convert, a in zip(inputs, args, strict=True)))
+            return output(rule.python(*(convert(a) for convert, a in zip(inputs, args, strict=True))))
         except DataError:
             return None
-        return None if result is None else output(result)
 
-    return F.udf(run, internal_type(returns) if returns.type is not BOOLEAN.type else T.BooleanType(), useArrow=True)
+    function = F.udf(run, plain_type(returns), useArrow=True)
 
+    def apply(*columns: Column) -> Column:
+        pairs = zip(columns, kinds, strict=True)
+        return from_plain(function(*(c if kind is None else to_plain(c, kind) for c, kind in pairs)), returns)
 
-def _plain(value: Any) -> Any:
-    return value
-
-
-def _from_spark(schema: Schema | None) -> Callable[[Any], Any]:
-    kind = schema.logical if schema else None
-    if kind == "Date":
-        return lambda v: JavaDate((v - date(1970, 1, 1)).days * DAY)
-    if kind == "Timestamp":
-        return lambda v: JavaDate(_millis(v))
-    if kind == "Time":
-        return JavaDate
-    return _plain
-
-
-def _millis(value: datetime) -> int:
-    moment = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
-    return (moment - _EPOCH) // timedelta(milliseconds=1)
-
-
-def _to_spark(schema: Schema) -> Callable[[Any], Any]:
-    if schema.logical == "Date":
-        return lambda v: date(1970, 1, 1) + timedelta(days=v // DAY)
-    if schema.logical == "Timestamp":
-        return lambda v: (_EPOCH + timedelta(milliseconds=v)).replace(tzinfo=None)
-    return int if schema.logical == "Time" else _plain
+    return apply

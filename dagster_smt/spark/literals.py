@@ -1,14 +1,36 @@
 """Fixed values as typed Spark literals."""
 
+from decimal import Context, Decimal
 from typing import Any
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.spark.types import internal_names, internal_type
+from dagster_smt.spark.types import MAX_SCALE, internal_names, internal_type
 from dagster_smt.values.cast import DAY
+
+_MAX_MILLIS = (2**63 - 1) // 1000
+
+
+def timestamp_of(millis: Column) -> Column:
+    """The timestamp of a bigint column; null beyond what Spark can hold (microseconds in 64 bits)."""
+    return F.timestamp_millis(F.when(millis.between(-_MAX_MILLIS, _MAX_MILLIS), millis))
+
+
+def fits_decimal(value: Decimal, scale: int) -> bool:
+    """Whether Spark's ``decimal(38, scale)`` holds exactly this value."""
+    scaled = value.scaleb(scale, Context(prec=len(value.as_tuple().digits)))
+    return scaled.adjusted() < MAX_SCALE and scaled == scaled.to_integral_value()
+
+
+def _fitting(value: Decimal, schema: Schema) -> Decimal:
+    if fits_decimal(value, schema.scale):
+        return value
+    statement = f"a value for {schema.label} needs more digits than Spark's decimals have"
+    raise UnsupportedError(Problem("SMT903", "value", statement, "cast the field to string, or write records"))
 
 
 def literal(value: Any, schema: Schema) -> Column:
@@ -18,11 +40,11 @@ def literal(value: Any, schema: Schema) -> Column:
     if schema.logical == "Date":
         return F.date_from_unix_date(F.lit(value // DAY))
     if schema.logical == "Timestamp":
-        return F.timestamp_millis(F.lit(int(value)).cast("bigint"))
+        return timestamp_of(F.lit(int(value)).cast("bigint"))
     if schema.logical == "Time":
         return F.lit(int(value)).cast(T.IntegerType())
     if schema.logical == "Decimal":
-        return F.lit(value).cast(internal_type(schema))
+        return F.lit(_fitting(value, schema)).cast(internal_type(schema))
     if schema.type is Type.STRUCT:
         names = internal_names(schema)
         pairs = zip(names, schema.fields, strict=True)

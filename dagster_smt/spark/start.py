@@ -10,9 +10,10 @@ from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
 from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CONVERTER
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import STRING, Schema, Type, optional
-from dagster_smt.spark.json_input import CORRUPT, decoded, misfits, parsed
-from dagster_smt.spark.layout import Layout, Leaf
+from dagster_smt.spark.json_input import CORRUPT, decoded, field_of, misfits, parsed
+from dagster_smt.spark.layout import Layout, Leaf, Struct
 from dagster_smt.spark.narrow import narrowed
+from dagster_smt.spark.types import internal_type
 from dagster_smt.spark.typed import State, TypedEvaluator
 
 _TEXT = optional(STRING)
@@ -105,7 +106,23 @@ class _Start:
         bad = F.col("__broken") if more is None else F.col("__broken") | more
         unread = (~F.col("__empty") & F.coalesce(bad, F.lit(True))).alias(f"bad_{side}")
         self.frame = frame.select(*kept, f"s_{side}", unread)
-        self.sides.append(_Side(side, Leaf(f"s_{side}", schema), f"bad_{side}"))
+        whole = Leaf(f"s_{side}", schema)
+        layout = whole if schema is form.schema else self._apart(whole, form.schema)
+        self.sides.append(_Side(side, layout, f"bad_{side}"))
+
+    def _apart(self, read: Leaf, schema: Schema) -> Struct:
+        """A struct of which some fields were not read: taken apart, with nulls for those."""
+        value = F.col(read.column)
+        columns = {f"{read.column}_there": F.when(value.isNotNull(), F.lit(True))}
+        fields: dict[str, Layout] = {}
+        for number, (name, child) in enumerate(schema.fields):
+            column = f"{read.column}_{number}"
+            unread = F.lit(None).cast(internal_type(child))
+            columns[column] = field_of(value, read.schema, name) if name in read.schema.by_name else unread
+            fields[name] = Leaf(column, child)
+        kept = [c for c in self.frame.columns if c != read.column]
+        self.frame = self.frame.select(*kept, *(c.alias(n) for n, c in columns.items()))
+        return Struct(schema, f"{read.column}_there", fields)
 
     def finish(self) -> tuple[DataFrame, State]:
         """The frame with the record's status, and the state. A key that cannot be read comes before the value."""

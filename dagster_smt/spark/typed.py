@@ -144,6 +144,7 @@ class _StepRun:
 
     def __init__(self, evaluator: TypedEvaluator, step: Step, added: dict[str, Column]):
         self.evaluator, self.step, self.plan, self.added = evaluator, step, step.plan, added
+        self.side = step.plan.stage.side or ("value" if step.plan.stage.transform.reads_value else "")
         self.before = evaluator.states[step.variant]
         topics = () if self.before.routed else evaluator.plan.topics
         self.scope = Scope(self.before.sides, self.before.columns, topics, evaluator.python_columns)
@@ -173,16 +174,14 @@ class _StepRun:
 
     def _applies(self) -> Column:
         """Where a failing stage is reached: a null side passes the transforms that let it pass."""
-        side = self.plan.stage.side
-        if side and self.plan.stage.transform.null == "pass":
-            return self.scope.presence(Ref((side,))).isNotNull()
+        if self.side and self.plan.stage.transform.null == "pass":
+            return self.scope.presence(Ref((self.side,))).isNotNull()
         return F.lit(True)
 
     def _null_rule(self) -> None:
-        side, transform = self.plan.stage.side, self.plan.stage.transform
-        if side and transform.null == "reject" and side in self.before.sides:
-            problem = null_problem(self.plan)
-            self.update.failures.append((self.scope.presence(Ref((side,))).isNull(), self.evaluator.why(problem)))
+        if self.plan.stage.transform.null == "reject" and self.side in self.before.sides:
+            absent = self.scope.presence(Ref((self.side,))).isNull()
+            self.update.failures.append((absent, self.evaluator.why(null_problem(self.plan))))
 
     def _when(self, touch: Touch) -> Column | None:
         if touch.when is None:
@@ -190,8 +189,7 @@ class _StepRun:
         return self.scope.presence(touch.when) if self.scope.is_struct(touch.when) else self.scope.value(touch.when)
 
     def _side_presence(self) -> Column | None:
-        side = self.plan.stage.side
-        return self.scope.presence(Ref((side,))) if side in self.before.sides else None
+        return self.scope.presence(Ref((self.side,))) if self.side in self.before.sides else None
 
     def acts(self) -> Column:
         """Where the step acts: alive, of this variant, condition met."""

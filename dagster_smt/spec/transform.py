@@ -43,6 +43,15 @@ class Effect:
     side: str = ""
 
 
+@dataclass(frozen=True)
+class Missing:
+    """A configured path that a schema does not have: the path, the names there are, and which of them it looks for."""
+
+    path: str
+    known: tuple[str, ...]
+    asked: str
+
+
 @dataclass
 class Planning:
     """Where a transform is planned: the record so far, and what the stage has to report.
@@ -52,18 +61,31 @@ class Planning:
         side: ``key`` or ``value``.
         first: Number of the transform's first ledger entry.
         touches: Ledger entries reported so far.
-        missing: Configured paths that the schema does not have, with the names it has there.
+        missing: Configured paths that the schema does not have.
+        matches: What paths with patterns match in the schema, by number of ledger entry.
     """
 
     record: PlanRecord
     side: Side
     first: int = 0
     touches: list[Touch] = field(default_factory=list)
-    missing: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    missing: list["Missing"] = field(default_factory=list)
+    matches: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
-    def miss(self, path: str, known: tuple[str, ...]) -> None:
-        """Report that no record of this schema has a configured field; ``known`` are the names there are."""
-        self.missing.append((path, known))
+    def miss(self, path: str, known: tuple[str, ...], asked: str = "") -> None:
+        """Report that no record of this schema has a configured field.
+
+        Args:
+            path: The path as configured.
+            known: The names there are.
+            asked: The name the path looks for among them; empty: the whole path.
+        """
+        self.missing.append(Missing(path, known, asked or path))
+
+    def match(self, effect: int, routes: tuple[str, ...]) -> None:
+        """Report which fields of the schema the path of an effect matches."""
+        number = self.first + effect
+        self.matches[number] = tuple(dict.fromkeys((*self.matches.get(number, ()), *routes)))
 
     def touch(self, effect: int, when: Expr | None = None) -> None:
         """Report that an effect happens, in the records where ``when`` is not null."""

@@ -139,6 +139,8 @@ class _Translator:
             return self._property(char)
         if (char.isalpha() and char not in _PLAIN_ESCAPES) or char in "GXNvc" or (inside and char in "bBAzZRk"):
             raise _refuse(self.pattern, f"the escape '\\{char}'")
+        if char == "k":
+            return self._named_reference()
         if char == "0":
             octal = regex.match(r"[0-3]?[0-7]{1,2}", self.pattern[self.at :])
             if not octal:
@@ -146,6 +148,13 @@ class _Translator:
             self.at += octal.end()
             return regex.escape(chr(int(octal[0], 8)))
         return self._anchor(char)
+
+    def _named_reference(self) -> str:
+        name = regex.match(r"<([a-zA-Z][a-zA-Z0-9]*)>", self.pattern[self.at :])
+        if not name:
+            raise _refuse(self.pattern, "a reference without the name of a group")
+        self.at += name.end()
+        return f"(?P={name[1]})"
 
     def _anchor(self, char: str) -> str:
         if char == "z":
@@ -187,7 +196,7 @@ def compile_java(pattern: str) -> Any:
         raise _refuse(pattern, error.msg) from error  # its position is one of the translated pattern
 
 
-def _expand(replacement: str, match: Any) -> str:
+def expand(replacement: str, match: Any) -> str:
     """``Matcher.appendReplacement``: ``$1``, ``${name}``, backslash escapes."""
     out, at = [], 0
     while at < len(replacement):
@@ -252,7 +261,7 @@ class ReplaceIfMatches(PythonRule):
         if compiled.fullmatch(text) is None:
             return text
         first = compiled.search(text)
-        return text[: first.start()] + _expand(self.replacement, first) + text[first.end() :]
+        return text[: first.start()] + expand(self.replacement, first) + text[first.end() :]
 
     def failure(self) -> Any:
         return _bad_replacement("it names a group that the pattern does not have")

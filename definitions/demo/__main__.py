@@ -71,7 +71,7 @@ def materialize_all() -> int:
         for key, tags in ((["webhooks", "masked"], whole), (["webhooks", "pushes"], {})):
             print(f"{'/'.join(key)} ...", flush=True)
             job = defs.resolve_job_def(f"demo_{key[-1]}")
-            config = {"loggers": {"console": {}}}
+            config: dict[str, dict[str, dict[str, str]]] = {"loggers": {"console": {}}}
             result = job.execute_in_process(config, instance=instance, tags=tags, raise_on_error=False)
             events += [e.step_materialization_data.materialization for e in result.get_asset_materialization_events()]
             if not result.success:

@@ -74,7 +74,11 @@ def details(summary: AssetSummary) -> str:
         lines.append(f"({silent} configured fields occur in no record of this run)")
     if summary.changes:
         rows = [(change, name, before, after) for change, name, before, after in summary.changes]
-        lines += ["", f"{summary.key}: the schema, before and after", grid(("change", "field", "before", "after"), rows)]
+        lines += [
+            "",
+            f"{summary.key}: the schema, before and after",
+            grid(("change", "field", "before", "after"), rows),
+        ]
     return "\n".join(lines)
 
 

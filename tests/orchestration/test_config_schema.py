@@ -9,7 +9,11 @@ from dagster_smt.model.window import Range
 from dagster_smt.orchestration.config_schema import decode_config, smt_config_schema
 
 HIDE = {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["name"], "replacement": "*"}}
-GUARDED = {**HIDE, "predicate": {"name": "p", "type": "TopicNameMatches", "options": {"pattern": "a.*"}}, "negate": True}
+GUARDED = {
+    **HIDE,
+    "predicate": {"name": "p", "type": "TopicNameMatches", "options": {"pattern": "a.*"}},
+    "negate": True,
+}
 PROPERTIES = {
     "transforms": "hide",
     "transforms.hide.type": "org.apache.kafka.connect.transforms.MaskField$Value",
@@ -45,16 +49,20 @@ def test_the_launchpad_shows_the_stages_in_order():
     assert default["stages"][1]["predicate"]["options"] == {"pattern": "a.*"}
 
 
+def ranges(partitions):
+    return {"window": {"explicit": {"t": partitions}}}
+
+
 DECODED = [
     ("stages", {"chain": {"stages": [HIDE]}}, lambda s: s.chain.hash == parse_chain([HIDE]).hash),
-    ("a null predicate", {"chain": {"stages": [{**HIDE, "predicate": None}]}}, lambda s: not s.chain.stages[0].predicate),
+    ("no predicate", {"chain": {"stages": [{**HIDE, "predicate": None}]}}, lambda s: not s.chain.stages[0].predicate),
     ("negate", {"chain": {"stages": [GUARDED]}}, lambda s: s.chain.stages[0].negate),
     ("properties", {"chain": {"properties": PROPERTIES}}, lambda s: s.chain.stages[0].alias == "hide"),
     ("tolerance", {"errors.tolerance": "all"}, lambda s: s.errors_tolerance == "all"),
     ("rebuild", {"window": {"rebuild": True}}, lambda s: s.rebuild),
     ("at most", {"window": {"max_records": 5}}, lambda s: s.window.max_records == 5),
-    ("a range", {"window": {"explicit": {"t": {"0": [2, 5]}}}}, lambda s: s.window.explicit.ranges == (Range("t", 0, 2, 5),)),
-    ("YAML's numbers", {"window": {"explicit": {"t": {1: [2, 5]}}}}, lambda s: s.window.explicit.ranges[0].partition == 1),
+    ("a range", ranges({"0": [2, 5]}), lambda s: s.window.explicit.ranges == (Range("t", 0, 2, 5),)),
+    ("YAML's numbers", ranges({1: [2, 5]}), lambda s: s.window.explicit.ranges == (Range("t", 1, 2, 5),)),
 ]
 
 

@@ -88,7 +88,8 @@ def long_one(context):
         os.kill(os.getpid(), {signal})
     threading.Thread(target=signal_when_busy, daemon=True).start()
     try:
-        run_cancellable(session, f"dagster-{{context.run_id}}", lambda p: session.range(10**12).selectExpr(SLOW).collect())
+        work = lambda progress: session.range(10**12).selectExpr(SLOW).collect()
+        run_cancellable(session, f"dagster-{{context.run_id}}", work)
     finally:
         active = list(session.sparkContext.statusTracker().getActiveJobsIds())
         print("RESULT", json.dumps([active, session.range(3).count()]), flush=True)
@@ -110,7 +111,7 @@ def test_terminating_a_run_cancels_its_spark_job(tmp_path, number):
     script = tmp_path / "long_run.py"
     script.write_text(RUN.format(slow=SLOW, signal=int(number), executor="dg.in_process_executor"))
     (tmp_path / "home").mkdir()
-    env = {**os.environ, "DAGSTER_HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
+    env = {**os.environ, "DAGSTER_HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=env, timeout=240)
     lines = dict(line.split(" ", 1) for line in done.stdout.splitlines() if line.startswith(("RESULT", "STATUS")))
     assert json.loads(lines["RESULT"]) == [[], 3], done.stderr[-3000:]

@@ -182,5 +182,3 @@ def test_versions_change_with_chain_and_offsets_only():
     assert code_version(CHAIN) == code_version(CHAIN) != code_version(other)
     assert data_version({"t": {"0": 1}}, CHAIN) == data_version({"t": {"0": 1}}, CHAIN)
     assert len({data_version(e, c).value for e in ({"t": {"0": 1}}, {"t": {"0": 2}}) for c in (CHAIN, other)}) == 4
-
-

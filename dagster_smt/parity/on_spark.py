@@ -1,0 +1,263 @@
+"""Parity cases on Spark: records with schemas through the Spark evaluator, all others through ``mapInArrow``."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from dagster_smt.chain import Chain, Plan, parse_chain, plan_chain
+from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
+from dagster_smt.interpret.interpreter import KEPT, KEY_CONVERTER, VALUE_CONVERTER
+from dagster_smt.model.format import Format
+from dagster_smt.model.record import Header
+from dagster_smt.model.schema import Schema
+from dagster_smt.parity.datums import DROPPED, Converter, failure, run_case
+from dagster_smt.spark.layout import Layout, built
+from dagster_smt.spark.plain import reader, to_plain
+from dagster_smt.spark.start import typed_evaluator
+from dagster_smt.spark.typed import State, TypedEvaluator
+from dagster_smt.values.header_literals import parse_simple_header
+
+Case = dict[str, Any]
+Answer = dict[str, Any]
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_FRAME = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.timestamp("us", tz="UTC")),
+        ("timestampType", pa.int32()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+        ("in_row", pa.int32()),
+    ]
+)
+_TYPES = {"CreateTime": 0, "LogAppendTime": 1}
+_SIDES = ("key", "value")
+
+
+@dataclass
+class SparkAnswers:
+    """Answers cases with a Spark session; also counts which evaluator the records went through.
+
+    Attributes:
+        session: Where to run.
+        typed, other: Records through the Spark evaluator, and through ``mapInArrow``.
+        unplanned: Why batches of records with schemas could not use the Spark evaluator.
+    """
+
+    session: SparkSession
+    typed: int = 0
+    other: int = 0
+    unplanned: list[str] = field(default_factory=list)
+
+    def __call__(self, cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
+        answers = [_Answers(case, chain) for case, chain in cases]
+        for answer in answers:
+            for batch in answer.batches():
+                self._typed(answer, batch)
+        rest = [(number, a) for number, a in enumerate(answers) if a.missing]
+        self.other += sum(len(a.missing) for _, a in rest)
+        jobs = [(n, {**a.case, "records": [a.case["records"][i] for i in a.missing]}) for n, a in rest]
+        for number, results in self._in_arrow(jobs):
+            answers[number].fill(results)
+        return [{"results": a.results} for a in answers]
+
+    def _typed(self, answer: "_Answers", batch: "_Batch") -> None:
+        try:
+            found = batch.run(self.session, answer)
+        except (PlanError, UnsupportedError) as error:
+            self.unplanned.append(f"{answer.case['id']}: {error.problems[0].code} {error.problems[0].statement}")
+            return
+        self.typed += len(batch.rows)
+        for number, result in found:
+            answer.results[number] = result
+
+    def _in_arrow(self, jobs: list[tuple[int, Case]]) -> Iterator[tuple[int, list[Answer]]]:
+        if not jobs:
+            return
+        table = pa.table({"number": [n for n, _ in jobs], "text": [msgspec.json.encode(c) for _, c in jobs]})
+        frame = self.session.createDataFrame(table).mapInArrow(_run_batches, "number bigint, text binary")
+        for row in frame.collect():
+            yield row["number"], msgspec.json.decode(row["text"])["results"]
+
+
+def on_spark(cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
+    """Run cases on Spark, with the session there is, or a local one."""
+    session = SparkSession.getActiveSession()
+    if session is not None:
+        return SparkAnswers(session)(cases)
+    builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
+    try:
+        return SparkAnswers(session)(cases)
+    finally:
+        session.stop()
+
+
+def _run_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The Python evaluator on the cases of a partition."""
+    for batch in batches:
+        cases = [msgspec.json.decode(text) for text in batch.column("text").to_pylist()]
+        texts = [msgspec.json.encode(run_case(case, _chain(case))) for case in cases]
+        yield pa.RecordBatch.from_arrays([batch.column("number"), pa.array(texts, pa.binary())], ["number", "text"])
+
+
+def _chain(case: Case) -> Chain:
+    properties = {"transforms": "", **{k: v for k, v in case["config"].items() if v is not None}}
+    return parse_chain(properties, unknown_options="warn")
+
+
+class _Answers:
+    """A case and the results found so far."""
+
+    def __init__(self, case: Case, chain: Chain):
+        self.case, self.chain = case, chain
+        self.converter = Converter(case.get("converter") or {})
+        self.results: list[Any] = [None] * len(case["records"])
+
+    @property
+    def missing(self) -> list[int]:
+        return [number for number, result in enumerate(self.results) if result is None]
+
+    def fill(self, results: list[Answer]) -> None:
+        for number, result in zip(self.missing, results, strict=True):
+            self.results[number] = result
+
+    def batches(self) -> list["_Batch"]:
+        """The records with schemas, by schemas and kind. A null side belongs to the schema that its case shows."""
+        shown: dict[str, Schema] = {}
+        read = [self._sides(record, shown) for record in self.case["records"]]
+        found: dict[Any, _Batch] = {}
+        for number, sides in enumerate(read):
+            if sides is None:
+                continue
+            schemas = {name: side.schema or shown.get(name) for name, side in sides.items()}
+            if schemas["value"] is None:
+                continue
+            kind = self.case["records"][number]["kind"]
+            group = (schemas["key"], schemas["value"], kind)
+            batch = found.setdefault(group, _Batch(schemas["key"], schemas["value"], kind))
+            batch.rows.append((number, sides))
+        return list(found.values())
+
+    def _sides(self, record: Case, shown: dict[str, Schema]) -> "dict[str, _SideText] | None":
+        try:
+            sides = {name: self._side(record[name]) for name in _SIDES}
+        except DataError:
+            return None
+        if any(record[name] is not None and side.schema is None for name, side in sides.items()):
+            return None
+        for name, side in sides.items():
+            if side.schema is not None:
+                shown.setdefault(name, side.schema)
+        return sides
+
+    def _side(self, datum: dict[str, str] | None) -> "_SideText":
+        if datum is None or "envelope" not in datum:
+            return _SideText(None, None)
+        return _SideText(*self.converter.split(datum["envelope"].encode()))
+
+
+@dataclass(frozen=True)
+class _SideText:
+    schema: Schema | None
+    payload: bytes | None
+
+
+@dataclass
+class _Batch:
+    """Records of one case with the same schemas."""
+
+    key: Schema | None
+    value: Schema
+    kind: str
+    rows: list[tuple[int, dict[str, _SideText]]] = field(default_factory=list)
+
+    def run(self, session: SparkSession, answer: _Answers) -> Iterator[tuple[int, Answer]]:
+        """The results by record number.
+
+        Raises:
+            PlanError: No record can pass, or Spark has no type for a schema.
+            UnsupportedError: The Spark evaluator does not do this.
+        """
+        records = [answer.case["records"][number] for number, _ in self.rows]
+        topics = {r["topic"] for r in records}
+        plan = plan_chain(
+            answer.chain, self.key, self.value, topics=() if None in topics else tuple(topics), typed=True, kind=self.kind
+        )
+        form = answer.converter.form
+        formats = [Format("json_schema", s, form.replace_null_with_default, form.decimal_format) for s in (self.key, self.value)]
+        frame = session.createDataFrame(self._table(records))
+        evaluator = typed_evaluator(frame, plan, *formats)
+        rows = _collected(evaluator.run(), evaluator).collect()
+        return ((row["in_row"], _result(row, evaluator, answer)) for row in rows)
+
+    def _table(self, records: list[Case]) -> pa.Table:
+        columns: dict[str, list[Any]] = {name: [r.get(name) for r in records] for name in ("topic", "partition", "offset")}
+        for name in _SIDES:
+            columns[name] = [sides[name].payload for _, sides in self.rows]
+        columns["timestamp"] = [_moment(r["timestamp"]) for r in records]
+        columns["timestampType"] = [_TYPES.get(r["timestampType"]) for r in records]
+        columns["headers"] = [[{"key": h["key"], "value": msgspec.json.encode(h["value"])} for h in r["headers"]] for r in records]
+        columns["in_row"] = [number for number, _ in self.rows]
+        return pa.table({name: columns[name] for name in _FRAME.names}, schema=_FRAME)
+
+
+def _moment(millis: int | None) -> datetime | None:
+    return None if millis is None else _EPOCH + timedelta(milliseconds=millis)
+
+
+def _collected(frame: DataFrame, evaluator: TypedEvaluator) -> DataFrame:
+    """One column per variant, with both sides and the metadata in the plain form."""
+    columns = ["in_row", "__status", "__stage", "__why", *(["__variant"] if evaluator.variants else [])]
+    return frame.select(*columns, *(_variant(state).alias(f"v{n}") for n, state in evaluator.states.items()))
+
+
+def _variant(state: State) -> Column:
+    sides = [_plain(state.sides[name]).alias(name) for name in _SIDES if name in state.sides]
+    metadata = [F.col(state.columns[name]).alias(name) for name in ("topic", "headers")]
+    return F.struct(*sides, *metadata)
+
+
+def _plain(layout: Layout) -> Column:
+    return to_plain(built(layout), layout.schema)
+
+
+def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer:
+    if row["__status"] == DROPPED:
+        return {"dropped": True}
+    if row["__status"] != KEPT:
+        return _failure(evaluator.problems[row["__why"]], row["__stage"], answer.chain)
+    number = row["__variant"] if evaluator.variants else 0
+    state, values = evaluator.states[number], row[f"v{number}"]
+    before = answer.case["records"][row["in_row"]]
+    after = {**before, "topic": values["topic"]}
+    for name in _SIDES:
+        if name in state.sides:
+            schema = state.sides[name].schema
+            after[name] = answer.converter.write(schema, reader(schema)(values[name]))
+    known = {msgspec.json.encode(h["value"]): h["value"] for h in before["headers"]}
+    after["headers"] = [_header(h, known, answer.converter) for h in values["headers"] or ()]
+    return {"record": after}
+
+
+def _header(row: Any, known: dict[bytes, Any], converter: Converter) -> dict[str, Any]:
+    """A header as read gets its datum back; one that a stage made says what its bytes say."""
+    data = None if row["value"] is None else bytes(row["value"])
+    if data in known:
+        return {"key": row["key"], "value": known[data]}
+    header = Header(row["key"], *parse_simple_header(data))
+    return {"key": header.key, "value": converter.write(header.schema, header.value)}
+
+
+def _failure(problem: Problem, stage: int, chain: Chain) -> Answer:
+    places = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter"}
+    return failure(problem, places.get(stage) or chain.stages[stage].alias)

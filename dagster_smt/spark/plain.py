@@ -1,0 +1,120 @@
+"""Values at the border to Python: plain Spark values there, our Python values here.
+
+Spark's dates and timestamps become whole numbers (days, milliseconds) before Python sees them: ``datetime`` ends with
+the year 9999, Connect's values do not.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from dagster_smt.model.schema import JavaDate, Schema, Type
+from dagster_smt.spark.literals import timestamp_of
+from dagster_smt.spark.types import internal_names, internal_type
+from dagster_smt.values.cast import DAY
+
+Convert = Callable[[Any], Any]
+
+
+def plain_type(schema: Schema) -> T.DataType:
+    """The internal type of a schema, with numbers for dates and timestamps."""
+    if schema.logical in ("Date", "Timestamp"):
+        return T.IntegerType() if schema.logical == "Date" else T.LongType()
+    if schema.logical is None and schema.type is Type.STRUCT:
+        pairs = zip(internal_names(schema), schema.fields, strict=True)
+        return T.StructType([T.StructField(name, plain_type(child)) for name, (_, child) in pairs])
+    if schema.type is Type.ARRAY and schema.values:
+        return T.ArrayType(plain_type(schema.values))
+    if schema.type is Type.MAP and schema.values and schema.keys:
+        return T.MapType(plain_type(schema.keys), plain_type(schema.values))
+    return internal_type(schema)
+
+
+def to_plain(column: Column, schema: Schema) -> Column:
+    """From the internal form to the plain one."""
+    return _each(column, schema, lambda c, kind: F.unix_date(c) if kind == "Date" else F.unix_millis(c))
+
+
+def from_plain(column: Column, schema: Schema) -> Column:
+    """From the plain form to the internal one; a timestamp that Spark cannot hold becomes null."""
+    return _each(column, schema, lambda c, kind: F.date_from_unix_date(c) if kind == "Date" else timestamp_of(c))
+
+
+def _each(column: Column, schema: Schema, convert: Callable[[Column, str], Column]) -> Column:
+    if not _has_dates(schema):
+        return column
+    if schema.logical:
+        return convert(column, schema.logical)
+    if schema.type is Type.STRUCT:
+        pairs = zip(internal_names(schema), schema.fields, strict=True)
+        fields = [_each(column.getField(name), child, convert).alias(name) for name, (_, child) in pairs]
+        return F.when(column.isNotNull(), F.struct(*fields))
+    item, keys = schema.values, schema.keys
+    assert item is not None
+    if schema.type is Type.ARRAY:
+        return F.transform(column, lambda v: _each(v, item, convert))
+    assert keys is not None
+    column = F.transform_values(column, lambda _, v: _each(v, item, convert))
+    return F.transform_keys(column, lambda k, _: _each(k, keys, convert))
+
+
+def _has_dates(schema: Schema) -> bool:
+    if schema.logical:
+        return schema.logical in ("Date", "Timestamp")
+    children = [c for _, c in schema.fields] + [c for c in (schema.values, schema.keys) if c is not None]
+    return any(_has_dates(c) for c in children)
+
+
+def reader(schema: Schema | None) -> Convert:
+    """A function from plain Spark values, as Python gets them, to ours. Null becomes None."""
+    convert = _reading(schema) if schema else _same
+    return lambda value: None if value is None else convert(value)
+
+
+def _reading(schema: Schema) -> Convert:
+    if schema.logical in ("Date", "Time", "Timestamp"):
+        unit = DAY if schema.logical == "Date" else 1
+        return lambda value: JavaDate(int(value) * unit)
+    if schema.logical is None and schema.type is Type.STRUCT:
+        fields = [(name, reader(child)) for name, child in schema.fields]
+        return lambda row: {name: read(value) for (name, read), value in zip(fields, _parts(row), strict=True)}
+    if schema.type is Type.ARRAY:
+        item = reader(schema.values)
+        return lambda values: [item(v) for v in values]
+    if schema.type is Type.MAP:
+        key, item = reader(schema.keys), reader(schema.values)
+        return lambda values: {key(k): item(v) for k, v in dict(values).items()}
+    return bytes if schema.type is Type.BYTES and schema.logical is None else _same
+
+
+def _parts(row: Any) -> Any:
+    return row.values() if isinstance(row, dict) else row
+
+
+def writer(schema: Schema) -> Convert:
+    """A function from our values to plain ones that Spark takes from Python."""
+    convert = _writing(schema)
+    return lambda value: None if value is None else convert(value)
+
+
+def _writing(schema: Schema) -> Convert:
+    if schema.logical in ("Date", "Time", "Timestamp"):
+        unit = DAY if schema.logical == "Date" else 1
+        return lambda value: int(value) // unit
+    if schema.logical is None and schema.type is Type.STRUCT:
+        fields = [(name, writer(child)) for name, child in schema.fields]
+        return lambda value: tuple(write(value.get(name)) for name, write in fields)
+    if schema.type is Type.ARRAY and schema.values:
+        item = writer(schema.values)
+        return lambda values: [item(v) for v in values]
+    if schema.type is Type.MAP and schema.values and schema.keys:
+        key, item = writer(schema.keys), writer(schema.values)
+        return lambda values: {key(k): item(v) for k, v in values.items()}
+    return _same
+
+
+def _same(value: Any) -> Any:
+    return value
