@@ -14,8 +14,9 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from benchmarks import records
-from benchmarks.cases import CASES, Case, Setting
+from benchmarks.cases import CASES, NESTED_SHARE, Case, Setting
 from benchmarks.measure import Result, measure, ratios, table
+from benchmarks.nested_records import nested_value
 
 FOLDER = Path(".bench")
 
@@ -89,11 +90,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\n".join(c.name for c in CASES))
         return 0 if options.list else 2
     folder = records.ensure(FOLDER, options.records)
+    fewer = -(-options.records // NESTED_SHARE)
+    nested = records.ensure(FOLDER, fewer, "nested", nested_value)
     scratch = Path(tempfile.mkdtemp(dir=FOLDER, prefix="scratch-")).resolve()
     try:
         spark = session(scratch)
         facts = machine(spark, folder)
-        setting = Setting(spark.read.parquet(str(folder)), options.records, scratch / "out")
+        deep = Setting(spark.read.parquet(str(nested)), fewer, scratch / "out")
+        setting = Setting(spark.read.parquet(str(folder)), options.records, scratch / "out", deep)
         results = measure(cases, setting, options.repeats, lambda line: print(line, file=sys.stderr, flush=True))
         spark.stop()
     finally:

@@ -9,12 +9,14 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
+from benchmarks.nested_records import nested_schema
 from benchmarks.records import FIELDS, TOPIC, value_schema
 from dagster_smt.chain import Plan, parse_chain, plan_chain
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import STRING, Type
 from dagster_smt.run.counts import Counts, decode_counts, observed_columns
 from dagster_smt.spark.evaluate import SinkKind, evaluate
+from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.spec import FileTopics, TopicTable
 
 # Six stages on flat records. RegexRouter stands where TimestampConverter will.
@@ -37,6 +39,17 @@ FLAT = {
     "transforms.where.topic.field": "topic",
 }
 
+# Every e-mail address, wherever it is.
+NESTED = {
+    "transforms": "hide",
+    "transforms.hide.type": "org.apache.kafka.connect.transforms.MaskField$Value",
+    "transforms.hide.fields": "**.email",
+    "transforms.hide.field.syntax.version": "extended",
+}
+NOTHING = {"transforms": ""}
+NESTED_SHARE = 10
+"""There are so many times fewer nested records; each is about ten times as long."""
+
 SPARK_TYPES = {
     Type.STRING: "string",
     Type.INT64: "bigint",
@@ -50,11 +63,19 @@ OTHERS = ("topic", "partition", "offset", "timestamp", "timestampType", "headers
 
 @dataclass(frozen=True)
 class Setting:
-    """What a case gets: the records as a frame, how many they are, and a folder of its own that it may fill."""
+    """What a case gets.
+
+    Attributes:
+        frame: The records.
+        records: How many they are.
+        scratch: A folder of its own that it may fill.
+        nested: The same for cases with nested records.
+    """
 
     frame: DataFrame
     records: int
     scratch: Path
+    nested: "Setting | None" = None
 
     def discard(self, frame: DataFrame) -> None:
         """Compute every row and column, and throw them away."""
@@ -74,11 +95,23 @@ class Case:
         name: As printed; ``--only`` looks for parts of it.
         run: Does the work once.
         bare: Name of the case it is compared with; empty for bare Spark itself.
+        share: It runs on so many times fewer records.
     """
 
     name: str
     run: Callable[[Setting], None]
     bare: str = ""
+    share: int = 1
+
+
+def on_nested(run: Callable[[Setting], None]) -> Callable[[Setting], None]:
+    """The same work on the nested records."""
+
+    def run_nested(setting: Setting) -> None:
+        assert setting.nested is not None
+        run(setting.nested)
+
+    return run_nested
 
 
 def bare_json(setting: Setting) -> None:
@@ -119,14 +152,40 @@ def plan_flat(typed: bool) -> Plan:
     return plan_chain(parse_chain(FLAT), *schemas, topics=(TOPIC,), typed=typed)
 
 
-def _through(setting: Setting, plan: Plan, form: Format, sink_kind: SinkKind, ledger: bool) -> None:
+def bare_nested(setting: Setting) -> None:
+    """As ``bare_json``, on nested records."""
+    text = F.to_json(F.from_json(F.col("value").cast("string"), spark_type(nested_schema()))).cast("binary")
+    setting.discard(setting.frame.select("key", text.alias("value"), *OTHERS))
+
+
+def lazy_nested(setting: Setting) -> None:
+    """Nested JSON without schema, masked at any depth."""
+    plan = plan_chain(parse_chain(NESTED), None, None, topics=(TOPIC,), typed=False)
+    _through(setting, plan, Format("json"), "records", True)
+
+
+def declared_nested(chain: dict[str, str]) -> Callable[[Setting], None]:
+    """Nested JSON with a declared schema through the Spark evaluator, and printed as JSON again."""
+
+    def run(setting: Setting) -> None:
+        schema = nested_schema()
+        plan = plan_chain(parse_chain(chain), STRING.with_(optional=True), schema, topics=(TOPIC,), typed=True)
+        _through(setting, plan, Format("json_schema", schema), "columns", True, as_json=True)
+
+    return run
+
+
+def _through(
+    setting: Setting, plan: Plan, form: Format, sink_kind: SinkKind, ledger: bool, as_json: bool = False
+) -> None:
     table = TopicTable(FileTopics(Path()), topics=(TOPIC,), key=Format("string"), value=form)
-    write = setting.discard if sink_kind == "records" else setting.to_parquet
+    write = setting.discard if as_json or sink_kind == "records" else setting.to_parquet
     frame = evaluate(setting.frame, plan, table, sink_kind, ledger=ledger)
     observation = Observation()
     if ledger:
         frame = frame.observe(observation, *observed_columns(plan.chain, plan.entries))
-    write(frame.where("__status = 0").select("__out.*"))
+    out = F.to_json("__out").cast("binary").alias("value") if as_json else "__out.*"
+    write(frame.where("__status = 0").select(out))
     if ledger:
         _check(decode_counts(observation.get, plan.chain, plan.entries), setting.records)
 
@@ -138,6 +197,7 @@ def _check(counts: Counts, records: int) -> None:
 
 
 _JSON, _COLUMNS = "bare from_json + to_json", "bare from_json to Parquet columns"
+_NESTED = "nested: bare from_json + to_json"
 
 CASES = (
     Case(_JSON, bare_json),
@@ -147,4 +207,8 @@ CASES = (
     Case("lazy JSON to JSON, with ledger", lazy_json(ledger=True), _JSON),
     Case("declared JSON to Parquet columns, without ledger", declared_columns(ledger=False), _COLUMNS),
     Case("declared JSON to Parquet columns, with ledger", declared_columns(ledger=True), _COLUMNS),
+    Case(_NESTED, on_nested(bare_nested), "", NESTED_SHARE),
+    Case("nested: lazy JSON, **.email masked", on_nested(lazy_nested), _NESTED, NESTED_SHARE),
+    Case("nested: declared JSON, read and printed", on_nested(declared_nested(NOTHING)), _NESTED, NESTED_SHARE),
+    Case("nested: declared JSON, **.email masked", on_nested(declared_nested(NESTED)), _NESTED, NESTED_SHARE),
 )

@@ -51,7 +51,7 @@ def table(results: Sequence[Result], records: int) -> str:
     lines = [f"{'case':<{width}}  {'median s':>8}  {'min':>6}  {'max':>6}  {'k rec/s':>7}  {'x bare':>6}"]
     for r in results:
         ratio = times_bare[r.case.name]
-        speed = records / r.median / 1000
+        speed = records / r.case.share / r.median / 1000
         lines.append(
             f"{r.case.name:<{width}}  {r.median:8.2f}  {min(r.seconds):6.2f}  {max(r.seconds):6.2f}"
             f"  {speed:7.0f}  {'-' if ratio is None else format(ratio, '.2f'):>6}"

@@ -1,7 +1,7 @@
 """The records measured: synthetic, the same in every run, written once as Parquet with Kafka's columns."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -72,31 +72,41 @@ def _value(rng: random.Random, at: datetime) -> dict[str, Any]:
     return {**_text_fields(rng), **numbers, "test": rng.random() < 0.1}
 
 
-def _batch(first: int, count: int) -> pa.Table:
+Value = Callable[[random.Random, datetime], dict[str, Any]]
+
+
+def _batch(first: int, count: int, make: Value) -> pa.Table:
     rng = random.Random(first)
     encode = msgspec.json.Encoder().encode
     rows: list[dict[str, Any]] = []
     for number in range(first, first + count):
         at = _START + timedelta(milliseconds=number)
-        value = _value(rng, at)
+        value = make(rng, at)
         row = {"key": value["account"].encode(), "value": encode(value), "topic": TOPIC, "headers": None}
         place = {"partition": number % PARTITIONS, "offset": number // PARTITIONS}
         rows.append({**row, **place, "timestamp": at, "timestampType": 0})
     return pa.Table.from_pylist(rows, schema=_COLUMNS)
 
 
-def _batches(records: int, size: int) -> Iterator[pa.Table]:
+def _batches(records: int, size: int, make: Value) -> Iterator[pa.Table]:
     for first in range(0, records, size):
-        yield _batch(first, min(size, records - first))
+        yield _batch(first, min(size, records - first), make)
 
 
-def ensure(folder: Path, records: int) -> Path:
-    """The folder with that many records; made on the first call."""
-    target = folder / f"records-{records}-v{VERSION}"
+def ensure(folder: Path, records: int, name: str = "records", make: Value = _value) -> Path:
+    """The folder with that many records; made on the first call.
+
+    Args:
+        folder: Where to keep it.
+        records: How many.
+        name: What to call it; other values need another name.
+        make: Makes a value, the same for the same random numbers and time.
+    """
+    target = folder / f"{name}-{records}-v{VERSION}"
     done = target / "_SUCCESS"
     if not done.exists():
         target.mkdir(parents=True, exist_ok=True)
-        for number, table in enumerate(_batches(records, -(-records // FILES))):
+        for number, table in enumerate(_batches(records, -(-records // FILES), make)):
             pq.write_table(table, target / f"part-{number}.parquet")
         done.touch()
     return target

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from dagster_smt.chain import Chain, parse_chain, plan_chain
 from dagster_smt.chain.registry import predicates, transforms
 from dagster_smt.errors import ConfigError, Problem, SmtError, TableError
@@ -95,7 +97,11 @@ def read_schema(text: str | None) -> Schema | None:
         from dagster_smt.model.format import Format
         from dagster_smt.model.schema_json import schema_from_json
 
-        return resolve_defaults(schema_from_json(json.loads(path.read_text()), place=path.name), Format())
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ConfigError(Problem("SMT003", path.name, f"the file is no valid json: {error}")) from error
+        return resolve_defaults(schema_from_json(data, place=path.name), Format())
     from dagster_smt.tables.ddl import parse_ddl
 
     return parse_ddl(text)
@@ -137,7 +143,10 @@ def _parity(arguments: argparse.Namespace) -> int:
         from dagster_smt.parity.on_spark import on_spark
 
         evaluate = on_spark
-    report = run_files(arguments.files, evaluate)
+    try:
+        report = run_files(arguments.files, evaluate)
+    except (msgspec.DecodeError, KeyError) as error:
+        raise ConfigError(Problem("SMT003", "", f"a line of the files is no parity case: {error}")) from error
     if arguments.report == "json":
         print(json.dumps(report.to_json(), ensure_ascii=False))
     else:
@@ -152,15 +161,17 @@ def _append(arguments: argparse.Namespace) -> int:
     from dagster_smt.tables.spec import FileTopics
 
     records = []
-    for number, line in enumerate(arguments.records.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(arguments.records.read_bytes().split(b"\n"), start=1):
+        if not line.strip():
+            continue
         try:
-            row = json.loads(line) if line.strip() else None
-        except ValueError as error:
-            place = f"{arguments.records.name} line {number}"
-            raise TableError(Problem("SMT540", place, "the line is not valid JSON")) from error
-        if row is not None:
-            headers = tuple((h["key"], _bytes(h.get("value"))) for h in row.get("headers") or ())
+            row = json.loads(line)
+            headers = tuple((str(h["key"]), _bytes(h.get("value"))) for h in row.get("headers") or ())
             records.append(NewRecord(_bytes(row.get("key")), _bytes(row.get("value")), headers, row.get("timestamp")))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            place = f"{arguments.records.name} line {number}"
+            hint = "write an object with key, value, timestamp, headers: [{key, value}]"
+            raise TableError(Problem("SMT540", place, "the line is no JSON object that makes a record", hint)) from error
     written = append_records(FileTopics(arguments.root), arguments.topic, records, arguments.partition)
     print(f"{written.topic}-{written.partition}: {written.records} records from offset {written.start}")
     return 0
@@ -171,7 +182,7 @@ def _bytes(value: Any) -> bytes | None:
     if value is None or isinstance(value, str):
         return None if value is None else value.encode()
     if isinstance(value, dict) and value.keys() == {"base64"}:
-        return base64.b64decode(value["base64"])
+        return base64.b64decode(value["base64"], validate=True)
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 

@@ -12,15 +12,37 @@ from pathlib import Path
 from pydantic_core import PydanticUndefined
 
 from dagster_smt.chain.registry import predicates, transforms
-from dagster_smt.interpret.examples import run_example, with_schema
+from dagster_smt.interpret.examples import example_chain, run_example, run_once, with_schema
 from dagster_smt.parity.judge import REASONS
 from dagster_smt.parity.runner import DELIBERATE, ParityReport, run_files
 from dagster_smt.parity.table import COLUMNS, matrix
 from dagster_smt.spec.options import Options
+from dagster_smt.spec.path_forms import FORMS, SITUATIONS
 from dagster_smt.spec.predicate import Predicate
 from dagster_smt.spec.transform import Example, Transform
 
 FOLDER, CASES = Path("docs/reference"), Path("tests/parity")
+_PATHS = """
+    Nine transforms take paths of fields: `Cast`, `ExtractField`, `HeaderFrom`, `HoistField`, `InsertField`, `MaskField`,
+    `ReplaceField`, `TimestampConverter` and `ValueToKey`. `field.syntax.version` says how they are written:
+
+    - `V1` (the default): the name of a field of the top level, dots included.
+    - `V2` (KIP-821): dots separate steps. A step in backticks is a name as it is. A backtick closes before a dot and at
+      the end, unless a backslash is before it. A backtick that is not closed is a configuration error.
+    - `extended`: V2 and the steps below. It is our own word, so that no later version of Kafka can mean something else.
+
+    In lists (`fields`, `include`, `renames`, `spec`) commas and colons inside backticks, brackets and patterns do not
+    separate. What two paths lead to is changed from the inside out. Structs that are rebuilt keep name, version, doc,
+    parameters, optionality and default.
+
+    With a schema a path is followed when the chain is planned: `dagster-smt explain` and the ledger list what a pattern
+    matches, and a path that leads nowhere is a warning with the nearest names. A name step goes through a map with
+    string keys, which Kafka refuses (`strict_paths=kafka` restores that). Without a schema objects are maps and structs
+    at once. `type(...)` then looks at the value: whole numbers are `int64`, others `float64`, objects `map` and `struct`.
+
+    `ExtractField`, `HeaderFrom` and `ValueToKey` need one value: a path that can match several is refused. `InsertField`
+    takes paths of names only.
+"""
 _NULLS = {
     "pass": "A null key or value passes unchanged.",
     "reject": "A null key or value is refused: the record fails.",
@@ -32,6 +54,7 @@ def pages(classes: Sequence[type[Options]], report: ParityReport) -> Iterator[tu
     """(file name, text) of every page."""
     for cls in classes:
         yield f"{cls.__name__}.md", page(cls, report)
+    yield "paths.md", paths_page()
     yield "parity.md", parity_page(report)
     yield "README.md", index_page(classes)
 
@@ -44,6 +67,8 @@ def page(cls: type[Options], report: ParityReport) -> str:
         if cls.sided:
             parts.append(f"## Null\n\n{_NULLS[cls.null]}")
         parts += [_example(cls, example) for example in cls.examples]
+    elif issubclass(cls, Predicate):
+        parts += [_predicate_example(cls, example) for example in cls.examples]
     parts.append(_parity(cls.__name__, report))
     return "\n\n".join(parts) + "\n"
 
@@ -69,24 +94,69 @@ def _default(value: object) -> str:
 
 
 def _example(cls: type[Transform], example: Example) -> str:
-    options = "\n".join(f"transforms.t.{key}={value}" for key, value in example.options.items())
-    kind = f"{cls.connect_class}$Value" if cls.sided else cls.connect_class
-    lines = ["transforms=t", f"transforms.t.type={kind}", *([options] if options else [])]
-    result = run_example(cls, example)
-    shown = "the record is dropped" if result is None else f"`{result}`"
-    text = f"## Example: {example.title}\n\n```properties\n" + "\n".join(lines) + "\n```\n\n"
-    text += f"`{example.before}` becomes {shown}" + ("" if example.shows == "value" else f" ({example.shows})") + "."
+    text = _properties(example, "transforms", "t", example_chain(cls, example).stages[0].connect_class)
+    result, given = run_example(cls, example), example.given or example.shows
+    if result is None:
+        text += f"A record with the {given} `{example.before}` is dropped."
+    else:
+        other = "" if given == example.shows else f", the {example.shows}"
+        text += f"Before, the {given}: `{example.before}`. After{other}: `{result}`."
     schema = with_schema(cls, example)
     return text + (f"\n\nWith a schema: {schema}." if schema else "")
 
 
+def _predicate_example(cls: type[Predicate], example: Example) -> str:
+    text = _properties(example, "predicates", "p", cls.connect_class)
+    return f"{text}With the {example.given or example.shows} `{example.before}` it is {run_example(cls, example)}."
+
+
+def _properties(example: Example, kind: str, alias: str, connect_class: str) -> str:
+    options = [f"{kind}.{alias}.{key}={value}" for key, value in example.options.items()]
+    lines = [f"{kind}={alias}", f"{kind}.{alias}.type={connect_class}", *options]
+    return f"## Example: {example.title}\n\n```properties\n" + "\n".join(lines) + "\n```\n\n"
+
+
 def _parity(name: str, report: ParityReport) -> str:
     rows = [(mode, counts) for transform, mode, counts in matrix(report) if transform == name]
-    lines = ["## Parity with Kafka 4.3.1", "", f"| records | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 1) + "|"]
+    lines = [
+        "## Parity with Kafka 4.3.1",
+        "",
+        f"| records | {' | '.join(COLUMNS)} |",
+        "|---" * (len(COLUMNS) + 1) + "|",
+    ]
     lines += [f"| {mode} | {' | '.join(map(str, counts))} |" for mode, counts in rows]
     found = sorted({v.decision for v in report.verdicts if v.verdict == DELIBERATE and name in v.transforms})
     lines += ["", *(f"- {d}: {REASONS[d]}" for d in found)] if found else []
     return "\n".join(lines)
+
+
+def paths_page() -> str:
+    """The page on field paths: every form, every situation; what they give has been run."""
+    known = {cls.__name__: cls for cls in transforms().values()}
+    lines = ["# Field paths", "", inspect.cleandoc(_PATHS), "", "## Forms", ""]
+    lines += ["What `MaskField` with `replacement=*` does.", "", "| syntax | path | leads to | before | after |"]
+    lines.append("|---" * 5 + "|")
+    for form in FORMS:
+        options = {"fields": [form.path], "replacement": "*", "field.syntax.version": form.version}
+        after = run_once(known["MaskField"], options, form.before, typed=False)
+        lines.append(
+            f"| {form.version} | {_code(form.path)} | {form.reaches} | {_code(form.before)} | {_code(after)} |"
+        )
+    lines += ["", "## Situations", "", "| what | records | transform | before | after |", "|---" * 5 + "|"]
+    for case in SITUATIONS:
+        after = run_once(known[case.transform], case.settings, case.before, typed=case.schema == "with")
+        used = ", ".join(_code(f"{key}={value}") for key, value in case.options.items())
+        records = {"both": "all", "with": "with schema", "without": "without schema"}[case.schema]
+        shown = after if after.startswith("refused: ") else _code(after)
+        lines.append(f"| {case.what} | {records} | {case.transform} {used} | {_code(case.before)} | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def _code(text: str) -> str:
+    """Code in a table's cell, whatever backticks it has."""
+    ticks = "``" if "`" in text else "`"
+    pad = " " if "`" in text else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}".replace("|", "\\|") if "``" not in text else f"<code>{text}</code>"
 
 
 def parity_page(report: ParityReport) -> str:
@@ -113,7 +183,7 @@ def index_page(classes: Sequence[type[Options]]) -> str:
             if issubclass(cls, base):
                 lines.append(f"- [{cls.__name__}]({cls.__name__}.md): {(cls.__doc__ or '').splitlines()[0]}")
         lines.append("")
-    return "\n".join([*lines, "[Parity with Kafka Connect](parity.md)"]) + "\n"
+    return "\n".join([*lines, "[Field paths](paths.md), [parity with Kafka Connect](parity.md)"]) + "\n"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -5,6 +5,11 @@ import sys
 import time
 
 import pytest
+from hypothesis import settings
+
+# a loaded machine is no failure; more examples than in the quick loop: HYPOTHESIS_EXAMPLES=1000
+settings.register_profile("tests", deadline=None, max_examples=int(os.environ.get("HYPOTHESIS_EXAMPLES", "40")))
+settings.load_profile("tests")
 
 os.environ["TZ"] = "UTC"  # PySpark shows timestamps in the zone of the process
 time.tzset()

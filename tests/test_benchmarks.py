@@ -1,6 +1,8 @@
 """The measuring itself: same records every time, comparisons complete. No figure is asserted."""
 
 import json
+import random
+from datetime import datetime, timezone
 
 import pyarrow.parquet as pq
 import pytest
@@ -9,6 +11,7 @@ from benchmarks import records
 from benchmarks.__main__ import arguments, as_json, chosen
 from benchmarks.cases import CASES, Case, Setting
 from benchmarks.measure import Result, measure, ratios, table
+from benchmarks.nested_records import nested_schema, nested_value
 
 
 def test_records_are_the_same_in_every_run_and_fit_the_declared_schema(tmp_path):
@@ -18,6 +21,13 @@ def test_records_are_the_same_in_every_run_and_fit_the_declared_schema(tmp_path)
     assert {tuple(v) for v in values} == {tuple(records.value_schema().by_name)}
     offsets = sorted(zip(first["partition"].to_pylist(), first["offset"].to_pylist(), strict=True))
     assert offsets == [(p, o) for p in range(records.PARTITIONS) for o in range(10)]
+
+
+def test_nested_records_fit_their_schema_and_have_addresses_at_every_depth():
+    value = nested_value(random.Random(1), datetime(2026, 1, 1, tzinfo=timezone.utc))
+    assert tuple(value) == tuple(nested_schema().by_name)
+    assert len(json.dumps(value)) > 3000
+    assert json.dumps(value).count('"email"') == 23
 
 
 def test_records_are_written_once(tmp_path):
@@ -65,4 +75,5 @@ def test_nothing_to_measure_is_refused(wrong):
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_every_case_runs(case, spark, tmp_path):
     frame = spark.read.parquet(str(records.ensure(tmp_path / "in", 40)))
-    case.run(Setting(frame, 40, tmp_path / "out"))
+    nested = spark.read.parquet(str(records.ensure(tmp_path / "in", 4, "nested", nested_value)))
+    case.run(Setting(frame, 40, tmp_path / "out", Setting(nested, 4, tmp_path / "out")))

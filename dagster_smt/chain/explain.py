@@ -1,9 +1,9 @@
 """A plan as text: what a chain makes of a schema, stage by stage."""
 
-from dagster_smt.chain.plan import Plan, Step, leaves
+from dagster_smt.chain.plan import Plan, Step, columns
 from dagster_smt.model.cell import Const
 from dagster_smt.model.record import PlanRecord
-from dagster_smt.model.report import leaf_labels
+from dagster_smt.model.report import LedgerEntry, leaf_labels
 
 
 def explain(plan: Plan) -> str:
@@ -16,12 +16,21 @@ def explain(plan: Plan) -> str:
     for index, stage in enumerate(plan.chain.stages):
         guard = f" if {'not ' if stage.negate else ''}{stage.predicate_name}" if stage.predicate else ""
         lines.append(f"{index + 1}. {stage.alias}: {stage.label}{guard}")
-        lines += [f"  {e.action} {e.path}" + (f" -> {e.target}" if e.target else "") for e in plan.entries if e.stage == index]
-        for step in plan.steps:
-            if step.plan.index == index:
-                lines += _step(step)
+        for entry in plan.entries:
+            lines += [_entry(entry), *(f"    {field}" for field in entry.matched)] if entry.stage == index else []
+        steps = [step for step in plan.steps if step.plan.index == index]
+        for step in steps:
+            lines += [f"  form {step.variant + 1} of the record"] if len(steps) > 1 else []
+            lines += _step(step)
+            if step.taken not in (None, step.variant):
+                lines.append(f"  these records are form {step.taken + 1} from here on; the others stay as they were")
     lines += ["warnings", *(f"  {w}" for w in plan.warnings)] if plan.warnings else []
     return "\n".join(lines)
+
+
+def _entry(entry: LedgerEntry) -> str:
+    arrow = "<-" if entry.action == "added" else "->"
+    return f"  {entry.action} {entry.path}" + (f" {arrow} {entry.target}" if entry.target else "")
 
 
 def _step(step: Step) -> list[str]:
@@ -40,7 +49,7 @@ def _record(record: PlanRecord) -> list[str]:
     if isinstance(record.topic.expr, Const):
         lines.append(f"  topic: {record.topic.expr.value}")
     for side, node in (("key", record.key), ("value", record.value)):
-        for path, cell in leaves(node):
+        for path, cell in columns(node):
             sources = ", ".join(sorted(cell.sources)) or "a constant"
             lines.append(f"  {side} {path}: {cell.schema.label}  <- {sources}")
     return lines

@@ -41,7 +41,7 @@ def parse_chain(source: Source, *, place: str = "", unknown_options: Unknown = "
     problems = [p for p in problems if p not in warnings] + found
     if problems:
         raise ConfigError(_placed(p, place) for p in dict.fromkeys(problems))
-    return replace(chain, warnings=(*warnings, *chain.warnings))
+    return replace(chain, warnings=tuple(dict.fromkeys((*warnings, *chain.warnings))))
 
 
 def _placed(problem: Problem, place: str) -> Problem:

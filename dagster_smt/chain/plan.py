@@ -5,18 +5,18 @@ meets, the Spark evaluator through ``plan_chain``, which folds it over the chain
 predicate decides differently become variants where the stage changes the schema.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from dagster_smt.chain.problems import did_you_mean
+from dagster_smt.chain.problems import nearest
 from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
-from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, restart
+from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, field_nodes, restart, split_mark
 from dagster_smt.model.record import PlanRecord, Side
 from dagster_smt.model.report import LedgerEntry
 from dagster_smt.model.schema import INT32, INT64, STRING, Schema, Type, optional, timestamp
 from dagster_smt.spec.stage import Chain, Stage
-from dagster_smt.spec.transform import Planning
+from dagster_smt.spec.transform import Missing, Planning
 from dagster_smt.values.basic import IsNull
 
 MAX_VARIANTS = 8
@@ -33,6 +33,7 @@ class StagePlan:
         condition: Whether the stage acts: known, or an expression.
         failure: Why no record can pass.
         missing: Configured paths the schema does not have.
+        matches: What paths with patterns match in the schema, by number of ledger entry.
     """
 
     stage: Stage
@@ -41,7 +42,8 @@ class StagePlan:
     after: PlanRecord | None
     condition: Expr | bool
     failure: Problem | None = None
-    missing: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    missing: tuple[Missing, ...] = ()
+    matches: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class Plan:
         results: The record after the chain, per variant that is left.
         entries: The ledger's lines, numbered by position.
         warnings: Fields that no record can have, and other things worth a look.
+        refused: Why no record can pass at all; empty if some can.
     """
 
     chain: Chain
@@ -78,6 +81,7 @@ class Plan:
     results: dict[int, PlanRecord] = field(default_factory=dict, hash=False)
     entries: tuple[LedgerEntry, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    refused: tuple[Problem, ...] = ()
 
     @property
     def before(self) -> Schema | None:
@@ -96,14 +100,16 @@ class Plan:
         """Output column (dotted path) to the input fields it comes from."""
         found: dict[str, set[str]] = {}
         for record in self.results.values():
-            for path, cell in leaves(record.value):
+            for path, cell in columns(record.value):
                 found.setdefault(path, set()).update(cell.sources)
         return {path: tuple(sorted(sources)) for path, sources in found.items()}
 
     @cached_property
     def masked(self) -> frozenset[str]:
         """Output columns whose value a MaskField stage replaced."""
-        return frozenset(p for r in self.results.values() for p, c in leaves(r.value) if "masked" in c.marks)
+        cells = [pair for record in self.results.values() for pair in columns(record.value)]
+        marks = ((path, *split_mark(mark)) for path, cell in cells for mark in cell.marks)
+        return frozenset(path + below for path, word, below in marks if word == "masked")
 
     def explain(self) -> str:
         """The plan as text: schema and lineage after each stage."""
@@ -113,12 +119,32 @@ class Plan:
 
 
 def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
-    """Every cell of a node, by dotted path; the root that is no struct has the path ``(whole)``."""
+    """Every cell of a node, by dotted path; the root that is no struct has the path ``(whole)``.
+
+    Of an array or map whose elements a stage has changed, the cells of an element: ``items[].sku``.
+    """
     if node is None:
         return []
+    if isinstance(node, Cell) and node.items is not None:
+        return leaves(node.items, f"{prefix}[]")
     if isinstance(node, Cell):
         return [(prefix or "(whole)", node)]
     return [pair for name, child in node.fields for pair in leaves(child, f"{prefix}.{name}" if prefix else name)]
+
+
+def columns(node: Node | None) -> list[tuple[str, Cell]]:
+    """As ``leaves``, with the fields of structs that no stage took apart."""
+    return [pair for path, cell in leaves(node) for pair in _inside("" if cell is node else path, cell)]
+
+
+def _inside(path: str, cell: Cell) -> list[tuple[str, Cell]]:
+    if cell.schema.type is not Type.STRUCT:
+        return [(path or "(whole)", cell)]
+    found = []
+    for name, schema in cell.schema.fields:
+        sources = frozenset(f"{s}.{name}" for s in cell.sources) if cell.copied else cell.sources
+        found += _inside(f"{path}.{name}" if path else name, replace(cell, schema=schema, sources=sources))
+    return found
 
 
 def input_record(
@@ -172,7 +198,8 @@ def plan_stage(stage: Stage, index: int, record: PlanRecord, first: int = 0) -> 
         problem = error.problems[0]
         failed = Problem(problem.code, stage.place, problem.statement, problem.hint, problem.connect_class)
         return StagePlan(stage, index, record, None, condition, failed, tuple(at.missing))
-    return StagePlan(stage, index, record, replace(after, touched=tuple(at.touches)), condition, None, tuple(at.missing))
+    after = replace(after, touched=tuple(at.touches))
+    return StagePlan(stage, index, record, after, condition, None, tuple(at.missing), at.matches)
 
 
 def next_record(after: PlanRecord) -> PlanRecord:
@@ -212,15 +239,25 @@ def plan_chain(
         PlanError: With every stage that no record can pass.
         UnsupportedError: SMT901, predicates make more than eight variants.
     """
-    entries = ledger_entries(chain)
     if not typed:
+        entries = ledger_entries(chain)
         return Plan(chain, None, None, False, tuple(topics), entries=entries, warnings=chain.warnings)
+    plan = fold_chain(chain, key, value, topics=topics, kind=kind)
+    if plan.refused:
+        raise PlanError(plan.refused)
+    return plan
+
+
+def fold_chain(
+    chain: Chain, key: Schema | None, value: Schema | None, *, topics: Sequence[str] = (), kind: str = "sink"
+) -> Plan:
+    """As ``plan_chain`` with ``typed``, but a chain that no record can pass has a plan too: where each one fails."""
     fold = _Fold(chain)
     fold.run(input_record(key, value, topics, kind, nullable=True))
-    if fold.blocked:
-        raise PlanError(dict.fromkeys(fold.failures))
     warnings = tuple(dict.fromkeys((*chain.warnings, *fold.failures, *fold.missing())))
-    return Plan(chain, key, value, True, tuple(topics), tuple(fold.steps), fold.records, entries, warnings)
+    entries = fold.matched(ledger_entries(chain))
+    refused = tuple(dict.fromkeys(fold.failures)) if fold.blocked else ()
+    return Plan(chain, key, value, True, tuple(topics), tuple(fold.steps), fold.records, entries, warnings, refused)
 
 
 class _Fold:
@@ -283,12 +320,21 @@ class _Fold:
             stages.setdefault(step.plan.index, []).append(step.plan)
         found = []
         for plans in stages.values():
-            everywhere = set.intersection(*({m[0] for m in p.missing} for p in plans))
-            for path, known in plans[0].missing:
-                if path in everywhere:
-                    hint = did_you_mean(path, known, "check the name; the stage changes nothing there")
-                    found.append(Problem("SMT303", plans[0].stage.place, f"no record can have the field '{path}'", hint))
+            everywhere = set.intersection(*({m.path for m in p.missing} for p in plans))
+            for miss in plans[0].missing:
+                if miss.path in everywhere:
+                    hint = nearest(miss.asked, miss.known, "check the name; the stage changes nothing there")
+                    statement = f"no record can have the field '{miss.path}'"
+                    found.append(Problem("SMT303", plans[0].stage.place, statement, hint))
         return found
+
+    def matched(self, entries: tuple[LedgerEntry, ...]) -> tuple[LedgerEntry, ...]:
+        """The ledger with what paths with patterns match."""
+        routes: dict[int, dict[str, None]] = {}
+        for step in self.steps:
+            for number, found in step.plan.matches.items():
+                routes.setdefault(number, {}).update(dict.fromkeys(found))
+        return tuple(replace(e, matched=tuple(routes.get(n, ()))) for n, e in enumerate(entries))
 
 
 def _spares_nulls(plan: StagePlan) -> bool:
@@ -321,11 +367,19 @@ def joined(before: PlanRecord, after: PlanRecord) -> PlanRecord:
 
 
 def _either(a: Node | None, b: Node | None) -> Node | None:
+    if a is None or b is None:
+        return b
     if isinstance(b, Group):
-        old = dict(a.fields) if isinstance(a, Group) else {}
+        old = dict(field_nodes(a))
         fields = tuple((n, _either(old.get(n), child) or child) for n, child in b.fields)
-        return replace(b, fields=fields, nullable=b.nullable or (a is not None and a.nullable))
-    if isinstance(b, Cell) and isinstance(a, Cell):
-        same = a.sources == b.sources and a.copied and b.copied
-        return replace(b, sources=a.sources | b.sources, copied=same, nullable=a.nullable or b.nullable, marks=a.marks | b.marks)
-    return b
+        return replace(b, fields=fields, nullable=a.nullable or b.nullable)
+    same = isinstance(a, Cell) and a.sources == b.sources and a.copied and b.copied
+    cells = [cell for _, cell in leaves(a)]
+    return replace(
+        b,
+        sources=b.sources.union(*(cell.sources for cell in cells)),
+        copied=same,
+        nullable=a.nullable or b.nullable,
+        items=(_either(a.items, b.items) or b.items) if isinstance(a, Cell) else b.items,
+        marks=b.marks.union(*(cell.marks for cell in cells)),
+    )

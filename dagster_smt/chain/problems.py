@@ -25,6 +25,15 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     return otherwise or (f"there are: {', '.join(names)}" if names else "")
 
 
+def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
+    """The known names that are most like one that is not known, or ``otherwise`` if none is like it."""
+    names = {n.lower(): n for n in known}
+    close = [names[n] for n in get_close_matches(name.lower(), names, n=3, cutoff=0.6)]
+    if len(close) < 2:
+        return f"did you mean '{close[0]}'?" if close else otherwise
+    return f"the nearest names are: {', '.join(close)}"
+
+
 def build(cls: type[Options], options: dict[str, Any], place: str, lenient: bool) -> tuple[Options | None, list[Problem], list[Problem]]:
     """Make a transform or predicate from its options.
 

@@ -72,7 +72,7 @@ def _predicate_problems(properties: Mapping[str, Any], names: Sequence[str], dra
 def _aliases(properties: Mapping[str, Any], key: str, problems: list[Problem]) -> list[str]:
     value = properties.get(key) or ""
     names = [str(v) for v in value] if isinstance(value, list | tuple) else split_list(str(value))
-    for name in dict.fromkeys(n for n in names if names.count(n) > 1):
+    for name in dict.fromkeys(n for n in names if n and names.count(n) > 1):
         problems.append(config_problem("SMT005", key, f"the alias '{name}' appears twice", "give each its own name"))
     if "" in names:
         problems.append(config_problem("SMT006", key, "an alias is empty", "remove the comma too many"))
@@ -231,7 +231,7 @@ def _class(
         return None, "", config_problem("SMT009", place, "the type is missing", f"set the class of the {what}")
     text = str(type_).strip()
     name, _, inner = text.partition("$")
-    shorts = {c.__name__: c for c in reversed(known.values())}  # of two with the same short name Kafka's comes first
+    shorts = {c.__name__: c for c in reversed(list(known.values()))}  # of two with the same short name Kafka's comes first
     cls = known.get(name) or shorts.get(name)
     if cls is None:
         hint = did_you_mean(name.rsplit(".", 1)[-1], reversed(shorts))

@@ -1,30 +1,122 @@
 """From expressions to functions: the Python form of a plan."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 
-from dagster_smt.model.cell import Call, Const, Expr, Group, Node, Ref
+from dagster_smt.model.cell import AnyItem, Call, Const, Each, Expr, Group, Key, Node, Ref, Select
+from dagster_smt.model.path import Every, Index
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import JavaDate
+from dagster_smt.values.java_regex import compile_java
 
 Function = Callable[[Record], Any]
+Items = Mapping[str, list[Any]]
+"""For each name of an element in scope a list of one: the element that is looked at."""
 
 
-def expr_function(expr: Expr) -> Function:
+def expr_function(expr: Expr, items: Items = MappingProxyType({})) -> Function:
     """A function of the record before the stage that gives the value of an expression."""
     if isinstance(expr, Const):
         value = expr.value
         return lambda record: value
     if isinstance(expr, Ref):
+        if expr.path[0] in items:
+            return _item_getter(items[expr.path[0]], expr.path[1:])
         return _getter(expr.path)
-    return _call(expr)
+    if isinstance(expr, Each):
+        return _each(expr, items)
+    return _any_item(expr, items) if isinstance(expr, AnyItem) else _call(expr, items)
 
 
-def _call(expr: Call) -> Function:
+def _each(expr: Each, items: Items) -> Function:
+    container, select = expr_function(expr.container, items), _selector(expr.select)
+    box: list[Any] = [None]
+    body = None if expr.body is None else node_function(expr.body, {**items, expr.item: box})
+    every = isinstance(expr.select, Every)
+
+    def change(record: Record) -> Any:
+        value = container(record)
+        if value is None:
+            return None
+        if body is None:
+            return _without(value, select(value))
+        if every and type(value) is list:
+            changed = []
+            for box[0] in value:
+                changed.append(body(record))
+            return changed
+        changed = value.copy()
+        for key in select(value):
+            box[0] = value[key]
+            changed[key] = body(record)
+        return changed
+
+    return change
+
+
+def _without(value: Any, keys: Collection[Any]) -> Any:
+    if type(value) is dict:
+        return {key: child for key, child in value.items() if key not in keys}
+    return [child for number, child in enumerate(value) if number not in keys]
+
+
+def _any_item(expr: AnyItem, items: Items) -> Function:
+    container, select = expr_function(expr.container, items), _selector(expr.select)
+    box: list[Any] = [None]
+    when = expr_function(expr.when, {**items, expr.item: box})
+
+    def find(record: Record) -> Any:
+        value = container(record)
+        for key in () if value is None else select(value):
+            box[0] = value[key]
+            if when(record) is not None:
+                return True
+        return None
+
+    return find
+
+
+def _selector(select: Select) -> Callable[[Any], Collection[Any]]:
+    """A function from an array or map to the indexes or keys that are selected."""
+    if isinstance(select, Every):
+        return lambda value: value.keys() if type(value) is dict else range(len(value))
+    if isinstance(select, Index):
+        number = select.number
+        return lambda value: (number % len(value),) if -len(value) <= number < len(value) else ()
+    if isinstance(select, Key):
+        name = select.name
+        return lambda value: (name,) if name in value else ()
+    search = compile_java(select.java).search
+    return lambda value: [key for key in value if search(key)]
+
+
+def _item_getter(box: list[Any], below: tuple[str, ...]) -> Function:
+    if not below:
+        return lambda record: box[0]
+    if len(below) == 1:
+        (name,) = below
+        return lambda record: None if box[0] is None else box[0].get(name)
+
+    def get(record: Record) -> Any:
+        return _below(box[0], below)
+
+    return get
+
+
+def _below(value: Any, names: tuple[str, ...]) -> Any:
+    for name in names:
+        if value is None:
+            return None
+        value = value.get(name)
+    return value
+
+
+def _call(expr: Call, items: Items) -> Function:
     run = expr.rule.bind()
     if expr.args == (Ref(("topic",)),):
         return _per_topic(run)
-    args = tuple(expr_function(a) for a in expr.args)
+    args = tuple(expr_function(a, items) for a in expr.args)
     if len(args) == 1:
         (only,) = args
         return lambda record: run(only(record))
@@ -56,25 +148,17 @@ def _getter(path: tuple[str, ...]) -> Function:
     if not below:
         return lambda record: getattr(record, root)
 
-    def get(record: Record) -> Any:
-        value = getattr(record, root)
-        for name in below:
-            if value is None:
-                return None
-            value = value.get(name)
-        return value
-
-    return get
+    return lambda record: _below(getattr(record, root), below)
 
 
 def _field_of_value(name: str) -> Function:
     return lambda record: None if record.value is None else record.value.get(name)
 
 
-def node_function(node: Node) -> Function:
+def node_function(node: Node, items: Items = MappingProxyType({})) -> Function:
     """A function of the record before the stage that gives the value of a node."""
     if not isinstance(node, Group):
-        return expr_function(node.expr)
+        return expr_function(node.expr, items)
     base = node.present.path if isinstance(node.present, Ref) else None
     copies, made = [], []
     for name, child in node.fields:
@@ -82,8 +166,8 @@ def node_function(node: Node) -> Function:
         if base is not None and isinstance(expr, Ref) and expr.path[:-1] == base:
             copies.append((name, expr.path[-1]))
         else:
-            made.append((name, node_function(child)))
-    present = None if node.present is None else expr_function(node.present)
+            made.append((name, node_function(child, items)))
+    present = None if node.present is None else expr_function(node.present, items)
     return _struct(present, tuple(copies), tuple(made))
 
 

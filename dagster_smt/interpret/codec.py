@@ -5,7 +5,6 @@ integer is accepted where a float is declared. Extra keys of a struct are droppe
 """
 
 import base64
-import binascii
 import math
 from collections.abc import Callable
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
@@ -104,7 +103,7 @@ def _base64(data: Any, schema: Schema, where: str) -> bytes:
         if type(data) is not str:
             raise misfit(schema, where)
         return base64.b64decode(data, validate=True)
-    except binascii.Error:
+    except ValueError:  # binascii.Error is one
         raise misfit(schema, where) from None
 
 
@@ -159,7 +158,7 @@ def _read_map(schema: Schema, form: Format, where: str) -> Convert:
     def read(data: Any) -> dict[Any, Any]:
         if type(data) is dict and texts:
             return {k: value(v) for k, v in data.items()}
-        if type(data) is not list or any(type(p) is not list or len(p) != 2 for p in data):
+        if texts or type(data) is not list or any(type(p) is not list or len(p) != 2 for p in data):
             raise misfit(schema, where)
         try:
             return {key(k): value(v) for k, v in data}

@@ -1,57 +1,103 @@
-"""Running the documented examples of transforms; the reference prints what the tests have seen."""
+"""Running the documented examples of transforms and predicates; the reference prints what the tests have seen."""
 
 from typing import Any
 
 import msgspec
 
-from dagster_smt.chain.plan import plan_chain
+from dagster_smt.chain.plan import input_record, plan_chain
 from dagster_smt.errors import PlanError
+from dagster_smt.interpret.closures import expr_function
 from dagster_smt.interpret.interpreter import KEPT, Interpreter
-from dagster_smt.model.record import Record
+from dagster_smt.interpret.sides import SideCodec, side_codec
+from dagster_smt.model.format import Format
+from dagster_smt.model.record import Header, Record
 from dagster_smt.model.report import schema_diff
 from dagster_smt.model.schema import Schema, Type
+from dagster_smt.spec.predicate import Predicate
 from dagster_smt.spec.stage import Chain, Stage
 from dagster_smt.spec.transform import Example, Transform
-from dagster_smt.values.lazy import encoder
 
 TIMESTAMP = 1_556_204_536_123
+_PLAIN, _ENVELOPE = side_codec(Format()), side_codec(Format("envelope"))
 
 
 def example_chain(cls: type[Transform], example: Example) -> Chain:
-    """The example's transform as a chain of one stage on the value."""
-    return Chain((Stage("t", cls.model_validate(example.options), "value" if cls.sided else ""),))
+    """The example's transform as a chain of one stage, on the key if it shows the key, else on the value."""
+    side = "key" if (example.given or example.shows) == "key" else "value"
+    return Chain((Stage("t", cls.model_validate(example.options), side if cls.sided else ""),))
 
 
-def run_example(cls: type[Transform], example: Example) -> str | None:
-    """What the example's options make of its input; None if the record is dropped.
+def example_record(example: Example) -> Record:
+    """The record that ``Example`` describes."""
+    record = Record("orders", 0, 42, TIMESTAMP, "CreateTime")
+    part, text = example.given or example.shows, example.before
+    if part == "topic":
+        record.topic = text
+    elif part == "headers":
+        record.headers = [Header(h["key"], None, h["value"], made=False) for h in msgspec.json.decode(text)]
+    else:
+        schema, value = _codec(text).read(text.encode())
+        setattr(record, part, value)
+        setattr(record, f"{part}_schema", schema)
+    return record
 
-    The record has the topic ``orders``, partition 0, offset 42 and a timestamp. For ``shows="topic"`` the input is the
-    topic; for ``key`` and ``headers`` it is the value.
-    """
-    interpreter = Interpreter(example_chain(cls, example))
-    routed = example.shows == "topic"
-    record = Record(example.before if routed else "orders", 0, 42, TIMESTAMP, "CreateTime")
-    outcome = interpreter.read(record, None, b"{}" if routed else example.before.encode())
-    outcome = outcome if outcome.status != KEPT else interpreter.run(record)
+
+def _codec(text: str) -> SideCodec:
+    return _ENVELOPE if _is_envelope(msgspec.json.decode(text)) else _PLAIN
+
+
+def _is_envelope(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"schema", "payload"}
+
+
+def run_example(cls: type[Transform] | type[Predicate], example: Example) -> str | None:
+    """What the example's options make of its record; None if the record is dropped."""
+    record = example_record(example)
+    if issubclass(cls, Predicate):
+        answer = cls.model_validate(example.options).test(input_record(None, None))
+        return str(answer if isinstance(answer, bool) else expr_function(answer)(record)).lower()
+    outcome = Interpreter(example_chain(cls, example)).run(record)
     if outcome.problem is not None:
         return f"{outcome.problem.code} {outcome.problem.statement}"
+    return _shown(record, example.shows) if outcome.status == KEPT else None
+
+
+def _shown(record: Record, part: str) -> str:
+    if part == "topic":
+        return record.topic or ""
+    if part == "headers":
+        items = (f'{{"key":{_quoted(h.key)},"value":{_written(_PLAIN, h.schema, h.value)}}}' for h in record.headers)
+        return f"[{','.join(items)}]"
+    schema = getattr(record, f"{part}_schema")
+    return _written(_PLAIN if schema is None else _ENVELOPE, schema, getattr(record, part))
+
+
+def _quoted(text: str) -> str:
+    return msgspec.json.encode(text).decode()
+
+
+def _written(codec: SideCodec, schema: Schema | None, value: Any) -> str:
+    data = codec.write(schema, value)
+    return "null" if data is None else data.decode()
+
+
+def run_once(cls: type[Transform], options: dict[str, Any], before: str, *, typed: bool) -> str:
+    """The value that a transform makes of a JSON text, or ``refused: `` and why. ``typed``: under ``schema_of`` it."""
+    chain = Chain((Stage("t", cls.model_validate(options), "value"),))
+    form = Format("json_schema", schema_of(msgspec.json.decode(before))) if typed else Format()
+    interpreter, record = Interpreter(chain, None, form), Record("orders", 0, 42, TIMESTAMP, "CreateTime")
+    outcome = interpreter.read(record, None, before.encode())
+    outcome = outcome if outcome.status != KEPT else interpreter.run(record)
     if outcome.status != KEPT:
-        return None
-    return _shown(record, example.shows)
-
-
-def _shown(record: Record, shows: str) -> str | None:
-    if shows == "topic":
-        return record.topic
-    if shows == "headers":
-        return encoder.encode({h.key: h.value for h in record.headers}).decode()
-    return encoder.encode(record.key if shows == "key" else record.value).decode()
+        return f"refused: {outcome.problem.statement if outcome.problem else ''}"
+    _, _, value = interpreter.write(record)
+    return "null" if value is None else value.decode()
 
 
 def with_schema(cls: type[Transform], example: Example) -> str:
     """What the example does to the schema its input would have, as text; empty if it has no effect on a struct."""
-    value = msgspec.json.decode(example.before) if example.shows != "topic" else None
-    if not isinstance(value, dict):
+    value = msgspec.json.decode(example.before) if (example.given or example.shows) == "value" else None
+    if not isinstance(value, dict) or _is_envelope(value):
         return ""
     before = schema_of(value)
     try:

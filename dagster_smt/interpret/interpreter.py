@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from dagster_smt.chain.plan import first_entries
 from dagster_smt.errors import DataError, Problem
 from dagster_smt.interpret.sides import SideCodec, side_codec
 from dagster_smt.interpret.stages import DROPPED, runners
@@ -48,6 +49,7 @@ class Interpreter:
         self.key: SideCodec = side_codec(key or Format("string"))
         self.value: SideCodec = side_codec(value or Format())
         self.runners = tuple((n, r.test, r.apply) for n, r in enumerate(runners(chain)))
+        self.earlier = tuple((1 << first) - 1 for first in first_entries(chain))
         self.dropped = tuple(Outcome(DROPPED_STATUS, n) for n in range(len(self.runners)))
 
     def run(self, record: Record) -> Outcome:
@@ -58,7 +60,7 @@ class Interpreter:
                 if (test is None or test(record)) and apply(record) is DROPPED:
                     return self.dropped[number]
         except DataError as error:
-            return self._failed(error, number)
+            return self._failed(error, number, record)
         return KEPT_OUTCOME
 
     def _placed(self, problem: Problem, stage: int) -> Problem:
@@ -72,7 +74,7 @@ class Interpreter:
             where = VALUE_CONVERTER
             record.value_schema, record.value = self.value.read(value)
         except DataError as error:
-            return self._failed(error, where)
+            return self._failed(error, where, record)
         return KEPT_OUTCOME
 
     def write(self, record: Record) -> tuple[Outcome, bytes | None, bytes | None]:
@@ -83,7 +85,7 @@ class Interpreter:
             where = VALUE_CONVERTER
             return KEPT_OUTCOME, key, self.value.write(record.value_schema, record.value)
         except DataError as error:
-            return self._failed(error, where), None, None
+            return self._failed(error, where, record), None, None
 
     def processor(self, *, passes_key: bool = False) -> Process:
         """The whole way of a record as one function: decode, stages, encode. This is the hot loop.
@@ -112,12 +114,13 @@ class Interpreter:
                 if dirty & VALUE_DIRTY:
                     value = write_value(record.value_schema, record.value)
             except DataError as error:
-                return failed(error, number), None, None
+                return failed(error, number, record), None, None
             return KEPT_OUTCOME, key, value
 
         return process
 
-    def _failed(self, error: DataError, where: int) -> Outcome:
+    def _failed(self, error: DataError, where: int, record: Record) -> Outcome:
         if where >= 0:
+            record.touched &= self.earlier[where]  # what the failing stage had done already does not count
             return Outcome(FAILED, where, self._placed(error.problem, where))
         return Outcome(FAILED, where, error.problem.at(_CONVERTERS[where]))

@@ -7,7 +7,7 @@ data (printable, picklable): both evaluators are built from them, and neither is
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Union
+from typing import Any, Protocol
 
 from dagster_smt.model.path import Every, Index, Match
 from dagster_smt.model.schema import Schema, Type
@@ -53,7 +53,7 @@ class Key:
     name: str
 
 
-Select = Union[Every, Index, Key, Match]
+Select = Every | Index | Key | Match
 """Which elements of an array, or values of a map; ``Match`` looks at the keys."""
 
 
@@ -87,7 +87,7 @@ class AnyItem:
     when: "Expr"
 
 
-Expr = Union[Ref, Const, Call, Each, AnyItem]
+Expr = Ref | Const | Call | Each | AnyItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Group:
         return dict(self.fields)
 
 
-Node = Union[Cell, Group]
+Node = Cell | Group
 
 
 def field_nodes(node: Node) -> tuple[tuple[str, Node], ...]:
@@ -179,6 +179,20 @@ def with_fields(group: Group, fields: Iterable[tuple[str, Node]], schema: Schema
     """Replace the fields of a group. ``schema`` gives everything but the fields, which follow the nodes."""
     nodes = tuple(fields)
     return replace(group, fields=nodes, schema=schema.with_(fields=tuple((n, c.schema) for n, c in nodes)))
+
+
+def inner_marks(node: Node, below: str) -> frozenset[str]:
+    """The marks of an element for the array or map around it: ``masked`` becomes ``masked['key'].field``."""
+    if isinstance(node, Group):
+        return frozenset[str]().union(*(inner_marks(child, f"{below}.{name}") for name, child in node.fields))
+    own = frozenset(f"{word}{below}{rest}" for word, rest in map(split_mark, node.marks))
+    return own if node.items is None else own | inner_marks(node.items, f"{below}[]")
+
+
+def split_mark(mark: str) -> tuple[str, str]:
+    """A mark as its word and the place inside the cell (empty: the cell itself)."""
+    word = mark.partition("[")[0]
+    return word, mark[len(word) :]
 
 
 def find(node: Node | None, steps: tuple[str, ...]) -> Node | None:

@@ -89,7 +89,9 @@ def _pattern(text: str, at: int) -> tuple[Step, int]:
 def _bracket(text: str, at: int) -> tuple[Step, int]:
     found = _BRACKET.match(text, at)
     if not found:
-        raise _no_path(text, at, "no index, star or quoted name in the brackets", f"write [0], [*] or ['key']; {_QUOTE}")
+        raise _no_path(
+            text, at, "no index, star or quoted name in the brackets", f"write [0], [*] or ['key']; {_QUOTE}"
+        )
     if found[1]:
         return Every(), found.end()
     if found[2]:

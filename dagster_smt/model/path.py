@@ -6,7 +6,6 @@ steps that are no names (``model.extended_path`` reads them).
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Union
 
 from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, Problem
 
@@ -57,7 +56,7 @@ class OfLogical:
     name: str
 
 
-Step = Union[str, Index, Every, Deep, Match, OfType, OfLogical]
+Step = str | Index | Every | Deep | Match | OfType | OfLogical
 """A ``str`` is the name of a field or the key of a map."""
 
 

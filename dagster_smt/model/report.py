@@ -20,6 +20,7 @@ class LedgerEntry:
         path: The configured path or name, in the user's spelling.
         side: ``key``, ``value``, ``headers`` or ``topic``.
         target: For ``renamed`` and ``cast``: the new name or type.
+        matched: The fields that a path with patterns matches, where the schema is known when planning.
     """
 
     stage: int
@@ -28,6 +29,7 @@ class LedgerEntry:
     path: str
     side: str = "value"
     target: str = ""
+    matched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

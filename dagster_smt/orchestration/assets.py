@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,7 @@ class _Step:
         with problems_as_failure():
             settings = self._settings(context, keys or [])
             session = spark_session_of(getattr(context.resources, self.spark_key))
-            told = lambda topic: _told(context, self.spec.key, topic)  # noqa: E731
+            told = partial(_told, context, self.spec.key)
             run = make_run(self.work, settings, session, context.op_execution_context, told)
         if keys is None:
             yield self._unpartitioned(context, run)

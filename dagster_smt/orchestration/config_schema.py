@@ -117,7 +117,8 @@ def decode_config(config: Mapping[str, Any], place: str, topics: tuple[str, ...]
     problems: list[Problem] = []
     chain = Chain(())
     try:
-        chain = parse_chain(source, place=f"{place}.chain.{form}")
+        # problems of stages begin with "stages[0]", those of properties with the property
+        chain = parse_chain(source, place=f"{place}.chain" + (".properties" if form == "properties" else ""))
     except ConfigError as error:
         problems += error.problems
     explicit, found = _decode_window(config["window"]["explicit"], f"{place}.window.explicit")

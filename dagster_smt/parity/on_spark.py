@@ -1,6 +1,7 @@
 """Parity cases on Spark: records with schemas through the Spark evaluator, all others through ``mapInArrow``."""
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -10,13 +11,14 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from dagster_smt.chain import Chain, Plan, parse_chain, plan_chain
+from dagster_smt.chain import Chain, parse_chain
+from dagster_smt.chain.plan import fold_chain
 from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
 from dagster_smt.interpret.interpreter import KEPT, KEY_CONVERTER, VALUE_CONVERTER
 from dagster_smt.model.format import Format
-from dagster_smt.model.record import Header
 from dagster_smt.model.schema import Schema
 from dagster_smt.parity.datums import DROPPED, Converter, failure, run_case
+from dagster_smt.parity.judge import BYTES, SPARK
 from dagster_smt.spark.layout import Layout, built
 from dagster_smt.spark.plain import reader, to_plain
 from dagster_smt.spark.start import typed_evaluator
@@ -39,6 +41,7 @@ _FRAME = pa.schema(
         ("in_row", pa.int32()),
     ]
 )
+_THREADS = 4  # most of the time goes into calls from Python to the driver and back
 _TYPES = {"CreateTime": 0, "LogAppendTime": 1}
 _SIDES = ("key", "value")
 
@@ -60,9 +63,8 @@ class SparkAnswers:
 
     def __call__(self, cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
         answers = [_Answers(case, chain) for case, chain in cases]
-        for answer in answers:
-            for batch in answer.batches():
-                self._typed(answer, batch)
+        with ThreadPoolExecutor(_THREADS) as pool:
+            self.typed += sum(pool.map(self._typed, answers))
         rest = [(number, a) for number, a in enumerate(answers) if a.missing]
         self.other += sum(len(a.missing) for _, a in rest)
         jobs = [(n, {**a.case, "records": [a.case["records"][i] for i in a.missing]}) for n, a in rest]
@@ -70,15 +72,20 @@ class SparkAnswers:
             answers[number].fill(results)
         return [{"results": a.results} for a in answers]
 
-    def _typed(self, answer: "_Answers", batch: "_Batch") -> None:
-        try:
-            found = batch.run(self.session, answer)
-        except (PlanError, UnsupportedError) as error:
-            self.unplanned.append(f"{answer.case['id']}: {error.problems[0].code} {error.problems[0].statement}")
-            return
-        self.typed += len(batch.rows)
-        for number, result in found:
-            answer.results[number] = result
+    def _typed(self, answer: "_Answers") -> int:
+        """Answer what the Spark evaluator can; returns the number of records."""
+        done = 0
+        for batch in answer.batches():
+            try:
+                found = batch.run(self.session, answer)
+            except (PlanError, UnsupportedError) as error:
+                self.unplanned.append(f"{answer.case['id']}: {error.problems[0].code} {error.problems[0].statement}")
+                continue
+            for number, result in found:
+                if result is not None:
+                    answer.results[number] = {**result, SPARK: True}
+                    done += 1
+        return done
 
     def _in_arrow(self, jobs: list[tuple[int, Case]]) -> Iterator[tuple[int, list[Answer]]]:
         if not jobs:
@@ -181,18 +188,17 @@ class _Batch:
     kind: str
     rows: list[tuple[int, dict[str, _SideText]]] = field(default_factory=list)
 
-    def run(self, session: SparkSession, answer: _Answers) -> Iterator[tuple[int, Answer]]:
+    def run(self, session: SparkSession, answer: _Answers) -> Iterator[tuple[int, Answer | None]]:
         """The results by record number.
 
         Raises:
-            PlanError: No record can pass, or Spark has no type for a schema.
+            PlanError: Spark has no type for a schema.
             UnsupportedError: The Spark evaluator does not do this.
         """
         records = [answer.case["records"][number] for number, _ in self.rows]
         topics = {r["topic"] for r in records}
-        plan = plan_chain(
-            answer.chain, self.key, self.value, topics=() if None in topics else tuple(topics), typed=True, kind=self.kind
-        )
+        known = () if None in topics else tuple(topics)
+        plan = fold_chain(answer.chain, self.key, self.value, topics=known, kind=self.kind)
         form = answer.converter.form
         formats = [Format("json_schema", s, form.replace_null_with_default, form.decimal_format) for s in (self.key, self.value)]
         frame = session.createDataFrame(self._table(records))
@@ -231,19 +237,22 @@ def _plain(layout: Layout) -> Column:
     return to_plain(built(layout), layout.schema)
 
 
-def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer:
+def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | None:
+    """The result of a row; None for a null side behind a stage that refuses all others: there is no plan for it."""
     if row["__status"] == DROPPED:
         return {"dropped": True}
     if row["__status"] != KEPT:
         return _failure(evaluator.problems[row["__why"]], row["__stage"], answer.chain)
     number = row["__variant"] if evaluator.variants else 0
+    if number not in evaluator.states:
+        return None
     state, values = evaluator.states[number], row[f"v{number}"]
     before = answer.case["records"][row["in_row"]]
     after = {**before, "topic": values["topic"]}
     for name in _SIDES:
         if name in state.sides:
-            schema = state.sides[name].schema
-            after[name] = answer.converter.write(schema, reader(schema)(values[name]))
+            schema, value = state.sides[name].schema, values[name]
+            after[name] = None if value is None else answer.converter.write(schema, reader(schema)(value))
     known = {msgspec.json.encode(h["value"]): h["value"] for h in before["headers"]}
     after["headers"] = [_header(h, known, answer.converter) for h in values["headers"] or ()]
     return {"record": after}
@@ -254,8 +263,8 @@ def _header(row: Any, known: dict[bytes, Any], converter: Converter) -> dict[str
     data = None if row["value"] is None else bytes(row["value"])
     if data in known:
         return {"key": row["key"], "value": known[data]}
-    header = Header(row["key"], *parse_simple_header(data))
-    return {"key": header.key, "value": converter.write(header.schema, header.value)}
+    schema, value = parse_simple_header(data)
+    return {"key": row["key"], "value": converter.write(schema, value), BYTES: data}
 
 
 def _failure(problem: Problem, stage: int, chain: Chain) -> Answer:

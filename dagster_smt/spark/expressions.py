@@ -1,19 +1,22 @@
 """From expressions to Spark columns."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from dagster_smt.errors import DataError
-from dagster_smt.model.cell import Call, Const, Expr, Ref, Rule
+from dagster_smt.model.cell import AnyItem, Call, Cell, Const, Each, Expr, Group, Node, Ref, Rule
 from dagster_smt.model.schema import BOOLEAN, STRING, Schema, Type, timestamp
+from dagster_smt.spark.elements import calls_in, changed, needs_python, python_elements, schema_after, some, without
+from dagster_smt.spark.json_input import field_of
 from dagster_smt.spark.layout import Layout, Place, Struct, find_place, presence_of, value_of
 from dagster_smt.spark.literals import literal
-from dagster_smt.spark.plain import from_plain, plain_type, reader, to_plain, writer
-from dagster_smt.spark.types import internal_type
+from dagster_smt.spark.plain import from_plain, plain_type, python_function, reader, to_plain, writer
+from dagster_smt.spark.types import internal_names, internal_type
 from dagster_smt.values.headers import AppendHeader, HeaderBytes
 
 _BYTES = Schema(Type.BYTES, optional=True)
@@ -28,12 +31,16 @@ class Scope:
         sides: Layout of key and value; a side that is absent is missing.
         columns: The columns of topic, partition, offset, timestamp, headers.
         topics: All topics there can be, if the topic is still the one that was read.
+        items: Elements of arrays and maps in scope, by the name expressions have for them.
+        in_python: Columns of arrays and maps that are changed in Python, by the change.
     """
 
     sides: Mapping[str, Layout]
     columns: Mapping[str, str]
     topics: tuple[str, ...] = ()
     python_columns: list[str] = field(default_factory=list)
+    items: Mapping[str, tuple[Column, Schema]] = field(default_factory=dict)
+    in_python: dict[int, Column] = field(default_factory=dict)
 
     def place(self, ref: Ref) -> Place | None:
         """Where a reference into a side leads; None if the side is absent."""
@@ -46,7 +53,45 @@ class Scope:
             return literal(expr.value, expr.schema)
         if isinstance(expr, Ref):
             return self._ref(expr)
+        if isinstance(expr, Each):
+            return self._each(expr)
+        if isinstance(expr, AnyItem):
+            return self._any_item(expr)
         return self._call(expr, schema)
+
+    def node(self, node: Node) -> Column:
+        """The column of a node; a struct taken apart is put together in the internal form."""
+        if isinstance(node, Cell):
+            return self.value(node.expr, node.schema)
+        pairs = zip(internal_names(node.schema), node.fields, strict=True)
+        struct = F.struct(*(self.node(child).alias(name) for name, (_, child) in pairs))
+        return struct if node.present is None else F.when(self.presence(node.present).isNotNull(), struct)
+
+    def bound(self, item: str, column: Column, schema: Schema) -> "Scope":
+        """The scope inside a change of elements."""
+        return replace(self, items={**self.items, item: (column, schema)})
+
+    def _each(self, each: Each) -> Column:
+        if needs_python(each):
+            return from_plain(self.python_each(each).getField("v"), schema_after(each))
+        body, container, values = each.body, self.value(each.container, each.schema), each.schema.values
+        assert values is not None
+        if body is None:
+            return without(container, each)
+        return changed(container, each, lambda x: self.bound(each.item, x, values).node(body))
+
+    def python_each(self, each: Each) -> Column:
+        """The result of ``python_elements``; always the same column, so that Spark computes it once."""
+        if id(each) not in self.in_python:
+            self.python_columns.extend(type(c.rule).__name__ for c in calls_in(each.body) if is_python(c))
+            self.in_python[id(each)] = python_elements(each)(self.value(each.container, each.schema))
+        return self.in_python[id(each)]
+
+    def _any_item(self, expr: AnyItem) -> Column:
+        container, values = self.value(expr.container, expr.schema), expr.schema.values
+        assert values is not None
+        test = lambda x: self.bound(expr.item, x, values).value(expr.when).isNotNull()  # noqa: E731
+        return F.when(some(container, expr.schema, expr.select, test), F.lit(True))
 
     def presence(self, expr: Expr) -> Column:
         """A column that is null where the value of an expression is."""
@@ -54,6 +99,8 @@ class Scope:
             return F.lit(True) if expr.value is not None else F.lit(None).cast("boolean")
         if isinstance(expr, Call):
             return expr.rule.column(F, *(self.presence(a) for a in expr.args))
+        if not isinstance(expr, Ref) or expr.path[0] in self.items:
+            return F.when(self.value(expr).isNotNull(), F.lit(True))
         place = self.place(expr)
         if place is None and expr.path[0] in ("key", "value"):
             return F.lit(None).cast("boolean")
@@ -64,6 +111,11 @@ class Scope:
         if ref.path[0] in ("key", "value"):
             place = self.place(ref)
             return F.lit(None) if place is None else value_of(place)
+        if ref.path[0] in self.items:
+            column, schema = self.items[ref.path[0]]
+            for name in ref.path[1:]:
+                column, schema = field_of(column, schema, name), schema.by_name[name]
+            return column
         return F.col(self.columns[ref.path[0]])
 
     def is_struct(self, expr: Expr) -> bool:
@@ -93,7 +145,7 @@ class Scope:
     def _call(self, call: Call, schema: Schema | None) -> Column:
         if isinstance(call.rule, AppendHeader):
             return self._appended(call.rule, *call.args)
-        if not getattr(call.rule, "needs_python", False):
+        if not is_python(call):
             return call.rule.column(F, *self.arguments(call))
         returns = schema or BOOLEAN
         if call.args == (Ref(("topic",)),) and self.topics:
@@ -108,6 +160,13 @@ class Scope:
             return expr.schema
         if isinstance(expr, Call):
             return self.schema_of(expr.args[0])
+        if isinstance(expr, Each | AnyItem):
+            return schema_after(expr) if isinstance(expr, Each) else BOOLEAN
+        if expr.path[0] in self.items:
+            schema = self.items[expr.path[0]][1]
+            for name in expr.path[1:]:
+                schema = schema.by_name[name]
+            return schema
         if expr.path[0] not in self.sides:
             return METADATA_SCHEMAS.get(expr.path[0])
         place = self.place(expr)
@@ -122,13 +181,47 @@ class Scope:
         check: Callable[..., Column] = call.rule.failed  # type: ignore[attr-defined]
         return F.coalesce(check(F, result, *self.arguments(call)), F.lit(False))
 
+    def failed_inside(self, call: Call, around: tuple[Each, ...]) -> Column:
+        """Where a call that may fail has failed for one of the elements around it."""
+        if not around:
+            return self.failed(call, self.value(call))
+        each, values = around[0], around[0].schema.values
+        assert values is not None
+        test = lambda x: self.bound(each.item, x, values).failed_inside(call, around[1:])  # noqa: E731
+        return some(self.value(each.container, each.schema), each.schema, each.select, test)
+
+
+def is_python(call: Call) -> bool:
+    """Whether a call's rule has no Catalyst form."""
+    return bool(getattr(call.rule, "needs_python", False))
+
 
 def failing_calls(expr: Expr | None) -> list[Call]:
-    """The calls of an expression that may fail, innermost first."""
+    """The calls of an expression that may fail, innermost first; without those on elements."""
+    if isinstance(expr, Each):
+        return failing_calls(expr.container)
     if not isinstance(expr, Call):
         return []
     inner = [call for arg in expr.args for call in failing_calls(arg)]
     return [*inner, expr] if expr.rule.may_fail else inner
+
+
+def eaches(expr: Expr | None) -> list[Each]:
+    """The changes of elements in an expression, innermost first; without those inside elements."""
+    if isinstance(expr, Call):
+        return [each for arg in expr.args for each in eaches(arg)]
+    return [*eaches(expr.container), expr] if isinstance(expr, Each) else []
+
+
+def failing_inside(node: Node | None, around: tuple[Each, ...]) -> list[tuple[Call, tuple[Each, ...]]]:
+    """The calls inside an element that may fail, each with the changes of elements around it."""
+    if node is None:
+        return []
+    if isinstance(node, Group):
+        found = [(call, around) for call in failing_calls(node.present)]
+        return found + [pair for _, child in node.fields for pair in failing_inside(child, around)]
+    found = [(call, around) for call in failing_calls(node.expr)]
+    return found + [pair for each in eaches(node.expr) for pair in failing_inside(each.body, (*around, each))]
 
 
 def _by_topic(rule: Rule, topic: Column, topics: tuple[str, ...], returns: Schema) -> Column:
@@ -144,7 +237,7 @@ def _by_topic(rule: Rule, topic: Column, topics: tuple[str, ...], returns: Schem
 
 
 def python_column(rule: Rule, kinds: tuple[Schema | None, ...], returns: Schema) -> Callable[..., Column]:
-    """A rule's Python form as an Arrow UDF, for one column only. A value that fails becomes null."""
+    """A rule's Python form as a UDF, for one column only. A value that fails becomes null."""
     inputs, output = tuple(map(reader, kinds)), writer(returns)
 
     def run(*args: Any) -> Any:
@@ -153,7 +246,7 @@ def python_column(rule: Rule, kinds: tuple[Schema | None, ...], returns: Schema)
         except DataError:
             return None
 
-    function = F.udf(run, plain_type(returns), useArrow=True)
+    function = python_function(run, [plain_type(k) if k else T.StringType() for k in kinds], plain_type(returns))
 
     def apply(*columns: Column) -> Column:
         pairs = zip(columns, kinds, strict=True)

@@ -5,8 +5,8 @@ counted, or if a predicate looks at it. A field that the chain only drops is not
 checked against the schema either (docs/decisions/0003).
 """
 
-from dagster_smt.chain.plan import Plan, Step, leaves
-from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, Ref, find
+from dagster_smt.chain.plan import Plan, Step
+from dagster_smt.model.cell import AnyItem, Call, Cell, Each, Expr, Group, Node, Ref, find
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import Schema, Type
 
@@ -18,13 +18,26 @@ def narrowed(plan: Plan, schema: Schema) -> Schema:
     sources: set[str] = set()
     for record in plan.results.values():
         for node in (record.key, record.value):
-            sources.update(*(cell.sources for _, cell in leaves(node)))
+            sources |= _of_result(node, inside=False)
     for step in plan.steps:
         sources |= _of_step(step)
     if "value" in sources:
         return schema
-    kept = tuple((n, c) for n, c in schema.fields if any(s == f"value.{n}" or s.startswith(f"value.{n}.") for s in sources))
+    kept = tuple((n, c) for n, c in schema.fields if any(_is_in(s, f"value.{n}") for s in sources))
     return schema.with_(fields=kept or schema.fields[:1])
+
+
+def _is_in(source: str, field: str) -> bool:
+    return source == field or source.startswith((f"{field}.", f"{field}["))
+
+
+def _of_result(node: Node | None, inside: bool) -> set[str]:
+    """Input fields that the result holds. A struct inside it is there or null, even if no field of it is left."""
+    if node is None:
+        return set()
+    own = node.sources if inside or isinstance(node, Cell) else ()
+    children = node.fields if isinstance(node, Group) else ()
+    return set(own).union(*(_of_result(child, inside=True) for _, child in children))
 
 
 def _of_step(step: Step) -> set[str]:
@@ -49,7 +62,17 @@ def _computed(node: Node | None) -> list[Ref]:
 def _refs(expr: Expr | None) -> list[Ref]:
     if isinstance(expr, Ref):
         return [expr]
+    if isinstance(expr, Each):
+        return _refs(expr.container) + ([] if expr.body is None else _all_refs(expr.body))
+    if isinstance(expr, AnyItem):
+        return _refs(expr.container) + _refs(expr.when)
     return [ref for arg in expr.args for ref in _refs(arg)] if isinstance(expr, Call) else []
+
+
+def _all_refs(node: Node) -> list[Ref]:
+    if isinstance(node, Cell):
+        return _refs(node.expr)
+    return [*_refs(node.present), *(ref for _, child in node.fields for ref in _all_refs(child))]
 
 
 def _sources(before: PlanRecord, ref: Ref) -> set[str]:

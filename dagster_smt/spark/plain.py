@@ -4,7 +4,7 @@ Spark's dates and timestamps become whole numbers (days, milliseconds) before Py
 the year 9999, Connect's values do not.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pyspark.sql import Column
@@ -16,7 +16,8 @@ from dagster_smt.spark.literals import timestamp_of
 from dagster_smt.spark.types import internal_names, internal_type
 from dagster_smt.values.cast import DAY
 
-Convert = Callable[[Any], Any]
+Convert = Callable[..., Any]
+_SAFE = (T.StringType, T.BinaryType, T.BooleanType, T.DecimalType)
 
 
 def plain_type(schema: Schema) -> T.DataType:
@@ -31,6 +32,12 @@ def plain_type(schema: Schema) -> T.DataType:
     if schema.type is Type.MAP and schema.values and schema.keys:
         return T.MapType(plain_type(schema.keys), plain_type(schema.values))
     return internal_type(schema)
+
+
+def python_function(run: Convert, arguments: Iterable[T.DataType], returns: T.DataType) -> Callable[..., Column]:
+    """A UDF, over Arrow where that is safe: on its way through pandas a whole number next to a null becomes a float."""
+    safe = all(isinstance(kind, _SAFE) for kind in (*arguments, returns))
+    return F.udf(run, returns, useArrow=safe)
 
 
 def to_plain(column: Column, schema: Schema) -> Column:

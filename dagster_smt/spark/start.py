@@ -10,10 +10,20 @@ from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
 from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CONVERTER
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import STRING, Schema, Type, optional
-from dagster_smt.spark.json_input import CORRUPT, decoded, field_of, misfits, parsed
+from dagster_smt.spark.json_input import (
+    broken,
+    decoded,
+    field_of,
+    items,
+    json_type,
+    misfits,
+    no_strings,
+    not_unicode,
+    parsed,
+)
 from dagster_smt.spark.layout import Layout, Leaf, Struct
 from dagster_smt.spark.narrow import narrowed
-from dagster_smt.spark.types import internal_type
+from dagster_smt.spark.types import internal_type, spark_type
 from dagster_smt.spark.typed import State, TypedEvaluator
 
 _TEXT = optional(STRING)
@@ -37,7 +47,7 @@ def typed_evaluator(frame: DataFrame, plan: Plan, key: Format, value: Format, *,
         ledger: Whether to keep the bitmap of ledger entries.
 
     Raises:
-        PlanError: SMT209, the value's format has no schema.
+        PlanError: SMT209, the value's format has no schema; SMT207, Spark has no type for a part of one.
     """
     if format_schema(value) is None:
         hint = "declare a schema for the value, or write records"
@@ -91,19 +101,21 @@ class _Start:
 
     def _declared(self, side: str, form: Format) -> None:
         assert form.schema is not None
+        spark_type(form.schema, side)
         schema = narrowed(self.plan, form.schema) if side == "value" else form.schema
         fill = form.replace_null_with_default
         kept = [c for c in self.frame.columns if c != side]
+        text, json, one = F.col("__text"), F.col("__json"), F.col("__one")
         empty = F.col(side).isNull() | (F.length(side) == 0)
-        frame = self.frame.select(*kept, empty.alias("__empty"), parsed(F.col(side).cast("string"), schema).alias("__json"))
-        json = F.col("__json")
-        items = json.getField("v")
-        broken = json.getField(CORRUPT).isNotNull() | items.isNull() | (F.size(items) != 1)
-        frame = frame.select(*kept, "__empty", F.get(items, F.lit(0)).alias("__one"), broken.alias("__broken"))
-        value = decoded(F.col("__one"), schema, fill)
-        frame = frame.select(*kept, "__empty", "__one", "__broken", F.when(~F.col("__empty"), value).alias(f"s_{side}"))
-        more = misfits(F.col("__one"), F.col(f"s_{side}"), schema, fill)
-        bad = F.col("__broken") if more is None else F.col("__broken") | more
+        frame = self.frame.select(*kept, empty.alias("__empty"), F.col(side).cast("string").alias("__text"))
+        frame = frame.select("*", parsed(text, json_type(schema)).alias("__json"))
+        bad = broken(json) | not_unicode(text)
+        frame = frame.select(*kept, "__empty", "__text", F.get(items(json), F.lit(0)).alias("__one"), bad.alias("__bad"))
+        value = F.when(~F.col("__empty"), decoded(one, schema, fill)).alias(f"s_{side}")
+        frame = frame.select("*", value)
+        bad = F.col("__bad")
+        for check in (misfits(one, F.col(f"s_{side}"), schema, fill), no_strings(text, one, schema)):
+            bad = bad if check is None else bad | check
         unread = (~F.col("__empty") & F.coalesce(bad, F.lit(True))).alias(f"bad_{side}")
         self.frame = frame.select(*kept, f"s_{side}", unread)
         whole = Leaf(f"s_{side}", schema)

@@ -12,10 +12,11 @@ from pyspark.sql import functions as F
 
 from dagster_smt.chain.plan import Plan, StagePlan, Step
 from dagster_smt.errors import DataError, Problem
-from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, Ref
+from dagster_smt.model.cell import Call, Cell, Each, Expr, Group, Node, Ref, Rule
 from dagster_smt.model.record import PlanRecord, Touch
 from dagster_smt.spark.columns import BITS, words
-from dagster_smt.spark.expressions import Scope, failing_calls
+from dagster_smt.spark.elements import needs_python, problems_of
+from dagster_smt.spark.expressions import Scope, eaches, failing_calls, failing_inside
 from dagster_smt.spark.json_input import field_of
 from dagster_smt.spark.layout import Layout, Leaf, Struct, columns_of
 from dagster_smt.values.basic import NotNull
@@ -263,6 +264,8 @@ class _StepRun:
         return Leaf(self._computed(cell, otherwise), cell.schema)
 
     def _computed(self, cell: Cell, otherwise: Column | None) -> str:
+        for each in eaches(cell.expr):
+            self._elements(each)
         calls = failing_calls(cell.expr)
         if calls and isinstance(cell.expr, Call):
             return self._failing(cell, calls, otherwise)
@@ -279,10 +282,27 @@ class _StepRun:
             return name
         return self._add(F.when(F.col(self.go or ""), self.scope.value(cell.expr, cell.schema)).otherwise(otherwise))
 
+    def _elements(self, each: Each) -> None:
+        """What can fail inside the elements of an array or map."""
+        if not needs_python(each):
+            for call, around in failing_inside(each.body, (each,)):
+                self._fails(call.rule, self.scope.failed_inside(call, around))
+            return
+        problems = problems_of(each)
+        if not problems:
+            return
+        why = F.col(self._add(self.scope.python_each(each).getField("why")))
+        for number, problem in enumerate(problems):
+            placed = replace(problem, place=self.plan.stage.place)
+            self.update.failures.append((F.coalesce(why == F.lit(number), F.lit(False)), self.evaluator.why(placed)))
+
     def _may_fail(self, call: Call, result: Column) -> None:
-        error: DataError = call.rule.failure()  # type: ignore[attr-defined]
+        self._fails(call.rule, self.scope.failed(call, result))
+
+    def _fails(self, rule: Rule, failed: Column) -> None:
+        error: DataError = rule.failure()  # type: ignore[attr-defined]
         problem = replace(error.problem, place=self.plan.stage.place)
-        self.update.failures.append((self.scope.failed(call, result), self.evaluator.why(problem)))
+        self.update.failures.append((failed, self.evaluator.why(problem)))
 
     def _add(self, column: Column) -> str:
         name = self.evaluator._name()

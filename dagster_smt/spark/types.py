@@ -77,10 +77,7 @@ def internal_type(schema: Schema) -> T.DataType:
 
 def internal_names(schema: Schema) -> tuple[str, ...]:
     """Field names for Spark: the user's, or numbered ones where they differ in case only."""
-    names = [name for name, _ in schema.fields]
-    if len({n.lower() for n in names}) == len(names):
-        return tuple(names)
-    return tuple(f"f{number}" for number in range(len(names)))
+    return schema.internal_names
 
 
 def _unmappable(path: str, schema: Schema, why: str) -> PlanError:

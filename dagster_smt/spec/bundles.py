@@ -1,20 +1,37 @@
 """Options that several transforms share."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator
+from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo
 
 from dagster_smt.errors import ConfigError
-from dagster_smt.model.path import V1, V2, FieldPath, parse_path
-from dagster_smt.spec.options import Flag, option
+from dagster_smt.model.path import EXTENDED, V1, V2, FieldPath, Match, parse_path
+from dagster_smt.spec.options import Flag, Text, option, path_items
+from dagster_smt.spec.validate import one_of
+from dagster_smt.values.java_regex import compile_java
+
+_VERSIONS = {version.lower(): version for version in (V1, V2, EXTENDED)}
 
 
 def _version(value: object) -> object:
-    text = value.strip().upper() if isinstance(value, str) else value
-    if text not in (V1, V2):
-        raise ValueError("must be one of (in any case): V1, V2")
-    return text
+    version = _VERSIONS.get(value.strip().lower()) if isinstance(value, str) else None
+    if version is None:
+        raise ValueError("must be one of (in any case): V1, V2, extended")
+    return version
+
+
+def by_syntax(marks: str = ",") -> BeforeValidator:
+    """Splits a list of paths as the syntax of its class asks: from V2 on, marks inside backticks do not count.
+
+    It goes around an option type, in a class that derives from ``NestedPaths``.
+    """
+
+    def split(value: Any, info: ValidationInfo) -> Any:
+        version = info.data.get("field_syntax_version", V1)
+        return value if version == V1 else path_items(value, marks, version)
+
+    return BeforeValidator(split)
 
 
 class NullDefaults(BaseModel):
@@ -26,29 +43,62 @@ class NullDefaults(BaseModel):
 
 
 class NestedPaths(BaseModel):
-    """``field.syntax.version`` (KIP-821)."""
+    """``field.syntax.version`` (KIP-821), and how strictly paths are followed."""
 
     field_syntax_version: Annotated[str, BeforeValidator(_version)] = option(
         "How field names are read. `V1`: a name of the top level, dots included. `V2`: a path; dots separate steps, "
-        "backticks protect names that contain dots.",
+        "backticks protect names that contain dots. `extended`: V2 with [array elements, map keys, patterns and "
+        "more](paths.md).",
         V1,
+    )
+    strict_paths: Annotated[Text, one_of("relaxed", "kafka")] = Field(
+        "relaxed",
+        alias="strict_paths",
+        description="With a schema, whether a step may go through a map with string keys (`relaxed`) or is refused "
+        "as Kafka does it (`kafka`).",
     )
 
     def path(self, text: str) -> FieldPath:
         """Parse a configured path in the configured syntax."""
         return parse_path(text, self.field_syntax_version)
 
+    @property
+    def nested(self) -> bool:
+        """Whether paths can have several steps."""
+        return self.field_syntax_version != V1
+
+    @property
+    def strict(self) -> bool:
+        """Whether a name step into a map is refused."""
+        return self.strict_paths == "kafka"
+
 
 def check_paths(
-    option: str, texts: Iterable[str], parse: Callable[[str], FieldPath]
+    option: str, texts: Iterable[str], parse: Callable[[str], FieldPath], single: bool = False
 ) -> Iterator[tuple[str, str, str]]:
-    """Problems of configured paths, for ``Options.check``."""
+    """Problems of configured paths, for ``Options.check``. ``single``: each may lead to one field at most."""
     for text in texts:
         try:
-            steps = parse(text).steps
+            path = parse(text)
+            for step in path.steps:
+                if isinstance(step, Match):
+                    compile_java(step.java)
         except ConfigError as error:
             for problem in error.problems:
                 yield option, problem.statement, problem.hint
             continue
-        if not steps:
+        if not path.steps:
             yield option, "the path is empty", "name a field"
+        elif single and not path.single:
+            statement = f"'{text}' can match many fields, but one value is needed"
+            yield option, statement, "name the field, with [0] for an element and ['key'] for a map value"
+
+
+def named_twice(option: str, paths: Iterable[FieldPath]) -> Iterator[tuple[str, str, str]]:
+    """Problems of paths whose last names, which become names side by side, are the same."""
+    seen: dict[str, FieldPath] = {}
+    for path in paths:
+        other = seen.setdefault(path.leaf, path)
+        if other is not path:
+            statement = f"'{other}' and '{path}' would both be named '{path.leaf}'"
+            yield option, statement, "take one of them, or rename it first"

@@ -7,7 +7,9 @@ from dagster_smt.model.schema import Schema
 from dagster_smt.values.basic import Default, DefaultUnder, Required, WhereNull
 
 
-def copied_fields(group: Group, replace_nulls: bool, nodes: tuple[tuple[str, Node], ...]) -> tuple[tuple[str, Node], ...]:
+def copied_fields(
+    group: Group, replace_nulls: bool, nodes: tuple[tuple[str, Node], ...]
+) -> tuple[tuple[str, Node], ...]:
     """Copy fields as Connect does: nulls become defaults if ``replace_nulls``; null in a required field fails."""
     return tuple((name, copied(name, node, group.present, replace_nulls)) for name, node in nodes)
 

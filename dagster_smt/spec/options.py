@@ -11,6 +11,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticUndefined
 
+from dagster_smt.model.path import split_paths
+
 _COMMA = re.compile(r"\s*,\s*")
 
 
@@ -29,6 +31,26 @@ def split_list(text: str) -> list[str]:
     return _COMMA.split(text) if text else []
 
 
+class Split(tuple[Any, ...]):
+    """Items that have been split already, under the syntax of their paths."""
+
+    __slots__ = ()
+
+
+def path_items(value: Any, marks: str, version: str) -> Any:
+    """Split a list of paths. Under the marks ``,`` the items are texts, under ``,:`` tuples of their parts."""
+    if isinstance(value, str):
+        items = split_paths(value, ",", version) if value.strip() else []
+    else:
+        items = item_texts(value)
+        for item in items:
+            if split_paths(item, ",", version) != [item]:
+                raise ValueError(f"'{item}' has a comma, or blanks around it: put names that have them into backticks")
+    if marks == ",":
+        return Split(items)
+    return Split(tuple(split_paths(item, marks[1], version)) for item in items)
+
+
 def _plain_items(items: list[str] | tuple[str, ...]) -> None:
     """Refuse items of a YAML list that a text cannot hold: the properties of a chain would mean another one."""
     for item in items:
@@ -39,6 +61,8 @@ def _plain_items(items: list[str] | tuple[str, ...]) -> None:
 
 
 def _names(value: Any) -> Any:
+    if isinstance(value, Split):
+        return tuple(value)
     if isinstance(value, str):
         return tuple(split_list(value))
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
@@ -54,10 +78,18 @@ def java_split(text: str, mark: str) -> list[str]:
     return parts
 
 
-def pair_items(value: Any, form: str) -> list[str]:
-    """``a:b`` items as texts. YAML may give a text, a mapping, or a list of texts, pairs and mappings."""
-    if isinstance(value, str):
-        return split_list(value)
+def pair_items(value: Any, form: str) -> list[tuple[str, ...]]:
+    """``a:b`` items, in parts. YAML may give a text, a mapping, or a list of texts, pairs and mappings."""
+    if isinstance(value, Split):
+        return list(value)
+    items = split_list(value) if isinstance(value, str) else item_texts(value, form)
+    if not isinstance(value, str):
+        _plain_items(items)
+    return [tuple(java_split(item, ":")) for item in items]
+
+
+def item_texts(value: Any, form: str = "old:new") -> list[str]:
+    """The items of a YAML list as texts; pairs and mappings become ``a:b``."""
     items: list[str] = []
     for item in [value] if isinstance(value, dict) else value if isinstance(value, list | tuple) else [None]:
         if isinstance(item, dict):
@@ -68,16 +100,14 @@ def pair_items(value: Any, form: str) -> list[str]:
             items.append(item)
         else:
             raise ValueError(f"expected a list of {form} pairs")
-    _plain_items(items)
     return items
 
 
 def _pairs(value: Any) -> Any:
     pairs = []
-    for item in pair_items(value, "old:new"):
-        pair = java_split(item, ":")
-        if len(pair) != 2:
-            raise ValueError(f"'{item}' is no pair of the form old:new")
+    for pair in pair_items(value, "old:new"):
+        if len(pair) != 2 or not pair[1]:
+            raise ValueError(f"'{':'.join(pair)}' is no pair of the form old:new")
         pairs.append((pair[0], pair[1]))
     return tuple(pairs)
 

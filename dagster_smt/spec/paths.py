@@ -4,9 +4,8 @@ A route's steps are a field's name (``str``), ``Key`` (a map's key), ``Every``, 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Union
 
 from dagster_smt.model.cell import Key, Select
 from dagster_smt.model.extended_path import route_text
@@ -15,7 +14,7 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spec.transform import Planning, refuse
 from dagster_smt.values.java_regex import compile_java
 
-RouteStep = Union[str, Select]
+RouteStep = str | Select
 Route = tuple[RouteStep, ...]
 
 
@@ -35,7 +34,7 @@ class Branch:
             branch.ends.append(number)
 
 
-def planned(schema: Schema, paths: Iterable[FieldPath], at: Planning, strict: bool = False) -> Branch:
+def planned(schema: Schema, paths: Iterable[FieldPath], at: Planning, strict: bool = False, first: int = 0) -> Branch:
     """The routes of paths in a schema, as one tree. A path that leads nowhere is reported to ``at``.
 
     Args:
@@ -43,6 +42,7 @@ def planned(schema: Schema, paths: Iterable[FieldPath], at: Planning, strict: bo
         paths: The paths, numbered by their position.
         at: Told what paths with patterns match, and which lead nowhere.
         strict: Whether a name step into a map is refused, as Kafka does it.
+        first: Number of the first path's effect in the transform's ledger.
     """
     root = Branch()
     for number, path in enumerate(paths):
@@ -52,7 +52,7 @@ def planned(schema: Schema, paths: Iterable[FieldPath], at: Planning, strict: bo
         if not found:
             at.miss(path.text, *_known(schema, path.steps))
         elif not path.plain:
-            at.match(number, tuple(map(text_of, found)))
+            at.match(first + number, tuple(map(text_of, found)))
     return root
 
 
@@ -106,9 +106,9 @@ def has_text_keys(schema: Schema) -> bool:
     return schema.type is Type.MAP and schema.keys is not None and schema.keys.type is Type.STRING
 
 
-def _matches(step: str | Match):  # type: ignore[no-untyped-def]
+def _matches(step: str | Match) -> Callable[[str], bool]:
     if isinstance(step, str):
-        return step.__eq__
+        return lambda name: name == step
     compiled = compile_java(step.java)
     return lambda name: compiled.search(name) is not None
 

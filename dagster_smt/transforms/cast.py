@@ -1,21 +1,21 @@
 """Cast: convert fields, or the whole key or value, to another primitive type."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Node
+from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import box, kind_of, kind_of_schema
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.spec.bundles import NullDefaults
-from dagster_smt.spec.edit import branches, edited, present, refused, struct_of
-from dagster_smt.spec.options import java_split, option, pair_items
-from dagster_smt.spec.schemaless import require_map
+from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
+from dagster_smt.spec.edit import Target, edited, present, refused, struct_of
+from dagster_smt.spec.options import option, pair_items
+from dagster_smt.spec.schemaless import Act, require_map, value_visitor
 from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform, refuse
-from dagster_smt.model.path import FieldPath
 from dagster_smt.values.cast import CASTABLE, TARGETS, CastTo
 from dagster_smt.values.lazy import look
 
@@ -30,13 +30,13 @@ def _spec(value: Any) -> Any:
     return tuple(map(_item, items))
 
 
-def _item(item: str) -> tuple[str | None, Type]:
-    parts = [part.strip() for part in java_split(item, ":")]
+def _item(item: tuple[str, ...]) -> tuple[str | None, Type]:
+    parts = [part.strip() for part in item]
     if len(parts) > 2:
-        raise ValueError(f"'{item}' is no pair of the form field:type")
+        raise ValueError(f"'{':'.join(item)}' is no pair of the form field:type")
     name = parts[-1].lower() if parts else ""
     if name not in _TYPES:
-        raise ValueError(f"'{parts[-1] if parts else item}' is no type to cast to; there are {', '.join(_TYPES)}")
+        raise ValueError(f"'{parts[-1] if parts else ''}' is no type to cast to; there are {', '.join(_TYPES)}")
     return (parts[0] if len(parts) == 2 else None), _TYPES[name]
 
 
@@ -49,7 +49,7 @@ def _one_whole(spec: tuple[tuple[str | None, Type], ...]) -> Any:
 Spec = Annotated[tuple[tuple[str | None, Type], ...], BeforeValidator(_spec), AfterValidator(_one_whole)]
 
 
-class Cast(NullDefaults, Transform):
+class Cast(NullDefaults, NestedPaths, Transform):
     """Convert fields, or the whole key or value, to another primitive type.
 
     Numbers are narrowed as Java does it: integers keep their low bits, floats are cut off and saturate. Texts must be
@@ -61,14 +61,27 @@ class Cast(NullDefaults, Transform):
     connect_class = PACKAGE + "Cast"
     purpose = "cast types"
     null = "pass"
-    spec: Spec = option(
+    spec: Annotated[Spec, by_syntax(",:")] = option(
         "Pairs `field:type`, or one type for the whole value. Types: `int8`, `int16`, `int32`, `int64`, `float32`, "
         "`float64`, `boolean`, `string`."
     )
     examples = (
         Example("two fields", {"spec": "n:string,x:int32"}, '{"n":7,"x":3.9}', '{"n":"7","x":3}'),
         Example("the whole value", {"spec": "string"}, "1.5", '"1.5"'),
+        Example(
+            "a nested field",
+            {"spec": "order.total:float64", "field.syntax.version": "V2"},
+            '{"order":{"total":"7.50","id":1}}',
+            '{"order":{"total":7.5,"id":1}}',
+        ),
     )
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        return check_paths("spec", self.casts, self.path)
+
+    @property
+    def paths(self) -> tuple[FieldPath, ...]:
+        return tuple(map(self.path, self.casts))
 
     @property
     def casts(self) -> dict[str, Type]:
@@ -89,28 +102,33 @@ class Cast(NullDefaults, Transform):
             raise refuse("SMT205", "a struct with a default value cannot be cast", "drop the default")
         targets = tuple(self.casts.values())
 
-        def cast(index: int, target: Node) -> Node:
-            at.touch(index, present(target))
-            return _cast(target, targets[index])
+        def cast(target: Target) -> Node:
+            target.touch()
+            return _cast(target.node, targets[target.number])
 
-        paths = tuple(FieldPath(name, (name,)) for name in self.casts)
-        return edited(group, branches(paths), cast, self.replace_null_with_default, at)
+        return edited(group, self.paths, cast, self.replace_null_with_default, at, self.strict)
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         if not self.casts:
             return _whole(_caster(self.spec[0][1]), bits[0])
-        targets = tuple((name, _caster(t), bit) for (name, t), bit in zip(self.casts.items(), bits, strict=True))
+        acts = tuple(_in_place(_caster(t), bit) for t, bit in zip(self.casts.values(), bits, strict=True))
+        visit = value_visitor(self.paths, acts)
 
         def cast(value: Any, record: Record) -> Any:
-            fields = require_map(value, self.purpose)
-            for name, convert, bit in targets:
-                old = look(fields, name) if name in fields else None
-                fields[name] = None if old is None else convert(old)
-                if old is not None:
-                    record.touched |= bit
-            return fields
+            visit(require_map(value, self.purpose), record)
+            return value
 
         return cast
+
+
+def _in_place(convert: Callable[[Any], Any], bit: int) -> Act:
+    def cast(parent: Any, key: Any, record: Record) -> None:
+        old = look(parent, key)
+        if old is not None:
+            parent[key] = convert(old)
+            record.touched |= bit
+
+    return cast
 
 
 def _whole(convert: Callable[[Any], Any], bit: int) -> SideFunction:

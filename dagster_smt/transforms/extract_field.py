@@ -3,18 +3,20 @@
 from collections.abc import Iterator
 from typing import Any
 
-from dagster_smt.errors import PlanError, Problem
-from dagster_smt.model.cell import Cell, Group, Node, open_struct
-from dagster_smt.model.path import FieldPath
+from dagster_smt.model.cell import Node, open_struct
+from dagster_smt.model.path import FieldPath, Index
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Type
 from dagster_smt.spec.bundles import NestedPaths, NullDefaults, check_paths
 from dagster_smt.spec.copying import copied
 from dagster_smt.spec.edit import present, struct_of
 from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.schemaless import require_map
-from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.spec.reading import read_field
+from dagster_smt.spec.schemaless import element_of, require_map
+from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
 from dagster_smt.values.lazy import look
+
+_MISSING = "java.lang.IllegalArgumentException"
 
 
 class ExtractField(NullDefaults, NestedPaths, Transform):
@@ -33,7 +35,7 @@ class ExtractField(NullDefaults, NestedPaths, Transform):
     )
 
     def check(self) -> Iterator[tuple[str, str, str]]:
-        return check_paths("field", (self.field,), self.path)
+        return check_paths("field", (self.field,), self.path, single=True)
 
     @property
     def target(self) -> FieldPath:
@@ -43,28 +45,13 @@ class ExtractField(NullDefaults, NestedPaths, Transform):
         return (Effect("extracted", self.field),)
 
     def plan_side(self, node: Node, at: Planning) -> Node:
-        if node.schema.type is not Type.STRUCT:
-            struct_of(node, self.purpose)
-        for number, step in enumerate(self.target.steps):
-            last = number == len(self.target.steps) - 1
-            node = self._child(open_struct(node), step, fill=self.replace_null_with_default if last else True)
-            if not last and node.schema.type is not Type.STRUCT:
-                statement = f"'{step}' in '{self.field}' is no struct but {node.schema.label}"
-                raise refuse("SMT202", statement, "name a field of a struct")
+        struct_of(node, self.purpose)
+        node, parent = read_field(node, self.target, self.strict, _MISSING)
+        if self.replace_null_with_default and node.schema.default is not None:
+            node = open_struct(node) if node.schema.type is Type.STRUCT else node
+            node = copied(self.target.leaf, node, parent, True)
         at.touch(0, present(node))
         return node
-
-    def _child(self, group: Group, step: str, fill: bool) -> Node:
-        if step not in group.by_name:
-            statement = f"there is no field '{step}' for '{self.field}'"
-            names = ", ".join(group.by_name)
-            raise PlanError(Problem("SMT102", "", statement, f"the fields are: {names}", "java.lang.IllegalArgumentException"))
-        child = group.by_name[step]
-        if child.schema.type is Type.STRUCT and isinstance(child, Cell):
-            child = open_struct(child) if child.schema.default is not None else child
-        if not fill or child.schema.default is None:
-            return child
-        return copied(step, child, group.present, True)
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         steps, (bit,) = self.target.steps, bits
@@ -74,8 +61,11 @@ class ExtractField(NullDefaults, NestedPaths, Transform):
                 return None
             above = self.purpose
             for step in steps:
-                fields = require_map(value, above)
-                value = look(fields, step) if step in fields else None
+                if isinstance(step, Index):
+                    value = element_of(value, step)
+                else:
+                    fields = require_map(value, above)
+                    value = look(fields, step) if step in fields else None
                 if value is None:
                     return None
                 above = "nested field access"

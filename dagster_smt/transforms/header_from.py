@@ -5,13 +5,15 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from dagster_smt.errors import PlanError
-from dagster_smt.model.cell import Call, Cell, Group, Node, with_fields
+from dagster_smt.model.cell import Call, Cell, Group, Node
+from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Header, PlanRecord, Record
-from dagster_smt.spec.bundles import NullDefaults
-from dagster_smt.spec.copying import copied, copied_fields
-from dagster_smt.spec.edit import field_of, struct_of, under
+from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
+from dagster_smt.spec.copying import copied
+from dagster_smt.spec.edit import Target, all_sources, edited, struct_of, under
 from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.schemaless import require_map
+from dagster_smt.spec.reading import read_field
+from dagster_smt.spec.schemaless import collector, require_map, value_at
 from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
 from dagster_smt.spec.validate import SomeNames, one_of
 from dagster_smt.values.basic import NotNull
@@ -19,7 +21,7 @@ from dagster_smt.values.headers import AppendHeader
 from dagster_smt.values.lazy import whole
 
 
-class HeaderFrom(NullDefaults, Transform):
+class HeaderFrom(NullDefaults, NestedPaths, Transform):
     """Move or copy fields of the key or value into headers.
 
     The headers are appended in the order of the options; headers of the same name stay, and a field may go into
@@ -32,7 +34,7 @@ class HeaderFrom(NullDefaults, Transform):
     purpose = "copying fields to headers"
     null = "reject"
     reads_headers = True
-    fields: SomeNames = option("Fields to take.")
+    fields: Annotated[SomeNames, by_syntax()] = option("Fields to take.")
     headers: SomeNames = option("Names of the headers, one for each of `fields`.")
     operation: Annotated[Text, one_of("move", "copy")] = option("`move` drops the fields, `copy` leaves them.")
     examples = (
@@ -53,6 +55,7 @@ class HeaderFrom(NullDefaults, Transform):
         if len(self.fields) != len(self.headers):
             statement = f"has {len(self.headers)} names, but fields has {len(self.fields)}"
             yield "headers", statement, "name one header for each field"
+        yield from check_paths("fields", self.fields, self.path, single=True)
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -74,36 +77,39 @@ class HeaderFrom(NullDefaults, Transform):
         group = struct_of(node, self.purpose)
         headers = record.headers
         for field, header in self.pairs:
-            headers = _appended(headers, header, self._value(group, field))
+            headers = _appended(headers, header, self._value(group, self.path(field)))
         for number in range(len(self.ledger())):
             at.touch(number, group.present)
         record = replace(record, headers=headers)
         if not self._moved:
             return record
-        rest = self._without(group)
+        rest = self._without(group, at)
         return replace(record, key=rest) if at.side == "key" else replace(record, value=rest)
 
-    def _value(self, group: Group, field: str) -> Node:
-        return copied(field, field_of(group, field), group.present, self.replace_null_with_default)
+    def _value(self, group: Group, path: FieldPath) -> Node:
+        node, parent = read_field(group, path, self.strict)
+        return copied(path.leaf, node, parent, self.replace_null_with_default)
 
-    def _without(self, group: Group) -> Group:
-        kept = tuple((name, child) for name, child in group.fields if name not in self._moved)
-        fields = copied_fields(group, self.replace_null_with_default, kept)
-        return under(group, with_fields(group, fields, group.schema.with_fields(())))
+    def _without(self, group: Group, at: Planning) -> Group:
+        def drop(target: Target) -> None:
+            """It is in a header now."""
+
+        after = edited(group, map(self.path, self._moved), drop, self.replace_null_with_default, at, self.strict)
+        return under(group, replace(after, schema=group.schema.with_fields(after.schema.fields)))
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        added = sum(bits[: len(self.pairs)])
-        moved = tuple(zip(self._moved, bits[len(self.pairs) :], strict=True))
+        added, moved = sum(bits[: len(self.pairs)]), bits[len(self.pairs) :]
+        taken = tuple((self.path(field), header) for field, header in self.pairs)
+        collect = collector(tuple(map(self.path, self._moved)))
 
         def take(value: Any, record: Record) -> Any:
             fields = require_map(value, self.purpose)
-            made = [Header(header, None, whole(fields.get(field))) for field, header in self.pairs]
+            made = [Header(header, None, whole(value_at(fields, path))) for path, header in taken]
             record.headers = [*record.headers, *made]
             record.touched |= added
-            for field, bit in moved:
-                if field in fields:
-                    del fields[field]
-                    record.touched |= bit
+            for number, parent, key in collect(fields) if moved else ():
+                del parent[key]
+                record.touched |= moved[number]
             return fields
 
         return take
@@ -113,10 +119,4 @@ def _appended(headers: Cell, key: str, node: Node) -> Cell:
     expr = node.expr if isinstance(node, Cell) else node.present
     assert expr is not None  # the fields of a stage's input come from references
     call = Call(AppendHeader(key, node.schema), (headers.expr, expr))
-    return Cell(headers.schema, call, headers.sources | _sources(node))
-
-
-def _sources(node: Node) -> frozenset[str]:
-    if isinstance(node, Cell):
-        return node.sources
-    return node.sources.union(*(_sources(child) for _, child in node.fields))
+    return Cell(headers.schema, call, headers.sources | all_sources(node))

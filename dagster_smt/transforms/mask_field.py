@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Const, Group, Node
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import kind_of_schema
-from dagster_smt.spec.bundles import NestedPaths, NullDefaults, check_paths
-from dagster_smt.spec.edit import branches, edited, present, refused, struct_of
+from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
+from dagster_smt.spec.edit import Target, edited, refused, struct_of
 from dagster_smt.spec.options import option
-from dagster_smt.spec.schemaless import parent_of, require_map
+from dagster_smt.spec.schemaless import Act, require_map, value_visitor
 from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
 from dagster_smt.spec.validate import NonEmptyNames, NonEmptyText
 from dagster_smt.values.basic import KeepNull
@@ -31,7 +31,7 @@ class MaskField(NullDefaults, NestedPaths, Transform):
     connect_class = PACKAGE + "MaskField"
     purpose = "mask fields"
     null = "reject"
-    fields: NonEmptyNames = option("Fields to mask.")
+    fields: Annotated[NonEmptyNames, by_syntax()] = option("Fields to mask.")
     replacement: NonEmptyText | None = option("What to put there instead of the type's zero.", None)
     examples = (
         Example("the zero of each type", {"fields": "name,age"}, '{"name":"Ann","age":7}', '{"name":"","age":0}'),
@@ -55,12 +55,12 @@ class MaskField(NullDefaults, NestedPaths, Transform):
         return tuple(Effect("masked", text) for text in self.fields)
 
     def plan_side(self, node: Node, at: Planning) -> Node:
-        def mask(index: int, target: Node) -> Node:
-            at.touch(index, present(target))
-            return self._masked(target)
+        def mask(target: Target) -> Node:
+            target.touch()
+            return self._masked(target.node)
 
         group = struct_of(node, self.purpose)
-        return edited(group, branches(self.paths), mask, self.replace_null_with_default, at)
+        return edited(group, self.paths, mask, self.replace_null_with_default, at, self.strict)
 
     def _masked(self, target: Node) -> Node:
         if isinstance(target, Group):
@@ -75,7 +75,6 @@ class MaskField(NullDefaults, NestedPaths, Transform):
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         masks: dict[str, Any] = {}  # by kind
-        targets = tuple((path.steps[:-1], path.leaf, bit) for path, bit in zip(self.paths, bits, strict=True))
 
         def mask_of(kind: str) -> Any:
             if kind in ("array", "map"):  # not shared: a later stage may change it
@@ -84,18 +83,19 @@ class MaskField(NullDefaults, NestedPaths, Transform):
                 masks[kind] = mask_value(kind, self.replacement)
             return masks[kind]
 
-        def mask(value: Any, record: Record) -> Any:
-            require_map(value, self.purpose)
-            for above, leaf, bit in targets:
-                parent = parent_of(value, above) if above else value
-                if parent is None or leaf not in parent:
-                    if not above:
-                        value[leaf] = None
-                    continue
-                kind = kind_at(parent, leaf)
+        def masker(bit: int) -> Act:
+            def mask(parent: Any, key: Any, record: Record) -> None:
+                kind = kind_at(parent, key)
                 if kind != "null":
-                    parent[leaf] = masks[kind] if kind in masks else mask_of(kind)
+                    parent[key] = masks[kind] if kind in masks else mask_of(kind)
                     record.touched |= bit
+
+            return mask
+
+        visit = value_visitor(self.paths, tuple(map(masker, bits)))
+
+        def mask_fields(value: Any, record: Record) -> Any:
+            visit(require_map(value, self.purpose), record)
             return value
 
-        return mask
+        return mask_fields

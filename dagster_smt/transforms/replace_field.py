@@ -1,33 +1,39 @@
 """ReplaceField: drop, keep and rename fields."""
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Annotated, Any
 
-from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION
-from dagster_smt.model.cell import Node, with_fields
+from dagster_smt.model.cell import Expr, Node
+from dagster_smt.model.path import V2, FieldPath, Index, Match, parse_path
 from dagster_smt.model.record import Record
-from dagster_smt.spec.bundles import NullDefaults
-from dagster_smt.spec.copying import copied
-from dagster_smt.spec.edit import struct_of, under
+from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
+from dagster_smt.spec.edit import Changed, Renamed, Target, edited_branch, kept, struct_of, under
 from dagster_smt.spec.options import Pairs, option
-from dagster_smt.spec.schemaless import require_map
-from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.spec.paths import planned
+from dagster_smt.spec.schemaless import Act, Visit, collector, pruner, require_map, visitor
+from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
 from dagster_smt.spec.validate import UniqueNames
+from dagster_smt.values.containers import NewName
 
 
-class ReplaceField(NullDefaults, Transform):
+class ReplaceField(NullDefaults, NestedPaths, Transform):
     """Keep only some fields, drop fields, rename fields.
 
     `include` and `exclude` mean the names before renaming; `exclude` wins. All renames happen at once, so two fields
     can swap names. Names that a record does not have change nothing. The result is a required struct.
-    A null key or value passes.
+    A null key or value passes. A nested field that is included brings the structs around it along; one that is
+    dropped can leave an empty struct. A new name is a plain name beside the old one.
     """
 
     connect_class = PACKAGE + "ReplaceField"
     purpose = "field replacement"
     null = "pass"
-    exclude: UniqueNames = option("Fields to drop.", ())
-    include: UniqueNames = option("The only fields to keep; empty keeps all.", ())
-    renames: Pairs = option("Pairs `old:new`.", ())
+    exclude: Annotated[UniqueNames, by_syntax()] = option("Fields to drop.", ())
+    include: Annotated[UniqueNames, by_syntax()] = option("The only fields to keep; empty keeps all.", ())
+    renames: Annotated[Pairs, by_syntax(",:")] = option(
+        "Pairs `old:new`. Where `old` ends with a pattern, `new` may hold groups of it: `$1`.", ()
+    )
     examples = (
         Example(
             "drop one, rename one",
@@ -36,59 +42,105 @@ class ReplaceField(NullDefaults, Transform):
             '{"id":1,"total":2}',
         ),
         Example("keep only what is named", {"include": "id"}, '{"id":1,"note":"x"}', '{"id":1}'),
+        Example(
+            "nested fields",
+            {"include": "user.name,id", "renames": "user.name:full", "field.syntax.version": "V2"},
+            '{"id":1,"user":{"name":"Ann","pin":7}}',
+            '{"id":1,"user":{"full":"Ann"}}',
+        ),
     )
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        for option_, texts in (("exclude", self.exclude), ("include", self.include), ("renames", dict(self.renames))):
+            yield from check_paths(option_, texts, self.path)
+        quoted = [new for _, new in self.renames if self.nested and new.startswith("`")]
+        yield from check_paths("renames", quoted, lambda text: parse_path(text, V2))
+        for path in map(self.path, self.include):
+            if any(isinstance(step, Index) for step in path.steps):
+                yield "include", f"'{path}' would keep single elements of an array", "keep all: [*]"
+        for path in map(self.path, dict(self.renames)):
+            if path.steps and not isinstance(path.steps[-1], str | Match):
+                yield "renames", f"'{path}' ends with no name", "let it end with a name or a pattern"
+        for new in dict(self.renames).values() if self.nested else ():
+            if new.startswith("`") and len(parse_path(new, V2).steps) != 1:
+                yield "renames", f"the new name '{new}' is a path", "write the name alone"
 
     def ledger(self) -> tuple[Effect, ...]:
         kept = (Effect("dropped", "all but " + ", ".join(self.include)),) if self.include else ()
         dropped = tuple(Effect("dropped", name) for name in self.exclude)
         return (*dropped, *(Effect("renamed", old, new) for old, new in dict(self.renames).items()), *kept)
 
-    def _keeps(self, name: str) -> bool:
-        return name not in self.exclude and (not self.include or name in self.include)
+    def _paths(self, texts: Iterable[str]) -> tuple[FieldPath, ...]:
+        return tuple(map(self.path, texts))
+
+    def _new_names(self) -> tuple[NewName, ...]:
+        return tuple(self._new_name(*pair) for pair in dict(self.renames).items())
+
+    def _new_name(self, old: str, new: str) -> NewName:
+        last = self.path(old).steps[-1]
+        quoted = self.nested and new.startswith("`")
+        return NewName(parse_path(new, V2).leaf if quoted else new, last if isinstance(last, Match) else None)
 
     def plan_side(self, node: Node, at: Planning) -> Node:
-        group = struct_of(node, self.purpose)
-        renames, number = dict(self.renames), self._numbers()
-        fields: dict[str, Node] = {}
-        for name, child in group.fields:
-            if not self._keeps(name):
-                at.touch(number[name] if name in number else len(number), group.present)
-                continue
-            new = renames.get(name, name)
-            if name in renames:
-                at.touch(number[(name,)], group.present)
-            if new in fields:
-                statement = f"two fields would be named '{new}'"
-                raise refuse("SMT111", statement, "rename or drop one of them", SCHEMA_BUILDER_EXCEPTION)
-            fields[new] = copied(name, child, group.present, self.replace_null_with_default)
-        for name in (*self.exclude, *self.include, *renames):
-            if name not in group.by_name:
-                at.miss(name, tuple(group.by_name))
-        return under(group, with_fields(group, fields.items(), group.schema.with_fields(())))
+        group, drops, names = struct_of(node, self.purpose), len(self.exclude), self._new_names()
+        excluded = planned(group.schema, self._paths(self.exclude), at, self.strict)
+        renamed = planned(group.schema, self._paths(dict(self.renames)), at, self.strict, drops)
+        included = planned(group.schema, self._paths(self.include), at, self.strict, drops + len(names))
 
-    def _numbers(self) -> dict[Any, int]:
-        """Ledger numbers: an excluded name by itself, a rename by its old name in a tuple."""
-        return {key: i for i, key in enumerate((*self.exclude, *((old,) for old in dict(self.renames))))}
+        def drop(target: Target) -> None:
+            target.touch_place()
+
+        def rename(target: Target) -> Changed:
+            target.touch_place(drops + target.number)
+            return Renamed(names[target.number], target.node)
+
+        def drop_others(parent: Expr | None, at: Planning) -> None:
+            at.touch(drops + len(names), parent)
+
+        after = edited_branch(group, excluded, drop, None, at)
+        after = kept(after, included, drop_others, at) if self.include else after
+        after = edited_branch(after, renamed, rename, self.replace_null_with_default, at)
+        return under(group, replace(after, schema=group.schema.with_fields(after.schema.fields)))
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        number = self._numbers()
-        dropped = tuple((name, bits[number[name]]) for name in self.exclude)
-        renamed = tuple((old, new, bits[number[(old,)]]) for old, new in dict(self.renames).items())
-        included, others = frozenset(self.include) - frozenset(self.exclude), bits[-1] if self.include else 0
+        drops = len(self.exclude)
+        drop = visitor(self._paths(self.exclude), tuple(map(_drop, bits[:drops])), once=True)
+        prune, others = pruner(self._paths(self.include)), bits[-1] if self.include else 0
+        rename = _renamer(self._paths(dict(self.renames)), self._new_names(), bits[drops:])
 
-        def replace(value: Any, record: Record) -> Any:
+        def change(value: Any, record: Record) -> Any:
             fields = require_map(value, self.purpose)
-            for name, bit in dropped:
-                if name in fields:
-                    del fields[name]
-                    record.touched |= bit
-            if others and not fields.keys() <= included:
+            drop(fields, record)
+            if others and prune(fields):
                 record.touched |= others
-                fields = {name: child for name, child in fields.items() if name in included}
-            moved = [(new, fields.pop(old), bit) for old, new, bit in renamed if old in fields]
-            for new, child, bit in moved:
-                fields[new] = child
-                record.touched |= bit
+            rename(fields, record)
             return fields
 
-        return replace
+        return change
+
+
+def _drop(bit: int) -> Act:
+    def drop(parent: Any, key: Any, record: Record) -> None:
+        del parent[key]
+        record.touched |= bit
+
+    return drop
+
+
+def _renamer(paths: tuple[FieldPath, ...], names: tuple[NewName, ...], bits: tuple[int, ...]) -> Visit:
+    """All renames at once: fields are taken out before any is put back."""
+    collect = collector(paths)
+    tops = tuple((p.leaf, name(p.leaf), bit) for p, name, bit in zip(paths, names, bits, strict=False))
+
+    def rename_top(fields: Any, record: Record) -> None:
+        for new, child, bit in [(new, fields.pop(old), bit) for old, new, bit in tops if old in fields]:
+            fields[new] = child
+            record.touched |= bit
+
+    def rename(fields: Any, record: Record) -> None:
+        moved = [(number, parent, key, parent.pop(key)) for number, parent, key in collect(fields)]
+        for number, parent, key, child in moved:
+            parent[names[number](key)] = child
+            record.touched |= bits[number]
+
+    return rename_top if all(path.flat for path in paths) else rename

@@ -1,21 +1,21 @@
 """TimestampConverter: convert timestamps between texts, numbers and Connect's date types."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from functools import cached_property
 from typing import Annotated, Any
 
 from dagster_smt.errors import CONNECT_EXCEPTION, data_error
-from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, find, open_struct
-from dagster_smt.model.path import FieldPath
+from dagster_smt.model.cell import Call, Cell, Expr, Node
+from dagster_smt.model.path import EXTENDED, FieldPath, split_paths
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import java_class, kind_of
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.spec.bundles import NestedPaths, NullDefaults, check_paths
-from dagster_smt.spec.edit import branches, edited, present, struct_of
+from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
+from dagster_smt.spec.edit import Target, edited, present, struct_of
 from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.schemaless import parent_of, require_map
+from dagster_smt.spec.schemaless import Act, require_map, value_visitor
 from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform, refuse
-from dagster_smt.spec.validate import DatePattern, one_of
+from dagster_smt.spec.validate import DatePattern, UniqueNames, one_of
 from dagster_smt.values.lazy import look
 from dagster_smt.values.timestamps import PRECISIONS, TARGETS, ConvertTime, NoTimestamp
 
@@ -34,7 +34,8 @@ class TimestampConverter(NullDefaults, NestedPaths, Transform):
 
     connect_class = PACKAGE + "TimestampConverter"
     purpose = "converting timestamp formats"
-    field: Text = option("The field to convert; empty: the whole key or value.", "")
+    field: Text = option("The field to convert; empty: the whole key or value, unless `fields` names some.", "")
+    fields: Annotated[UniqueNames, by_syntax()] = option("Several fields to convert, instead of `field`.", ())
     target_type: Annotated[Text, one_of(*TARGETS)] = option("`string`, `unix`, `Date`, `Time` or `Timestamp`.")
     format: DatePattern = option("Pattern (Java's SimpleDateFormat) of texts, read and written.", "")
     unix_precision: Annotated[Text, one_of(*PRECISIONS)] = option("Unit of Unix time.", "milliseconds")
@@ -56,33 +57,38 @@ class TimestampConverter(NullDefaults, NestedPaths, Transform):
     def check(self) -> Iterator[tuple[str, str, str]]:
         if self.target_type == "string" and not self.format:
             yield "format", "is needed for target.type=string", "set a pattern such as yyyy-MM-dd"
-        if self.field:
-            yield from check_paths("field", (self.field,), self.path)
+        if self.field and self.fields:
+            yield "fields", "is set, and so is field", "name all of them in fields"
+        yield from check_paths("fields" if self.fields else "field", self.texts, self.path)
 
     @property
-    def target(self) -> FieldPath:
-        return self.path(self.field)
+    def texts(self) -> tuple[str, ...]:
+        """The configured paths; none: the whole key or value."""
+        if self.field and self.field_syntax_version == EXTENDED:
+            return tuple(split_paths(self.field, ",", EXTENDED))
+        return self.fields or ((self.field,) if self.field else ())
+
+    @cached_property
+    def paths(self) -> tuple[FieldPath, ...]:
+        return tuple(map(self.path, self.texts))
 
     def _rule(self, source: str) -> ConvertTime:
         return ConvertTime(source, self.target_type, self.format, self.unix_precision)
 
     def ledger(self) -> tuple[Effect, ...]:
-        return (Effect("cast", self.field or "(whole)", self.target_type),)
+        return tuple(Effect("cast", text, self.target_type) for text in self.texts or ("(whole)",))
 
     def plan_side(self, node: Node, at: Planning) -> Node:
-        if not self.field:
+        if not self.paths:
             at.touch(0, present(node))
             return self._converted(node, None)
+
+        def convert(target: Target) -> Node:
+            target.touch()
+            return self._converted(target.node, target.parent)
+
         group = struct_of(node, self.purpose)
-        parent = find(node, self.target.steps[:-1])
-        above = open_struct(parent).present if parent and parent.schema.type is Type.STRUCT else None
-
-        def convert(index: int, target: Node) -> Node:
-            at.touch(index, present(target))
-            return self._converted(target, above)
-
-        after = edited(group, branches((self.target,)), convert, self.replace_null_with_default, at)
-        return self._with_default(group, after)
+        return edited(group, self.paths, convert, self.replace_null_with_default, at, self.strict)
 
     def _converted(self, node: Node, above: Expr | None) -> Cell:
         """The converted node. ``above``: the struct it is read from; a null one spares it the refusal."""
@@ -95,40 +101,33 @@ class TimestampConverter(NullDefaults, NestedPaths, Transform):
             raise refuse(*problem, CONNECT_EXCEPTION)
         return Cell(schema, Call(NoTimestamp(*problem), (above,)), node.sources, nullable=node.nullable)
 
-    def _with_default(self, before: Group, after: Group) -> Group:
-        """Convert the field in the default of the whole struct, too."""
-        default, name = before.schema.default, self.target.leaf
-        if default is None or len(self.target.steps) > 1 or default.get(name) is None:
-            return after
-        source = _source(before.schema.by_name[name])
-        if source is None:
-            return after
-        converted = {**default, name: self._rule(source).python(default[name])}
-        return replace(after, schema=after.schema.with_(default=converted))
-
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         rules = {kind: self._rule(source) for kind, source in _KINDS.items()}
-        above, leaf = self.target.steps[:-1], self.target.leaf if self.field else ""
 
-        def convert(value: Any, record: Record) -> Any:
+        def convert(value: Any, record: Record, bit: int = bits[0]) -> Any:
             if value is None:
                 return None
             rule = rules.get(kind_of(value))
             if rule is None:
                 statement = f"{java_class(value)} stands for no timestamp"
                 raise data_error("SMT424", statement, "use a text or a whole number")
-            record.touched |= bits[0]
+            record.touched |= bit
             return rule.python(value)
 
-        def convert_field(value: Any, record: Record) -> Any:
-            if value is None:
-                return None
-            parent = parent_of(require_map(value, self.purpose), above)
-            if parent is not None and (leaf in parent or not above):
-                parent[leaf] = convert(look(parent, leaf) if leaf in parent else None, record)
+        def converter(bit: int) -> Act:
+            def convert_field(parent: Any, key: Any, record: Record) -> None:
+                parent[key] = convert(look(parent, key), record, bit)
+
+            return convert_field
+
+        visit = value_visitor(self.paths, tuple(map(converter, bits))) if self.paths else None
+
+        def convert_fields(value: Any, record: Record) -> Any:
+            if value is not None and visit is not None:
+                visit(require_map(value, self.purpose), record)
             return value
 
-        return convert_field if self.field else convert
+        return convert_fields if visit else convert
 
 
 def _source(schema: Schema) -> str | None:

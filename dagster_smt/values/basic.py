@@ -33,6 +33,10 @@ class PythonRule(ValueRule):
     def column(self, F: Any, *args: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} runs in Python")
 
+    def failed(self, F: Any, result: Any, *args: Any) -> Any:
+        """Where a rule that may fail has failed; one that can give null must say it more precisely."""
+        return result.isNull()
+
 
 @dataclass(frozen=True, slots=True)
 class KeepNull(ValueRule):

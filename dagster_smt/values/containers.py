@@ -66,6 +66,28 @@ class NewName:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepKeys(ValueRule):
+    """A map with only the keys that have one of some names, or in which one of some patterns is found."""
+
+    which: tuple[Any, ...]
+
+    def python(self, value: Any) -> Any:
+        return None if value is None else {key: child for key, child in value.items() if self._keeps(key)}
+
+    def _keeps(self, key: str) -> bool:
+        return any(key == w if isinstance(w, str) else compile_java(w.java).search(key) for w in self.which)
+
+    def column(self, F: Any, value: Any) -> Any:
+        def keeps(key: Any, _: Any) -> Any:
+            found = F.lit(False)
+            for which in self.which:
+                found = found | (key == F.lit(which) if isinstance(which, str) else key.rlike(which.java))
+            return found
+
+        return F.map_filter(value, keeps)
+
+
+@dataclass(frozen=True, slots=True)
 class RenameKeys(PythonRule):
     """Rename keys of a map; a key that gets the name of another one takes its place."""
 

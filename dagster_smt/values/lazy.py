@@ -121,11 +121,18 @@ def is_object(value: Any) -> bool:
 
 def whole(value: Any) -> Any:
     """A copy decoded at every level."""
+    try:
+        return _whole(value)
+    except RecursionError as error:
+        raise not_json(error) from error
+
+
+def _whole(value: Any) -> Any:
     if type(value) is Raw:
         value = decode(value)
     if type(value) is dict:
-        return {k: whole(v) for k, v in value.items()}
-    return [whole(v) for v in value] if type(value) is list else value
+        return {k: _whole(v) for k, v in value.items()}
+    return [_whole(v) for v in value] if type(value) is list else value
 
 
 def copied(value: Any) -> Any:

@@ -90,9 +90,13 @@ REFUSED = [
     (
         "unknown option",
         {"chain": {"stages": [{**HIDE, "options": {"feilds": ["name"]}}]}},
-        "SMT011 ops.mask.config.chain.stages: stages[0] (hide) (MaskField$Value): unknown option 'feilds'",
+        "SMT011 ops.mask.config.chain: stages[0] (hide) (MaskField$Value): unknown option 'feilds'",
     ),
-    ("unknown class", {"chain": {"properties": {**PROPERTIES, "transforms.hide.type": "Masc$Value"}}}, "SMT"),
+    (
+        "unknown class",
+        {"chain": {"properties": {**PROPERTIES, "transforms.hide.type": "Masc$Value"}}},
+        "SMT010 ops.mask.config.chain.properties: transforms.hide: unknown transform class",
+    ),
     ("no range", {"window": {"explicit": {"t": {"0": [5]}}}}, "SMT032 ops.mask.config.window.explicit.t.0"),
     ("a flag", {"window": {"explicit": {"t": {"0": [False, 5]}}}}, "SMT032"),
     ("no partition", {"window": {"explicit": {"t": {"x": [1, 5]}}}}, "is no partition's number"),

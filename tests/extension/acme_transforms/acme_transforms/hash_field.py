@@ -9,7 +9,7 @@ from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Type
 from dagster_smt.spec.bundles import NullDefaults
-from dagster_smt.spec.edit import branches, edited, present, refused, struct_of
+from dagster_smt.spec.edit import Target, edited, refused, struct_of
 from dagster_smt.spec.options import option
 from dagster_smt.spec.schemaless import require_map
 from dagster_smt.spec.transform import Effect, Example, Planning, SideFunction, Transform
@@ -52,17 +52,18 @@ class HashField(NullDefaults, Transform):
         return tuple(Effect("masked", name) for name in self.fields)
 
     def plan_side(self, node: Node, at: Planning) -> Node:
-        def hashed(index: int, target: Node) -> Node:
-            if target.schema.type is Type.STRUCT:
-                return refused(target, "ACME01", "a struct cannot be hashed", "hash its fields")
-            if target.schema.type is not Type.STRING:
-                return target
-            at.touch(index, present(target))
-            cell = target.call(Sha256(), target.schema, nullable=target.nullable)
-            return replace(cell, marks=target.marks | {"masked"})
+        def hashed(target: Target) -> Node:
+            text = target.node
+            if text.schema.type is Type.STRUCT:
+                return refused(text, "ACME01", "a struct cannot be hashed", "hash its fields")
+            if text.schema.type is not Type.STRING:
+                return text
+            target.touch()
+            cell = text.call(Sha256(), text.schema, nullable=text.nullable)
+            return replace(cell, marks=text.marks | {"masked"})
 
         paths = (FieldPath(name, (name,)) for name in self.fields)
-        return edited(struct_of(node, self.purpose), branches(paths), hashed, self.replace_null_with_default, at)
+        return edited(struct_of(node, self.purpose), paths, hashed, self.replace_null_with_default, at)
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         rule = Sha256()

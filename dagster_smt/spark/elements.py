@@ -1,0 +1,118 @@
+"""Elements of arrays and maps on Spark: higher-order functions, no row leaves its place."""
+
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from dagster_smt.errors import DataError, Problem
+from dagster_smt.interpret.closures import expr_function
+from dagster_smt.model.cell import AnyItem, Call, Each, Expr, Group, Key, Node, Ref
+from dagster_smt.model.path import Every, Index
+from dagster_smt.model.record import Record
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.spark.plain import plain_type, python_function, reader, to_plain, writer
+
+Change = Callable[[Column], Column]
+
+
+def changed(container: Column, each: Each, body: Change) -> Column:
+    """An array or map with its selected elements changed."""
+    select, every = each.select, isinstance(each.select, Every)
+    if each.schema.type is Type.ARRAY:
+        if every:
+            return F.transform(container, body)
+        return F.transform(container, lambda x, i: F.when(_is_at(select, container, i), body(x)).otherwise(x))
+    if every:
+        return F.transform_values(container, lambda _, v: body(v))
+    return F.transform_values(container, lambda k, v: F.when(_is_key(select, k), body(v)).otherwise(v))
+
+
+def without(container: Column, each: Each) -> Column:
+    """An array or map without its selected elements."""
+    select, every = each.select, isinstance(each.select, Every)
+    if each.schema.type is Type.ARRAY:
+        return F.filter(container, lambda x, i: F.lit(False) if every else ~_is_at(select, container, i))
+    return F.map_filter(container, lambda k, v: F.lit(False) if every else ~_is_key(select, k))
+
+
+def some(container: Column, schema: Schema, select: Any, test: Change) -> Column:
+    """Whether a test is true for a selected element; false where the container is null."""
+    if isinstance(select, Index):
+        number = select.number
+        there = F.size(container) > (number if number >= 0 else -number - 1)
+        found = there & test(F.try_element_at(container, F.lit(number + 1 if number >= 0 else number)))
+    elif isinstance(select, Key):
+        key = F.lit(select.name)
+        found = F.map_contains_key(container, key) & test(F.try_element_at(container, key))
+    elif schema.type is Type.ARRAY:
+        found = F.exists(container, test)
+    else:
+        chosen = container if isinstance(select, Every) else F.map_filter(container, lambda k, v: _is_key(select, k))
+        found = F.exists(F.map_values(chosen), test)
+    return F.coalesce(found, F.lit(False))
+
+
+def _is_at(select: Any, container: Column, position: Column) -> Column:
+    number = select.number
+    return position == (F.lit(number) if number >= 0 else F.size(container) + F.lit(number))
+
+
+def _is_key(select: Any, key: Column) -> Column:
+    return key == F.lit(select.name) if isinstance(select, Key) else key.rlike(select.java)
+
+
+def schema_after(each: Each) -> Schema:
+    """The schema of a changed array or map."""
+    return each.schema if each.body is None else each.schema.with_(values=each.body.schema)
+
+
+def calls_in(node: Node | None) -> list[Call]:
+    """All calls in a node, also below arrays and maps."""
+    if node is None:
+        return []
+    if isinstance(node, Group):
+        inner = [] if node.present is None else _calls(node.present)
+        return inner + [call for _, child in node.fields for call in calls_in(child)]
+    return _calls(node.expr)
+
+
+def _calls(expr: Expr) -> list[Call]:
+    if isinstance(expr, Call):
+        return [*(call for arg in expr.args for call in _calls(arg)), expr]
+    if isinstance(expr, Each):
+        return _calls(expr.container) + calls_in(expr.body)
+    return _calls(expr.container) + _calls(expr.when) if isinstance(expr, AnyItem) else []
+
+
+def needs_python(each: Each) -> bool:
+    """Whether a rule inside has no Catalyst form: the whole array or map is then changed in Python."""
+    return any(getattr(call.rule, "needs_python", False) for call in calls_in(each.body))
+
+
+def problems_of(each: Each) -> list[Problem]:
+    """What can go wrong with an element, in the order in which it is looked for."""
+    failures: list[DataError] = [call.rule.failure() for call in calls_in(each.body) if call.rule.may_fail]  # type: ignore[attr-defined]
+    return list(dict.fromkeys(error.problem for error in failures))
+
+
+def python_elements(each: Each) -> Callable[[Column], Column]:
+    """A change of a whole array or map in Python (a UDF).
+
+    The result is a struct: ``v``, the new value in its plain form (``spark.plain``), and ``why``, the number of what
+    went wrong in ``problems_of``, or null.
+    """
+    read, write, known = reader(each.schema), writer(schema_after(each)), problems_of(each)
+    change = expr_function(Each(Ref(("value",)), each.schema, each.select, each.item, each.body))
+
+    def run(value: Any) -> Any:
+        try:
+            return write(change(Record(None, value=read(value)))), None
+        except DataError as error:
+            return None, known.index(error.problem) if error.problem in known else 0
+
+    fields = [T.StructField("v", plain_type(schema_after(each))), T.StructField("why", T.IntegerType())]
+    function = python_function(run, [plain_type(each.schema)], T.StructType(fields))
+    return lambda container: function(to_plain(container, each.schema))

@@ -1,0 +1,71 @@
+"""Defaults of structs, arrays and maps whose inside a stage has changed."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from dagster_smt.errors import DataError
+from dagster_smt.model.cell import Call, Cell, Const, Each, Expr, Group, Node, Ref
+from dagster_smt.model.schema import Type
+from dagster_smt.spec.transform import refuse
+
+_HINT = "drop the default from the schema"
+
+
+def changed_default(before: Group, after: Group, olds: Mapping[str, str]) -> Group:
+    """A rebuilt struct whose default fits its fields again.
+
+    Args:
+        before, after: The struct before and after.
+        olds: For each field its name before.
+    """
+    default, schema = before.schema.default, before.schema
+    if default is None or after.schema.fields == schema.fields:
+        return after
+    base = _base(before.present)
+    values = {}
+    for new, node in after.fields:
+        same = node.schema == schema.by_name[olds[new]]
+        values[new] = default.get(olds[new]) if same else _over(node, base, default)
+    return replace(after, schema=after.schema.with_(default=values))
+
+
+def changed_items_default(before: Cell, after: Cell, item: str, body: Node) -> Cell:
+    """A changed array or map whose default fits its elements again."""
+    default = before.schema.default
+    if default is None:
+        return after
+    if after.schema.type is Type.ARRAY:
+        return replace(after, schema=after.schema.with_(default=[_over(body, (item,), v) for v in default]))
+    changed = {key: _over(body, (item,), v) for key, v in default.items()}
+    return replace(after, schema=after.schema.with_(default=changed))
+
+
+def _base(present: Expr | None) -> tuple[str, ...]:
+    while isinstance(present, Call):
+        present = present.args[0]
+    return present.path if isinstance(present, Ref) else ()
+
+
+def _over(node: Node, base: tuple[str, ...], value: Any) -> Any:
+    """What a node would be where the value at ``base`` is the given one."""
+    if isinstance(node, Group):
+        return {name: _over(child, base, value) for name, child in node.fields}
+    try:
+        return _value(node.expr, base, value)
+    except DataError as error:
+        raise refuse("SMT205", "the default value cannot be changed: " + error.problem.statement, _HINT) from error
+
+
+def _value(expr: Expr, base: tuple[str, ...], value: Any) -> Any:
+    if isinstance(expr, Const):
+        return expr.value
+    if isinstance(expr, Call):
+        return expr.rule.python(*(_value(arg, base, value) for arg in expr.args))
+    if isinstance(expr, Ref) and expr.path[: len(base)] == base:
+        for name in expr.path[len(base) :]:
+            value = None if value is None else value.get(name)
+        return value
+    if isinstance(expr, Each):
+        raise refuse("SMT205", "a default value with arrays or maps in it cannot be changed", _HINT)
+    raise refuse("SMT205", "a default value cannot be changed by what else is in the record", _HINT)

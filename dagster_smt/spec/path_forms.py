@@ -1,0 +1,261 @@
+"""Every form of a field path with what it does: data that the reference prints and the tests run."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Form:
+    """One form of a path: what ``MaskField`` with the replacement ``*`` does with it.
+
+    Attributes:
+        path: The path.
+        reaches: What it leads to, in words.
+        before, after: The value, as JSON.
+        version: The syntax it needs.
+    """
+
+    path: str
+    reaches: str
+    before: str
+    after: str
+    version: str = "extended"
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a transform does where a path meets something special.
+
+    Attributes:
+        what: The situation, in words.
+        transform: Name of the transform.
+        options: Its options; ``field.syntax.version`` is V2 unless it is among them.
+        before, after: The value, as JSON. ``after`` is the statement of the refusal if it starts with ``refused: ``.
+        schema: ``both``, ``with`` or ``without``: for which records it holds.
+    """
+
+    what: str
+    transform: str
+    options: dict[str, str]
+    before: str
+    after: str
+    schema: str = "both"
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The options with their syntax."""
+        return {"field.syntax.version": "V2", **self.options}
+
+
+_USERS = '{"users":[{"mail":"a","ids":["x","y"]},{"mail":"b","ids":["z"]}]}'
+_DEEP = '{"mail":"a","who":{"mail":"b","pets":[{"mail":"c"}]}}'
+
+FORMS = (
+    Form("a.b", "the field whose name has a dot", '{"a.b":"x","a":{"b":"y"}}', '{"a.b":"*","a":{"b":"y"}}', "V1"),
+    Form("a.b", "a field of a struct", '{"a.b":"x","a":{"b":"y"}}', '{"a.b":"x","a":{"b":"*"}}', "V2"),
+    Form("`a.b`", "backticks: the name as it is", '{"a.b":"x","a":{"b":"y"}}', '{"a.b":"*","a":{"b":"y"}}', "V2"),
+    Form("a.`b.c`.d", "backticks around one step", '{"a":{"b.c":{"d":"x"}}}', '{"a":{"b.c":{"d":"*"}}}', "V2"),
+    Form("a`b", "a backtick inside a name needs nothing", '{"a`b":"x"}', '{"a`b":"*"}', "V2"),
+    Form("``a``.b", "a name in backticks", '{"`a`":{"b":"x"}}', '{"`a`":{"b":"*"}}', "V2"),
+    Form(r"`a\`.b`", "a backtick before a dot, both in the name", '{"a`.b":"x"}', '{"a`.b":"*"}', "V2"),
+    Form("users[0].mail", "a field of the first element", _USERS, _USERS.replace('"a"', '"*"')),
+    Form("users[-1].mail", "a field of the last element", _USERS, _USERS.replace('"b"', '"*"')),
+    Form("users[7].mail", "an element that is not there", _USERS, _USERS),
+    Form("users[*].mail", "a field of every element", _USERS, _USERS.replace('"a"', '"*"').replace('"b"', '"*"')),
+    Form("users[*].ids[0]", "arrays in arrays", _USERS, _USERS.replace('"x"', '"*"').replace('"z"', '"*"')),
+    Form("attrs['a.b']", "the value under a key, or a field", '{"attrs":{"a.b":"x"}}', '{"attrs":{"a.b":"*"}}'),
+    Form('attrs["it\'s"]', "either quote; a backslash escapes", '{"attrs":{"it\'s":"x"}}', '{"attrs":{"it\'s":"*"}}'),
+    Form("attrs[*]", "every value of a map, every field", '{"attrs":{"a":"x","b":"y"}}', '{"attrs":{"a":"*","b":"*"}}'),
+    Form("*.mail", "the same as a step", '{"a":{"mail":"x"},"b":{"mail":"y"}}', '{"a":{"mail":"*"},"b":{"mail":"*"}}'),
+    Form("['a'].b", "brackets at the start", '{"a":{"b":"x"}}', '{"a":{"b":"*"}}'),
+    Form(
+        "**.mail",
+        "every field of that name, at any depth",
+        _DEEP,
+        '{"mail":"*","who":{"mail":"*","pets":[{"mail":"*"}]}}',
+    ),
+    Form("who.**.mail", "the same below a field", _DEEP, '{"mail":"a","who":{"mail":"*","pets":[{"mail":"*"}]}}'),
+    Form("who.**[0].mail", "the first element of every array", _DEEP, _DEEP.replace('"c"', '"*"')),
+    Form(
+        "/^(ssn|iban)$/i",
+        "names that match, in any case",
+        '{"SSN":"x","iban":"y","n":"z"}',
+        '{"SSN":"*","iban":"*","n":"z"}',
+    ),
+    Form(
+        "**./mail$/",
+        "names that end so, at any depth",
+        '{"a":{"mail":"x","work_mail":"y","mailed":"z"}}',
+        '{"a":{"mail":"*","work_mail":"*","mailed":"z"}}',
+    ),
+    Form(r"/^a\/b$/", "a slash in a pattern has a backslash", '{"a/b":"x","a":"y"}', '{"a/b":"*","a":"y"}'),
+    Form(
+        "who.type(string)",
+        "the texts in a struct",
+        '{"who":{"n":1,"s":"x","t":"y"}}',
+        '{"who":{"n":1,"s":"*","t":"*"}}',
+    ),
+    Form("**.type(string)", "all texts", '{"n":1,"a":["x"],"b":{"c":"y"}}', '{"n":1,"a":["*"],"b":{"c":"*"}}'),
+    Form("`a[0]`", "brackets in a name", '{"a[0]":"x","a":["y"]}', '{"a[0]":"*","a":["y"]}'),
+    Form("`a*`.`**`", "stars in names", '{"a*":{"**":"x"}}', '{"a*":{"**":"*"}}'),
+    Form("`/a/`", "slashes in a name", '{"/a/":"x","a":"y"}', '{"/a/":"*","a":"y"}'),
+    Form("a/b", "a slash inside a name needs nothing", '{"a/b":"x"}', '{"a/b":"*"}'),
+    Form("`type(string)`", "a name that looks like a selection", '{"type(string)":"x"}', '{"type(string)":"*"}'),
+    Form("a[0]['b c'].`d.e`", "all together", '{"a":[{"b c":{"d.e":"x"}}]}', '{"a":[{"b c":{"d.e":"*"}}]}'),
+)
+
+_MASK = {"fields": "a.b", "replacement": "*"}
+
+SITUATIONS = (
+    Situation("the field does not exist", "MaskField", _MASK, '{"a":{"c":"x"}}', '{"a":{"c":"x"}}'),
+    Situation("a struct on the way does not exist", "MaskField", _MASK, '{"c":"x"}', '{"c":"x"}'),
+    Situation("a struct on the way is null", "MaskField", _MASK, '{"a":null,"c":"x"}', '{"a":null,"c":"x"}', "without"),
+    Situation("a step leads into something that has no fields", "MaskField", _MASK, '{"a":"x"}', '{"a":"x"}'),
+    Situation("the field is null", "MaskField", _MASK, '{"a":{"b":null}}', '{"a":{"b":null}}'),
+    Situation(
+        "a field and one inside it",
+        "ReplaceField",
+        {"renames": "a:c,a.b:d"},
+        '{"a":{"b":"x"}}',
+        '{"c":{"d":"x"}}',
+    ),
+    Situation(
+        "several fields of one struct",
+        "Cast",
+        {"spec": "a.b:string,a.c:int64"},
+        '{"a":{"b":1,"c":"2","d":3}}',
+        '{"a":{"b":"1","c":2,"d":3}}',
+    ),
+    Situation(
+        "two names swapped inside a struct",
+        "ReplaceField",
+        {"renames": "a.b:c,a.c:b"},
+        '{"a":{"b":1,"c":2}}',
+        '{"a":{"c":1,"b":2}}',
+    ),
+    Situation(
+        "a new name that the struct has already",
+        "ReplaceField",
+        {"renames": "a.b:c"},
+        '{"a":{"b":1,"c":2}}',
+        "refused: two fields would be named 'c'",
+        "with",
+    ),
+    Situation(
+        "the same without a schema",
+        "ReplaceField",
+        {"renames": "a.b:c"},
+        '{"a":{"b":1,"c":2}}',
+        '{"a":{"c":1}}',
+        "without",
+    ),
+    Situation("the last field of a struct is dropped", "ReplaceField", {"exclude": "a.b"}, '{"a":{"b":1}}', '{"a":{}}'),
+    Situation(
+        "a nested field is included",
+        "ReplaceField",
+        {"include": "a.b,d"},
+        '{"a":{"b":1,"c":2},"d":{"e":3},"f":4}',
+        '{"a":{"b":1},"d":{"e":3}}',
+    ),
+    Situation(
+        "excluded and included",
+        "ReplaceField",
+        {"include": "a", "exclude": "a.b"},
+        '{"a":{"b":1,"c":2}}',
+        '{"a":{"c":2}}',
+    ),
+    Situation(
+        "renamed by a pattern",
+        "ReplaceField",
+        {"renames": "**./^usr_(.*)$/:user_$1", "field.syntax.version": "extended"},
+        '{"usr_id":1,"in":[{"usr_n":2}]}',
+        '{"user_id":1,"in":[{"user_n":2}]}',
+    ),
+    Situation(
+        "elements dropped from an array",
+        "ReplaceField",
+        {"exclude": "a[0],b[*].c", "field.syntax.version": "extended"},
+        '{"a":[1,2,3],"b":[{"c":1,"d":2}]}',
+        '{"a":[2,3],"b":[{"d":2}]}',
+    ),
+    Situation(
+        "elements of an array included",
+        "ReplaceField",
+        {"include": "b[*].c", "field.syntax.version": "extended"},
+        '{"a":1,"b":[{"c":1,"d":2},{"c":3,"d":4}]}',
+        '{"b":[{"c":1},{"c":3}]}',
+    ),
+    Situation(
+        "one element would get another type",
+        "Cast",
+        {"spec": "a[0]:string", "field.syntax.version": "extended"},
+        '{"a":[1,2]}',
+        "refused: the elements of array<int64> have one schema: it cannot change for [0] alone",
+        "with",
+    ),
+    Situation(
+        "the same without a schema",
+        "Cast",
+        {"spec": "a[0]:string", "field.syntax.version": "extended"},
+        '{"a":[1,2]}',
+        '{"a":["1",2]}',
+        "without",
+    ),
+    Situation(
+        "a struct to insert into does not exist",
+        "InsertField",
+        {"static.field": "a.b.c", "static.value": "x"},
+        '{"a":{"d":1}}',
+        '{"a":{"d":1,"b":{"c":"x"}}}',
+    ),
+    Situation(
+        "the same, ignored",
+        "InsertField",
+        {"static.field": "a.b.c", "static.value": "x", "field.on.missing.parent": "ignore"},
+        '{"a":{"d":1}}',
+        '{"a":{"d":1}}',
+    ),
+    Situation(
+        "a struct to insert into is null",
+        "InsertField",
+        {"static.field": "a.b", "static.value": "x"},
+        '{"a":null}',
+        '{"a":null}',
+        "without",
+    ),
+    Situation(
+        "what to insert into is no struct",
+        "InsertField",
+        {"static.field": "a.b", "static.value": "x"},
+        '{"a":[1]}',
+        '{"a":[1]}',
+    ),
+    Situation(
+        "a field to insert exists",
+        "InsertField",
+        {"static.field": "a.b", "static.value": "x"},
+        '{"a":{"b":1,"c":2}}',
+        '{"a":{"b":"x","c":2}}',
+    ),
+    Situation(
+        "the same, ignored",
+        "InsertField",
+        {"static.field": "a.b", "static.value": "x", "field.on.existing.field": "ignore"},
+        '{"a":{"b":1,"c":2}}',
+        '{"a":{"b":1,"c":2}}',
+    ),
+    Situation(
+        "a nested field is wrapped",
+        "HoistField",
+        {"hoisted": "a.b", "field": "w"},
+        '{"a":{"b":1,"c":2}}',
+        '{"a":{"w":{"b":1},"c":2}}',
+    ),
+    Situation(
+        "a field to wrap does not exist",
+        "HoistField",
+        {"hoisted": "a.b", "field": "w"},
+        '{"a":{"c":2}}',
+        '{"a":{"c":2}}',
+    ),
+)
+"""Nested paths in every situation that the KIP leaves open."""

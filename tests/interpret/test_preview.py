@@ -1,0 +1,63 @@
+"""Previews: each record, and what each stage makes of it."""
+
+from dagster_smt.interpret.preview import preview
+from tests.chain.helpers import ORDERS, TOMBSTONE, chain_of, stage
+
+CHAIN = (
+    stage("MaskField$Value", unless=TOMBSTONE, fields="name"),
+    stage("Filter", when=TOMBSTONE),
+    stage("RegexRouter", regex="(.*)", replacement="$1-x"),
+    stage("Cast$Value", spec="n:int8"),
+)
+FREE = """\
+record 0
+  input                orders: {"name":"Ann","n":"7"}
+  maskfield            orders: {"name":"","n":"7"}
+  filter               (predicate: not here)
+  regexrouter          orders-x: {"name":"","n":"7"}
+  cast                 orders-x: {"name":"","n":7}
+record 1
+  input                orders: null
+  maskfield            (predicate: not here)
+  filter               dropped
+record 2
+  input                orders: {"n":"x"}
+  maskfield            orders: {"n":"x","name":null}
+  filter               (predicate: not here)
+  regexrouter          orders-x: {"n":"x","name":null}
+  cast                 SMT404 the value was out of range for int8
+record 3
+  SMT411 value.converter: the text is not valid JSON in UTF-8"""
+TYPED = """\
+record 0
+  input                t: {"id":1,"name":"Ann","a":null,"amount":null}
+  replacefield         t: {"key":1,"a":null}
+  flatten              t: {"key":1,"a.b":null,"a.c":null}
+record 1
+  SMT414 value.converter: id does not fit the declared type int32"""
+
+
+def shown(*stages, lines, schema=None, topic="t"):
+    text = "\n".join(preview(chain_of(*stages), lines, schema, topic))
+    return "\n".join(line for line in text.split("\n") if not line.startswith("  hint:"))
+
+
+def test_without_a_schema():
+    lines = [b'{"name":"Ann","n":"7"}', b"null", b'{"n":"x"}', b"{"]
+    assert shown(*CHAIN, lines=lines, topic="orders") == FREE
+
+
+def test_with_a_schema():
+    stages = (stage("ReplaceField$Value", renames="id:key", exclude="name,amount"), stage("Flatten$Value"))
+    assert shown(*stages, lines=[b'{"id":1,"name":"Ann"}', b'{"id":"x"}'], schema=ORDERS) == TYPED
+
+
+def test_a_value_that_cannot_be_written_yet_is_told():
+    stages = (
+        stage("TimestampConverter$Value", field="t", target_type="Timestamp"),
+        stage("TimestampConverter$Value", field="t", target_type="unix"),
+    )
+    assert shown(*stages, lines=[b'{"t":5}']).split("\n")[2:] == [
+        "  timestampconverter   SMT413 value.converter: JSON without a schema cannot carry this value",
+        '  timestampconverter2  t: {"t":5}',
+    ]

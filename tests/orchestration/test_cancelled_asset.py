@@ -1,0 +1,89 @@
+"""Terminating an asset's run between and within its partitions: nothing half done, nothing forgotten."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RECORDS = 200_000
+
+RUN = """
+import json, os, signal, sys, threading, time, uuid
+from pathlib import Path
+import dagster as dg
+from dagster_smt.orchestration import SparkSessionResource, build_smt_asset
+from dagster_smt.orchestration.sink_state import sink_state
+from dagster_smt.tables.spec import FileTopics, ParquetSink, TopicTable
+
+HERE = Path(__file__).parent
+SINK = ParquetSink(HERE / "lake")
+people = build_smt_asset(
+    key="people",
+    chain=[{"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["name"], "replacement": "*"}}],
+    table=TopicTable(FileTopics(HERE / "topics"), topics=("a", "b")),
+    sink=SINK,
+    partitions_def=dg.DynamicPartitionsDefinition(name="topics"),
+)
+resource = SparkSessionResource(conf={"spark.master": "local[2]", "spark.log.level": "ERROR"})
+
+def terminate(instance, run_id):
+    tracker = resource.spark_session.sparkContext.statusTracker()
+    while not list((HERE / "lake" / "_smt" / "commits").glob("*.json")) or not tracker.getActiveJobsIds():
+        time.sleep(0.02)
+    time.sleep(0.3)
+    instance.report_run_canceling(instance.get_run_by_id(run_id))
+    os.kill(os.getpid(), signal.SIGTERM)
+
+def run(instance, stop):
+    tags = {"dagster/asset_partition_range_start": "a", "dagster/asset_partition_range_end": "b"}
+    defs = dg.Definitions([people], resources={"spark": resource}, jobs=[dg.define_asset_job("all")])
+    run_id = str(uuid.uuid4())
+    if stop:
+        _ = resource.spark_session
+        threading.Thread(target=terminate, args=(instance, run_id), daemon=True).start()
+    try:
+        defs.resolve_job_def("all").execute_in_process(
+            instance=instance, tags=tags, run_id=run_id, raise_on_error=False
+        )
+    except BaseException as error:
+        print("raised", type(error).__name__, file=sys.stderr)
+    known = sorted(instance.get_materialized_partitions(dg.AssetKey("people")))
+    files = len(list((HERE / "lake" / "data").iterdir()))
+    state = sink_state(SINK)
+    status = instance.get_run_by_id(run_id).status.value
+    print("RESULT", json.dumps([status, known, state.rows, sorted(state.ends), files]), flush=True)
+
+with dg.instance_for_test() as instance:
+    instance.add_dynamic_partitions("topics", ["a", "b"])
+    run(instance, stop=True)
+    run(instance, stop=False)
+"""
+
+
+def write_topic(root, topic, count):
+    folder = root / "topics" / topic / "0"
+    folder.mkdir(parents=True)
+    with (folder / f"{0:020d}.jsonl").open("w") as file:
+        for offset in range(count):
+            row = {"topic": topic, "partition": 0, "offset": offset, "timestamp": 0, "key": None}
+            file.write(json.dumps({**row, "value": '{"name":"x","more":{"a":[1,2,3]}}'}) + "\n")
+
+
+@pytest.mark.spark
+def test_a_terminated_run_keeps_what_is_committed_and_the_next_one_goes_on(tmp_path):
+    write_topic(tmp_path, "a", 3)
+    write_topic(tmp_path, "b", RECORDS)
+    script = tmp_path / "terminated.py"
+    script.write_text(RUN)
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=env, timeout=500)
+    results = [json.loads(line[7:]) for line in done.stdout.splitlines() if line.startswith("RESULT ")]
+    terminated, following = results
+    assert terminated[:4] == ["CANCELED", ["a"], 3, ["a"]], done.stderr[
+        -3000:
+    ]  # a dying task may leave a folder behind
+    assert following == ["SUCCESS", ["a", "b"], RECORDS + 3, ["a", "b"], 2], done.stderr[-3000:]

@@ -1,0 +1,164 @@
+"""The same chain on the same records: the Spark evaluator and the Python evaluator give the same results."""
+
+from datetime import datetime, timezone
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from dagster_smt.chain import parse_chain, plan_chain
+from dagster_smt.errors import ConfigError, DataError, PlanError, UnsupportedError
+from dagster_smt.interpret.codec import reader as json_reader
+from dagster_smt.interpret.interpreter import FAILED, KEPT, VALUE_CONVERTER, Interpreter
+from dagster_smt.interpret.sides import parse_json
+from dagster_smt.model.format import Format
+from dagster_smt.model.record import Header, Record
+from dagster_smt.model.schema import STRING, Type, optional
+from dagster_smt.spark.evaluate import evaluate, output_schema
+from dagster_smt.spark.narrow import narrowed
+from dagster_smt.spark.plain import reader, to_plain, writer
+from dagster_smt.spark.types import internal_type
+from dagster_smt.tables.spec import FileTopics, TopicTable
+from tests.spark.made_up import TOPICS, examples
+
+MOMENT = datetime(2019, 4, 25, 15, 2, 16, 123000, timezone.utc)
+FRAME = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.timestamp("us", tz="UTC")),
+        ("timestampType", pa.int32()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+    ]
+)
+SLOW = settings(
+    max_examples=25,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much],
+)
+TOMBSTONE = "SMT418"
+NULL_SIDE = "SMT402"
+
+
+def frame_of(spark, rows):
+    records = [
+        {
+            "key": b"k",
+            "value": value,
+            "topic": topic,
+            "partition": 0,
+            "offset": offset,
+            "timestamp": MOMENT,
+            "timestampType": 0,
+            "headers": [{"key": name, "value": b"1"} for name in headers],
+        }
+        for offset, (value, topic, headers) in enumerate(rows)
+    ]
+    return spark.createDataFrame(pa.Table.from_pylist(records, FRAME))
+
+
+def in_python(chain, schema, rows):
+    """(outcome, record) of each row on the Python evaluator."""
+    interpreter = Interpreter(chain, Format("string"), Format("json_schema", schema))
+    found = []
+    for offset, (value, topic, headers) in enumerate(rows):
+        record = Record(topic, 0, offset, int(MOMENT.timestamp() * 1000), "CreateTime")
+        record.headers = [Header(name, None, "1", b"1", made=False) for name in headers]
+        outcome = interpreter.read(record, b"k", value)
+        found.append((interpreter.run(record) if outcome.status == KEPT else outcome, record))
+    return found
+
+
+def compare(spark, example, topics=TOPICS):
+    """Run an example on both and assert that they agree."""
+    try:
+        chain = parse_chain(example.stages)
+        plan = plan_chain(chain, optional(STRING), example.schema, topics=topics, typed=True)
+        wanted_type = output_schema(plan, "columns")
+    except (ConfigError, PlanError, UnsupportedError):
+        assume(False)
+    table = TopicTable(FileTopics("unused"), topics, value=Format("json_schema", example.schema))
+    result = evaluate(frame_of(spark, example.rows), plan, table, "columns")
+    assert bare(result.schema["__out"].dataType) == bare(wanted_type)
+    plain = to_plain(result["__out"].cast(internal_type(outer(plan.after))), outer(plan.after)).alias("__out")
+    rows = result.select("__offset", "__status", "__stage", "__problem", "__touched", plain).collect()
+    assert sorted(row["__offset"] for row in rows) == list(range(len(example.rows)))
+    python = in_python(chain, example.schema, example.rows)
+    for row in rows:
+        same(row, *python[row["__offset"]], plan, example.rows[row["__offset"]][0])
+
+
+def outer(schema):
+    """The columns of a value as one struct."""
+    return schema if schema.type is Type.STRUCT else schema.with_(type=Type.STRUCT, name=None, fields=(("value", schema),))
+
+
+def bare(data_type):
+    """A type without metadata and nullability, field by field."""
+    return data_type.simpleString()
+
+
+def same(row, outcome, record, plan, text):
+    status, stage, problem = row["__status"], row["__stage"], row["__problem"]
+    if outcome.status == FAILED and outcome.stage == VALUE_CONVERTER:
+        if status != FAILED:
+            assert unread_is_wrong(plan, text), text
+        else:
+            assert stage == VALUE_CONVERTER
+        return
+    if status == FAILED and problem["code"] == NULL_SIDE and outcome.status == KEPT:
+        assert plan.chain.stages[stage].label == "HoistField$Value"  # D6: a null side has no schema of its own
+        return
+    if outcome.status == KEPT and record.value is None and plan.after.type is Type.STRUCT:
+        assert (status, problem["code"]) == (FAILED, TOMBSTONE)
+        return
+    if D6_HOISTED(outcome, record, plan):
+        return
+    assert (status, stage) == (outcome.status, outcome.stage), (problem, outcome.problem)
+    if status == FAILED:
+        expected = outcome.problem
+        assert (problem["code"], problem["statement"]) == (expected.code, expected.statement)
+        assert problem["connect_class"] == expected.connect_class
+    assert sum(word << 62 * n for n, word in enumerate(row["__touched"])) == record.touched
+    if status == KEPT:
+        assert reader(outer(plan.after))(row["__out"]) == expected_row(record, plan)
+
+
+def D6_HOISTED(outcome, record, plan):
+    """Python wraps a null without schema as Connect does: in a map without schema."""
+    return outcome.status == KEPT and record.value is not None and record.value_schema is None
+
+
+def expected_row(record, plan):
+    """The value of a record in the columns of the plan, by name."""
+    schema = plan.after
+    value = merged(record.value, record.value_schema or schema, schema)
+    return value if schema.type is Type.STRUCT else {"value": value}
+
+
+def merged(value, old, new):
+    if value is None or new.type is not Type.STRUCT or old == new:
+        return value
+    return {n: merged(value[n], old.by_name[n], c) if n in old.by_name else None for n, c in new.fields}
+
+
+def unread_is_wrong(plan, text):
+    """Whether a text fits once the fields that the chain only drops are not looked at (docs/decisions/0003)."""
+    schema = narrowed(plan, plan.value)
+    try:
+        json_reader(schema, Format("json_schema", schema))(parse_json(text))
+    except DataError:
+        return False
+    return schema != plan.value
+
+
+@SLOW
+@given(example=examples())
+def test_random_chains_agree(spark, example):
+    compare(spark, example)

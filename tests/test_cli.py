@@ -1,0 +1,200 @@
+"""The command line: what it prints, and its exit codes."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from dagster_smt.cli import main, read_schema
+from dagster_smt.errors import ConfigError
+
+HERE = Path(__file__).parent
+CHAIN = """
+transforms=hide,gone
+transforms.hide.type=MaskField$Value
+transforms.hide.fields=name
+transforms.hide.predicate=tombstone
+transforms.hide.negate=true
+transforms.gone.type=Filter
+transforms.gone.predicate=tombstone
+predicates=tombstone
+predicates.tombstone.type=RecordIsTombstone
+"""
+SCHEMA = {
+    "type": "struct",
+    "fields": [{"type": "int32", "field": "id"}, {"type": "string", "optional": True, "field": "name", "default": "?"}],
+}
+EXPLAINED = """\
+input from orders
+  value id: int32
+  value name: string?
+1. hide: MaskField$Value if not tombstone
+  masked name
+  topic: orders
+  value id: int32  <- value.id
+  value name: string?  <- value.name
+2. gone: Filter if tombstone
+  the record is dropped
+"""
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A folder with a chain, a schema and records, as the working directory."""
+    monkeypatch.chdir(tmp_path)
+    texts = {
+        "chain.properties": CHAIN,
+        "bad.properties": "transforms=a\ntransforms.a.type=MaskFeild$Value\n",
+        "spare.properties": CHAIN + "transforms.gone.x=y\n",
+        "schema.json": json.dumps(SCHEMA),
+        "records.jsonl": '{"id":1,"name":"Ann"}\n\n{"id":2,"name":null}\nnull\n{"id":3}\n',
+        "broken.json": "{",
+        "case.jsonl": (HERE / "parity" / "filter.jsonl").read_text(encoding="utf-8").split("\n")[0] + "\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def run(files, capsys):
+    def call(*arguments):
+        code = main(arguments)
+        return code, *capsys.readouterr()
+
+    return call
+
+
+def test_lint(run):
+    assert run("lint", "chain.properties") == (0, "chain.properties: 2 stages, no problems\n", "")
+    code, out, err = run("lint", "bad.properties", "chain.properties", "none.yaml")
+    assert (code, err) == (1, "")
+    assert [line.split(":")[0] for line in out.splitlines() if "hint" not in line] == [
+        "SMT010 bad.properties", "chain.properties", "SMT002 none.yaml",
+    ]  # fmt: skip
+    assert "  hint: did you mean 'MaskField'?" in out
+
+
+def test_lint_with_options_that_kafka_would_ignore(run):
+    code, out, _ = run("lint", "spare.properties")
+    assert (code, out.splitlines()[0]) == (1, "SMT011 spare.properties: transforms.gone (Filter): unknown option 'x'")
+    code, out, _ = run("lint", "spare.properties", "--unknown-options", "warn")
+    assert (code, out.splitlines()[:2]) == (
+        0, ["spare.properties: 2 stages, no problems", "warning SMT011 transforms.gone (Filter): unknown option 'x'"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("schema", ["id INT NOT NULL, name STRING", "schema.json"])
+def test_explain(run, schema):
+    assert run("explain", "chain.properties", "--schema", schema, "--topic", "orders") == (0, EXPLAINED, "")
+
+
+def test_explain_without_a_schema(run):
+    code, out, _ = run("explain", "chain.properties")
+    assert (code, out.splitlines()[:2]) == (0, ["input", "  value: JSON without schema; unknown fields pass untouched"])
+
+
+def test_preview(run):
+    code, out, _ = run("preview", "chain.properties", "records.jsonl", "--topic", "t")
+    assert (code, out.splitlines()) == (0, [
+        "record 0",
+        '  input                t: {"id":1,"name":"Ann"}',
+        '  hide                 t: {"id":1,"name":""}',
+        "  gone                 (predicate: not here)",
+        "record 1",
+        '  input                t: {"id":2,"name":null}',
+        '  hide                 t: {"id":2,"name":null}',
+        "  gone                 (predicate: not here)",
+        "record 2",
+        "  input                t: null",
+        "  hide                 (predicate: not here)",
+        "  gone                 dropped",
+    ])  # fmt: skip
+    code, out, _ = run("preview", "chain.properties", "records.jsonl", "--limit", "2", "--schema", "schema.json")
+    assert out.splitlines()[-2] == '  hide                 preview: {"id":2,"name":""}'
+
+
+def test_list(run):
+    code, out, _ = run("list")
+    assert code == 0
+    assert re.search(r"^  MaskField +\$Key, \$Value Replace the values of fields", out, re.MULTILINE)
+    assert re.search(r"^    fields +Fields to mask\.$", out, re.MULTILINE)
+    assert re.search(r"^  RecordIsTombstone +True where", out, re.MULTILINE)
+
+
+def test_parity(run, files):
+    code, out, _ = run("parity", "case.jsonl")
+    assert (code, out.splitlines()[0].split()) == (0, ["transform", "mode", "cases", "equal", "deliberate", "different", "unsupported"])
+    code, out, _ = run("parity", "case.jsonl", "--report", "json")
+    report = json.loads(out)
+    assert (code, set(report)) == (0, {"cases", "equal", "different", "deliberate", "unsupported", "by_transform", "details"})
+    assert (report["cases"], report["equal"], report["details"]) == (1, 1, [])
+    case = json.loads((files / "case.jsonl").read_text())
+    case["expect"] = {"results": [{"record": record} for record in case["records"]]}
+    (files / "wrong.jsonl").write_text(json.dumps(case))
+    code, out, _ = run("parity", "wrong.jsonl", "--report", "json")
+    (detail,) = json.loads(out)["details"]
+    assert (code, detail["verdict"], set(detail)) == (1, "different", {"id", "verdict", "transforms", "mode", "reason"})
+
+
+LINES = [
+    '{"key":"k","value":{"a":1.0,"b":"\u2028"},"timestamp":5,"headers":[{"key":"h","value":"x"},{"key":"n"}]}',
+    '{"value":null}',
+    "",
+    '{"key":{"base64":"/w=="},"value":"text"}',
+]
+
+
+def test_append(run, files):
+    (files / "new.jsonl").write_text("\n".join(LINES), encoding="utf-8")
+    assert run("append", "topics", "orders", "new.jsonl", "--partition", "1") == (0, "orders-1: 3 records from offset 0\n", "")
+    assert run("append", "topics", "orders", "new.jsonl", "--partition", "1")[1] == "orders-1: 3 records from offset 3\n"
+    (segment, _) = sorted((files / "topics" / "orders" / "1").glob("*.jsonl"))
+    first, tombstone, binary = map(json.loads, segment.read_text(encoding="utf-8").rstrip("\n").split("\n"))
+    assert (first["key"], first["value"], first["timestamp"], first["offset"]) == ("k", '{"a":1.0,"b":"\u2028"}', 5, 0)
+    assert [h["key"] for h in first["headers"]] == ["h", "n"]
+    assert (tombstone["value"], binary["value"], binary["key"]) == (None, "text", {"base64": "/w=="})
+
+
+@pytest.mark.parametrize("line", ["{", "[]", "7", '{"headers":[1]}', '{"headers":[{}]}', '{"value":{"base64":"*"}}', '{"value":{"base64":7}}'])
+def test_append_names_a_line_that_is_no_record(run, files, line):
+    (files / "new.jsonl").write_text('{"value":"secret"}\n' + line)
+    code, out, err = run("append", "topics", "orders", "new.jsonl")
+    assert (code, out) == (1, "")
+    assert err.splitlines()[0] == "SMT540 new.jsonl line 2: the line is no JSON object that makes a record"
+    assert not list((files / "topics").rglob("*.jsonl"))
+
+
+WRONG = [
+    (["explain", "bad.properties"], "SMT010 bad.properties: transforms.a: unknown transform class 'MaskFeild$Value'"),
+    (["explain", "chain.properties", "--schema", "broken.json"],
+     "SMT003 broken.json: the file is no valid json: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+    (["explain", "chain.properties", "--schema", "none.json"], "none.json: No such file or directory"),
+    (["preview", "chain.properties", "none.jsonl"], "none.jsonl: No such file or directory"),
+    (["parity", "none.jsonl"], "none.jsonl: No such file or directory"),
+    (["parity", "records.jsonl"], "SMT003 a line of the files is no parity case: 'config'"),
+    (["append", "topics", "orders", "none.jsonl"], "none.jsonl: No such file or directory"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "problem"), WRONG, ids=[" ".join(w[0]) for w in WRONG])
+def test_problems_go_to_standard_error_without_a_trace(run, arguments, problem):
+    code, out, err = run(*arguments)
+    assert (code, out, err.splitlines()[0]) == (1, "", problem)
+
+
+@pytest.mark.parametrize("arguments", [[], ["linte"], ["lint"], ["parity", "x", "--report", "xml"], ["preview", "x", "y", "--limit", "a"]])
+def test_wrong_usage(run, arguments):
+    with pytest.raises(SystemExit) as caught:
+        run(*arguments)
+    assert caught.value.code == 2
+
+
+def test_schemas_are_read_from_ddl_or_a_file(files):
+    assert read_schema(None) is read_schema("") is None
+    schema = read_schema("schema.json")
+    assert [(n, s.label, s.default) for n, s in schema.fields] == [("id", "int32", None), ("name", "string?", "?")]
+    assert [(n, s.label) for n, s in read_schema("id INT NOT NULL, name STRING").fields] == [("id", "int32"), ("name", "string?")]
+    with pytest.raises(ConfigError):
+        read_schema("id NOTYPE")
