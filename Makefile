@@ -29,7 +29,7 @@ setup: ## Check Java, make .venv and install the pinned packages
 
 $(INSTANCE)/dagster.yaml:
 	@mkdir -p $(INSTANCE)
-	@printf 'telemetry:\n  enabled: false\n' >$@
+	@cp definitions/demo/dagster.yaml $@
 
 demo: setup $(INSTANCE)/dagster.yaml ## Run the example: topics in, tables and a report out
 	@$(BIN)/python -m definitions.demo $(ARGS)

@@ -1,4 +1,4 @@
-"""``dagster-smt``: look at chains, list transforms, run parity cases; nothing here needs a Spark session unless asked."""
+"""``dagster-smt``: look at chains, list transforms, run parity cases; nothing needs a Spark session unless asked."""
 
 import argparse
 import base64
@@ -171,7 +171,9 @@ def _append(arguments: argparse.Namespace) -> int:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             place = f"{arguments.records.name} line {number}"
             hint = "write an object with key, value, timestamp, headers: [{key, value}]"
-            raise TableError(Problem("SMT540", place, "the line is no JSON object that makes a record", hint)) from error
+            raise TableError(
+                Problem("SMT540", place, "the line is no JSON object that makes a record", hint)
+            ) from error
     written = append_records(FileTopics(arguments.root), arguments.topic, records, arguments.partition)
     print(f"{written.topic}-{written.partition}: {written.records} records from offset {written.start}")
     return 0

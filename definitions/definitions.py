@@ -45,7 +45,7 @@ def build_pushes() -> dg.AssetsDefinition:
 def spark(log_level: str = "WARN") -> SparkSessionResource:
     """One local session for both assets."""
     return SparkSessionResource(
-        conf={"spark.master": "local[2]", "spark.driver.memory": "2g", "spark.log.level": log_level}
+        conf={"spark.master": "local[*]", "spark.driver.memory": "2g", "spark.log.level": log_level}
     )
 
 

@@ -125,10 +125,16 @@ def test_list(run):
 
 def test_parity(run, files):
     code, out, _ = run("parity", "case.jsonl")
-    assert (code, out.splitlines()[0].split()) == (0, ["transform", "mode", "cases", "equal", "deliberate", "different", "unsupported"])
+    assert (code, out.splitlines()[0].split()) == (
+        0,
+        ["transform", "mode", "cases", "equal", "deliberate", "different", "unsupported"],
+    )
     code, out, _ = run("parity", "case.jsonl", "--report", "json")
     report = json.loads(out)
-    assert (code, set(report)) == (0, {"cases", "equal", "different", "deliberate", "unsupported", "by_transform", "details"})
+    assert (code, set(report)) == (
+        0,
+        {"cases", "equal", "different", "deliberate", "unsupported", "by_transform", "details"},
+    )
     assert (report["cases"], report["equal"], report["details"]) == (1, 1, [])
     case = json.loads((files / "case.jsonl").read_text())
     case["expect"] = {"results": [{"record": record} for record in case["records"]]}
@@ -148,8 +154,14 @@ LINES = [
 
 def test_append(run, files):
     (files / "new.jsonl").write_text("\n".join(LINES), encoding="utf-8")
-    assert run("append", "topics", "orders", "new.jsonl", "--partition", "1") == (0, "orders-1: 3 records from offset 0\n", "")
-    assert run("append", "topics", "orders", "new.jsonl", "--partition", "1")[1] == "orders-1: 3 records from offset 3\n"
+    assert run("append", "topics", "orders", "new.jsonl", "--partition", "1") == (
+        0,
+        "orders-1: 3 records from offset 0\n",
+        "",
+    )
+    assert (
+        run("append", "topics", "orders", "new.jsonl", "--partition", "1")[1] == "orders-1: 3 records from offset 3\n"
+    )
     (segment, _) = sorted((files / "topics" / "orders" / "1").glob("*.jsonl"))
     first, tombstone, binary = map(json.loads, segment.read_text(encoding="utf-8").rstrip("\n").split("\n"))
     assert (first["key"], first["value"], first["timestamp"], first["offset"]) == ("k", '{"a":1.0,"b":"\u2028"}', 5, 0)
@@ -157,7 +169,10 @@ def test_append(run, files):
     assert (tombstone["value"], binary["value"], binary["key"]) == (None, "text", {"base64": "/w=="})
 
 
-@pytest.mark.parametrize("line", ["{", "[]", "7", '{"headers":[1]}', '{"headers":[{}]}', '{"value":{"base64":"*"}}', '{"value":{"base64":7}}'])
+@pytest.mark.parametrize(
+    "line",
+    ["{", "[]", "7", '{"headers":[1]}', '{"headers":[{}]}', '{"value":{"base64":"*"}}', '{"value":{"base64":7}}'],
+)
 def test_append_names_a_line_that_is_no_record(run, files, line):
     (files / "new.jsonl").write_text('{"value":"secret"}\n' + line)
     code, out, err = run("append", "topics", "orders", "new.jsonl")
@@ -168,14 +183,17 @@ def test_append_names_a_line_that_is_no_record(run, files, line):
 
 WRONG = [
     (["explain", "bad.properties"], "SMT010 bad.properties: transforms.a: unknown transform class 'MaskFeild$Value'"),
-    (["explain", "chain.properties", "--schema", "broken.json"],
-     "SMT003 broken.json: the file is no valid json: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+    (
+        ["explain", "chain.properties", "--schema", "broken.json"],
+        "SMT003 broken.json: the file is no valid json: "
+        "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+    ),
     (["explain", "chain.properties", "--schema", "none.json"], "none.json: No such file or directory"),
     (["preview", "chain.properties", "none.jsonl"], "none.jsonl: No such file or directory"),
     (["parity", "none.jsonl"], "none.jsonl: No such file or directory"),
     (["parity", "records.jsonl"], "SMT003 a line of the files is no parity case: 'config'"),
     (["append", "topics", "orders", "none.jsonl"], "none.jsonl: No such file or directory"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("arguments", "problem"), WRONG, ids=[" ".join(w[0]) for w in WRONG])
@@ -184,7 +202,9 @@ def test_problems_go_to_standard_error_without_a_trace(run, arguments, problem):
     assert (code, out, err.splitlines()[0]) == (1, "", problem)
 
 
-@pytest.mark.parametrize("arguments", [[], ["linte"], ["lint"], ["parity", "x", "--report", "xml"], ["preview", "x", "y", "--limit", "a"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["linte"], ["lint"], ["parity", "x", "--report", "xml"], ["preview", "x", "y", "--limit", "a"]]
+)
 def test_wrong_usage(run, arguments):
     with pytest.raises(SystemExit) as caught:
         run(*arguments)
@@ -195,6 +215,9 @@ def test_schemas_are_read_from_ddl_or_a_file(files):
     assert read_schema(None) is read_schema("") is None
     schema = read_schema("schema.json")
     assert [(n, s.label, s.default) for n, s in schema.fields] == [("id", "int32", None), ("name", "string?", "?")]
-    assert [(n, s.label) for n, s in read_schema("id INT NOT NULL, name STRING").fields] == [("id", "int32"), ("name", "string?")]
+    assert [(n, s.label) for n, s in read_schema("id INT NOT NULL, name STRING").fields] == [
+        ("id", "int32"),
+        ("name", "string?"),
+    ]
     with pytest.raises(ConfigError):
         read_schema("id NOTYPE")

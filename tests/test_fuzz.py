@@ -23,7 +23,23 @@ EXAMPLES = settings(max_examples=settings.default.max_examples * 3, suppress_hea
 
 some = st.sampled_from
 names = some(["a", "b", "c", "a.b", "b.c", "none", "", "`a.b`", "a.", "`a"])
-paths = names | some(["a.b.c", "a[0]", "a[*].b", "*", "**.b", "a['b']", "/^[ab]/", "a./b/i.c", "type(string)", "**.type(int32)", "logical(Date)", "a[", "**"])  # fmt: skip
+paths = names | some(
+    [
+        "a.b.c",
+        "a[0]",
+        "a[*].b",
+        "*",
+        "**.b",
+        "a['b']",
+        "/^[ab]/",
+        "a./b/i.c",
+        "type(string)",
+        "**.type(int32)",
+        "logical(Date)",
+        "a[",
+        "**",
+    ]
+)
 lists = st.lists(paths, max_size=3).map(",".join)
 types = some("int8 int16 int32 int64 float32 float64 boolean string INT8 bytes".split())
 flags = some(["true", "false", "maybe"])
@@ -53,14 +69,29 @@ FREE = {
     "Flatten": {"delimiter": some([".", "_", ""])},
     "HoistField": {"hoisted": paths},
     "InsertField": {f"{source}.field": inserted for source in ("topic", "partition", "offset", "timestamp", "static")}
-    | {"static.value": texts, "field.on.missing.parent": some(["create", "ignore"]), "field.on.existing.field": some(["overwrite", "ignore"])},
+    | {
+        "static.value": texts,
+        "field.on.missing.parent": some(["create", "ignore"]),
+        "field.on.existing.field": some(["overwrite", "ignore"]),
+    },
     "MaskField": {"replacement": texts},
-    "ReplaceField": {"exclude": lists, "include": lists, "renames": st.lists(st.tuples(paths, names).map(":".join), max_size=2).map(",".join)},
+    "ReplaceField": {
+        "exclude": lists,
+        "include": lists,
+        "renames": st.lists(st.tuples(paths, names).map(":".join), max_size=2).map(",".join),
+    },
     "SetSchemaMetadata": {"schema.name": texts, "schema.version": texts},
-    "TimestampConverter": {"field": paths, "fields": lists, "format": some(["yyyy-MM-dd", "HH:mm:ss.SSS", "x", "b"]),
-                           "unix.precision": some(["seconds", "milliseconds", "microseconds", "nanoseconds"])},
-    "TimestampRouter": {"topic.format": some(["${topic}", "${topic}-${timestamp}", ""]), "timestamp.format": some(["yyyy", "b"])},
-}  # fmt: skip
+    "TimestampConverter": {
+        "field": paths,
+        "fields": lists,
+        "format": some(["yyyy-MM-dd", "HH:mm:ss.SSS", "x", "b"]),
+        "unix.precision": some(["seconds", "milliseconds", "microseconds", "nanoseconds"]),
+    },
+    "TimestampRouter": {
+        "topic.format": some(["${topic}", "${topic}-${timestamp}", ""]),
+        "timestamp.format": some(["yyyy", "b"]),
+    },
+}
 
 
 def configured(draw, cls, prefix):
@@ -122,15 +153,32 @@ def check_problem(problem):
 
 fields = some(["a", "b", "c", "a.b", ""])
 secrets = st.text(max_size=3).map(lambda text: SECRET + text)
-scalars = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False) | secrets | st.just("2020-01-01")  # fmt: skip
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | secrets
+    | st.just("2020-01-01")
+)
 values = st.recursive(scalars, lambda v: st.lists(v, max_size=2) | st.dictionaries(fields, v, max_size=3), max_leaves=8)
-documents = (st.dictionaries(fields, values, max_size=4) | values).map(lambda v: json.dumps(v).encode()) | some([None, b"", b"{", b'{"a":01}', b'{"a":"\\ud800"}'])  # fmt: skip
+documents = (st.dictionaries(fields, values, max_size=4) | values).map(lambda v: json.dumps(v).encode()) | some(
+    [None, b"", b"{", b'{"a":01}', b'{"a":"\\ud800"}']
+)
 
 SCALARS = {
-    Type.BOOLEAN: st.booleans(), Type.STRING: secrets | st.just("7"), Type.BYTES: some(["AQI=", "", "*"]), Type.FLOAT32: st.floats(width=32, allow_nan=False, allow_infinity=False),
-    Type.FLOAT64: st.floats(allow_nan=False, allow_infinity=False), Type.INT8: st.integers(-128, 127), Type.INT16: st.integers(-(2**15), 2**15 - 1),
-    Type.INT32: st.integers(0, 2**26), Type.INT64: st.integers(-(2**63), 2**63 - 1),
-}  # fmt: skip
+    Type.BOOLEAN: st.booleans(),
+    Type.STRING: secrets | st.just("7"),
+    Type.BYTES: some(["AQI=", "", "*"]),
+    Type.FLOAT32: st.floats(width=32, allow_nan=False, allow_infinity=False),
+    Type.FLOAT64: st.floats(allow_nan=False, allow_infinity=False),
+    Type.INT8: st.integers(-128, 127),
+    Type.INT16: st.integers(-(2**15), 2**15 - 1),
+    Type.INT32: st.integers(0, 2**26),
+    Type.INT64: st.integers(-(2**63), 2**63 - 1),
+}
+
+
 def structs(inner):
     """Structs of some fields, each optional or not."""
     members = st.tuples(inner, st.booleans()).map(lambda m: m[0].with_(optional=m[1]))
@@ -142,9 +190,11 @@ def structs(inner):
 plain = some([*map(Schema, SCALARS), decimal(2), date(), time(), timestamp()])
 typed = st.recursive(
     plain,
-    lambda s: st.builds(lambda v: Schema(Type.ARRAY, values=v), s)
-    | st.builds(lambda v: Schema(Type.MAP, keys=Schema(Type.STRING), values=v), s)
-    | structs(s),
+    lambda s: (
+        st.builds(lambda v: Schema(Type.ARRAY, values=v), s)
+        | st.builds(lambda v: Schema(Type.MAP, keys=Schema(Type.STRING), values=v), s)
+        | structs(s)
+    ),
     max_leaves=6,
 )
 
@@ -165,7 +215,14 @@ def payload(draw, schema):
 
 
 def record():
-    return Record("orders", 1, 7, 1_556_204_536_123, "CreateTime", headers=[Header("a", None, SECRET, SECRET.encode(), made=False)])
+    return Record(
+        "orders",
+        1,
+        7,
+        1_556_204_536_123,
+        "CreateTime",
+        headers=[Header("a", None, SECRET, SECRET.encode(), made=False)],
+    )
 
 
 # -- properties --------------------------------------------------------------------------------------------------------
@@ -220,12 +277,12 @@ def check_plan(chain, schema, kept):
     except PlanError as error:
         for problem in error.problems:
             check_problem(problem)
-        assert all(given.value is None for given in kept)  # what passes nulls is planned for the rest
+        assert all(out.value is None for out in kept)  # what passes nulls is planned for the rest
         return
     foretold = [(r.key and r.key.schema, r.value and r.value.schema) for r in plan.results.values()]
-    for given in kept:
-        if given.value is not None:
-            assert (given.key_schema, given.value_schema) in foretold
+    for out in kept:
+        if out.value is not None:
+            assert (out.key_schema, out.value_schema) in foretold
     roots = {"value", "key", "topic", "partition", "offset", "timestamp", "headers"}
     assert {source.split(".")[0] for sources in plan.lineage.values() for source in sources} <= roots
     assert plan.explain()
@@ -239,8 +296,12 @@ def check_plan(chain, schema, kept):
 @pytest.mark.parametrize("depth", [100, 900, 5_000])
 @pytest.mark.parametrize("stage", ["HeaderFrom", "ValueToKey", "MaskField", "Flatten"])
 def test_deep_values_are_taken_or_refused(stage, depth):
-    options = {"HeaderFrom": {"fields": "a", "headers": "h", "operation": "copy"}, "Flatten": {}}.get(stage, {"fields": "a"})
-    chain = parse_chain([{"alias": "t", "type": stage + ("" if stage == "ValueToKey" else "$Value"), "options": options}])
+    options = {"HeaderFrom": {"fields": "a", "headers": "h", "operation": "copy"}, "Flatten": {}}.get(
+        stage, {"fields": "a"}
+    )
+    chain = parse_chain(
+        [{"alias": "t", "type": stage + ("" if stage == "ValueToKey" else "$Value"), "options": options}]
+    )
     value = b'{"a":' * depth + b"1" + b"}" * depth
     outcome, _, _ = Interpreter(chain).processor()(record(), None, value)
     assert outcome.status in (KEPT, FAILED)

@@ -65,7 +65,9 @@ def _load(path: Path) -> Any:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(config_problem("SMT002", path.name, "the file cannot be read as UTF-8 text", f"check the path: {path}")) from error
+        raise ConfigError(
+            config_problem("SMT002", path.name, "the file cannot be read as UTF-8 text", f"check the path: {path}")
+        ) from error
     try:
         if path.suffix in (".yaml", ".yml"):
             return yaml.safe_load(text)

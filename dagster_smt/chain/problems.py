@@ -34,7 +34,9 @@ def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
     return f"the nearest names are: {', '.join(close)}"
 
 
-def build(cls: type[Options], options: dict[str, Any], place: str, lenient: bool) -> tuple[Options | None, list[Problem], list[Problem]]:
+def build(
+    cls: type[Options], options: dict[str, Any], place: str, lenient: bool
+) -> tuple[Options | None, list[Problem], list[Problem]]:
     """Make a transform or predicate from its options.
 
     Returns:
@@ -54,10 +56,13 @@ def build(cls: type[Options], options: dict[str, Any], place: str, lenient: bool
 
 
 def _check(built: Options, place: str) -> list[Problem]:
+    problems: list[Problem] = []
     try:
-        return [config_problem("SMT014", f"{place} {o}".strip(), s, h) for o, s, h in built.check()]
-    except ConfigError as error:
-        return [p.at(place) for p in error.problems]
+        for option, statement, hint in built.check():
+            problems.append(config_problem("SMT014", f"{place} {option}".strip(), statement, hint))
+    except ConfigError as error:  # a check that goes on after it has found a path that cannot be read
+        problems = problems or [p.at(place) for p in error.problems]
+    return problems
 
 
 def _unknown(key: str, cls: type[Options], place: str) -> Problem:

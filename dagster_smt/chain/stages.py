@@ -44,7 +44,9 @@ def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[Draft], 
     for alias in aliases:
         options = _below(properties, _TRANSFORM, alias, aliases)
         name = options.pop("predicate", None)
-        draft = Draft(alias, options.pop("type", None), options, None, options.pop("negate", None), f"transforms.{alias}")
+        draft = Draft(
+            alias, options.pop("type", None), options, None, options.pop("negate", None), f"transforms.{alias}"
+        )
         if name is not None:
             name = str(name).strip()
             found = _below(properties, _PREDICATE, name, names) if name in names else {}
@@ -92,7 +94,9 @@ def _strays(properties: Mapping[str, Any], prefix: str, names: Sequence[str]) ->
     strays = {k[len(prefix) :].split(".")[0] for k in properties if k.startswith(prefix) and not k.startswith(prefixes)}
     listed = prefix.rstrip(".")
     return [
-        Problem("SMT007", f"{prefix}{s}", f"the alias is not in '{listed}'", did_you_mean(s, names, f"add it to {listed}"))
+        Problem(
+            "SMT007", f"{prefix}{s}", f"the alias is not in '{listed}'", did_you_mean(s, names, f"add it to {listed}")
+        )
         for s in sorted(strays)
     ]
 
@@ -107,10 +111,14 @@ def drafts_from_list(stages: Sequence[Any]) -> tuple[list[Draft], list[Problem]]
             continue
         alias = str(stage.get("alias") or f"stage{number + 1}")
         if alias in seen:
-            problems.append(config_problem("SMT005", place, f"the alias '{alias}' appears twice", "give each its own name"))
+            problems.append(
+                config_problem("SMT005", place, f"the alias '{alias}' appears twice", "give each its own name")
+            )
         seen.add(alias)
         place = f"{place} ({alias})"
-        draft = Draft(alias, stage.get("type"), _keys(stage, _STAGE_KEYS, place, problems), None, stage.get("negate"), place)
+        draft = Draft(
+            alias, stage.get("type"), _keys(stage, _STAGE_KEYS, place, problems), None, stage.get("negate"), place
+        )
         predicate = stage.get("predicate")
         if isinstance(predicate, Mapping):
             options = _keys(predicate, _PREDICATE_KEYS, f"{place} predicate", problems)
@@ -131,7 +139,9 @@ def _keys(data: Mapping[Any, Any], known: Sequence[str], place: str, problems: l
     options = data.get("options") or {}
     if isinstance(options, Mapping):
         return {str(key): value for key, value in options.items()}
-    problems.append(config_problem("SMT008", f"{place} options", "options are a mapping", "write each as 'name: value'"))
+    problems.append(
+        config_problem("SMT008", f"{place} options", "options are a mapping", "write each as 'name: value'")
+    )
     return {}
 
 
@@ -231,7 +241,9 @@ def _class(
         return None, "", config_problem("SMT009", place, "the type is missing", f"set the class of the {what}")
     text = str(type_).strip()
     name, _, inner = text.partition("$")
-    shorts = {c.__name__: c for c in reversed(list(known.values()))}  # of two with the same short name Kafka's comes first
+    shorts = {
+        c.__name__: c for c in reversed(list(known.values()))
+    }  # of two with the same short name Kafka's comes first
     cls = known.get(name) or shorts.get(name)
     if cls is None:
         hint = did_you_mean(name.rsplit(".", 1)[-1], reversed(shorts))

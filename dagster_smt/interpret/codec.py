@@ -191,7 +191,9 @@ def writer(schema: Schema, form: Format, where: str = "") -> Convert:
             if default is not None:
                 return convert(default)
             if not schema.optional:
-                statement = f"null in the required field '{where}'" if where else "null, but the schema requires a value"
+                statement = (
+                    f"null in the required field '{where}'" if where else "null, but the schema requires a value"
+                )
                 raise data_error("SMT415", statement, "make the field optional, or give it a default")
             return None
         return convert(value)

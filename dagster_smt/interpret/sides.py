@@ -177,5 +177,3 @@ class _Writer:
         if value is None or isinstance(value, bytes):
             return value
         return self.write_payload(schema, value)
-
-

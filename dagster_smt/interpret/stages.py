@@ -202,5 +202,3 @@ def _changes(before: PlanRecord, after: PlanRecord) -> list[tuple[str, Schema | 
         if cell != getattr(before, name):
             found.append((name, None, expr_function(cell.expr)))
     return found
-
-

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from dagster_smt.model.schema import Schema
+from dagster_smt.model.schema import STRING, Schema, Type, optional
 
 FormatKind = Literal["json", "json_schema", "envelope", "string", "bytes"]
 
@@ -24,3 +24,8 @@ class Format:
     schema: Schema | None = None
     replace_null_with_default: bool = True
     decimal_format: Literal["BASE64", "NUMERIC"] = "BASE64"
+
+    @property
+    def known_schema(self) -> Schema | None:
+        """The schema that every value has, as Connect's converter of this format gives it; None if it varies."""
+        return {"string": optional(STRING), "bytes": Schema(Type.BYTES, optional=True)}.get(self.kind, self.schema)

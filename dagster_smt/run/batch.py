@@ -14,7 +14,7 @@ from typing import Literal
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql.types import StructType
 
-from dagster_smt.chain import Chain, Plan, plan_chain
+from dagster_smt.chain import Chain, Plan
 from dagster_smt.errors import ConfigError, Problem, RecordsRejected, TableError
 from dagster_smt.model.report import RunReport
 from dagster_smt.run.counts import Counts, decode_counts, observed_columns, silent_entries
@@ -29,10 +29,10 @@ from dagster_smt.run.rejects import (
 )
 from dagster_smt.run.report_json import report_of, report_to_json
 from dagster_smt.spark.evaluate import evaluate as spark_evaluate
-from dagster_smt.spark.start import format_schema
 from dagster_smt.tables.commit_log import Commit, CommitLog, DeadLetters, Intent, live, progress
 from dagster_smt.tables.file_topics import list_topics, read_window, topic_ranges
 from dagster_smt.tables.local import local_folder
+from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.sink import check_schema, list_files, open_log, write_files
 from dagster_smt.tables.spec import FileTopics, ParquetSink, TopicTable, WindowRequest
 from dagster_smt.tables.windows import check_available, choose_topics, describe, replaced_windows, resolve_window
@@ -211,6 +211,7 @@ class _Attempt:
         log, committing = self.run_.log, False
         try:
             commit, report = self.write()
+            self.run_.say("committing")  # a cancelled run stops here
             committing = True  # from here on the folder may belong to a commit: only the next run can know
             log.commit(commit)
         finally:
@@ -285,23 +286,6 @@ class _Attempt:
             summary = Problem("SMT530", spec.name, statement, hint)
             raise RecordsRejected([*map(located, report.rejects), summary])
         return letters
-
-
-def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = ()) -> Plan:
-    """Plan a chain on a topic table: with a schema if the table declares one for the values.
-
-    Args:
-        chain: The chain.
-        table: Declares the formats.
-        topics: The topics to be read, if known.
-
-    Raises:
-        PlanError: The chain does not fit the schema.
-    """
-    key, value = format_schema(table.key), format_schema(table.value)
-    key_matters = any(stage.side == "key" for stage in chain.stages)
-    typed = value is not None and (key is not None or not key_matters)
-    return plan_chain(chain, key, value, topics=topics, typed=typed)
 
 
 def _check_dead_letter_topic(spec: RunSpec, topics: tuple[str, ...]) -> None:

@@ -146,7 +146,9 @@ class Scope:
         if isinstance(call.rule, AppendHeader):
             return self._appended(call.rule, *call.args)
         if not is_python(call):
-            return call.rule.column(F, *self.arguments(call))
+            column = call.rule.column(F, *self.arguments(call))
+            # what always fails is a null without type
+            return column if schema is None or not call.rule.may_fail else column.cast(internal_type(schema))
         returns = schema or BOOLEAN
         if call.args == (Ref(("topic",)),) and self.topics:
             return _by_topic(call.rule, F.col(self.columns["topic"]), self.topics, returns)

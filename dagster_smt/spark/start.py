@@ -9,7 +9,7 @@ from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
 from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CONVERTER
 from dagster_smt.model.format import Format
-from dagster_smt.model.schema import STRING, Schema, Type, optional
+from dagster_smt.model.schema import Schema
 from dagster_smt.spark.json_input import (
     broken,
     decoded,
@@ -26,15 +26,8 @@ from dagster_smt.spark.narrow import narrowed
 from dagster_smt.spark.types import internal_type, spark_type
 from dagster_smt.spark.typed import State, TypedEvaluator
 
-_TEXT = optional(STRING)
-_BYTES = Schema(Type.BYTES, optional=True)
 _METADATA = ("topic", "partition", "offset", "timestamp", "headers")
 _CODES = {"key": KEY_CONVERTER, "value": VALUE_CONVERTER}
-
-
-def format_schema(form: Format) -> Schema | None:
-    """The schema that values of a format have when planning; None if it is only known per record."""
-    return {"string": _TEXT, "bytes": _BYTES}.get(form.kind, form.schema)
 
 
 def typed_evaluator(frame: DataFrame, plan: Plan, key: Format, value: Format, *, ledger: bool = True) -> TypedEvaluator:
@@ -49,12 +42,12 @@ def typed_evaluator(frame: DataFrame, plan: Plan, key: Format, value: Format, *,
     Raises:
         PlanError: SMT209, the value's format has no schema; SMT207, Spark has no type for a part of one.
     """
-    if format_schema(value) is None:
+    if value.known_schema is None:
         hint = "declare a schema for the value, or write records"
         raise PlanError(Problem("SMT209", "", "a table of columns needs values with a schema", hint))
     start = _Start(frame, plan)
     start.read("value", value)
-    if plan.key is not None and format_schema(key) is not None:
+    if plan.key is not None and key.known_schema is not None:
         start.read("key", key)
     frame, state = start.finish()
     evaluator = TypedEvaluator(plan, frame, state, ledger=ledger)
@@ -84,10 +77,10 @@ class _Start:
         """Add the columns of a side: its value, and whether it could not be read."""
         if form.kind == "string":
             text = F.try_validate_utf8(F.col(side).cast("string"))
-            self._plain(side, _TEXT, text, F.col(side).isNotNull() & text.isNull())
+            self._plain(side, form, text, F.col(side).isNotNull() & text.isNull())
             self.problems.append(Problem("SMT416", f"{side}.converter", "the text is not valid UTF-8", "", DATA_EXCEPTION))
         elif form.kind == "bytes":
-            self._plain(side, _BYTES, F.col(side), F.lit(False))
+            self._plain(side, form, F.col(side), F.lit(False))
             self.problems.append(Problem("SMT416", f"{side}.converter", "the bytes cannot be read"))
         else:
             self._declared(side, form)
@@ -95,9 +88,10 @@ class _Start:
             statement = "the text is no JSON that fits the declared schema"
             self.problems.append(Problem("SMT414", f"{side}.converter", statement, hint, DATA_EXCEPTION))
 
-    def _plain(self, side: str, schema: Schema, value: Column, bad: Column) -> None:
+    def _plain(self, side: str, form: Format, value: Column, bad: Column) -> None:
+        assert form.known_schema is not None
         self.frame = self.frame.select("*", value.alias(f"s_{side}"), bad.alias(f"bad_{side}"))
-        self.sides.append(_Side(side, Leaf(f"s_{side}", schema), f"bad_{side}"))
+        self.sides.append(_Side(side, Leaf(f"s_{side}", form.known_schema), f"bad_{side}"))
 
     def _declared(self, side: str, form: Format) -> None:
         assert form.schema is not None

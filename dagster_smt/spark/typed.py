@@ -276,7 +276,7 @@ class _StepRun:
         assert isinstance(cell.expr, Call)
         name = self._add(self.scope.value(cell.expr, cell.schema))
         for call in calls:
-            result = F.col(name) if call is cell.expr else self.scope.value(call, cell.schema)
+            result = F.col(name) if call is cell.expr else self.scope.value(call, self.scope.schema_of(call))
             self._may_fail(call, result)
         if otherwise is None:
             return name

@@ -278,5 +278,7 @@ def refused(node: Node, code: str, statement: str, hint: str = "", schema: Schem
 
 def under(group: Group, rebuilt: Group) -> Group:
     """A rebuilt struct that became required stays null where the one it was made from is null."""
+    if "" in rebuilt.by_name and "" not in group.by_name:
+        raise refuse("SMT112", "a field needs a name that is not empty", "name the field", SCHEMA_BUILDER_EXCEPTION)
     nullable = group.may_be_null and not rebuilt.schema.optional
     return Group(rebuilt.schema, rebuilt.fields, rebuilt.present, rebuilt.sources, nullable)

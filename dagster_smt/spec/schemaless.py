@@ -212,3 +212,16 @@ def _prune(node: Any, ends: set[tuple[int, Any]], ways: set[tuple[int, Any]]) ->
             del node[key]
             dropped = True
     return dropped
+
+
+def made_parent(value: dict[str, Any], names: Iterable[Any], create: bool) -> dict[str, Any] | None:
+    """The object at the end of some names, made where it is missing (``create``); None if there is none."""
+    for name in names:
+        if name not in value:
+            if not create:
+                return None
+            value[name] = {}
+        value = look(value, name)
+        if type(value) is not dict:
+            return None
+    return value

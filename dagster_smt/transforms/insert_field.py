@@ -21,6 +21,7 @@ from dagster_smt.spec.validate import one_of
 from dagster_smt.values.lazy import look
 
 _SOURCES = ("topic", "partition", "offset", "timestamp", "static")
+_ANY = "set topic.field, partition.field, offset.field, timestamp.field, or static.field with static.value"
 _NO_OFFSET = ("SMT409", "only records read from Kafka have an offset", "drop offset.field for source records")
 
 
@@ -68,12 +69,7 @@ class InsertField(NullDefaults, NestedPaths, Transform):
 
     def check(self) -> Iterator[tuple[str, str, str]]:
         if not self.inserted:
-            yield (
-                "",
-                "nothing to insert",
-                "set at least one of topic.field, partition.field, offset.field, "
-                "timestamp.field, or static.field with static.value",
-            )
+            yield "", "nothing to insert", _ANY
         if self.static_field is not None and self.static_value is None:
             yield "static.field", "has no static.value", "set static.value"
         for option_ in ("field_on_missing_parent", "field_on_existing_field"):
@@ -171,25 +167,13 @@ class InsertField(NullDefaults, NestedPaths, Transform):
                     raise data_error(*_NO_OFFSET)
                 if found is None and source in ("partition", "timestamp"):
                     continue
-                fields = self._parent(value, above) if above else value
+                fields = made_parent(value, above, self.field_on_missing_parent == "create") if above else value
                 if fields is not None and (overwrites or name not in fields):
                     fields[name] = JavaInteger(found) if source == "partition" else found
                     record.touched |= bit
             return value
 
         return insert
-
-    def _parent(self, value: dict[str, Any], names: Iterable[Any]) -> dict[str, Any] | None:
-        """The object to insert into, made if it is missing; None if it is null or no object."""
-        for name in names:
-            if name not in value:
-                if self.field_on_missing_parent == "ignore":
-                    return None
-                value[name] = {}
-            value = look(value, name)
-            if type(value) is not dict:
-                return None
-        return value
 
 
 def _first(branch: Branch) -> int:

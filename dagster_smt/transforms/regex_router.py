@@ -22,9 +22,7 @@ class RegexRouter(Transform):
     sided = False
     regex: Regex = option("The expression the whole topic must match.")
     replacement: Text = option("The new topic; `$1` or `${name}` stand for groups.")
-    examples = (
-        Example("cut a prefix", {"regex": "or(.*)", "replacement": "x-$1"}, "orders", "x-ders", shows="topic"),
-    )
+    examples = (Example("cut a prefix", {"regex": "or(.*)", "replacement": "x-$1"}, "orders", "x-ders", shows="topic"),)
 
     def ledger(self) -> tuple[Effect, ...]:
         return (Effect("routed", self.regex, self.replacement, "topic"),)

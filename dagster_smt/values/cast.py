@@ -84,12 +84,9 @@ class CastTo(ValueRule):
 
     def _cast(self, value: Any) -> Any:
         target = self.target
-        if self.kind in ("Date", "Time") and (value % DAY if self.kind == "Date" else not 0 <= value <= DAY):
-            if target is not Type.STRING:
-                return None
         if target is Type.STRING:
             return self._text(value)
-        if self.kind == "bytes":
+        if self.kind == "bytes" or (self.kind in ("Date", "Time") and self._invalid(value)):
             return None
         if target is Type.BOOLEAN:
             return value.lower() == "true" if self.kind == "string" else self._truth(value)
@@ -104,6 +101,10 @@ class CastTo(ValueRule):
         if target is Type.FLOAT32:
             return to_float32(number) if self.kind in FLOAT_KINDS else nearest_float32(number)
         return _double(number)
+
+    def _invalid(self, value: int) -> bool:
+        """Whether a Date is no whole day, or a Time no time of day."""
+        return value % DAY != 0 if self.kind == "Date" else not 0 <= value <= DAY
 
     def _number(self, value: Any) -> Any:
         return value // DAY if self.kind == "Date" else value

@@ -22,8 +22,10 @@ _POSIX = {
     "Punct": r"!-/:-@\[-`{-~", "Graph": "!-~", "Print": r"\x20-~", "Blank": r" \t", "Cntrl": r"\x00-\x1F\x7F",
     "XDigit": "0-9a-fA-F", "Space": r" \t\n\x0B\f\r",
 }  # fmt: skip
-_CLASSES = {"d": "0-9", "w": "a-zA-Z_0-9", "s": r" \t\n\x0B\f\r", "h": r" \t\xA0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000",
-            "v": r"\n\x0B\f\r\x85\u2028\u2029"}  # fmt: skip
+_CLASSES = {
+    "d": "0-9", "w": "a-zA-Z_0-9", "s": r" \t\n\x0B\f\r", "v": r"\n\x0B\f\r\x85\u2028\u2029",
+    "h": r" \t\xA0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000",
+}  # fmt: skip
 
 _INTERSECTION = regex.compile(r"\G[^\[^&]&&[^\]&]")
 _REPETITION = regex.compile(r"[0-9]+(,[0-9]*)?\}")
@@ -32,7 +34,9 @@ _GROUP = regex.compile(r"\?([=!>]|<[=!]|<[a-zA-Z][a-zA-Z0-9]*>)")
 
 def _refuse(pattern: str, what: str) -> ConfigError:
     statement = f"the regular expression '{pattern}' is not usable: {what}"
-    return ConfigError(Problem("SMT021", "", statement, "rewrite it; see the reference for the subset", CONFIG_EXCEPTION))
+    return ConfigError(
+        Problem("SMT021", "", statement, "rewrite it; see the reference for the subset", CONFIG_EXCEPTION)
+    )
 
 
 class _Translator:
@@ -117,7 +121,9 @@ class _Translator:
             on, off = set(flags[1] or ""), set(flags[2] or "")
             self.any_case |= "i" in on
             if (on | off) - set("i"):
-                raise _refuse(self.pattern, f"inline flags other than i after the start: '(?{''.join(sorted(on | off))})'")
+                raise _refuse(
+                    self.pattern, f"inline flags other than i after the start: '(?{''.join(sorted(on | off))})'"
+                )
         return "("
 
     def _escape(self, inside: bool) -> str:
@@ -222,7 +228,7 @@ def _group_name(text: str, at: int, groups: int) -> tuple[int | str, int]:
     named = regex.match(r"\{([a-zA-Z][a-zA-Z0-9]*)\}", text[at:])
     if named:
         return named[1], at + named.end()
-    if at >= len(text) or not text[at] in "0123456789":
+    if at >= len(text) or text[at] not in "0123456789":
         raise _bad_replacement("a dollar sign without a group")
     number = int(text[at])
     at += 1

@@ -21,7 +21,14 @@ _OPEN_OBJECT, _OPEN_ARRAY = ord("{"), ord("[")
 _BLANKS = b" \t\r\n"
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What the JSON parser raises; ``not_json`` makes the record's error of it."""
-_KINDS = {ord('"'): "string", _OPEN_OBJECT: "map", _OPEN_ARRAY: "array", ord("t"): "boolean", ord("f"): "boolean", ord("n"): "null"}
+_KINDS = {
+    ord('"'): "string",
+    _OPEN_OBJECT: "map",
+    _OPEN_ARRAY: "array",
+    ord("t"): "boolean",
+    ord("f"): "boolean",
+    ord("n"): "null",
+}
 
 
 def decode(text: bytes | msgspec.Raw) -> Any:

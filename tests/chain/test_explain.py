@@ -33,16 +33,22 @@ PLANS = {
         topics=("orders", "orders-eu"),
     ),
     "warnings": lambda: plan_of(
-        stage("MaskField$Value", fields="nam"), stage("InsertField$Value", when=TRACED, topic_field="id"), stage("Filter")
+        stage("MaskField$Value", fields="nam"),
+        stage("InsertField$Value", when=TRACED, topic_field="id"),
+        stage("Filter"),
     ),
     "whole_value": lambda: plan_of(
         stage("Cast$Value", spec="string"), stage("HoistField$Value", field="v"), value=parse_ddl("v INT").fields[0][1]
     ),
     "without_schema": lambda: plan_of(
-        stage("MaskField$Value", fields="name"), stage("Filter", when=TOMBSTONE), value=None, typed=False, topics=("orders",)
+        stage("MaskField$Value", fields="name"),
+        stage("Filter", when=TOMBSTONE),
+        value=None,
+        typed=False,
+        topics=("orders",),
     ),
     "empty": lambda: plan_chain(parse_chain({"transforms": ""}), None, ORDERS, typed=True),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -95,24 +95,47 @@ def test_stages():
 
 
 MANY = [
-    {"alias": "s1", "type": "Cast$Key", "options": {"spec": {"a": "int8", "": "STRING"}, "replace.null.with.default": False}},
+    {
+        "alias": "s1",
+        "type": "Cast$Key",
+        "options": {"spec": {"a": "int8", "": "STRING"}, "replace.null.with.default": False},
+    },
     {"alias": "s2", "type": "Cast$Value", "options": {"spec": "float64"}},
-    {"alias": "s3", "type": "ReplaceField$Value", "options": {"renames": {"a": "b", "b": "a"}, "include": ["a", "b"], "exclude": []}},
+    {
+        "alias": "s3",
+        "type": "ReplaceField$Value",
+        "options": {"renames": {"a": "b", "b": "a"}, "include": ["a", "b"], "exclude": []},
+    },
     {"alias": "s4", "type": "ReplaceField$Value", "options": {"renames": ["a:b", ["c", "d"], {"e": "f"}]}},
-    {"alias": "s5", "type": "InsertField$Value", "options": {"static.field": "n!", "static.value": 7, "topic.field": "t"}},
+    {
+        "alias": "s5",
+        "type": "InsertField$Value",
+        "options": {"static.field": "n!", "static.value": 7, "topic.field": "t"},
+    },
     {"alias": "s6", "type": "ExtractField$Value", "options": {"field": "a.`b.c`", "field.syntax.version": "v2"}},
     {"alias": "s7", "type": "SetSchemaMetadata$Value", "options": {"schema.version": 3, "schema.name": ""}},
     {"alias": "s8", "type": "RegexRouter", "options": {"regex": "(a),b", "replacement": "$1"}},
     {"alias": "s8.x", "type": "Filter", "predicate": {"type": "TopicNameMatches", "options": {"pattern": "a"}}},
-    {"alias": "s9", "type": "Filter", "predicate": {"type": "TopicNameMatches", "options": {"pattern": "b"}}, "negate": True},
+    {
+        "alias": "s9",
+        "type": "Filter",
+        "predicate": {"type": "TopicNameMatches", "options": {"pattern": "b"}},
+        "negate": True,
+    },
     {"alias": "s10", "type": "Filter", "predicate": {"type": "TopicNameMatches", "options": {"pattern": "a"}}},
-    {"alias": "s11", "type": "HeaderFrom$Value", "options": {"fields": ["a", "a"], "headers": ["x", ""], "operation": "copy"}},
+    {
+        "alias": "s11",
+        "type": "HeaderFrom$Value",
+        "options": {"fields": ["a", "a"], "headers": ["x", ""], "operation": "copy"},
+    },
     {"alias": "s12", "type": "InsertHeader", "options": {"header": "h", "value.literal": "true"}},
     {"type": "Flatten$Value", "options": {"delimiter": "_"}},
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize("source", [PROPERTIES, STAGES, MANY, {"transforms": ""}], ids=["flat", "list", "many", "empty"])
+@pytest.mark.parametrize(
+    "source", [PROPERTIES, STAGES, MANY, {"transforms": ""}], ids=["flat", "list", "many", "empty"]
+)
 def test_the_canonical_properties_and_the_list_mean_the_same_chain(source):
     chain = parse_chain(source)
     for again in (parse_chain(chain.properties), parse_chain(chain.to_stages())):
@@ -144,13 +167,19 @@ def test_the_hash_hangs_on_what_the_chain_means_only():
     reordered = dict(reversed(PROPERTIES.items())) | {"name": "other", "tasks.max": "3"}
     spaced = PROPERTIES | {"transforms": "hide,gone", "transforms.hide.fields": "name,mail "}
     assert {parse_chain(p).hash for p in (reordered, spaced)} == {base}
-    changed = [{"transforms": "gone,hide"}, {"transforms.hide.negate": "false"}, {"transforms.hide.fields": "mail,name"}]
+    changed = [
+        {"transforms": "gone,hide"},
+        {"transforms.hide.negate": "false"},
+        {"transforms.hide.fields": "mail,name"},
+    ]
     assert len({parse_chain(PROPERTIES | change).hash for change in changed} | {base}) == 4
 
 
 def test_aliases_that_begin_alike():
     filters = {f"transforms.{alias}.type": "RegexRouter" for alias in ("a", "a.b")}
-    options = {f"transforms.{alias}.{k}": v for alias in ("a", "a.b") for k, v in {"regex": alias, "replacement": "x"}.items()}
+    options = {
+        f"transforms.{alias}.{k}": v for alias in ("a", "a.b") for k, v in {"regex": alias, "replacement": "x"}.items()
+    }
     chain = parse_chain({"transforms": "a,a.b", **filters, **options})
     assert [s.transform.regex for s in chain.stages] == ["a", "a.b"]
     assert parse_chain(chain.properties) == chain
@@ -195,14 +224,19 @@ def test_a_file_that_is_not_there(tmp_path):
     assert first_line(problems_of(tmp_path / "latin.properties")).startswith("SMT002 latin.properties: ")
 
 
-@pytest.mark.parametrize("source", [None, 7, "transforms=a", {"transforms": 5}, {"stages": "x", "transforms": None}, [7], [None]], ids=str)
+@pytest.mark.parametrize(
+    "source", [None, 7, "transforms=a", {"transforms": 5}, {"stages": "x", "transforms": None}, [7], [None]], ids=str
+)
 def test_nothing_crashes_the_parser(source):
     problems_of(source)
 
 
 def test_the_place_is_named():
     assert first_line(problems_of({}, place="orders")) == "SMT004 orders: transforms: the list of transforms is missing"
-    assert first_line(problems_of(7, place="orders")) == "SMT001 orders: a chain is a mapping of properties or a list of stages"
+    assert (
+        first_line(problems_of(7, place="orders"))
+        == "SMT001 orders: a chain is a mapping of properties or a list of stages"
+    )
     assert first_line(problems_of({})) == "SMT004 transforms: the list of transforms is missing"
 
 
@@ -211,13 +245,20 @@ SUGGESTED = [
     ({"transforms.hide.Fields": "x"}, "unknown option 'Fields'", "did you mean 'fields'?"),
     ({"transforms.hide.whitelist": "x"}, "unknown option 'whitelist'", "there are: " + ", ".join(MaskField.keys())),
     ({"transforms.gone.x": "x"}, "unknown option 'x'", "Filter has no options"),
-    ({"transforms.hide.type": "org.apache.kafka.connect.transforms.MaskFeild$Value"},
-     "unknown transform class 'org.apache.kafka.connect.transforms.MaskFeild$Value'", "did you mean 'MaskField'?"),
-    ({"transforms.hide.type": "MaskField"}, "'MaskField' does not say whether it acts on key or value", "write MaskField$Key or MaskField$Value"),
+    (
+        {"transforms.hide.type": "org.apache.kafka.connect.transforms.MaskFeild$Value"},
+        "unknown transform class 'org.apache.kafka.connect.transforms.MaskFeild$Value'",
+        "did you mean 'MaskField'?",
+    ),
+    (
+        {"transforms.hide.type": "MaskField"},
+        "'MaskField' does not say whether it acts on key or value",
+        "write MaskField$Key or MaskField$Value",
+    ),
     ({"transforms.gone.type": "Filter$Key"}, "unknown transform class 'Filter$Key'", "write Filter"),
     ({"transforms.hide.predicate": "tombstones"}, "there is no predicate 'tombstones'", "did you mean 'tombstone'?"),
     ({"transforms.hid.type": "x"}, "the alias is not in 'transforms'", "did you mean 'hide'?"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("change", "statement", "hint"), SUGGESTED, ids=[s[1] for s in SUGGESTED])

@@ -139,14 +139,32 @@ def steps(plan):
 
 
 VARIANTS = [
-    ("settled by the topic: acts", [stage("Cast$Value", when=EUROPEAN, spec="id:string")], ("orders-eu",), [(0, 0, None)], "string"),
-    ("settled by the topic: does not", [stage("Cast$Value", when=EUROPEAN, spec="id:string")], ("orders-us",), [(0, None, 0)], "int32"),
+    (
+        "settled by the topic: acts",
+        [stage("Cast$Value", when=EUROPEAN, spec="id:string")],
+        ("orders-eu",),
+        [(0, 0, None)],
+        "string",
+    ),
+    (
+        "settled by the topic: does not",
+        [stage("Cast$Value", when=EUROPEAN, spec="id:string")],
+        ("orders-us",),
+        [(0, None, 0)],
+        "int32",
+    ),
     ("negated", [stage("Cast$Value", unless=EUROPEAN, spec="id:string")], ("orders-us",), [(0, 0, None)], "string"),
     ("the schema stays", [stage("MaskField$Value", when=TRACED, fields="name")], (), [(0, 0, 0)], "int32"),
     ("the schema changes", [stage("InsertField$Value", when=TRACED, topic_field="t")], (), [(0, 1, 0)], "int32"),
     ("a tombstone guard", [stage("Cast$Value", unless=TOMBSTONE, spec="id:string")], (), [(0, 0, 0)], "string"),
     ("a filter", [stage("Filter", when=TRACED)], (), [(0, None, 0)], "int32"),
-    ("two filters", [stage("Filter", when=TOMBSTONE), stage("Filter", unless=TRACED)], (), [(0, None, 0), (0, None, 0)], "int32"),
+    (
+        "two filters",
+        [stage("Filter", when=TOMBSTONE), stage("Filter", unless=TRACED)],
+        (),
+        [(0, None, 0), (0, None, 0)],
+        "int32",
+    ),
     ("a router", [stage("RegexRouter", when=TRACED, regex=".*", replacement="x")], (), [(0, 0, 0)], "int32"),
     (
         "each form goes on by itself",
@@ -155,10 +173,12 @@ VARIANTS = [
         [(0, 1, 0), (0, 0, None), (1, 1, None)],
         "string",
     ),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("stages", "topics", "wanted", "label"), [v[1:] for v in VARIANTS], ids=[v[0] for v in VARIANTS])
+@pytest.mark.parametrize(
+    ("stages", "topics", "wanted", "label"), [v[1:] for v in VARIANTS], ids=[v[0] for v in VARIANTS]
+)
 def test_variants(stages, topics, wanted, label):
     plan = plan_of(*stages, topics=topics)
     assert steps(plan) == wanted
@@ -203,23 +223,42 @@ def test_dropping_everything_leaves_nothing():
 
 AT = "{} transforms.{}: {}"
 REFUSED = [
-    ([stage("ExtractField$Value", field="nope")], [AT.format("SMT102", "extractfield (ExtractField$Value)", "there is no field 'nope' for 'nope'")],
-     "java.lang.IllegalArgumentException"),
-    ([stage("InsertField$Value", topic_field="id")], [AT.format("SMT110", "insertfield (InsertField$Value)", "field 'id' exists already")],
-     SCHEMA_BUILDER_EXCEPTION),
-    ([stage("RegexRouter", regex="(o).*", replacement="$2")],
-     [AT.format("SMT406", "regexrouter (RegexRouter)", "the replacement cannot be used: there is no group 2")], DATA_EXCEPTION),
-    ([stage("ReplaceField$Value", renames="id:name")], [AT.format("SMT111", "replacefield (ReplaceField$Value)", "two fields would be named 'name'")],
-     SCHEMA_BUILDER_EXCEPTION),
+    (
+        [stage("ExtractField$Value", field="nope")],
+        [AT.format("SMT102", "extractfield (ExtractField$Value)", "there is no field 'nope' for 'nope'")],
+        "java.lang.IllegalArgumentException",
+    ),
+    (
+        [stage("InsertField$Value", topic_field="id")],
+        [AT.format("SMT110", "insertfield (InsertField$Value)", "field 'id' exists already")],
+        SCHEMA_BUILDER_EXCEPTION,
+    ),
+    (
+        [stage("RegexRouter", regex="(o).*", replacement="$2")],
+        [AT.format("SMT406", "regexrouter (RegexRouter)", "the replacement cannot be used: there is no group 2")],
+        DATA_EXCEPTION,
+    ),
+    (
+        [stage("ReplaceField$Value", renames="id:name")],
+        [AT.format("SMT111", "replacefield (ReplaceField$Value)", "two fields would be named 'name'")],
+        SCHEMA_BUILDER_EXCEPTION,
+    ),
     # every stage that no record passes, on the forms of records that reach it
-    ([stage("InsertField$Value", when=TRACED, topic_field="id"), stage("InsertField$Value", topic_field="name")],
-     [AT.format("SMT110", "insertfield (InsertField$Value)", "field 'id' exists already"),
-      AT.format("SMT110", "insertfield2 (InsertField$Value)", "field 'name' exists already")],
-     SCHEMA_BUILDER_EXCEPTION),
+    (
+        [stage("InsertField$Value", when=TRACED, topic_field="id"), stage("InsertField$Value", topic_field="name")],
+        [
+            AT.format("SMT110", "insertfield (InsertField$Value)", "field 'id' exists already"),
+            AT.format("SMT110", "insertfield2 (InsertField$Value)", "field 'name' exists already"),
+        ],
+        SCHEMA_BUILDER_EXCEPTION,
+    ),
     # said once, though both forms fail
-    ([stage("InsertField$Value", when=TRACED, topic_field="t"), stage("ReplaceField$Value", renames="id:name")],
-     [AT.format("SMT111", "replacefield (ReplaceField$Value)", "two fields would be named 'name'")], SCHEMA_BUILDER_EXCEPTION),
-]  # fmt: skip
+    (
+        [stage("InsertField$Value", when=TRACED, topic_field="t"), stage("ReplaceField$Value", renames="id:name")],
+        [AT.format("SMT111", "replacefield (ReplaceField$Value)", "two fields would be named 'name'")],
+        SCHEMA_BUILDER_EXCEPTION,
+    ),
+]
 
 
 @pytest.mark.parametrize(("stages", "problems", "connect_class"), REFUSED, ids=[r[1][-1][:40] for r in REFUSED])
@@ -248,8 +287,11 @@ MISSING = [
     (stage("MaskField$Value", fields="a.x", **V2), ["no record can have the field 'a.x'"]),
     (stage("MaskField$Value", fields="a.b"), ["no record can have the field 'a.b'"]),
     (stage("Cast$Value", spec="ids:string"), [("no record can have the field 'ids'", "did you mean 'id'?")]),
-    (stage("ReplaceField$Value", exclude="zz", include="zz,id", renames="zz:y,y:z"), ["no record can have the field 'zz'", "no record can have the field 'y'"]),
-]  # fmt: skip
+    (
+        stage("ReplaceField$Value", exclude="zz", include="zz,id", renames="zz:y,y:z"),
+        ["no record can have the field 'zz'", "no record can have the field 'y'"],
+    ),
+]
 
 
 @pytest.mark.parametrize(("given", "wanted"), MISSING, ids=[str(m[1]) for m in MISSING])
@@ -263,7 +305,9 @@ def test_fields_that_no_record_can_have_are_warned_of(given, wanted):
 def test_a_field_that_one_form_of_record_has_is_not_missing():
     insert = stage("InsertField$Value", when=TRACED, topic_field="t")
     assert plan_of(insert, stage("MaskField$Value", fields="t")).warnings == ()
-    assert [w.statement for w in plan_of(insert, stage("MaskField$Value", fields="u")).warnings] == ["no record can have the field 'u'"]
+    assert [w.statement for w in plan_of(insert, stage("MaskField$Value", fields="u")).warnings] == [
+        "no record can have the field 'u'"
+    ]
 
 
 def test_warnings_of_parsing_stay_with_the_plan():

@@ -21,24 +21,52 @@ FLOAT, DOUBLE = Schema(Type.FLOAT32), Schema(Type.FLOAT64)
 TEXTS, NUMBERS = Schema(Type.ARRAY, values=TEXT), Schema(Type.MAP, keys=TEXT, values=INT8)
 BY_NUMBER = Schema(Type.MAP, keys=INT8, values=optional(TEXT))
 BY_LIST = Schema(Type.MAP, keys=TEXTS, values=INT8)
-ROW = Schema(Type.STRUCT, fields=(("a", INT8), ("b", optional(TEXT)), ("r", Schema(Type.STRUCT, True, fields=(("c", INT8),)))))
+ROW = Schema(
+    Type.STRUCT, fields=(("a", INT8), ("b", optional(TEXT)), ("r", Schema(Type.STRUCT, True, fields=(("c", INT8),))))
+)
 DEEP = Schema(Type.STRUCT, fields=(("l", Schema(Type.ARRAY, values=Schema(Type.STRUCT, fields=(("c", INT8),)))),))
 
 # (schema, JSON text, Python value); they are written as they were read
 SAME = [
-    (INT8, "-128", -128), (INT64, "9223372036854775807", 2**63 - 1), (BOOL, "true", True), (TEXT, '"ä"', "ä"), (BYTES, '"AQI="', b"\x01\x02"), (BYTES, '""', b""),
-    (FLOAT, "0.1", 0.10000000149011612), (FLOAT, "1.0E10", 1e10), (DOUBLE, "0.1", 0.1), (DOUBLE, "1e300", 1e300),
-    (TEXTS, '["a","b"]', ["a", "b"]), (TEXTS, "[]", []), (NUMBERS, '{"a":1}', {"a": 1}), (BY_NUMBER, '[[1,"a"],[2,null]]', {1: "a", 2: None}),
-    (ROW, '{"a":1,"b":null,"r":{"c":2}}', {"a": 1, "b": None, "r": {"c": 2}}), (ROW, '{"a":1,"b":"x","r":null}', {"a": 1, "b": "x", "r": None}),
-    (decimal(2), '"AJw="', Decimal("1.56")), (decimal(2), '"nA=="', Decimal("-1.00")), (decimal(0), '"AA=="', Decimal(0)), (decimal(-3), '"AQ=="', Decimal("1E+3")),
-    (date(), "1", JavaDate(DAY)), (date(), "-1", JavaDate(-DAY)), (time(), "86400000", JavaDate(DAY)), (timestamp(), "-1", JavaDate(-1)), (optional(date()), "null", None),
-]  # fmt: skip
+    (INT8, "-128", -128),
+    (INT64, "9223372036854775807", 2**63 - 1),
+    (BOOL, "true", True),
+    (TEXT, '"ä"', "ä"),
+    (BYTES, '"AQI="', b"\x01\x02"),
+    (BYTES, '""', b""),
+    (FLOAT, "0.1", 0.10000000149011612),
+    (FLOAT, "1.0E10", 1e10),
+    (DOUBLE, "0.1", 0.1),
+    (DOUBLE, "1e300", 1e300),
+    (TEXTS, '["a","b"]', ["a", "b"]),
+    (TEXTS, "[]", []),
+    (NUMBERS, '{"a":1}', {"a": 1}),
+    (BY_NUMBER, '[[1,"a"],[2,null]]', {1: "a", 2: None}),
+    (ROW, '{"a":1,"b":null,"r":{"c":2}}', {"a": 1, "b": None, "r": {"c": 2}}),
+    (ROW, '{"a":1,"b":"x","r":null}', {"a": 1, "b": "x", "r": None}),
+    (decimal(2), '"AJw="', Decimal("1.56")),
+    (decimal(2), '"nA=="', Decimal("-1.00")),
+    (decimal(0), '"AA=="', Decimal(0)),
+    (decimal(-3), '"AQ=="', Decimal("1E+3")),
+    (date(), "1", JavaDate(DAY)),
+    (date(), "-1", JavaDate(-DAY)),
+    (time(), "86400000", JavaDate(DAY)),
+    (timestamp(), "-1", JavaDate(-1)),
+    (optional(date()), "null", None),
+]
 # read, but written otherwise
 READ = [
-    (FLOAT, "1", 1.0), (DOUBLE, "-0.0", 0.0), (DOUBLE, "7", 7.0), (ROW, '{"a":1,"x":2}', {"a": 1, "b": None, "r": None}), (ROW, '{"a":1,"a":2}', {"a": 2, "b": None, "r": None}),
-    (decimal(2), "1.5", Decimal("1.5")), (decimal(2), "1", Decimal(1)), (decimal(2), "12345678901234567890.123", Decimal("12345678901234567890.123")),
-    (decimal(2), "-0.00", Decimal("0.00")), (decimal(0), "1e2", Decimal("1E+2")),
-]  # fmt: skip
+    (FLOAT, "1", 1.0),
+    (DOUBLE, "-0.0", 0.0),
+    (DOUBLE, "7", 7.0),
+    (ROW, '{"a":1,"x":2}', {"a": 1, "b": None, "r": None}),
+    (ROW, '{"a":1,"a":2}', {"a": 2, "b": None, "r": None}),
+    (decimal(2), "1.5", Decimal("1.5")),
+    (decimal(2), "1", Decimal(1)),
+    (decimal(2), "12345678901234567890.123", Decimal("12345678901234567890.123")),
+    (decimal(2), "-0.00", Decimal("0.00")),
+    (decimal(0), "1e2", Decimal("1E+2")),
+]
 FIT = "{} does not fit the declared type {}"
 REFUSED = [
     *((INT8, text, FIT.format("the value", "int8")) for text in ("128", "1.0", '"5"', "true", "[]", "{}")),
@@ -110,11 +138,29 @@ def test_null_in_a_required_place_is_refused(schema, text, statement):
     assert first_line(lambda: read(schema, text)) == f"SMT401 {statement}"
 
 
-WITH_DEFAULT = {"type": "struct", "optional": False, "fields": [
-    {"field": "a", "type": "int8", "optional": True, "default": 3},
-    {"field": "d", "type": "bytes", "optional": False, "name": decimal(1).name, "version": 1, "parameters": {"scale": "1"}, "default": "Dw=="},
-    {"field": "l", "type": "array", "optional": False, "items": {"type": "string", "optional": True, "default": "x"}, "default": ["y", None]},
-]}  # fmt: skip
+WITH_DEFAULT = {
+    "type": "struct",
+    "optional": False,
+    "fields": [
+        {"field": "a", "type": "int8", "optional": True, "default": 3},
+        {
+            "field": "d",
+            "type": "bytes",
+            "optional": False,
+            "name": decimal(1).name,
+            "version": 1,
+            "parameters": {"scale": "1"},
+            "default": "Dw==",
+        },
+        {
+            "field": "l",
+            "type": "array",
+            "optional": False,
+            "items": {"type": "string", "optional": True, "default": "x"},
+            "default": ["y", None],
+        },
+    ],
+}
 
 
 def test_defaults_are_read_where_the_schema_is():
@@ -136,7 +182,9 @@ def test_defaults_stay_out_if_the_converter_says_so():
 @pytest.mark.parametrize("default", [300, "x", {}, [1]], ids=str)
 def test_a_default_that_does_not_fit_is_refused(default):
     schema = schema_from_json({"type": "int8", "default": default})
-    assert first_line(lambda: resolve_defaults(schema, Format())) == "SMT414 default does not fit the declared type int8"
+    assert (
+        first_line(lambda: resolve_defaults(schema, Format())) == "SMT414 default does not fit the declared type int8"
+    )
 
 
 UNWRITABLE = [
@@ -168,7 +216,9 @@ def test_written(schema, value, text):
     assert written(schema, value) == text
 
 
-@pytest.mark.parametrize("unscaled", [0, 1, -1, 127, 128, -128, -129, 10**40, -(10**5000)], ids=lambda n: f"{n.bit_length()} bits")
+@pytest.mark.parametrize(
+    "unscaled", [0, 1, -1, 127, 128, -128, -129, 10**40, -(10**5000)], ids=lambda n: f"{n.bit_length()} bits"
+)
 def test_decimals_are_the_fewest_bytes_that_keep_the_sign(unscaled):
     data = base64.b64decode(json.loads(written(decimal(0), Decimal(unscaled))))
     assert int.from_bytes(data, "big", signed=True) == unscaled
@@ -200,10 +250,18 @@ documents = st.fixed_dictionaries(
 WIDE = Schema(
     Type.STRUCT,
     fields=(
-        ("i", INT64), ("f", FLOAT), ("d", DOUBLE), ("s", optional(TEXT)), ("b", BYTES), ("n", decimal(3)), ("l", Schema(Type.ARRAY, True, values=optional(INT64))),
-        ("m", Schema(Type.MAP, keys=TEXT, values=optional(INT64))), ("k", Schema(Type.MAP, keys=INT64, values=INT64)), ("t", timestamp()),
+        ("i", INT64),
+        ("f", FLOAT),
+        ("d", DOUBLE),
+        ("s", optional(TEXT)),
+        ("b", BYTES),
+        ("n", decimal(3)),
+        ("l", Schema(Type.ARRAY, True, values=optional(INT64))),
+        ("m", Schema(Type.MAP, keys=TEXT, values=optional(INT64))),
+        ("k", Schema(Type.MAP, keys=INT64, values=INT64)),
+        ("t", timestamp()),
     ),
-)  # fmt: skip
+)
 
 
 @given(documents)
@@ -213,7 +271,11 @@ def test_any_value_comes_back(value):
     assert written(WIDE, read(WIDE, text)) == text
 
 
-anything = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.sampled_from("ifdsbnlmkt"), v), max_leaves=6)  # fmt: skip
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda v: st.lists(v) | st.dictionaries(st.sampled_from("ifdsbnlmkt"), v),
+    max_leaves=6,
+)
 
 
 @given(anything)

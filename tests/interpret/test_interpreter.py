@@ -86,10 +86,14 @@ def spelled(draw, value):
 def objects(draw):
     """(JSON texts of the fields of an object, by name)"""
     values = st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=4),
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | st.text(max_size=4),
         lambda v: st.lists(v, max_size=3) | st.dictionaries(st.text(max_size=3), v, max_size=3),
         max_leaves=5,
-    )  # fmt: skip
+    )
     fields = draw(st.dictionaries(st.text(max_size=3).filter(lambda k: k != "secret"), values, max_size=4))
     return {name: spelled(draw, value) for name, value in fields.items()}
 
@@ -99,8 +103,13 @@ TOUCHING = [
     ("cast", [stage("Cast$Value", spec="secret:int32")], '"7"', "7"),
     ("replace", [stage("ReplaceField$Value", renames="secret:open", exclude="none")], "1.50", "1.50"),
     ("insert", [stage("InsertField$Value", static_field="secret", static_value="x")], "1", '"x"'),
-    ("several", [MASK, stage("Cast$Value", spec="secret:boolean"), stage("ReplaceField$Value", exclude="none")], '"s"', "false"),
-]  # fmt: skip
+    (
+        "several",
+        [MASK, stage("Cast$Value", spec="secret:boolean"), stage("ReplaceField$Value", exclude="none")],
+        '"s"',
+        "false",
+    ),
+]
 
 
 @pytest.mark.parametrize(("stages", "before", "after"), [t[1:] for t in TOUCHING], ids=[t[0] for t in TOUCHING])
@@ -143,9 +152,16 @@ def test_headers_taken_from_a_field_do_not_change_with_it():
     assert [(h.key, h.value) for h in given.headers] == [("trace", "x"), ("h", {"x": "s"})]
 
 
-@pytest.mark.parametrize(("kind", "key", "after"), [
-    ("string", b"k", b"k"), ("bytes", b"\xff", b"\xff"), ("json", b'{ "a":1}', b'{ "a":1}'), ("string", None, None), ("json", b"null", b"null"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "key", "after"),
+    [
+        ("string", b"k", b"k"),
+        ("bytes", b"\xff", b"\xff"),
+        ("json", b'{ "a":1}', b'{ "a":1}'),
+        ("string", None, None),
+        ("json", b"null", b"null"),
+    ],
+)
 def test_keys_of_every_format_pass(kind, key, after):
     assert process(MASK, key=key, key_format=Format(kind))[:2] == (KEPT_, after)
 
@@ -174,7 +190,10 @@ def test_envelopes_of_several_schemas_in_one_topic():
     run = interpreter.processor()
     for _ in range(2):
         for inner in ("int8", "string"):
-            schema = {"type": "struct", "fields": [{"field": "n", "type": "struct", "fields": [{"field": "x", "type": inner}]}]}
+            schema = {
+                "type": "struct",
+                "fields": [{"field": "n", "type": "struct", "fields": [{"field": "x", "type": inner}]}],
+            }
             payload = {"n": {"x": 1 if inner == "int8" else "a"}}
             outcome, _, value = run(record(), None, json.dumps({"schema": schema, "payload": payload}).encode())
             assert outcome == KEPT_
@@ -184,7 +203,9 @@ def test_envelopes_of_several_schemas_in_one_topic():
 
 
 def test_a_declared_schema_fills_in_and_drops():
-    value = process(stage("MaskField$Value", fields="name"), value=b'{"id":1,"x":2}', value_format=Format("json_schema", ORDERS))[2]
+    value = process(
+        stage("MaskField$Value", fields="name"), value=b'{"id":1,"x":2}', value_format=Format("json_schema", ORDERS)
+    )[2]
     assert value == b'{"id":1,"name":null,"a":null,"amount":null}'
 
 
@@ -222,23 +243,77 @@ CAST = stage("Cast$Value", spec="n:int8")
 DATE = stage("TimestampConverter$Value", field="n", target_type="Timestamp")
 STRUCT = Format("json_schema", ROW)
 FAILURES = [
-    ("value.converter", [CAST], {"value": b"{"}, VALUE_CONVERTER, "SMT411 value.converter: the text is not valid JSON in UTF-8"),
+    (
+        "value.converter",
+        [CAST],
+        {"value": b"{"},
+        VALUE_CONVERTER,
+        "SMT411 value.converter: the text is not valid JSON in UTF-8",
+    ),
     ("key.converter", [CAST], {"key": b"\xff"}, KEY_CONVERTER, "SMT416 key.converter: the text is not valid UTF-8"),
-    ("the key first", [CAST], {"key": b"\xff", "value": b"{"}, KEY_CONVERTER, "SMT416 key.converter: the text is not valid UTF-8"),
-    ("a stage", [MASK, CAST], {"value": b'{"n":"x"}'}, 1, "SMT404 transforms.cast (Cast$Value): the value was out of range for int8"),
-    ("invalid inside", [stage("MaskField$Value", fields="n.x", **V2)], {"value": b'{"n":12345678901234567890}'}, 0,
-     "SMT412 transforms.maskfield (MaskField$Value): an integer that 64 bits cannot hold"),
-    ("a tombstone", [MASK], {"value": None}, 0, "SMT402 transforms.maskfield (MaskField$Value): a null key or value cannot be used for [mask fields]"),
-    ("no object", [MASK], {"value": b"[1]"}, 0, "SMT408 transforms.maskfield (MaskField$Value): only an object can be used for [mask fields] without a schema, but this is java.util.ArrayList"),
-    ("no record of this schema", [stage("ExtractField$Value", field="z")], {"value": b'{"a":1}', "value_format": STRUCT}, 0,
-     "SMT102 transforms.extractfield (ExtractField$Value): there is no field 'z' for 'z'"),
-    ("what cannot be written", [DATE], {"value": b'{"n":1}'}, VALUE_CONVERTER, "SMT413 value.converter: JSON without a schema cannot carry this value"),
-    ("a key that cannot be written", [stage("ValueToKey", fields="n"), stage("TimestampConverter$Key", field="n", target_type="Date")], {"value": b'{"n":1}'},
-     KEY_CONVERTER, "SMT413 key.converter: JSON without a schema cannot carry this value"),
-]  # fmt: skip
+    (
+        "the key first",
+        [CAST],
+        {"key": b"\xff", "value": b"{"},
+        KEY_CONVERTER,
+        "SMT416 key.converter: the text is not valid UTF-8",
+    ),
+    (
+        "a stage",
+        [MASK, CAST],
+        {"value": b'{"n":"x"}'},
+        1,
+        "SMT404 transforms.cast (Cast$Value): the value was out of range for int8",
+    ),
+    (
+        "invalid inside",
+        [stage("MaskField$Value", fields="n.x", **V2)],
+        {"value": b'{"n":12345678901234567890}'},
+        0,
+        "SMT412 transforms.maskfield (MaskField$Value): an integer that 64 bits cannot hold",
+    ),
+    (
+        "a tombstone",
+        [MASK],
+        {"value": None},
+        0,
+        "SMT402 transforms.maskfield (MaskField$Value): a null key or value cannot be used for [mask fields]",
+    ),
+    (
+        "no object",
+        [MASK],
+        {"value": b"[1]"},
+        0,
+        "SMT408 transforms.maskfield (MaskField$Value): only an object can be used for [mask fields] without a schema, "
+        "but this is java.util.ArrayList",
+    ),
+    (
+        "no record of this schema",
+        [stage("ExtractField$Value", field="z")],
+        {"value": b'{"a":1}', "value_format": STRUCT},
+        0,
+        "SMT102 transforms.extractfield (ExtractField$Value): there is no field 'z' for 'z'",
+    ),
+    (
+        "what cannot be written",
+        [DATE],
+        {"value": b'{"n":1}'},
+        VALUE_CONVERTER,
+        "SMT413 value.converter: JSON without a schema cannot carry this value",
+    ),
+    (
+        "a key that cannot be written",
+        [stage("ValueToKey", fields="n"), stage("TimestampConverter$Key", field="n", target_type="Date")],
+        {"value": b'{"n":1}'},
+        KEY_CONVERTER,
+        "SMT413 key.converter: JSON without a schema cannot carry this value",
+    ),
+]
 
 
-@pytest.mark.parametrize(("stages", "given", "place", "problem"), [f[1:] for f in FAILURES], ids=[f[0] for f in FAILURES])
+@pytest.mark.parametrize(
+    ("stages", "given", "place", "problem"), [f[1:] for f in FAILURES], ids=[f[0] for f in FAILURES]
+)
 def test_failures_have_a_place(stages, given, place, problem):
     outcome, key, value, _ = process(*stages, **given)
     assert (outcome.status, outcome.stage, key, value) == (FAILED, place, None, None)
@@ -269,11 +344,15 @@ TOUCHES = [
     ([stage("InsertField$Value", topic_field="t", offset_field="o")], b"{}", ["t", "o"]),
     ([stage("ExtractField$Value", field="a")], b'{"a":null}', []),
     ([stage("ExtractField$Value", field="a")], b'{"a":1}', ["a"]),
-    ([stage("RegexRouter", regex="x", replacement="y"), stage("RegexRouter", regex="o.*", replacement="y")], b"{}", ["o.*"]),
+    (
+        [stage("RegexRouter", regex="x", replacement="y"), stage("RegexRouter", regex="o.*", replacement="y")],
+        b"{}",
+        ["o.*"],
+    ),
     ([stage("MaskField$Value", when=EUROPEAN, fields="a"), MASK], b'{"a":1,"secret":1}', ["secret"]),
     # a stage that fails has touched nothing; those before it have
     ([MASK, stage("Cast$Value", spec="a:int8,b:int8")], b'{"secret":"s","a":"1","b":"x"}', ["secret"]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("stages", "value", "paths"), TOUCHES)

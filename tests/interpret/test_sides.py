@@ -35,9 +35,15 @@ READ = [
     ("declared, no bytes at all", DECLARED, b"", None, None),
     ("envelope", ENVELOPED, ENVELOPE, ROW, {"a": 1, "b": None}),
     ("envelope without schema", ENVELOPED, b'{"schema":null,"payload":{"a":1.0}}', None, {"a": 1.0}),
-    ("envelope of null", ENVELOPED, b'{"payload":null,"schema":{"type":"int8","optional":true}}', Schema(Type.INT8, True), None),
+    (
+        "envelope of null",
+        ENVELOPED,
+        b'{"payload":null,"schema":{"type":"int8","optional":true}}',
+        Schema(Type.INT8, True),
+        None,
+    ),
     ("envelope tombstone", ENVELOPED, None, None, None),
-]  # fmt: skip
+]
 EXACT = "SMT417 the text is no JSON object with exactly 'schema' and 'payload'"
 NOT_JSON = "SMT411 the text is not valid JSON in UTF-8"
 DEEP = b'{"a":' * 50_000 + b"1" + b"}" * 50_000
@@ -56,13 +62,28 @@ REFUSED = [
     ("no JSON", ENVELOPED, b"x", EXACT),
     ("deep", ENVELOPED, b'{"schema":null,"payload":' + DEEP + b"}", EXACT),
     ("no schema", ENVELOPED, b'{"schema":{"type":"int9"},"payload":1}', "SMT206 schema: a schema needs a known 'type'"),
-    ("schema of another kind", ENVELOPED, b'{"schema":{"type":{}},"payload":1}', "SMT206 schema: a schema needs a known 'type'"),
+    (
+        "schema of another kind",
+        ENVELOPED,
+        b'{"schema":{"type":{}},"payload":1}',
+        "SMT206 schema: a schema needs a known 'type'",
+    ),
     ("schema no object", ENVELOPED, b'{"schema":5,"payload":1}', "SMT206 schema: a schema needs a known 'type'"),
-    ("default", ENVELOPED, b'{"schema":{"type":"int8","default":"x"},"payload":1}', "SMT414 default does not fit the declared type int8"),
-    ("payload", ENVELOPED, b'{"schema":{"type":"int8"},"payload":"secret"}', "SMT414 the value does not fit the declared type int8"),
+    (
+        "default",
+        ENVELOPED,
+        b'{"schema":{"type":"int8","default":"x"},"payload":1}',
+        "SMT414 default does not fit the declared type int8",
+    ),
+    (
+        "payload",
+        ENVELOPED,
+        b'{"schema":{"type":"int8"},"payload":"secret"}',
+        "SMT414 the value does not fit the declared type int8",
+    ),
     ("bad text in the payload", ENVELOPED, b'{"schema":{"type":"string"},"payload":"\xff"}', NOT_JSON),
     ("bad text in a free payload", ENVELOPED, b'{"schema":null,"payload":"\xff"}', NOT_JSON),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("codec", "data", "schema", "value"), [r[1:] for r in READ], ids=[r[0] for r in READ])
@@ -111,8 +132,14 @@ WRITTEN = [
     ("envelope", ENVELOPED, ROW, {"a": 1}, ENVELOPE),
     ("envelope without schema", ENVELOPED, None, {"a": 1}, b'{"schema":null,"payload":{"a":1}}'),
     ("envelope, null without schema", ENVELOPED, None, None, None),
-    ("envelope of a default", ENVELOPED, Schema(Type.INT8, True, default=3), None, b'{"schema":{"type":"int8","optional":true,"default":3},"payload":3}'),
-]  # fmt: skip
+    (
+        "envelope of a default",
+        ENVELOPED,
+        Schema(Type.INT8, True, default=3),
+        None,
+        b'{"schema":{"type":"int8","optional":true,"default":3},"payload":3}',
+    ),
+]
 
 
 @pytest.mark.parametrize(("codec", "schema", "value", "data"), [w[1:] for w in WRITTEN], ids=[w[0] for w in WRITTEN])

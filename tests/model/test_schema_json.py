@@ -23,14 +23,22 @@ INT8 = {"type": "int8", "optional": False}
 TEXT = {"type": "string", "optional": False}
 
 SAME_AGAIN = [
-    *({"type": t.value, "optional": o} for t in Type if t not in (Type.ARRAY, Type.MAP, Type.STRUCT) for o in (True, False)),
+    *(
+        {"type": t.value, "optional": o}
+        for t in Type
+        if t not in (Type.ARRAY, Type.MAP, Type.STRUCT)
+        for o in (True, False)
+    ),
     {"type": "array", "items": INT8, "optional": True},
     {"type": "map", "values": INT8, "keys": TEXT, "optional": False},
     {"type": "map", "values": {"type": "array", "items": TEXT, "optional": False}, "keys": INT8, "optional": False},
     {"type": "struct", "fields": [], "optional": False},
     {
         "type": "struct",
-        "fields": [{**INT8, "default": 3, "field": "a"}, {"type": "struct", "fields": [{**TEXT, "field": "a"}], "optional": True, "field": "b.c"}],
+        "fields": [
+            {**INT8, "default": 3, "field": "a"},
+            {"type": "struct", "fields": [{**TEXT, "field": "a"}], "optional": True, "field": "b.c"},
+        ],
         "optional": False,
         "name": "N",
         "version": 0,
@@ -39,12 +47,20 @@ SAME_AGAIN = [
     },
 ]
 LOGICAL = [
-    (decimal(2), {"type": "bytes", "optional": False, "name": DECIMAL, "version": 1, "parameters": {"scale": "2"}}, "Decimal(2)"),
-    (decimal(-3, optional=True), {"type": "bytes", "optional": True, "name": DECIMAL, "version": 1, "parameters": {"scale": "-3"}}, "Decimal(-3)?"),
+    (
+        decimal(2),
+        {"type": "bytes", "optional": False, "name": DECIMAL, "version": 1, "parameters": {"scale": "2"}},
+        "Decimal(2)",
+    ),
+    (
+        decimal(-3, optional=True),
+        {"type": "bytes", "optional": True, "name": DECIMAL, "version": 1, "parameters": {"scale": "-3"}},
+        "Decimal(-3)?",
+    ),
     (date(), {"type": "int32", "optional": False, "name": DATE, "version": 1}, "Date"),
     (time(optional=True), {"type": "int32", "optional": True, "name": TIME, "version": 1}, "Time?"),
     (timestamp(), {"type": "int64", "optional": False, "name": TIMESTAMP, "version": 1}, "Timestamp"),
-]  # fmt: skip
+]
 SCALE = "a Decimal needs the parameter 'scale', a whole number"
 KNOWN = "a schema needs a known 'type'"
 REFUSED = [
@@ -58,8 +74,14 @@ REFUSED = [
     ({"type": "struct"}, ["schema: a struct needs a list of 'fields'"]),
     ({"type": "struct", "fields": {"a": INT8}}, ["schema: a struct needs a list of 'fields'"]),
     ({"type": "struct", "fields": [INT8, 7]}, [f"schema.fields[{n}]: a field needs a 'field' name" for n in (0, 1)]),
-    ({"type": "struct", "fields": [{**INT8, "field": "a"}, {**INT8, "field": "a"}]}, ["schema.a: the field appears twice"]),
-    ({"type": "struct", "fields": [{**INT8, "field": ""}]}, ["schema.fields[0]: a field needs a name that is not empty"]),
+    (
+        {"type": "struct", "fields": [{**INT8, "field": "a"}, {**INT8, "field": "a"}]},
+        ["schema.a: the field appears twice"],
+    ),
+    (
+        {"type": "struct", "fields": [{**INT8, "field": ""}]},
+        ["schema.fields[0]: a field needs a name that is not empty"],
+    ),
     ({"type": "struct", "fields": [], "default": {}}, ["schema: a struct cannot have a default in schema JSON"]),
     ({"type": "array"}, [f"schema[]: {KNOWN}"]),
     ({"type": "map", "values": INT8}, [f"schema.keys: {KNOWN}"]),
@@ -69,10 +91,13 @@ REFUSED = [
     ({"type": "bytes", "name": DECIMAL, "parameters": {"scale": "x"}}, [f"schema: {SCALE}"]),
     ({"type": "bytes", "name": DECIMAL, "parameters": {"scale": "99999999999"}}, [f"schema: {SCALE}"]),
     (
-        {"type": "struct", "fields": [{"type": "x", "field": "a"}, {"type": "array", "items": {"type": "y"}, "field": "b"}]},
+        {
+            "type": "struct",
+            "fields": [{"type": "x", "field": "a"}, {"type": "array", "items": {"type": "y"}, "field": "b"}],
+        },
         [f"schema.a: {KNOWN}", f"schema.b[]: {KNOWN}"],
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("data", SAME_AGAIN, ids=str)
@@ -122,7 +147,9 @@ def test_a_default_is_kept_as_it_is_written():
 def test_labels_of_nested_types():
     row = schema_from_json({"type": "struct", "fields": []})
     assert Schema(Type.ARRAY, values=row).label == "array<struct>"
-    assert Schema(Type.MAP, True, keys=Schema(Type.STRING), values=Schema(Type.INT8, True)).label == "map<string,int8?>?"
+    assert (
+        Schema(Type.MAP, True, keys=Schema(Type.STRING), values=Schema(Type.INT8, True)).label == "map<string,int8?>?"
+    )
     assert Schema(Type.ARRAY).label == "array<any>"
     assert Schema(Type.MAP).label == "map<any,any>"
 

@@ -11,12 +11,13 @@ from dagster_smt.errors import ConfigError, PlanError, RecordsRejected, TableErr
 from dagster_smt.model.format import Format
 from dagster_smt.model.report import RunReport
 from dagster_smt.model.window import Range, Window
-from dagster_smt.run.batch import RunSpec, plan_table, run
+from dagster_smt.run.batch import RunSpec, run
 from dagster_smt.run.micro_batch import run_batches
 from dagster_smt.run.report_json import report_from_json, report_of, report_to_json
 from dagster_smt.tables.commit_log import live
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.file_topics import NewRecord, append_records, read_window, topic_ranges
+from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.sink import open_log, read_table
 from dagster_smt.tables.spec import FileTopics, ParquetSink, TopicTable, WindowRequest
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dagster_smt.chain import parse_chain
+from dagster_smt.chain.plan import ledger_entries
 from dagster_smt.errors import ConfigError
 from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED, Interpreter
 from dagster_smt.model.record import Header, Record
@@ -13,6 +14,7 @@ from dagster_smt.parity.datums import Converter
 from dagster_smt.spec.transform import Example
 
 MARK = "predicate-was-true"
+LOGICAL = {"Decimal": "bytes", "Date": "int32", "Time": "int32", "Timestamp": "int64"}
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,8 @@ class Case(Example):
 
     problem: str = ""
     side: str = "Value"
+    touches: tuple[str, ...] | None = None
+    """Paths of the ledger entries that the record touches, if the row says so."""
 
 
 def refusal(title: str, options: dict[str, Any], before: str, problem: str, **more: Any) -> Case:
@@ -107,16 +111,49 @@ def check(cls: type, case: Example) -> None:
         assert outcome.status == DROPPED_STATUS
     else:
         assert (outcome.status, shown(record, case.shows)) == (0, wanted(case.after, case.shows))
+    check_touches(chain, record, case)
+
+
+def check_touches(chain: Any, record: Record, case: Example) -> None:
+    """Assert that a record touched the ledger entries that a row names."""
+    if getattr(case, "touches", None) is not None:
+        entries = ledger_entries(chain)
+        assert tuple(e.path for number, e in enumerate(entries) if record.touched >> number & 1) == case.touches
 
 
 def envelope(fields: str, payload: str, **top: Any) -> str:
-    """An envelope text. ``fields``: ``name:type`` with ``?`` for optional and ``=default``, separated by blanks."""
+    """An envelope text. ``fields``: ``name:type`` with ``?`` for optional and ``=default``, separated by blanks.
+
+    Decimals have the scale 2.
+    """
     schema = {"type": "struct", "optional": False, "fields": [_field(f) for f in fields.split()], **top}
     return f'{{"schema":{json.dumps(schema)},"payload":{payload}}}'
 
 
 def _field(text: str) -> dict[str, Any]:
     name, _, rest = text.partition(":")
-    kind, _, default = rest.partition("=")
-    found: dict[str, Any] = {"field": name, "type": kind.rstrip("?"), "optional": kind.endswith("?")}
+    return {"field": name, **_type(rest)}
+
+
+def _type(text: str) -> dict[str, Any]:
+    """A primitive or logical type, ``map<type>``, ``array<type>`` or ``{field:type;field:type}``."""
+    optional = text.endswith("?")
+    if text.startswith("{"):
+        fields = [_field(f) for f in text.rstrip("?")[1:-1].split(";")]
+        return {"type": "struct", "optional": optional, "fields": fields}
+    if text.startswith("map<"):
+        inner = {"keys": {"type": "string"}, "values": _type(text.rstrip("?")[4:-1])}
+        return {"type": "map", "optional": optional, **inner}
+    if text.startswith("array<"):
+        return {"type": "array", "optional": optional, "items": _type(text.rstrip("?")[6:-1])}
+    kind, _, default = text.partition("=")
+    found: dict[str, Any] = {"type": kind.rstrip("?"), "optional": kind.endswith("?")}
+    if found["type"] in LOGICAL:
+        found |= {
+            "type": LOGICAL[found["type"]],
+            "name": f"org.apache.kafka.connect.data.{found['type']}",
+            "version": 1,
+        }
+    if found["type"] == "bytes" and "name" in found:
+        found["parameters"] = {"scale": "2"}
     return found | ({"default": json.loads(default)} if default else {})

@@ -87,6 +87,12 @@ CASES = (
         "{}",
         "SMT013 transforms.t (HeaderFrom$Value) operation: must be one of: move, copy",
     ),
+    refusal(
+        "a name step into a map, as in Kafka",
+        {"fields": "m.k", "field.syntax.version": "V2", "strict_paths": "kafka", "headers": "h", "operation": "copy"},
+        envelope("m:map<int8>", '{"m":{"k":1}}'),
+        AT.format("SMT202", "'m' in 'm.k' is no struct but map<string,int8>"),
+    ),
 )
 
 

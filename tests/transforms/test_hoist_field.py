@@ -5,6 +5,8 @@ import pytest
 from dagster_smt.transforms.hoist_field import HoistField
 from tests.transforms.helpers import Case, check, envelope, refusal
 
+AT = "{} transforms.t (HoistField$Value): {}"
+
 CASES = (
     Case("a number", {"field": "w"}, "1.0", '{"w":1.0}'),
     Case("null without a schema", {"field": "w"}, "null", '{"w":null}'),
@@ -23,6 +25,12 @@ CASES = (
         {"field": ""},
         '{"schema":{"type":"int32"},"payload":1}',
         "SMT112 transforms.t (HoistField$Value): a field needs a name that is not empty",
+    ),
+    refusal(
+        "a name step into a map, as in Kafka",
+        {"hoisted": "m.k", "field.syntax.version": "V2", "strict_paths": "kafka", "field": "h"},
+        envelope("m:map<int8>", '{"m":{"k":1}}'),
+        AT.format("SMT202", "'k' looks for a field in a map"),
     ),
 )
 

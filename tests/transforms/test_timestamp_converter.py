@@ -128,6 +128,12 @@ CASES = (
         "SMT013 transforms.t (TimestampConverter$Value) unix.precision: "
         "must be one of: nanoseconds, microseconds, milliseconds, seconds",
     ),
+    refusal(
+        "a name step into a map, as in Kafka",
+        {"field": "m.k", "field.syntax.version": "V2", "strict_paths": "kafka", "target.type": "unix"},
+        envelope("m:map<int8>", '{"m":{"k":1}}'),
+        AT.format("SMT202", "'k' looks for a field in a map"),
+    ),
 )
 
 

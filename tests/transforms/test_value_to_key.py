@@ -55,6 +55,12 @@ CASES = (
     refusal(
         "a field twice", {"fields": "a,a"}, "{}", "SMT013 transforms.t (ValueToKey) fields: the list has an item twice"
     ),
+    refusal(
+        "a name step into a map, as in Kafka",
+        {"fields": "m.k", "field.syntax.version": "V2", "strict_paths": "kafka"},
+        envelope("m:map<int8>", '{"m":{"k":1}}'),
+        AT.format("SMT202", "'m' in 'm.k' is no struct but map<string,int8>"),
+    ),
 )
 
 

@@ -65,19 +65,32 @@ CASES = [
     ("Time", JavaDate(DAY), {I32: DAY}),
     ("Time", JavaDate(DAY + 1), {I32: REFUSED}),
     ("Time", JavaDate(-1), {I64: REFUSED}),
-    ("Timestamp", MOMENT, {I64: 1556204536123, I32: 1426374971, TEXT: "2019-04-25T15:02:16.123Z", F64: 1556204536123.0}),
-]  # fmt: skip
+    (
+        "Timestamp",
+        MOMENT,
+        {I64: 1556204536123, I32: 1426374971, TEXT: "2019-04-25T15:02:16.123Z", F64: 1556204536123.0},
+    ),
+]
 DATE_TEXTS = [
-    (0, "00:00:00.000Z"), (5, "00:00:00.005Z"), (-1556204536123, "08:57:43.877Z"), (DAY - 1, "23:59:59.999Z"), (DAY, "1970-01-02"),
-    (DAY + 1, "1970-01-02T00:00:00.001Z"), (1556150400000, "2019-04-25"), (253402300800000, "10000-01-01"), (2**63 - 1, "292278994-08-17T07:12:55.807Z"),
-]  # fmt: skip
+    (0, "00:00:00.000Z"),
+    (5, "00:00:00.005Z"),
+    (-1556204536123, "08:57:43.877Z"),
+    (DAY - 1, "23:59:59.999Z"),
+    (DAY, "1970-01-02"),
+    (DAY + 1, "1970-01-02T00:00:00.001Z"),
+    (1556150400000, "2019-04-25"),
+    (253402300800000, "10000-01-01"),
+    (2**63 - 1, "292278994-08-17T07:12:55.807Z"),
+]
 
 
 def flat(cases):
     return [(kind, value, target, result) for kind, value, results in cases for target, result in results.items()]
 
 
-@pytest.mark.parametrize(("kind", "value", "target", "result"), flat(CASES), ids=lambda x: str(getattr(x, "name", x))[:14])
+@pytest.mark.parametrize(
+    ("kind", "value", "target", "result"), flat(CASES), ids=lambda x: str(getattr(x, "name", x))[:14]
+)
 def test_cast(kind, value, target, result):
     rule = CastTo(kind, target)
     if result is not REFUSED:

@@ -45,11 +45,16 @@ NO_NUMBER = "the replacement is not a number, and the value is of type {}"
 REFUSED = [
     ("bytes", None, "a value of type bytes cannot be masked"),
     ("struct", None, "a value of type struct cannot be masked"),
-    *((kind, "x", f"a value of type {kind} cannot be masked with a replacement")
-      for kind in ("bytes", "struct", "boolean", "Date", "Time", "Timestamp", "array", "map")),
+    *(
+        (kind, "x", f"a value of type {kind} cannot be masked with a replacement")
+        for kind in ("bytes", "struct", "boolean", "Date", "Time", "Timestamp", "array", "map")
+    ),
     *((kind, "foo", NO_NUMBER.format(kind)) for kind in ("int8", "int64", "float", "double", "Decimal")),
-    *(("int32", text, NO_NUMBER.format("int32")) for text in ("NaN", "1 ", "1_0", "0x1", "1d", ".", "1e", "1e99999999999999999999")),
-]  # fmt: skip
+    *(
+        ("int32", text, NO_NUMBER.format("int32"))
+        for text in ("NaN", "1 ", "1_0", "0x1", "1d", ".", "1e", "1e99999999999999999999")
+    ),
+]
 
 
 @pytest.mark.parametrize(("kind", "replacement", "value"), MASKED)
