@@ -30,8 +30,8 @@ def run_cancellable(
     Args:
         session: The Spark session, classic or Connect.
         tag: Under what to cancel the jobs of this work; unique to it.
-        fn: The work. It calls its argument with a line now and then, and at least before it commits: that raises
-            ``Cancelled`` once the work is cancelled, so nothing is done after that point.
+        fn: The work. It calls its argument with a line now and then (an empty one only asks whether to go on), and at
+            least before it commits: that raises ``Cancelled`` once the work is cancelled, so nothing is done after it.
         poll: Seconds between looks at the work.
         log: Receives the lines, in the calling thread.
 
@@ -46,7 +46,8 @@ def run_cancellable(
     def progress(line: str) -> None:
         if stopped.is_set():
             raise Cancelled
-        lines.put(line)
+        if line:
+            lines.put(line)
 
     def work() -> None:
         try:

@@ -91,7 +91,7 @@ def run(
     Args:
         spec: What to run.
         session: The Spark session.
-        progress: Receives lines that say how far the run is.
+        progress: Receives lines that say how far the run is, and empty ones that only ask whether to go on.
         evaluate: The evaluator; by default ``dagster_smt.spark.evaluate``.
 
     Raises:
@@ -128,7 +128,7 @@ class _Run:
         self.say(f"window: {intent.window.records} records, {describe(intent.window)}")
         plan = plan_table(self.spec.chain, self.spec.table, intent.window.topics)
         with self.timed("read"):
-            frame = read_window(self.session, self.spec.table.source, intent.window)
+            frame = read_window(self.session, self.spec.table.source, intent.window, lambda: self.say(""))
             evaluated = self.evaluate(frame, plan, self.spec.table, self.spec.sink.kind)
             schema = self.checked_schema(evaluated, [c for c in live(commits) if c.number not in replaces])
         if not intent.id:

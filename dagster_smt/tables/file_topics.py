@@ -95,8 +95,16 @@ def topic_ranges(source: FileTopics, topics: Iterable[str]) -> list[Range]:
     return sorted(found)
 
 
-def read_window(session: SparkSession, source: FileTopics, window: Window) -> DataFrame:
+def read_window(
+    session: SparkSession, source: FileTopics, window: Window, beat: Callable[[], None] = lambda: None
+) -> DataFrame:
     """Read the records of a window, with Kafka's columns. Only the segments that overlap it are read.
+
+    Args:
+        session: The Spark session.
+        source: The topics.
+        window: What to read.
+        beat: Called now and then while the segments are checked here; it may raise to stop.
 
     Raises:
         TableError: SMT503 to SMT505, a segment holds something else than its records, naming file and line; SMT510,
@@ -106,7 +114,7 @@ def read_window(session: SparkSession, source: FileTopics, window: Window) -> Da
     segments: list[Segment] = []
     problems: list[Problem] = []
     for wanted in window.ranges:
-        found, wrong = _overlapping(root, wanted)
+        found, wrong = _overlapping(root, wanted, beat)
         segments += found
         problems += wrong
     if problems:
@@ -221,7 +229,7 @@ def _segments(root: Path, topic: str) -> dict[int, list[Segment]]:
     return found
 
 
-def _overlapping(root: Path, wanted: Range) -> tuple[list[Segment], list[Problem]]:
+def _overlapping(root: Path, wanted: Range, beat: Callable[[], None]) -> tuple[list[Segment], list[Problem]]:
     """The segments that hold a range, and what is wrong with them."""
     known = _segments(root, wanted.topic) if (root / wanted.topic).is_dir() else {}
     segments = known.get(wanted.partition, [])
@@ -231,7 +239,7 @@ def _overlapping(root: Path, wanted: Range) -> tuple[list[Segment], list[Problem
         end = following.base if following else segment.base + count_records(segment)
         if segment.base < wanted.end and end > wanted.start:
             found.append(segment)
-            problems += check_segment(segment, following.base if following else None)
+            problems += check_segment(segment, following.base if following else None, beat)
     reached = found[-1].base + count_records(found[-1]) if found else wanted.start
     if not problems and not (reached >= wanted.end and (not found or found[0].base <= wanted.start)):
         where = f"{wanted.topic}-{wanted.partition}"

@@ -5,7 +5,7 @@ A line of a ``.jsonl`` segment is an object with Kafka's columns. ``key``, ``val
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +15,7 @@ import msgspec
 from dagster_smt.errors import Problem
 
 ROW_PROBLEMS = 5
+BEAT = 5_000  # rows
 MAX_LINE = 16_000_000  # Spark reads key and value as VARIANT, which holds 16 MiB
 _NAME = re.compile(r"(\d{1,20})\.(jsonl|parquet)")
 _PARQUET_TYPES = {
@@ -115,12 +116,13 @@ def read_rows(segment: Segment) -> Iterator[Row]:
         yield from map(_decode, file)
 
 
-def check_segment(segment: Segment, end: int | None) -> list[Problem]:
+def check_segment(segment: Segment, end: int | None, beat: Callable[[], None] = lambda: None) -> list[Problem]:
     """Read a whole segment and list what is wrong with it.
 
     Args:
         segment: The segment.
         end: The base offset of the next one, ``None`` for the last.
+        beat: Called every few thousand rows; it may raise to stop the reading.
 
     Returns:
         The first problems: SMT503 not a record, SMT504 another topic or partition, SMT505 a gap or duplicate.
@@ -128,7 +130,9 @@ def check_segment(segment: Segment, end: int | None) -> list[Problem]:
     rows = _parquet_rows(segment) if segment.path.suffix == ".parquet" else _json_rows(segment)
     problems: list[Problem] = []
     expected = segment.base
-    for place, row in rows:
+    for number, (place, row) in enumerate(rows):
+        if number % BEAT == 0:
+            beat()
         if isinstance(row, str):
             problems.append(Problem("SMT503", place, row, "each line is an object with Kafka's columns; see the docs"))
             expected += 1

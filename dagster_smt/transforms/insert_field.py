@@ -1,6 +1,6 @@
 """InsertField: add fields taken from the record's metadata, or from a fixed text."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -15,10 +15,9 @@ from dagster_smt.spec.copying import copied
 from dagster_smt.spec.edit import struct_of, under
 from dagster_smt.spec.options import Text, option
 from dagster_smt.spec.paths import Branch
-from dagster_smt.spec.schemaless import require_map
+from dagster_smt.spec.schemaless import made_parent, require_map
 from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform, refuse
 from dagster_smt.spec.validate import one_of
-from dagster_smt.values.lazy import look
 
 _SOURCES = ("topic", "partition", "offset", "timestamp", "static")
 _ANY = "set topic.field, partition.field, offset.field, timestamp.field, or static.field with static.value"
