@@ -32,7 +32,7 @@ def test_a_page_has_everything_that_is_declared(cls):
     assert text.startswith(f"# {cls.__name__}\n\n`{cls.connect_class}")
     assert all(f"| `{key}` |" in text for key in cls.keys())
     assert text.count("## Example: ") == len(cls.examples)
-    assert " SMT" not in text.replace("`SMT", " SMT").split("## Parity")[0], "an example failed"
+    assert "`SMT" not in text, "an example failed"
 
 
 def test_every_class_has_a_page():

@@ -7,7 +7,6 @@ their encoded unit (days, milliseconds). The time zone is always UTC (design D3)
 import base64
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from dagster_smt.errors import DataError, data_error
@@ -158,8 +157,3 @@ def date_text(milliseconds: int) -> str:
     else:
         pattern = "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'" if milliseconds % DAY else "yyyy-MM-dd"
     return date_format(pattern).format(milliseconds)
-
-
-def decimal_fits(value: Decimal) -> bool:
-    """Whether Spark's widest decimal holds the value."""
-    return len(value.as_tuple().digits) <= 38
