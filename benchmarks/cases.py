@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from benchmarks.nested_records import nested_schema
 from benchmarks.records import FIELDS, TOPIC, value_schema
@@ -152,9 +153,16 @@ def plan_flat(typed: bool) -> Plan:
     return plan_chain(parse_chain(FLAT), *schemas, topics=(TOPIC,), typed=typed)
 
 
+def nested_type() -> StructType:
+    """The nested records' schema as Spark's type."""
+    found = spark_type(nested_schema())
+    assert isinstance(found, StructType)
+    return found
+
+
 def bare_nested(setting: Setting) -> None:
     """As ``bare_json``, on nested records."""
-    text = F.to_json(F.from_json(F.col("value").cast("string"), spark_type(nested_schema()))).cast("binary")
+    text = F.to_json(F.from_json(F.col("value").cast("string"), nested_type())).cast("binary")
     setting.discard(setting.frame.select("key", text.alias("value"), *OTHERS))
 
 

@@ -3,6 +3,7 @@
 import argparse
 import base64
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -141,6 +142,8 @@ def _parity(arguments: argparse.Namespace) -> int:
     evaluate = on_python
     if arguments.spark:
         from dagster_smt.parity.on_spark import on_spark
+
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Spark's workers need this environment
 
         evaluate = on_spark
     try:

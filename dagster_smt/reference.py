@@ -23,8 +23,8 @@ from dagster_smt.spec.transform import Example, Transform
 
 FOLDER, CASES = Path("docs/reference"), Path("tests/parity")
 _PATHS = """
-    Nine transforms take paths of fields: `Cast`, `ExtractField`, `HeaderFrom`, `HoistField`, `InsertField`, `MaskField`,
-    `ReplaceField`, `TimestampConverter` and `ValueToKey`. `field.syntax.version` says how they are written:
+    Nine transforms take paths of fields: `Cast`, `ExtractField`, `HeaderFrom`, `HoistField`, `InsertField`,
+    `MaskField`, `ReplaceField`, `TimestampConverter` and `ValueToKey`. `field.syntax.version` says how they are written:
 
     - `V1` (the default): the name of a field of the top level, dots included.
     - `V2` (KIP-821): dots separate steps. A step in backticks is a name as it is. A backtick closes before a dot and at
@@ -38,10 +38,11 @@ _PATHS = """
     With a schema a path is followed when the chain is planned: `dagster-smt explain` and the ledger list what a pattern
     matches, and a path that leads nowhere is a warning with the nearest names. A name step goes through a map with
     string keys, which Kafka refuses (`strict_paths=kafka` restores that). Without a schema objects are maps and structs
-    at once. `type(...)` then looks at the value: whole numbers are `int64`, others `float64`, objects `map` and `struct`.
+    at once. `type(...)` then looks at the value: whole numbers are `int64`, others `float64`, objects `map` and
+    `struct`.
 
-    `ExtractField`, `HeaderFrom` and `ValueToKey` need one value: a path that can match several is refused. `InsertField`
-    takes paths of names only.
+    `ExtractField`, `HeaderFrom` and `ValueToKey` need one value: a path that can match several is refused.
+    `InsertField` takes paths of names only.
 """
 _NULLS = {
     "pass": "A null key or value passes unchanged.",

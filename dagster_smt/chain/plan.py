@@ -12,7 +12,7 @@ from functools import cached_property
 from dagster_smt.chain.problems import nearest
 from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, field_nodes, restart, split_mark
-from dagster_smt.model.record import PlanRecord, Side
+from dagster_smt.model.record import PlanRecord, Record, Side
 from dagster_smt.model.report import LedgerEntry
 from dagster_smt.model.schema import INT32, INT64, STRING, Schema, Type, optional, timestamp
 from dagster_smt.spec.stage import Chain, Stage
@@ -44,6 +44,24 @@ class StagePlan:
     failure: Problem | None = None
     missing: tuple[Missing, ...] = ()
     matches: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def spares(self) -> PlanRecord | None:
+        """What passes a stage that refuses every record: one with a null side (it has no schema), if any."""
+        side = self.stage.side
+        if self.failure is None or not side or not _passes_null(self.stage):
+            return None
+        return replace(self.before, key=None) if side == "key" else replace(self.before, value=None)
+
+
+def _passes_null(stage: Stage) -> bool:
+    transform = stage.transform
+    if transform.null != "apply":
+        return transform.null == "pass"
+    try:
+        return transform.schemaless((0,) * len(transform.ledger()))(None, Record(None)) is None
+    except DataError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -263,7 +281,8 @@ def fold_chain(
 class _Fold:
     """Runs the stages over the variants; ``records`` are the variants that rows can still be in.
 
-    ``blocked``: no row is left because a stage refuses every one that reached it.
+    ``blocked``: no row is left because a stage refuses every one that reached it, but for those in the variants
+    ``spared``: a side of theirs is null.
     """
 
     def __init__(self, chain: Chain):
@@ -273,6 +292,7 @@ class _Fold:
         self.failures: list[Problem] = []
         self.count = 1
         self.blocked = False
+        self.spared: set[int] = set()
 
     def run(self, record: PlanRecord) -> None:
         self.records = {0: record}
@@ -281,8 +301,11 @@ class _Fold:
             for variant, before in self.records.items():
                 plan = plan_stage(stage, index, before, first)
                 self.blocked |= plan.failure is not None and plan.condition is True
-                following.update(self._step(variant, plan))
-            self.blocked &= not following
+                found = self._step(variant, plan)
+                following.update(found)
+                if variant in self.spared or (plan.spares is not None and plan.condition is True):
+                    self.spared.update(found)
+            self.blocked &= following.keys() <= self.spared
             self.records = following
             if len(following) > MAX_VARIANTS:
                 hint = "write records instead of columns, or join the predicates"
@@ -297,8 +320,9 @@ class _Fold:
         if plan.failure is not None:
             self.failures.append(plan.failure)
         if plan.condition is True:
-            self.steps.append(Step(variant, plan, None if gone else variant, None))
-            return {} if plan.after is None or gone else {variant: next_record(plan.after)}
+            after = plan.spares if plan.after is None else None if gone else next_record(plan.after)
+            self.steps.append(Step(variant, plan, None if after is None else variant, None))
+            return {} if after is None else {variant: after}
         if plan.after is None or gone:
             self.steps.append(Step(variant, plan, None, variant))
             return {variant: plan.before}
@@ -308,7 +332,7 @@ class _Fold:
             return {variant: joined(plan.before, after)}
         if _spares_nulls(plan):
             self.steps.append(Step(variant, plan, variant, variant))
-            return {variant: after}
+            return {variant: _nullable(after, plan.stage.side)}
         taken, self.count = self.count, self.count + 1
         self.steps.append(Step(variant, plan, taken, variant))
         return {variant: plan.before, taken: after}
@@ -350,6 +374,13 @@ def _spares_nulls(plan: StagePlan) -> bool:
         and plan.after.topic == plan.before.topic
         and plan.after.headers == plan.before.headers
     )
+
+
+def _nullable(record: PlanRecord, side: str) -> PlanRecord:
+    """The record with a side that can be null."""
+    if side == "key":
+        return replace(record, key=record.key and replace(record.key, nullable=True))
+    return replace(record, value=record.value and replace(record.value, nullable=True))
 
 
 def same_form(before: PlanRecord, after: PlanRecord) -> bool:

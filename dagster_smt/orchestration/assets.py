@@ -24,10 +24,10 @@ from dagster_smt.orchestration.execution import (
     summary,
 )
 from dagster_smt.orchestration.partitions import partition_key_to_topic, topic_to_partition_key
-from dagster_smt.tables.planning import plan_table
 from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.translator import SmtAssetData, SmtTranslator
 from dagster_smt.orchestration.versions import code_version
+from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.spec import FileTopics, ParquetSink, TopicTable
 
 ChainSource = Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Chain

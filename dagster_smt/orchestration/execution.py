@@ -15,9 +15,9 @@ from dagster_smt.model.window import Window
 from dagster_smt.orchestration.config_schema import RunSettings
 from dagster_smt.orchestration.guard import Progress, run_cancellable
 from dagster_smt.orchestration.metadata import Metadata, RunContext, problem_table, run_metadata
-from dagster_smt.tables.planning import plan_table
 from dagster_smt.orchestration.sink_state import sink_state
 from dagster_smt.orchestration.versions import data_version
+from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.spec import FileTopics, ParquetSink, TopicTable, WindowRequest
 
 _FINAL = (ConfigError, PlanError, RecordsRejected, UnsupportedError)  # the same again would fail the same way

@@ -9,9 +9,9 @@ from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.orchestration.assets import ChainSource
 from dagster_smt.orchestration.config_schema import Tolerance, decode_config, smt_config_schema
 from dagster_smt.orchestration.execution import SmtWork, make_run, outcome_version, problems_as_failure, summary
-from dagster_smt.tables.planning import plan_table
 from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.translator import topic_keys
+from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.spec import FileTopics, ParquetSink, TopicTable
 
 Events = Iterator[dg.AssetMaterialization | dg.Output[dict[str, object]]]

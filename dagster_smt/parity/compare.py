@@ -29,7 +29,9 @@ def difference(case: dict[str, Any], answer: dict[str, Any]) -> str:
 def _differs(want: dict[str, Any], got: dict[str, Any]) -> str:
     if ("configError" in want) != ("configError" in got):
         said = f": {got['configError']['message']}" if "configError" in got else ""
-        return ("a configuration error was expected" if "configError" in want else "an unexpected configuration error") + said
+        return (
+            "a configuration error was expected" if "configError" in want else "an unexpected configuration error"
+        ) + said
     if "configError" in want:
         return ""
     for number, (w, g) in enumerate(zip(want["results"], got["results"], strict=True)):

@@ -1,4 +1,4 @@
-"""Which differences from Kafka Connect are deliberate (design: D1 to D7). Rules over what a case shows, never over its name."""
+"""Which differences from Kafka Connect are deliberate: D1 to D7. Rules over what a case shows, never over its name."""
 
 from decimal import Decimal
 from typing import Any
@@ -20,7 +20,7 @@ REASONS = {
     "D3": "all time zones are UTC",
     "D4": "the result hangs on hash order, or is a value that JSON cannot carry",
     "D5": "Kafka coerces or wraps JSON silently: here it keeps its spelling or is refused",
-    "D6": "the Spark evaluator keeps no schema for a null side, headers are bytes to it, a decimal has its schema's scale",
+    "D6": "the Spark evaluator keeps no schema for a null side; headers are bytes, decimals have their schema's scale",
     "D7": "a nested path may go through a map with string keys; `strict_paths=kafka` refuses it, as Kafka does",
 }
 _D4_TAGS = {"map-order", "unserialisable", "java-object"}

@@ -200,19 +200,26 @@ class _Batch:
         known = () if None in topics else tuple(topics)
         plan = fold_chain(answer.chain, self.key, self.value, topics=known, kind=self.kind)
         form = answer.converter.form
-        formats = [Format("json_schema", s, form.replace_null_with_default, form.decimal_format) for s in (self.key, self.value)]
+        formats = [
+            Format("json_schema", s, form.replace_null_with_default, form.decimal_format)
+            for s in (self.key, self.value)
+        ]
         frame = session.createDataFrame(self._table(records))
         evaluator = typed_evaluator(frame, plan, *formats)
         rows = _collected(evaluator.run(), evaluator).collect()
         return ((row["in_row"], _result(row, evaluator, answer)) for row in rows)
 
     def _table(self, records: list[Case]) -> pa.Table:
-        columns: dict[str, list[Any]] = {name: [r.get(name) for r in records] for name in ("topic", "partition", "offset")}
+        columns: dict[str, list[Any]] = {
+            name: [r.get(name) for r in records] for name in ("topic", "partition", "offset")
+        }
         for name in _SIDES:
             columns[name] = [sides[name].payload for _, sides in self.rows]
         columns["timestamp"] = [_moment(r["timestamp"]) for r in records]
         columns["timestampType"] = [_TYPES.get(r["timestampType"]) for r in records]
-        columns["headers"] = [[{"key": h["key"], "value": msgspec.json.encode(h["value"])} for h in r["headers"]] for r in records]
+        columns["headers"] = [
+            [{"key": h["key"], "value": msgspec.json.encode(h["value"])} for h in r["headers"]] for r in records
+        ]
         columns["in_row"] = [number for number, _ in self.rows]
         return pa.table({name: columns[name] for name in _FRAME.names}, schema=_FRAME)
 

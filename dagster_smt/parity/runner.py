@@ -50,9 +50,7 @@ class ParityReport:
         """The report as ``dagster-smt parity --report json`` prints it."""
         counts = {name: self.count(name) for name in (EQUAL, DIFFERENT, DELIBERATE, UNSUPPORTED)}
         details = [
-            {k: v for k, v in vars(verdict).items() if v != ""}
-            for verdict in self.verdicts
-            if verdict.verdict != EQUAL
+            {k: v for k, v in vars(verdict).items() if v != ""} for verdict in self.verdicts if verdict.verdict != EQUAL
         ]
         return {"cases": len(self.verdicts), **counts, "by_transform": self.by_transform(), "details": details}
 

@@ -184,5 +184,3 @@ def _struct(out: dict[str, Any], rows: _Rows) -> pa.Array:
     fields = [pa.field(name, type_) for name, type_ in OUT_FIELDS.items()]
     gone = pa.array([status != KEPT for status in rows.status], pa.bool_()) if any(rows.status) else None
     return pa.StructArray.from_arrays(arrays, fields=fields, mask=gone)
-
-

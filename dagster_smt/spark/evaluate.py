@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from dagster_smt.chain.plan import Plan
-from dagster_smt.errors import PlanError, Problem, UnsupportedError
+from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.interpret.interpreter import VALUE_CONVERTER
 from dagster_smt.model.schema import Type
 from dagster_smt.spark.arrow_map import ArrowMap

@@ -1,11 +1,11 @@
 """JSON with a declared schema on Spark: ``from_json``, made as strict as the Python evaluator's reader.
 
-The text is parsed inside ``{"m":{"v":[...],"$":[]}}`` with ``m`` as a map: text after the value then breaks the whole or
-changes the number of entries, and Spark's column for corrupt records tells any field that does not fit. Spark's own
+The text is parsed inside ``{"m":{"v":[...],"$":[]}}`` with ``m`` as a map: text after the value then breaks the whole
+or changes the number of entries, and Spark's column for corrupt records tells any field that does not fit. Spark's own
 leniencies (quotes, NaN, bytes of other encodings) are switched off or checked.
 
-What ``from_json`` cannot read (decimals in Base64, maps with keys that are no strings) it hands on as a variant, for the
-Python evaluator's reader in a UDF.
+What ``from_json`` cannot read (decimals in Base64, maps with keys that are no strings) it hands on as a variant, for
+the Python evaluator's reader in a UDF.
 """
 
 from typing import Any

@@ -31,7 +31,7 @@ class Struct:
     fields: dict[str, "Layout"] = field(default_factory=dict)
 
 
-Layout = Union[Leaf, Struct]
+Layout = Union[Leaf, Struct]  # noqa: UP007 - Struct names Layout before it exists
 
 
 def columns_of(layout: Layout | None) -> set[str]:

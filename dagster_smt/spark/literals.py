@@ -58,4 +58,6 @@ def literal(value: Any, schema: Schema) -> Column:
     if isinstance(value, bytes):
         return F.lit(bytearray(value))
     plain = float(value) if schema.type in (Type.FLOAT32, Type.FLOAT64) else value
-    return F.lit(int(plain) if isinstance(plain, int) and not isinstance(plain, bool) else plain).cast(internal_type(schema))
+    return F.lit(int(plain) if isinstance(plain, int) and not isinstance(plain, bool) else plain).cast(
+        internal_type(schema)
+    )

@@ -12,8 +12,8 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark.columns import RECORD_DDL
 from dagster_smt.spark.json_input import field_of
 from dagster_smt.spark.layout import Layout, Leaf, Struct, built
-from dagster_smt.spark.types import spark_type, struct_field
 from dagster_smt.spark.typed import State
+from dagster_smt.spark.types import spark_type, struct_field
 
 WHOLE = "value"
 """The column of a value that is no struct."""
@@ -71,7 +71,9 @@ def output_columns(plan: Plan, states: dict[int, State]) -> Column:
             source = None if layout is None else _source(layout, field.name, schema)
             made = F.lit(None).cast(field.dataType) if source is None else source.cast(field.dataType)
             column = made if column is None else F.when(F.col("__variant") == variant, made).otherwise(column)
-        columns.append((F.lit(None).cast(field.dataType) if column is None else column).alias(field.name, metadata=field.metadata))
+        columns.append(
+            (F.lit(None).cast(field.dataType) if column is None else column).alias(field.name, metadata=field.metadata)
+        )
     return F.struct(*columns)
 
 

@@ -23,8 +23,8 @@ from dagster_smt.spark.json_input import (
 )
 from dagster_smt.spark.layout import Layout, Leaf, Struct
 from dagster_smt.spark.narrow import narrowed
-from dagster_smt.spark.types import internal_type, spark_type
 from dagster_smt.spark.typed import State, TypedEvaluator
+from dagster_smt.spark.types import internal_type, spark_type
 
 _METADATA = ("topic", "partition", "offset", "timestamp", "headers")
 _CODES = {"key": KEY_CONVERTER, "value": VALUE_CONVERTER}
@@ -78,7 +78,9 @@ class _Start:
         if form.kind == "string":
             text = F.try_validate_utf8(F.col(side).cast("string"))
             self._plain(side, form, text, F.col(side).isNotNull() & text.isNull())
-            self.problems.append(Problem("SMT416", f"{side}.converter", "the text is not valid UTF-8", "", DATA_EXCEPTION))
+            self.problems.append(
+                Problem("SMT416", f"{side}.converter", "the text is not valid UTF-8", "", DATA_EXCEPTION)
+            )
         elif form.kind == "bytes":
             self._plain(side, form, F.col(side), F.lit(False))
             self.problems.append(Problem("SMT416", f"{side}.converter", "the bytes cannot be read"))
@@ -104,7 +106,9 @@ class _Start:
         frame = self.frame.select(*kept, empty.alias("__empty"), F.col(side).cast("string").alias("__text"))
         frame = frame.select("*", parsed(text, json_type(schema)).alias("__json"))
         bad = broken(json) | not_unicode(text)
-        frame = frame.select(*kept, "__empty", "__text", F.get(items(json), F.lit(0)).alias("__one"), bad.alias("__bad"))
+        frame = frame.select(
+            *kept, "__empty", "__text", F.get(items(json), F.lit(0)).alias("__one"), bad.alias("__bad")
+        )
         value = F.when(~F.col("__empty"), decoded(one, schema, fill)).alias(f"s_{side}")
         frame = frame.select("*", value)
         bad = F.col("__bad")

@@ -6,11 +6,12 @@ later stages still compute columns for it (no expression can raise), but nobody 
 """
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from dagster_smt.chain.plan import Plan, StagePlan, Step
+from dagster_smt.chain.plan import Plan, StagePlan, Step, same_form
 from dagster_smt.errors import DataError, Problem
 from dagster_smt.model.cell import Call, Cell, Each, Expr, Group, Node, Ref, Rule
 from dagster_smt.model.record import PlanRecord, Touch
@@ -18,7 +19,7 @@ from dagster_smt.spark.columns import BITS, words
 from dagster_smt.spark.elements import needs_python, problems_of
 from dagster_smt.spark.expressions import Scope, eaches, failing_calls, failing_inside
 from dagster_smt.spark.json_input import field_of
-from dagster_smt.spark.layout import Layout, Leaf, Struct, columns_of
+from dagster_smt.spark.layout import Layout, Leaf, Place, Struct, built, columns_of, presence_of
 from dagster_smt.values.basic import NotNull
 
 _META = ("__topic", "__partition", "__offset", "__status", "__stage", "__why")
@@ -160,6 +161,7 @@ class _StepRun:
             condition = self._condition(self.plan.condition).alias(self.go)
             self.evaluator.frame = self.evaluator.frame.select("*", condition)
         if self.plan.failure is not None:
+            self.after.sides.pop(self.plan.stage.side, None)  # only a null side goes on
             applies = self._applies()
             self.update.failures.append((applies, self.evaluator.why(self.plan.failure)))
         elif self.plan.after is not None and self.plan.after.dropped:
@@ -175,7 +177,7 @@ class _StepRun:
 
     def _applies(self) -> Column:
         """Where a failing stage is reached: a null side passes the transforms that let it pass."""
-        if self.side and self.plan.stage.transform.null == "pass":
+        if self.plan.spares is not None:
             return self.scope.presence(Ref((self.side,))).isNotNull()
         return F.lit(True)
 
@@ -208,23 +210,41 @@ class _StepRun:
             found[self.step.taken] = self.after
         return found
 
-    @property
-    def _merges(self) -> bool:
+    @cached_property
+    def _stays(self) -> bool:
         """Whether rows that skip the stage stay in the same variant as those it acts on."""
         return self.go is not None and self.step.taken == self.step.skipped
+
+    @cached_property
+    def _merges(self) -> bool:
+        """Whether those rows keep their values in columns of the same form; else they are null there."""
+        return self._stays and self.plan.after is not None and same_form(self.plan.before, self.plan.after)
 
     def _sides(self, before: PlanRecord, after: PlanRecord) -> None:
         for side in ("key", "value"):
             node, old = getattr(after, side), getattr(before, side)
             if node is not None and node is not old:
-                self.after.sides[side] = self._layout(node, self.before.sides.get(side))
+                self.after.sides[side] = self._root(node, self.before.sides.get(side))
         for name in ("topic", "headers"):
             cell: Cell = getattr(after, name)
             if cell == getattr(before, name):
                 continue
-            column = self._computed(cell, F.col(self.before.columns[name]) if self._merges else None)
+            column = self._computed(cell, F.col(self.before.columns[name]) if self._stays else None)
             self.after.columns[name] = column
             self.after.routed = self.after.routed or name == "topic"
+
+    def _root(self, node: Node, old: Layout | None) -> Layout:
+        found = self._layout(node, old)
+        if not self._stays or self._merges:
+            return found
+        if isinstance(found, Leaf):
+            return replace(found, column=self._add(F.when(F.col(self.go or ""), self._new(found.column))))
+        there = self._new(found.present) if found.present else F.lit(True)
+        return replace(found, present=self._add(F.when(F.col(self.go or ""), there)))
+
+    def _new(self, name: str) -> Column:
+        """A column by name, also one of this stage."""
+        return self.added.get(name, F.col(name))
 
     def _layout(self, node: Node, old: Layout | None) -> Layout:
         if isinstance(node, Cell):
@@ -233,7 +253,7 @@ class _StepRun:
         for name, child in node.fields:
             before = old.fields.get(name) if isinstance(old, Struct) else self._below(old, name)
             fields[name] = self._layout(child, before)
-        return Struct(node.schema, self._present(node), fields)
+        return Struct(node.schema, self._present(node, old), fields)
 
     def _below(self, old: Layout | None, name: str) -> Layout | None:
         """A field of an opaque struct, for rows that skip the stage."""
@@ -242,25 +262,32 @@ class _StepRun:
         column = self._add(field_of(F.col(old.column), old.schema, name))
         return Leaf(column, old.schema.by_name[name])
 
-    def _present(self, node: Group) -> str | None:
-        if node.present is None:
-            return None
+    def _present(self, node: Group, old: Layout | None) -> str | None:
+        """The column that says where a struct is there."""
         if isinstance(node.present, Ref):
             place = self.scope.place(node.present)
-            if place is not None and isinstance(place.layout, Struct):
+            if (
+                place is not None
+                and isinstance(place.layout, Struct)
+                and not (self._merges and place.layout is not old)
+            ):
                 return place.layout.present
         for call in failing_calls(node.present):
             self._may_fail(call, self.scope.presence(call))
-        return self._add(self.scope.presence(node.present))
+        there = F.lit(True) if node.present is None else self.scope.presence(node.present)
+        if not self._merges or old is None:
+            return None if node.present is None else self._add(there)
+        if node.present is None and isinstance(old, Struct) and old.present is None:
+            return None
+        before = presence_of(Place(old)).isNotNull()
+        return self._add(F.when(F.col(self.go or ""), there).otherwise(F.when(before, F.lit(True))))
 
     def _leaf(self, cell: Cell, old: Layout | None) -> Layout:
         if isinstance(cell.expr, Ref):
             place = self.scope.place(cell.expr)
             if place is not None and not place.below and not (self._merges and place.layout is not old):
                 return place.layout if isinstance(place.layout, Struct) else replace(place.layout, schema=cell.schema)
-        otherwise = None
-        if self._merges and old is not None:
-            otherwise = F.col(old.column) if isinstance(old, Leaf) else None
+        otherwise = built(old) if self._merges and old is not None else None
         return Leaf(self._computed(cell, otherwise), cell.schema)
 
     def _computed(self, cell: Cell, otherwise: Column | None) -> str:

@@ -8,7 +8,7 @@ from dagster_smt.model.path import Deep, FieldPath, Index
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import java_class
 from dagster_smt.spec.scan import Found, finder
-from dagster_smt.spec.splice import splicer
+from dagster_smt.spec.splice import Texts, splicer
 from dagster_smt.values.lazy import kind_at, look
 
 Act = Callable[[Any, Any, Record], None]
@@ -53,14 +53,15 @@ def value_at(value: Any, path: FieldPath) -> Any:
     return value
 
 
-def value_visitor(paths: Sequence[FieldPath], acts: Sequence[Act]) -> Visit:
+def value_visitor(paths: Sequence[FieldPath], acts: Sequence[Act], texts: Sequence[Texts | None] = ()) -> Visit:
     """As ``visitor``, for acts that replace the value and do nothing else: deep scans for names stay in the bytes.
 
-    A missing field of the top level, named by a path of one name, becomes null as in Connect.
+    A missing field of the top level, named by a path of one name, becomes null as in Connect. ``texts``: for each act
+    what it makes of texts, if it makes the same of all.
     """
     splices, others = [], []
-    for path, act in zip(paths, acts, strict=True):
-        splice = splicer(path, act)
+    for path, act, text in zip(paths, acts, texts or [None] * len(acts), strict=True):
+        splice = splicer(path, act, text)
         if splice is None:
             others.append((path, act))
         else:

@@ -8,7 +8,8 @@ that a colon follows is a key. Values that are objects or arrays, and new values
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from dagster_smt.model.path import Deep, FieldPath, Match
@@ -19,7 +20,7 @@ from dagster_smt.values.lazy import Raw, decode, encoder, is_raw, look
 Act = Callable[[Any, Any, Record], None]
 _STRING = rb'[^"\\]*(?:\\.[^"\\]*)*'
 _STRINGS = re.compile(rb'"(' + _STRING + rb')"\s*(:?)')
-_OPENERS, _BACKSLASH = (ord("{"), ord("[")), ord("\\")
+_OPENERS = (ord("{"), ord("["))
 _TEXT_TYPES = frozenset({str, int, float, bool, type(None)})
 
 
@@ -27,17 +28,26 @@ class _LongWay(Exception):
     """A text whose values cannot be replaced in place."""
 
 
-def splicer(path: FieldPath, act: Act) -> Callable[[Any, Record], None] | None:
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What an act makes of every text: one JSON text, and the bit it sets in ``record.touched``."""
+
+    new: bytes
+    bit: int
+
+
+def splicer(path: FieldPath, act: Act, texts: Texts | None = None) -> Callable[[Any, Record], None] | None:
     """A function that applies an act to all that a path leads to, or None if the path is not of the kind.
 
     Args:
         path: Names, then ``**``, then a name or pattern.
         act: Replaces the value under a key; it may do nothing else.
+        texts: What the act makes of texts, if it makes the same of all.
     """
     *above, deep, last = path.steps if len(path.steps) > 1 else ("", "")
     if not isinstance(deep, Deep) or not isinstance(last, str | Match) or not all(isinstance(s, str) for s in above):
         return None
-    scan = _Splice(_Pattern(last) if isinstance(last, Match) else _Name(last), act)
+    scan = _Splice(_Pattern(last) if isinstance(last, Match) else _Name(last), act, texts)
 
     def visit(value: Any, record: Record) -> None:
         for step in above:
@@ -58,14 +68,14 @@ class _Name:
         self.needle = f'"{name}"'.encode()
         # other spellings of the name have a backslash: the escapes of single characters, or \u
         self.escape = b"\\u" if name.isprintable() and not set(name) & set('"\\/') else b"\\"
-        self.values = _values_of([name.encode()])
+        self.values = _Values([name.encode()])
 
     def keys(self, node: dict[str, Any]) -> list[str]:
         """The wanted keys of an object."""
         return [self.name] if self.name in node else []
 
-    def find(self, data: bytes) -> re.Pattern[bytes] | None:
-        """An expression for the wanted keys of a text and their values; None if there are none."""
+    def find(self, data: bytes) -> "_Values | None":
+        """Finds the wanted keys of a text and their values; None if there are none."""
         if self.escape in data:
             raise _LongWay
         return self.values if self.needle in data else None
@@ -77,17 +87,17 @@ class _Pattern:
     def __init__(self, pattern: Match):
         self.search = compile_java(pattern.java).search
         self.known: dict[bytes, bool] = {}
-        self.values: dict[frozenset[bytes], re.Pattern[bytes]] = {}
+        self.values: dict[frozenset[bytes], _Values] = {}
 
     def keys(self, node: dict[str, Any]) -> list[str]:
         return [key for key in node if self.search(key)]
 
-    def find(self, data: bytes) -> re.Pattern[bytes] | None:
+    def find(self, data: bytes) -> "_Values | None":
         wanted = frozenset(key for key in {s for s, colon in _STRINGS.findall(data) if colon} if self._wants(key))
         if not wanted:
             return None
         if wanted not in self.values:
-            self.values[wanted] = _values_of(wanted)
+            self.values[wanted] = _Values(wanted)
         return self.values[wanted]
 
     def _wants(self, key: bytes) -> bool:
@@ -96,18 +106,30 @@ class _Pattern:
         return self.known[key]
 
 
-def _values_of(names: Any) -> re.Pattern[bytes]:
-    """Finds keys and their values: (key with colon) (value), or (key with colon) () (opening bracket)."""
-    keys = b"|".join(map(re.escape, sorted(names)))  # without a group the search looks for the letters, which is fast
-    keys = keys if len(names) == 1 else b"(?:" + keys + b")"
-    return re.compile(rb'("' + keys + rb'"\s*:\s*)(?:("' + _STRING + rb'"|[-+.\w]+)|([\[{]))')
+class _Values:
+    """Expressions for some keys and their values.
+
+    ``texts`` finds (blanks around the colon) before a text, ``all`` (key with colon) (value) or (key with colon) ()
+    (opening bracket). A quote after a backslash ends another key.
+    """
+
+    def __init__(self, names: Iterable[bytes]):
+        keys = [re.escape(name) for name in sorted(names)]
+        if len(keys) == 1:  # the search then looks for the letters of the name, which is fast
+            key = rb'"' + keys[0] + rb'"(?<!\\"' + keys[0] + rb'")'
+        else:
+            key = rb'"(?<!\\")(?:' + b"|".join(keys) + rb')"'
+        self.texts = re.compile(key + rb'(\s*:\s*)"' + _STRING + rb'"')
+        self.all = re.compile(rb"(" + key + rb'\s*:\s*)(?:("' + _STRING + rb'"|[-+.\w]+)|([\[{]))')
 
 
 class _Splice:
     """The scan of one path."""
 
-    def __init__(self, wanted: _Name | _Pattern, act: Act):
-        self.wanted, self.act = wanted, act
+    def __init__(self, wanted: _Name | _Pattern, act: Act, texts: Texts | None):
+        self.wanted, self.act, self.texts = wanted, act, texts
+        new = b"" if texts is None else texts.new.replace(b"\\", rb"\\")
+        self.template = b'"' + wanted.name.encode() + rb'"\1' + new if isinstance(wanted, _Name) else b""
 
     def node(self, node: Any, record: Record) -> None:
         """Scan a decoded object or array, what is inside first."""
@@ -127,8 +149,16 @@ class _Splice:
         data = bytes(parent[key])
         try:
             values = self.wanted.find(data)
-            if values is not None:
-                parent[key] = Raw(values.sub(self._replacing(record), data))
+            if values is None:
+                return
+            if self.texts is not None and isinstance(self.wanted, _Name):
+                data, count = values.texts.subn(self.template, data)
+                if count:
+                    record.touched |= self.texts.bit
+                if count == data.count(self.wanted.needle):
+                    parent[key] = Raw(data)
+                    return
+            parent[key] = Raw(values.all.sub(self._replacing(record), data))
         except _LongWay:
             self.node(look(parent, key), record)
 
@@ -137,8 +167,6 @@ class _Splice:
 
         def replaced(found: re.Match[bytes]) -> bytes:
             name, text, opener = found.groups()
-            if found.string[found.start() - 1] == _BACKSLASH:
-                return found[0]  # the end of another key
             if opener is not None:
                 raise _LongWay
             old = Raw(text)

@@ -171,7 +171,9 @@ class CommitLog:
         Raises:
             TableError: SMT522, a commit file is damaged or missing.
         """
-        paths = sorted(p for p in self._commits.iterdir() if _COMMIT.fullmatch(p.name)) if self._commits.is_dir() else []
+        paths = (
+            sorted(p for p in self._commits.iterdir() if _COMMIT.fullmatch(p.name)) if self._commits.is_dir() else []
+        )
         found = [_read_commit(p) for p in paths]
         for expected, commit in enumerate(found, 1):
             if commit.number != expected:

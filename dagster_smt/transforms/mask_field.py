@@ -13,10 +13,11 @@ from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check
 from dagster_smt.spec.edit import Target, edited, refused, struct_of
 from dagster_smt.spec.options import option
 from dagster_smt.spec.schemaless import Act, require_map, value_visitor
+from dagster_smt.spec.splice import Texts
 from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
 from dagster_smt.spec.validate import NonEmptyNames, NonEmptyText
 from dagster_smt.values.basic import KeepNull
-from dagster_smt.values.lazy import kind_at
+from dagster_smt.values.lazy import encoder, kind_at
 from dagster_smt.values.mask import mask_value
 
 
@@ -92,7 +93,8 @@ class MaskField(NullDefaults, NestedPaths, Transform):
 
             return mask
 
-        visit = value_visitor(self.paths, tuple(map(masker, bits)))
+        text = encoder.encode(mask_value("string", self.replacement))
+        visit = value_visitor(self.paths, tuple(map(masker, bits)), tuple(Texts(text, bit) for bit in bits))
 
         def mask_fields(value: Any, record: Record) -> Any:
             visit(require_map(value, self.purpose), record)

@@ -71,7 +71,9 @@ def _saturated(F: Any, value: Any, bits: int) -> Any:
     top = float(2 ** (bits - 1))
     double = value.cast("double")
     below_top = 9.223372036854774784e18 if bits == 64 else float(high)
-    safe = F.when(F.isnan(double), F.lit(0.0)).otherwise(F.greatest(F.least(double, F.lit(below_top)), F.lit(float(low))))
+    safe = F.when(F.isnan(double), F.lit(0.0)).otherwise(
+        F.greatest(F.least(double, F.lit(below_top)), F.lit(float(low)))
+    )
     whole = safe.cast("bigint")
     return F.when(~F.isnan(double) & (double >= F.lit(top)), F.lit(high).cast("bigint")).otherwise(whole)
 

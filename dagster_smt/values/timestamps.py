@@ -5,7 +5,7 @@ from typing import Any
 
 from dagster_smt.errors import CONNECT_EXCEPTION, DataError, data_error
 from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, date, time, timestamp
-from dagster_smt.values.basic import Refused, PythonRule, ValueRule
+from dagster_smt.values.basic import PythonRule, Refused, ValueRule
 from dagster_smt.values.java_calendar import DAY
 from dagster_smt.values.java_dates import date_format
 from dagster_smt.values.numbers import wrap

@@ -43,7 +43,9 @@ def run(tmp_path_factory):
     info = site / "acme_transforms-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
-    groups = [[f"[{name}]", *(f"{k} = {v}" for k, v in group.items())] for name, group in project["entry-points"].items()]
+    groups = [
+        [f"[{name}]", *(f"{k} = {v}" for k, v in group.items())] for name, group in project["entry-points"].items()
+    ]
     (info / "entry_points.txt").write_text("\n".join(line for group in groups for line in group) + "\n")
     path = os.pathsep.join([str(site), str(HERE), str(Path(__file__).parents[2])])
 
@@ -94,7 +96,11 @@ def test_the_parity_command_runs_its_cases(run, tmp_path):
         "id": "acme-1",
         "why": "a hash",
         "tags": [],
-        "config": {"transforms": "t", "transforms.t.type": "com.example.transforms.HashField$Value", "transforms.t.fields": "a"},
+        "config": {
+            "transforms": "t",
+            "transforms.t.type": "com.example.transforms.HashField$Value",
+            "transforms.t.fields": "a",
+        },
         "records": [_record('{"a":"x","b":1}')],
         "expect": {
             "results": [

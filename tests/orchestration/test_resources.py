@@ -97,6 +97,7 @@ def test_settings_that_a_running_session_ignores_are_named_once(spark, caplog):
     assert "keeps its own spark.executor.cores: use one Spark resource" in found
 
 
+@pytest.mark.spark
 def test_a_new_session_is_local_quiet_in_utc_and_leaves_sigint_alone():
     code = """
 import os, signal

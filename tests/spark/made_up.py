@@ -106,8 +106,28 @@ def _unscaled(number):
 
 
 MISFITS = (1, 1.5, True, "x", "12", [], {}, [1], {"a": 1}, None, 2**70, "AQ==")
-BROKEN = ("{text}x", "{text} {text}", "{text}]", "{text}]}}", "[{text}]", "{text},{text}", '{text}],"v":[{text}', "", " ", "null", "NaN")
-BROKEN_BYTES = (b'{"a":"\xff"}', b"\xef\xbb\xbf{}", b'{"a":"\\ud800"}', b'{"a":01}', b"{'a':1}", b'{"a":"\t"}', b"{} //")
+BROKEN = (
+    "{text}x",
+    "{text} {text}",
+    "{text}]",
+    "{text}]}}",
+    "[{text}]",
+    "{text},{text}",
+    '{text}],"v":[{text}',
+    "",
+    " ",
+    "null",
+    "NaN",
+)
+BROKEN_BYTES = (
+    b'{"a":"\xff"}',
+    b"\xef\xbb\xbf{}",
+    b'{"a":"\\ud800"}',
+    b'{"a":01}',
+    b"{'a':1}",
+    b'{"a":"\t"}',
+    b"{} //",
+)
 
 
 def texts_of(schema):
@@ -117,7 +137,9 @@ def texts_of(schema):
     cut = st.tuples(fitting, st.integers(0, 40)).map(lambda t: _text(t[0])[: t[1]].encode())
     broken = st.tuples(fitting, st.sampled_from(BROKEN)).map(lambda t: t[1].replace("{text}", _text(t[0])).encode())
     good = fitting.map(lambda value: _text(value).encode())
-    return st.one_of(good, good, good, good, bent.map(lambda v: _text(v).encode()), broken, cut, st.sampled_from(BROKEN_BYTES))
+    return st.one_of(
+        good, good, good, good, bent.map(lambda v: _text(v).encode()), broken, cut, st.sampled_from(BROKEN_BYTES)
+    )
 
 
 def _text(value):
@@ -174,7 +196,9 @@ def stages(schema):
         "ReplaceField$Value": (st.builds(lambda e, r: {"exclude": e, "renames": [f"{r}:{r}2"]}, some, top), nulls),
         "Cast$Value": (st.builds(lambda f, t: {"spec": [f"{f}:{t}"]}, top, st.sampled_from(_CASTS)), nulls),
         "ExtractField$Value": (st.builds(lambda f: {"field": f}, field), nested, nulls),
-        "InsertField$Value": (st.just({"topic.field": "t!", "offset.field": "o", "static.field": "s", "static.value": "v"}),),
+        "InsertField$Value": (
+            st.just({"topic.field": "t!", "offset.field": "o", "static.field": "s", "static.value": "v"}),
+        ),
         "TimestampConverter$Value": (st.builds(_time, field, st.sampled_from(_TARGETS)), nested, nulls),
         "Flatten$Value": (st.just({"delimiter": "_"}),),
         "HoistField$Value": (st.just({"field": "w"}),),
@@ -216,7 +240,9 @@ PREDICATES = (
 def chains(schema):
     """One to three stages, some with a predicate."""
     wishes = st.tuples(stages(schema), st.sampled_from([None, None, *PREDICATES]), st.booleans())
-    return st.lists(wishes, min_size=1, max_size=3).map(lambda found: [_stage(n, *wish) for n, wish in enumerate(found)])
+    return st.lists(wishes, min_size=1, max_size=3).map(
+        lambda found: [_stage(n, *wish) for n, wish in enumerate(found)]
+    )
 
 
 def _stage(number, stage, predicate, negate):

@@ -3,9 +3,7 @@
 from datetime import datetime, timezone
 
 import pyarrow as pa
-import pytest
 from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
 
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.errors import ConfigError, DataError, PlanError, UnsupportedError
@@ -17,7 +15,7 @@ from dagster_smt.model.record import Header, Record
 from dagster_smt.model.schema import STRING, Type, optional
 from dagster_smt.spark.evaluate import evaluate, output_schema
 from dagster_smt.spark.narrow import narrowed
-from dagster_smt.spark.plain import reader, to_plain, writer
+from dagster_smt.spark.plain import reader, to_plain
 from dagster_smt.spark.types import internal_type
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.spark.made_up import TOPICS, examples
@@ -96,7 +94,9 @@ def compare(spark, example, topics=TOPICS):
 
 def outer(schema):
     """The columns of a value as one struct."""
-    return schema if schema.type is Type.STRUCT else schema.with_(type=Type.STRUCT, name=None, fields=(("value", schema),))
+    return (
+        schema if schema.type is Type.STRUCT else schema.with_(type=Type.STRUCT, name=None, fields=(("value", schema),))
+    )
 
 
 def bare(data_type):
@@ -118,7 +118,7 @@ def same(row, outcome, record, plan, text):
     if outcome.status == KEPT and record.value is None and plan.after.type is Type.STRUCT:
         assert (status, problem["code"]) == (FAILED, TOMBSTONE)
         return
-    if D6_HOISTED(outcome, record, plan):
+    if d6_hoisted(outcome, record, plan):
         return
     assert (status, stage) == (outcome.status, outcome.stage), (problem, outcome.problem)
     if status == FAILED:
@@ -130,7 +130,7 @@ def same(row, outcome, record, plan, text):
         assert reader(outer(plan.after))(row["__out"]) == expected_row(record, plan)
 
 
-def D6_HOISTED(outcome, record, plan):
+def d6_hoisted(outcome, record, plan):
     """Python wraps a null without schema as Connect does: in a map without schema."""
     return outcome.status == KEPT and record.value is not None and record.value_schema is None
 
