@@ -24,7 +24,8 @@ from dagster_smt.spec.transform import Example, Transform
 FOLDER, CASES = Path("docs/reference"), Path("tests/parity")
 _PATHS = """
     Nine transforms take paths of fields: `Cast`, `ExtractField`, `HeaderFrom`, `HoistField`, `InsertField`,
-    `MaskField`, `ReplaceField`, `TimestampConverter` and `ValueToKey`. `field.syntax.version` says how they are written:
+    `MaskField`, `ReplaceField`, `TimestampConverter` and `ValueToKey`. `field.syntax.version` says how they are
+    written:
 
     - `V1` (the default): the name of a field of the top level, dots included.
     - `V2` (KIP-821): dots separate steps. A step in backticks is a name as it is. A backtick closes before a dot and at
