@@ -1,4 +1,4 @@
-"""Which differences from Kafka Connect are deliberate: D1 to D7. Rules over what a case shows, never over its name."""
+"""Which differences from Kafka Connect are deliberate: D1 to D6. Rules over what a case shows, never over its name."""
 
 from decimal import Decimal
 from typing import Any
@@ -21,7 +21,6 @@ REASONS = {
     "D4": "the result hangs on hash order, or is a value that JSON cannot carry",
     "D5": "Kafka coerces or wraps JSON silently: here it keeps its spelling or is refused",
     "D6": "the Spark evaluator keeps no schema for a null side; headers are bytes, decimals have their schema's scale",
-    "D7": "a nested path may go through a map with string keys; `strict_paths=kafka` refuses it, as Kafka does",
 }
 _D4_TAGS = {"map-order", "unserialisable", "java-object"}
 _SPECIAL_FLOATS = ('"NaN', '"Infinity', '"-Infinity')
@@ -29,7 +28,6 @@ _MISLABELLED = (
     'Invalid Java object for schema "org.apache.kafka.connect.data.',
     "Expected Timestamp to be a java.util.Date, but found class java.lang.",
 )
-_INTO_MAP = "Cannot look up fields on non-struct type"
 _CONVERTER_REFUSALS = {"SMT401", "SMT411", "SMT412", "SMT414", "SMT417"}
 
 
@@ -55,8 +53,6 @@ def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str:
 def _row(case: dict[str, Any], record: dict[str, Any], want: dict[str, Any], got: dict[str, Any]) -> str:
     if _crash(want) or _mislabelled(want) or _confused_rename(case["config"], record):
         return "D2"
-    if "record" in got and want.get("error", {}).get("message") == _INTO_MAP and '"type":"map"' in str(record["value"]):
-        return "D7"
     if any(text in str(record["value"]) for text in _SPECIAL_FLOATS):
         return "D5"
     if SPARK in got and _spark_limit(case, record, want, got):

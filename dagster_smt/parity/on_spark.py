@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from dagster_smt.chain import Chain, parse_chain
+from dagster_smt.chain import Chain
 from dagster_smt.chain.plan import fold_chain
 from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
 from dagster_smt.interpret.interpreter import KEPT, KEY_CONVERTER, VALUE_CONVERTER
@@ -19,6 +19,7 @@ from dagster_smt.model.format import Format
 from dagster_smt.model.schema import Schema
 from dagster_smt.parity.datums import DROPPED, Converter, failure, run_case
 from dagster_smt.parity.judge import BYTES, SPARK
+from dagster_smt.parity.runner import case_chain
 from dagster_smt.spark.layout import Layout, built
 from dagster_smt.spark.plain import reader, to_plain
 from dagster_smt.spark.start import typed_evaluator
@@ -113,13 +114,8 @@ def _run_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The Python evaluator on the cases of a partition."""
     for batch in batches:
         cases = [msgspec.json.decode(text) for text in batch.column("text").to_pylist()]
-        texts = [msgspec.json.encode(run_case(case, _chain(case))) for case in cases]
+        texts = [msgspec.json.encode(run_case(case, case_chain(case))) for case in cases]
         yield pa.RecordBatch.from_arrays([batch.column("number"), pa.array(texts, pa.binary())], ["number", "text"])
-
-
-def _chain(case: Case) -> Chain:
-    properties = {"transforms": "", **{k: v for k, v in case["config"].items() if v is not None}}
-    return parse_chain(properties, unknown_options="warn")
 
 
 class _Answers:

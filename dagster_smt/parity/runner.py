@@ -12,6 +12,7 @@ from dagster_smt.parity.datums import parse_cases, run_case
 from dagster_smt.parity.judge import deliberate
 
 Evaluate = Callable[[list[tuple[dict[str, Any], Chain]]], list[dict[str, Any] | None]]
+_SYNTAX = ".field.syntax.version"
 EQUAL, DIFFERENT, DELIBERATE, UNSUPPORTED = "equal", "different", "deliberate", "unsupported"
 
 
@@ -78,12 +79,16 @@ def run_cases(cases: Iterable[dict[str, Any]], evaluate: Evaluate = on_python) -
     return report
 
 
+def case_chain(case: dict[str, Any]) -> Chain:
+    """The chain of a case: what Kafka ignores is accepted, and paths are as strict as Kafka's (decision 4)."""
+    properties = {"transforms": "", **{k: v for k, v in case["config"].items() if v is not None}}
+    strict = {k.replace(_SYNTAX, ".strict_paths"): "kafka" for k in properties if k.endswith(_SYNTAX)}
+    return parse_chain({**strict, **properties}, unknown_options="warn")
+
+
 def _parse(case: dict[str, Any]) -> Chain | dict[str, Any]:
-    properties = {k: v for k, v in case["config"].items() if v is not None}
-    if "transforms" not in properties:
-        properties["transforms"] = ""
     try:
-        return parse_chain(properties, unknown_options="warn")
+        return case_chain(case)
     except ConfigError as error:
         first = error.problems[0]
         return {"configError": {"class": first.connect_class, "message": first.statement, "code": first.code}}

@@ -8,11 +8,10 @@ from pyspark.sql import functions as F
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.interpret.interpreter import VALUE_CONVERTER
-from dagster_smt.model.schema import Type
 from dagster_smt.spark.arrow_map import ArrowMap
 from dagster_smt.spark.columns import PROBLEM_FIELDS, RECORD_DDL, result_ddl
 from dagster_smt.spark.layout import Leaf
-from dagster_smt.spark.output import output_columns
+from dagster_smt.spark.output import is_struct, output_columns
 from dagster_smt.spark.output import output_schema as output_schema
 from dagster_smt.spark.start import typed_evaluator
 from dagster_smt.spark.typed import TypedEvaluator
@@ -57,7 +56,7 @@ def _columns(frame: DataFrame, plan: Plan, table: TopicTable, ledger: bool) -> D
     evaluator = typed_evaluator(frame, plan, table.key, table.value, ledger=ledger)
     done = evaluator.run()
     words = [F.col(n) for n in evaluator.touched]
-    done = _without_tombstones(done, evaluator)
+    done = _without_tombstones(done, evaluator) if plan.after is not None and is_struct(plan.after) else done
     kept = F.col("__status") == 0
     return done.select(
         "__topic",
@@ -78,7 +77,7 @@ def _without_tombstones(frame: DataFrame, evaluator: TypedEvaluator) -> DataFram
         if side is None:
             absent: Column = F.lit(True)
         elif isinstance(side, Leaf):
-            absent = F.col(side.column).isNull() if side.schema.type is Type.STRUCT else F.lit(False)
+            absent = F.col(side.column).isNull()
         else:
             absent = F.col(side.present).isNull() if side.present else F.lit(False)
         gone = gone | (absent & (F.col("__variant") == variant) if evaluator.variants else absent)

@@ -161,6 +161,7 @@ class _StepRun:
             condition = self._condition(self.plan.condition).alias(self.go)
             self.evaluator.frame = self.evaluator.frame.select("*", condition)
         if self.plan.failure is not None:
+            self._null_rule()
             self.after.sides.pop(self.plan.stage.side, None)  # only a null side goes on
             applies = self._applies()
             self.update.failures.append((applies, self.evaluator.why(self.plan.failure)))

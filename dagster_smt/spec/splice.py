@@ -84,6 +84,8 @@ class _Name:
 class _Pattern:
     """A pattern of names; remembers what it has said of each name."""
 
+    needle = b'"'
+
     def __init__(self, pattern: Match):
         self.search = compile_java(pattern.java).search
         self.known: dict[bytes, bool] = {}
@@ -109,8 +111,8 @@ class _Pattern:
 class _Values:
     """Expressions for some keys and their values.
 
-    ``texts`` finds (blanks around the colon) before a text, ``all`` (key with colon) (value) or (key with colon) ()
-    (opening bracket). A quote after a backslash ends another key.
+    ``texts`` finds keys with texts, for each way to write the colon; ``all`` finds (key with colon) (value) or (key
+    with colon) () (opening bracket). A quote after a backslash ends another key.
     """
 
     def __init__(self, names: Iterable[bytes]):
@@ -119,17 +121,19 @@ class _Values:
             key = rb'"' + keys[0] + rb'"(?<!\\"' + keys[0] + rb'")'
         else:
             key = rb'"(?<!\\")(?:' + b"|".join(keys) + rb')"'
-        self.texts = re.compile(key + rb'(\s*:\s*)"' + _STRING + rb'"')
         self.all = re.compile(rb"(" + key + rb'\s*:\s*)(?:("' + _STRING + rb'"|[-+.\w]+)|([\[{]))')
+        self.texts = [(colon, re.compile(key + colon + b'"' + _STRING + b'"')) for colon in (b":", b": ")]
 
 
 class _Splice:
-    """The scan of one path."""
+    """The scan of one path. ``fixed``: what keys with texts become, for each way to write the colon."""
 
     def __init__(self, wanted: _Name | _Pattern, act: Act, texts: Texts | None):
         self.wanted, self.act, self.texts = wanted, act, texts
-        new = b"" if texts is None else texts.new.replace(b"\\", rb"\\")
-        self.template = b'"' + wanted.name.encode() + rb'"\1' + new if isinstance(wanted, _Name) else b""
+        self.fixed: list[tuple[re.Pattern[bytes], bytes]] = []
+        if texts is not None and isinstance(wanted, _Name):
+            new = [(pattern, wanted.needle + colon + texts.new) for colon, pattern in wanted.values.texts]
+            self.fixed = [(pattern, text.replace(b"\\", rb"\\")) for pattern, text in new]
 
     def node(self, node: Any, record: Record) -> None:
         """Scan a decoded object or array, what is inside first."""
@@ -151,11 +155,13 @@ class _Splice:
             values = self.wanted.find(data)
             if values is None:
                 return
-            if self.texts is not None and isinstance(self.wanted, _Name):
-                data, count = values.texts.subn(self.template, data)
-                if count:
+            done = 0
+            for pattern, text in self.fixed:
+                data, count = pattern.subn(text, data)
+                done += count
+                if count and self.texts is not None:
                     record.touched |= self.texts.bit
-                if count == data.count(self.wanted.needle):
+                if done == data.count(self.wanted.needle):
                     parent[key] = Raw(data)
                     return
             parent[key] = Raw(values.all.sub(self._replacing(record), data))
