@@ -38,9 +38,10 @@ _PATHS = """
 
     With a schema a path is followed when the chain is planned: `dagster-smt explain` and the ledger list what a pattern
     matches, and a path that leads nowhere is a warning with the nearest names. A name step goes through a map with
-    string keys, which Kafka refuses (`strict_paths=kafka` restores that). Without a schema objects are maps and structs
-    at once. `type(...)` then looks at the value: whole numbers are `int64`, others `float64`, objects `map` and
-    `struct`.
+    string keys, which Kafka refuses (`strict_paths=kafka` restores that). The value under one key cannot change its
+    type alone: a path that names it is refused, and a deep scan leaves it as it is. Without a schema objects are maps
+    and structs at once. `type(...)` then looks at the value: whole numbers are `int64`, others `float64`, objects
+    `map` and `struct`.
 
     `ExtractField`, `HeaderFrom` and `ValueToKey` need one value: a path that can match several is refused.
     `InsertField` takes paths of names only.

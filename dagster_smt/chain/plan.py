@@ -12,7 +12,7 @@ from functools import cached_property
 from dagster_smt.chain.problems import nearest
 from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, field_nodes, restart, split_mark
-from dagster_smt.model.record import PlanRecord, Record, Side
+from dagster_smt.model.record import PlanRecord, Side
 from dagster_smt.model.report import LedgerEntry
 from dagster_smt.model.schema import INT32, INT64, STRING, Schema, Type, optional, timestamp
 from dagster_smt.spec.stage import Chain, Stage
@@ -47,21 +47,11 @@ class StagePlan:
 
     @cached_property
     def spares(self) -> PlanRecord | None:
-        """What passes a stage that refuses every record: one with a null side (it has no schema), if any."""
+        """What passes a stage that refuses every record: one with a null side, if the transform lets null pass."""
         side = self.stage.side
-        if self.failure is None or not side or not _passes_null(self.stage):
+        if self.failure is None or not side or self.stage.transform.null != "pass":
             return None
         return replace(self.before, key=None) if side == "key" else replace(self.before, value=None)
-
-
-def _passes_null(stage: Stage) -> bool:
-    transform = stage.transform
-    if transform.null != "apply":
-        return transform.null == "pass"
-    try:
-        return transform.schemaless((0,) * len(transform.ledger()))(None, Record(None)) is None
-    except DataError:
-        return False
 
 
 @dataclass(frozen=True)

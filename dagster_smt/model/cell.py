@@ -191,7 +191,7 @@ def inner_marks(node: Node, below: str) -> frozenset[str]:
 
 def split_mark(mark: str) -> tuple[str, str]:
     """A mark as its word and the place inside the cell (empty: the cell itself)."""
-    word = mark.partition("[")[0]
+    word = mark.partition("[")[0].partition(".")[0]
     return word, mark[len(word) :]
 
 

@@ -161,10 +161,11 @@ def quoted(text: str, start: int, ends: str = ".") -> tuple[str, int]:
     )
 
 
-def split_paths(text: str, mark: str, version: str) -> list[str]:
+def split_paths(text: str, mark: str, version: str, inner: str = "") -> list[str]:
     """Split a list of paths (``mark`` ``,``) or a pair (``:``) where the mark is in no quotes, brackets or slashes.
 
     Blanks around the parts do not count. Before a mark, too, a backslash keeps a backtick from closing; it is dropped.
+    ``inner`` separates the parts of an item, if there are some: quotes can open after it, too.
     """
     parts, piece, at, opens = [], "", 0, True
     while at < len(text):
@@ -175,32 +176,32 @@ def split_paths(text: str, mark: str, version: str) -> list[str]:
             continue
         skip = _SKIPS.get(char) if version == EXTENDED or char == "`" else None
         if skip is not None and (opens or char == "["):
-            end = skip(text, at, mark)
+            end = skip(text, at, mark + inner)
             piece += text[at:end].replace(f"\\`{mark}", f"`{mark}") if char == "`" else text[at:end]
             at, opens = end, False
             continue
         piece, at = piece + char, at + 1
-        opens = char == "." or (opens and char.isspace())
+        opens = char in f".{inner}" or (opens and char.isspace())
     return [*parts, piece.strip()]
 
 
-def _after_backticks(text: str, start: int, mark: str) -> int:
+def _after_backticks(text: str, start: int, marks: str) -> int:
     for at in range(start + 1, len(text)):
         if text[at] == "`" and not (text[at - 1] == "\\" and at - 1 > start):
             follows = text[at + 1 :].lstrip()[:1]
-            if not follows or follows == mark or text[at + 1] in ".[":
+            if not follows or follows in marks or text[at + 1] in ".[":
                 return at + 1
     return len(text)
 
 
-def _after_slashes(text: str, start: int, mark: str) -> int:
+def _after_slashes(text: str, start: int, marks: str) -> int:
     at = start + 1
     while at < len(text) and text[at] != "/":
         at += 2 if text[at] == "\\" else 1
     return min(at + 1, len(text))
 
 
-def _after_bracket(text: str, start: int, mark: str) -> int:
+def _after_bracket(text: str, start: int, marks: str) -> int:
     quote = text[start + 1 : start + 2]
     if quote not in ("'", '"'):
         end = text.find("]", start)

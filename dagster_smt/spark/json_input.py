@@ -183,6 +183,8 @@ def _read_by_codec(variant: Column, schema: Schema, fill: bool) -> Column:
 def misfits(json: Column, value: Column, schema: Schema, fill: bool) -> Column | None:
     """Where a parsed value breaks its schema in a way that ``from_json`` accepts: null if required, out of range."""
     checks: list[Column] = []
+    if fill and schema.default is not None and schema.type is not Type.STRUCT:
+        value = _decoded(json, schema, fill)  # the default hides that there was something else
     json = _codec_text(json) if by_codec(schema) else json
     if schema.logical == "Time":
         checks.append(~json.between(0, DAY))

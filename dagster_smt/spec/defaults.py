@@ -66,6 +66,8 @@ def _value(expr: Expr, base: tuple[str, ...], value: Any) -> Any:
         for name in expr.path[len(base) :]:
             value = None if value is None else value.get(name)
         return value
+    if isinstance(expr, Ref) and base[: len(expr.path)] == expr.path:
+        return {}  # the struct around: it is there
     if isinstance(expr, Each):
         raise refuse("SMT205", "a default value with arrays or maps in it cannot be changed", _HINT)
     raise refuse("SMT205", "a default value cannot be changed by what else is in the record", _HINT)

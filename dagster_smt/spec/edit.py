@@ -21,6 +21,7 @@ from dagster_smt.model.cell import (
     restarted,
     with_fields,
 )
+from dagster_smt.model.extended_path import step_text
 from dagster_smt.model.path import Every, FieldPath, Match
 from dagster_smt.model.record import Touch
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
@@ -196,6 +197,10 @@ class _Edit:
         if branch.below and values.type is Type.STRUCT:
             element = open_struct(element)
         after = inner._ends("", inner._below(element, branch), branch, None)
+        node = after.node if isinstance(after, Renamed) else after
+        alone = node is not None and node.schema != values and not isinstance(select, Every)
+        if alone and not branch.meant:
+            return cell
         for touch in inner.at.touches:
             when = AnyItem(cell.expr, cell.schema, select, item, touch.when or _TRUE)
             self.at.touches.append(Touch(touch.entry, when))
@@ -218,7 +223,7 @@ def _changed(cell: Cell, select: Select, item: str, body: Node | None) -> Cell:
         return replace(cell, expr=expr, copied=False)
     values = cell.schema.values
     if body.schema != values and not isinstance(select, Every):
-        which = text_of((select,)).removeprefix(".")
+        which = text_of((select,))
         statement = f"the elements of {cell.schema.label} have one schema: it cannot change for {which} alone"
         raise refuse("SMT225", statement, "change all of them: [*]")
     schema = cell.schema.with_(values=body.schema)
@@ -226,7 +231,7 @@ def _changed(cell: Cell, select: Select, item: str, body: Node | None) -> Cell:
     if isinstance(select, Every):
         after = replace(cell, schema=schema, expr=expr, sources=sources, copied=False, items=body)
         return after if body.schema == values else changed_items_default(cell, after, item, body)
-    marks = cell.marks | inner_marks(body, text_of((select,)).removeprefix("."))
+    marks = cell.marks | inner_marks(body, step_text(select.name if isinstance(select, Key) else select))
     return replace(cell, schema=schema, expr=expr, sources=sources, copied=False, marks=marks)
 
 

@@ -40,11 +40,11 @@ class Split(tuple[Any, ...]):
 def path_items(value: Any, marks: str, version: str) -> Any:
     """Split a list of paths. Under the marks ``,`` the items are texts, under ``,:`` tuples of their parts."""
     if isinstance(value, str):
-        items = split_paths(value, ",", version) if value.strip() else []
+        items = split_paths(value, ",", version, marks[1:]) if value.strip() else []
     else:
         items = item_texts(value)
         for item in items:
-            if split_paths(item, ",", version) != [item]:
+            if split_paths(item, ",", version, marks[1:]) != [item]:
                 raise ValueError(f"'{item}' has a comma, or blanks around it: put names that have them into backticks")
     if marks == ",":
         return Split(items)

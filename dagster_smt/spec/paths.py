@@ -20,16 +20,24 @@ Route = tuple[RouteStep, ...]
 
 @dataclass
 class Branch:
-    """A step of the routes of some paths: which paths end there (by their numbers), and what is below."""
+    """A step of the routes of some paths.
+
+    Attributes:
+        ends: Numbers of the paths that end here.
+        below: What follows.
+        meant: Whether a path leads here that does not just come by in a deep scan.
+    """
 
     ends: list[int] = field(default_factory=list)
     below: dict[RouteStep, "Branch"] = field(default_factory=dict)
+    meant: bool = False
 
-    def add(self, route: Route, number: int) -> None:
+    def add(self, route: Route, number: int, meant: bool = True) -> None:
         """Add the route of a path."""
         branch = self
         for step in route:
             branch = branch.below.setdefault(step, Branch())
+            branch.meant |= meant
         if number not in branch.ends:
             branch.ends.append(number)
 
@@ -47,8 +55,9 @@ def planned(schema: Schema, paths: Iterable[FieldPath], at: Planning, strict: bo
     root = Branch()
     for number, path in enumerate(paths):
         found = tuple(dict.fromkeys(_routes(schema, path.steps, strict)))
+        meant = not any(isinstance(step, Deep) for step in path.steps)
         for route in found:
-            root.add(route, number)
+            root.add(route, number, meant)
         if not found:
             at.miss(path.text, *_known(schema, path.steps))
         elif not path.plain:

@@ -133,7 +133,7 @@ class _Scan:
             return
         data = bytes(text)
         count = data.count(self.needle)
-        escaped = self.escape in data
+        escaped = b"\\" in data and self.escape in data
         if not count and not escaped:
             return
         child = parent[key] = decode(text)

@@ -19,7 +19,7 @@ SIMPLE = (
     time(),
     timestamp(),
 )
-_DEFAULTS = {Type.STRING: "none", Type.BOOLEAN: True, Type.FLOAT64: 1.5, Type.BYTES: b"x"}
+_DEFAULTS = {Type.STRING: "none", Type.BOOLEAN: True, Type.FLOAT32: 0.5, Type.FLOAT64: 1.5, Type.BYTES: b"x"}
 
 
 def _flavour(schema, wish):
