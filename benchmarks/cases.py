@@ -190,8 +190,9 @@ def _through(
     write = setting.discard if as_json or sink_kind == "records" else setting.to_parquet
     frame = evaluate(setting.frame, plan, table, sink_kind, ledger=ledger)
     observation = Observation()
-    if ledger:
-        frame = frame.observe(observation, *observed_columns(plan.chain, plan.entries))
+    # without observed columns below it, Spark would push the filter into the parsing and parse once per condition
+    counted = observed_columns(plan.chain, plan.entries) if ledger else [F.count(F.lit(1)).alias("records")]
+    frame = frame.observe(observation, *counted)
     out = F.to_json("__out").cast("binary").alias("value") if as_json else "__out.*"
     write(frame.where("__status = 0").select(out))
     if ledger:

@@ -248,7 +248,7 @@ def test_a_chain_is_refused_or_comes_back_from_its_own_text(found):
 @given(chains(), documents, documents)
 def test_records_without_a_schema(chain, key, value):
     for form in (Format(), Format("string")):
-        outcome, _, _ = Interpreter(chain, form, Format()).processor()(record(), key, value)
+        outcome, _, _ = Interpreter(chain, form, Format()).process(record(), key, value)
         if outcome.status == FAILED:
             check_problem(outcome.problem)
 
@@ -256,7 +256,7 @@ def test_records_without_a_schema(chain, key, value):
 @EXAMPLES
 @given(chains(), structs(typed) | structs(typed) | typed, st.data())
 def test_records_with_a_schema(chain, schema, data):
-    process, kept = Interpreter(chain, None, Format("json_schema", schema)).processor(), []
+    process, kept = Interpreter(chain, None, Format("json_schema", schema)).process, []
     for value in (payload(data.draw, schema), payload(data.draw, schema)):
         given = record()
         outcome, _, _ = process(given, b"k", json.dumps(value).encode())
@@ -303,7 +303,7 @@ def test_deep_values_are_taken_or_refused(stage, depth):
         [{"alias": "t", "type": stage + ("" if stage == "ValueToKey" else "$Value"), "options": options}]
     )
     value = b'{"a":' * depth + b"1" + b"}" * depth
-    outcome, _, _ = Interpreter(chain).processor()(record(), None, value)
+    outcome, _, _ = Interpreter(chain).process(record(), None, value)
     assert outcome.status in (KEPT, FAILED)
     if outcome.status == FAILED:
         assert outcome.problem.statement == "the JSON is nested too deeply"

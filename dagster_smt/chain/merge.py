@@ -1,4 +1,4 @@
-"""Joining the variants of a plan by field name, for a table."""
+"""Joining schemas by field name, for a table: those of a plan's variants, or those that records bring along."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ def merged_schema(nodes: Sequence[Node]) -> Schema | None:
     for other in schemas[1:]:
         merged = merge(merged, other, "", problems)
     if problems:
-        raise PlanError(problems)
+        raise PlanError(dict.fromkeys(problems))
     return merged
 
 
@@ -30,14 +30,15 @@ def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
     if a == b:
         return a
     if a.type is not b.type or a.logical != b.logical or (a.logical == "Decimal" and a.scale != b.scale):
-        statement = f"the field is {a.label} in some records and {b.label} in others"
+        statement = f"the field is {_type(a)} in some records and {_type(b)} in others"
         hint = "make the types equal with Cast, or write records instead of columns"
         problems.append(Problem("SMT203", path or "value", statement, hint))
         return a
     null = a.optional or b.optional
     if a.type is not Type.STRUCT:
+        keys = a.keys and b.keys and merge(a.keys, b.keys, f"{path} key", problems)
         values = a.values and b.values and merge(a.values, b.values, f"{path}[]", problems)
-        return a.with_(optional=null, values=values)
+        return a.with_(optional=null, keys=keys, values=values)
     names = dict.fromkeys([n for n, _ in a.fields] + [n for n, _ in b.fields])
     fields = []
     for name in names:
@@ -47,3 +48,7 @@ def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
         else:
             fields.append((name, optional(left or right or a)))
     return a.with_(optional=null, fields=tuple(fields))
+
+
+def _type(schema: Schema) -> str:
+    return schema.label.removesuffix("?")

@@ -1,12 +1,13 @@
 """The Python evaluator: runs a chain on records, one by one, without Spark."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from operator import length_hint
+from typing import Any
 
 from dagster_smt.chain.plan import first_entries
 from dagster_smt.errors import DataError, Problem
 from dagster_smt.interpret.sides import SideCodec, side_codec
-from dagster_smt.interpret.stages import DROPPED, runners
+from dagster_smt.interpret.stages import DROPPED, ApplyAll, Runner, runners
 from dagster_smt.model.format import Format
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Record
 from dagster_smt.spec.stage import Chain
@@ -30,10 +31,26 @@ class Outcome:
     problem: Problem | None = None
 
 
+@dataclass(slots=True)
+class Batch:
+    """Records on their way together.
+
+    Attributes:
+        keys, values: The bytes by position; those of changed sides are new.
+        lost: What became of those that are not kept, by position.
+    """
+
+    keys: list[bytes | None] | None
+    values: list[Any]
+    lost: dict[int, Outcome] = field(default_factory=dict)
+
+    def left(self, records: list[Record]) -> list[Record]:
+        """The records that are not lost."""
+        return [record for record in records if record.number not in self.lost] if self.lost else records
+
+
 KEPT_OUTCOME = Outcome()
 _CONVERTERS = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter"}
-Processed = tuple[Outcome, bytes | None, bytes | None]
-Process = Callable[[Record, bytes | None, bytes | None], Processed]
 
 
 class Interpreter:
@@ -48,16 +65,16 @@ class Interpreter:
         self.chain = chain
         self.key: SideCodec = side_codec(key or Format("string"))
         self.value: SideCodec = side_codec(value or Format())
-        self.runners = tuple((n, r.test, r.apply) for n, r in enumerate(runners(chain)))
+        self.runners = runners(chain)
         self.earlier = tuple((1 << first) - 1 for first in first_entries(chain))
-        self.dropped = tuple(Outcome(DROPPED_STATUS, n) for n in range(len(self.runners)))
+        self.dropped = tuple(Outcome(DROPPED_STATUS, n) for n in range(len(chain.stages)))
 
     def run(self, record: Record) -> Outcome:
         """Send a record through the stages; it is changed in place."""
         number = NO_STAGE
         try:
-            for number, test, apply in self.runners:
-                if (test is None or test(record)) and apply(record) is DROPPED:
+            for number, runner in enumerate(self.runners):
+                if (runner.test is None or runner.test(record)) and runner.apply(record) is DROPPED:
                     return self.dropped[number]
         except DataError as error:
             return self._failed(error, number, record)
@@ -87,37 +104,81 @@ class Interpreter:
         except DataError as error:
             return self._failed(error, where, record), None, None
 
-    def processor(self, *, passes_key: bool = False) -> Process:
-        """The whole way of a record as one function: decode, stages, encode. This is the hot loop.
+    def run_all(self, records: list[Record], keys: list[bytes | None] | None, values: list[bytes | None]) -> "Batch":
+        """Send records through decoding, stages and encoding, all through one before the next: that is the fast way.
 
         Args:
-            passes_key: Whether keys are handed on without a look; no stage may then need them.
+            records: Topic and metadata are set, ``number`` is the position; they are changed in place.
+            keys: The bytes of the keys; None if no stage looks at them.
+            values: The bytes of the values.
         """
-        stages, dropped, failed = self.runners, self.dropped, self._failed
-        read_key, read_value = self.key.read, self.value.read
-        write_key, write_value = self.key.write, self.value.write
+        batch = Batch(keys, values)
+        rest = self._read_all(records, batch)
+        for number, runner in enumerate(self.runners):
+            rest = self._stage(number, runner, rest, batch)
+        self._write_all(rest, batch)
+        return batch
 
-        def process(record: Record, key: bytes | None, value: bytes | None) -> Processed:
-            number = KEY_CONVERTER
+    def process(
+        self, record: Record, key: bytes | None, value: bytes | None
+    ) -> tuple[Outcome, bytes | None, bytes | None]:
+        """The whole way of one record: its outcome and, if it is kept, the bytes of its sides."""
+        record.number = 0
+        batch = self.run_all([record], [key], [value])
+        assert batch.keys is not None
+        lost = batch.lost.get(0)
+        return (KEPT_OUTCOME, batch.keys[0], batch.values[0]) if lost is None else (lost, None, None)
+
+    def _read_all(self, records: list[Record], batch: "Batch") -> list[Record]:
+        read_key, read_value, keys, where = self.key.read, self.value.read, batch.keys, KEY_CONVERTER
+        for record, value in zip(records, batch.values, strict=True):
             try:
-                if not passes_key:
-                    record.key_schema, record.key = read_key(key)
-                number = VALUE_CONVERTER
+                if keys is not None:
+                    where = KEY_CONVERTER
+                    record.key_schema, record.key = read_key(keys[record.number])
+                where = VALUE_CONVERTER
                 record.value_schema, record.value = read_value(value)
-                for number, test, apply in stages:
-                    if (test is None or test(record)) and apply(record) is DROPPED:
-                        return dropped[number], None, None
-                number, dirty = KEY_CONVERTER, record.dirty
-                if dirty & KEY_DIRTY:
-                    key = write_key(record.key_schema, record.key)
-                number = VALUE_CONVERTER
-                if dirty & VALUE_DIRTY:
-                    value = write_value(record.value_schema, record.value)
             except DataError as error:
-                return failed(error, number, record), None, None
-            return KEPT_OUTCOME, key, value
+                batch.lost[record.number] = self._failed(error, where, record)
+        return batch.left(records)
 
-        return process
+    def _stage(self, number: int, runner: Runner, records: list[Record], batch: "Batch") -> list[Record]:
+        lost, test, apply = len(batch.lost), runner.test, runner.apply
+        if runner.apply_all is not None and test is None:
+            self._for_all(number, runner.apply_all, records, batch)
+        else:
+            for record in records:
+                try:
+                    if (test is None or test(record)) and apply(record) is DROPPED:
+                        batch.lost[record.number] = self.dropped[number]
+                except DataError as error:
+                    batch.lost[record.number] = self._failed(error, number, record)
+        return batch.left(records) if len(batch.lost) > lost else records
+
+    def _for_all(self, number: int, apply_all: ApplyAll, records: list[Record], batch: "Batch") -> None:
+        """A failure ends the function's loop, but not the iterator: the next call goes on with the rest."""
+        waiting = iter(records)
+        while True:
+            try:
+                return apply_all(waiting)
+            except DataError as error:
+                record = records[-1 - length_hint(waiting)]
+                batch.lost[record.number] = self._failed(error, number, record)
+
+    def _write_all(self, records: list[Record], batch: "Batch") -> None:
+        write_key, write_value, keys, values = self.key.write, self.value.write, batch.keys, batch.values
+        where = KEY_CONVERTER
+        for record in records:
+            dirty = record.dirty
+            try:
+                if dirty & KEY_DIRTY and keys is not None:
+                    where = KEY_CONVERTER
+                    keys[record.number] = write_key(record.key_schema, record.key)
+                if dirty & VALUE_DIRTY:
+                    where = VALUE_CONVERTER
+                    values[record.number] = write_value(record.value_schema, record.value)
+            except DataError as error:
+                batch.lost[record.number] = self._failed(error, where, record)
 
     def _failed(self, error: DataError, where: int, record: Record) -> Outcome:
         if where >= 0:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from dagster_smt.errors import DataError
 from dagster_smt.interpret.interpreter import Interpreter
-from dagster_smt.interpret.stages import DROPPED
+from dagster_smt.interpret.stages import DROPPED, runners
 from dagster_smt.model.format import Format
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema
@@ -27,13 +27,13 @@ def preview(chain: Chain, values: Iterable[bytes], schema: Schema | None, topic:
 
 def _stages(interpreter: Interpreter, record: Record) -> Iterator[str]:
     yield f"  {'input':20} {_show(interpreter, record)}"
-    for number, test, apply in interpreter.runners:
-        alias = interpreter.chain.stages[number].alias
-        if test is not None and not test(record):
+    for runner in runners(interpreter.chain):
+        alias = runner.stage.alias
+        if runner.test is not None and not runner.test(record):
             yield f"  {alias:20} (predicate: not here)"
             continue
         try:
-            if apply(record) is DROPPED:
+            if runner.apply(record) is DROPPED:
                 yield f"  {alias:20} dropped"
                 return
         except DataError as error:

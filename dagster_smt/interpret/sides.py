@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_error
+from dagster_smt.interpret.cache import Cache
 from dagster_smt.interpret.codec import Convert, reader, resolve_defaults, writer
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import STRING, Schema, Type, optional
@@ -54,7 +55,7 @@ def side_codec(form: Format) -> SideCodec:
 def _write_schemaless(schema: Schema | None, value: Any) -> bytes | None:
     if schema is not None:  # a stage gave the side a schema, ValueToKey from a typed side for instance
         return encoder.encode(writer(schema, Format())(value))
-    return encode(value)
+    return None if value is None else encoder.encode(value)
 
 
 def _read_text(data: bytes | None) -> tuple[Schema | None, Any]:
@@ -98,8 +99,8 @@ class EnvelopeReader:
 
     def __init__(self, form: Format):
         self.form = form
-        self.known: dict[bytes, tuple[Schema | None, Convert | None, bool]] = {}
-        self.by_schema: dict[Schema, Schema] = {}
+        self.known: Cache[bytes, tuple[Schema | None, Convert | None, bool]] = Cache()
+        self.by_schema: Cache[Schema, Schema] = Cache()
 
     def read(self, data: bytes | None) -> tuple[Schema | None, Any]:
         """(schema, value) of an envelope; no bytes are null without schema."""
@@ -115,16 +116,24 @@ class EnvelopeReader:
         schema, _, _, payload = self._parts(data)
         return schema, payload
 
+    @staticmethod
+    def schema_text(data: bytes | None) -> bytes | None:
+        """The JSON text of an envelope's schema, the payload unread; None if there are no bytes."""
+        return bytes(_envelope(data).schema) if data else None
+
+    def schema(self, text: bytes) -> Schema | None:
+        """The schema that a JSON text describes; None if the text is ``null``."""
+        return self._known(text)[0]
+
     def _parts(self, data: bytes) -> tuple[Schema | None, Convert | None, bool, bytes]:
-        try:
-            envelope = _envelopes.decode(data)
-        except UNREADABLE as error:
-            statement = "the text is no JSON object with exactly 'schema' and 'payload'"
-            raise data_error("SMT417", statement, "set the format to json if the values have no schema") from error
-        text = bytes(envelope.schema)
-        if text not in self.known:
-            self.known[text] = self._schema(text)
-        return *self.known[text], bytes(envelope.payload)
+        envelope = _envelope(data)
+        return *self._known(bytes(envelope.schema)), bytes(envelope.payload)
+
+    def _known(self, text: bytes) -> tuple[Schema | None, Convert | None, bool]:
+        found = self.known.get(text)
+        if found is None:
+            found = self.known[text] = self._schema(text)
+        return found
 
     def _schema(self, text: bytes) -> tuple[Schema | None, Convert | None, bool]:
         data = parse_json(text)
@@ -135,16 +144,25 @@ class EnvelopeReader:
         except ConfigError as error:
             first = error.problems[0]
             raise DataError(replace(first, connect_class=first.connect_class or DATA_EXCEPTION)) from error
-        schema = self.by_schema.setdefault(schema, schema)
+        schema = self.by_schema.get(schema, schema)
+        self.by_schema[schema] = schema
         return schema, reader(schema, self.form), _has_decimals(schema)
 
 
+def _envelope(data: bytes) -> _Envelope:
+    try:
+        return _envelopes.decode(data)
+    except UNREADABLE as error:
+        statement = "the text is no JSON object with exactly 'schema' and 'payload'"
+        raise data_error("SMT417", statement, "set the format to json if the values have no schema") from error
+
+
 class _Writer:
-    """Keeps one writer per schema; schemas are told apart by identity, the plans keep them alive."""
+    """Keeps one writer per schema; schemas are told apart by identity, and kept so that it stays theirs."""
 
     def __init__(self, form: Format):
         self.form = form
-        self.known: dict[int, tuple[Schema, Convert, msgspec.Raw]] = {}
+        self.known: Cache[int, tuple[Schema, Convert, msgspec.Raw]] = Cache()
 
     def _for(self, schema: Schema) -> tuple[Schema, Convert, msgspec.Raw]:
         found = self.known.get(id(schema))

@@ -1,36 +1,49 @@
 """One stage on Python records: by plan where there is a schema, by the transform's own function where there is none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from dagster_smt.chain.plan import StagePlan, first_entries, input_record, plan_stage
 from dagster_smt.errors import DataError, Problem, data_error
+from dagster_smt.interpret.cache import Cache
 from dagster_smt.interpret.closures import Function, expr_function, node_function
-from dagster_smt.model.cell import Cell
+from dagster_smt.model.cell import Call, Cell, Const, Expr, Ref
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, PlanRecord, Record
 from dagster_smt.model.schema import Schema
+from dagster_smt.spec.schemaless import objects
 from dagster_smt.spec.stage import Chain, Stage
 from dagster_smt.spec.transform import SideFunction
 
 DROPPED = object()
 Apply = Callable[[Record], object]
+ApplyAll = Callable[[Iterator[Record]], None]
+"""Applies a stage to records one after the other; when one fails, the next call goes on with the rest."""
 
 
 @dataclass(frozen=True)
 class Runner:
-    """A stage ready to run: ``test`` (None: always) decides, ``apply`` changes the record or returns ``DROPPED``."""
+    """A stage ready to run.
+
+    Attributes:
+        test: Decides whether the stage acts on a record; None: it always does.
+        apply: Changes a record, or returns ``DROPPED``.
+        apply_all: The same for many records, where the transform has a way to do it and drops none.
+    """
 
     stage: Stage
     test: Callable[[Record], bool] | None
     apply: Apply
+    apply_all: ApplyAll | None = None
 
 
 def runners(chain: Chain) -> tuple[Runner, ...]:
     """Prepare the stages of a chain."""
-    return tuple(
-        Runner(stage, _test(stage), _StageFunction(stage, index, first).function())
-        for index, (stage, first) in enumerate(zip(chain.stages, first_entries(chain), strict=True))
-    )
+    found = []
+    for index, (stage, first) in enumerate(zip(chain.stages, first_entries(chain), strict=True)):
+        function = _StageFunction(stage, index, first)
+        apply = function.function()
+        found.append(Runner(stage, _test(stage), apply, function.for_all(apply)))
+    return tuple(found)
 
 
 def _test(stage: Stage) -> Callable[[Record], bool] | None:
@@ -49,7 +62,7 @@ class _StageFunction:
     def __init__(self, stage: Stage, index: int, first: int):
         self.stage, self.index, self.first = stage, index, first
         transform = stage.transform
-        self.plans: dict[tuple[int, int, str], tuple[Apply, Schema | None, Schema | None]] = {}
+        self.plans: Cache[tuple[int, int, str], tuple[Apply, Schema | None, Schema | None]] = Cache()
         self.schemaless = None
         if transform.sided or transform.reads_value:
             bits = tuple(1 << (first + n) for n in range(len(transform.ledger())))
@@ -57,11 +70,41 @@ class _StageFunction:
 
     def function(self) -> Apply:
         """The function that applies the stage; chosen once, since it runs for every record."""
+        if not self.stage.side and not self.stage.transform.reads_value:
+            return self._on_metadata()
         if self.schemaless is None:
             return self._planned
         if not self.stage.side:
             return self._on_record(self.schemaless)
         return self._on_key(self.schemaless) if self.stage.side == "key" else self._on_value(self.schemaless)
+
+    def for_all(self, apply: Apply) -> ApplyAll | None:
+        """The function for many records; ``apply`` is for those that are no objects without schema."""
+        bits = tuple(1 << (self.first + n) for n in range(len(self.stage.transform.ledger())))
+        if self.stage.side != "value" or self.schemaless is None:
+            return None
+        change_all, change = self.stage.transform.schemaless_all(bits), self.schemaless
+        if change_all is not None:
+            return lambda records: change_all(records, apply)
+
+        def apply_all(records: Iterator[Record]) -> None:
+            for record in objects(records, apply):
+                record.value = change(record.value, record)
+
+        return apply_all
+
+    def _on_metadata(self) -> Apply:
+        """A transform that neither side matters to: one plan for all schemas."""
+        known: dict[str, Apply] = {}
+
+        def apply(record: Record) -> object:
+            found = known.get(record.kind)
+            if found is None:
+                before = input_record(None, None, kind=record.kind, nullable=True)
+                found = known[record.kind] = compile_plan(plan_stage(self.stage, self.index, before, self.first))
+            return found(record)
+
+        return apply
 
     def _on_value(self, change: SideFunction) -> Apply:
         passes, rejects, planned = *self._null_rule(), self._planned
@@ -155,7 +198,9 @@ def compile_plan(plan: StagePlan) -> Apply:
             touches.append((1 << touch.entry, expr_function(touch.when)))
     changes = tuple(_changes(plan.before, after))
     if len(changes) == 1 and changes[0][0] == "topic" and len(touches) <= 1:
-        return _routing(changes[0][2], fixed, touches)
+        route = _routing(changes[0][2], fixed, touches)
+        exprs = [after.topic.expr, *(touch.when for touch in after.touched)]
+        return _remembered(route) if all(map(_reads_topic_only, exprs)) else route
 
     def apply(record: Record) -> None:
         bits = fixed
@@ -184,6 +229,30 @@ def _routing(route: Function, fixed: int, touches: list[tuple[int, Function]]) -
         record.topic = route(record)
 
     return apply
+
+
+def _remembered(route: Apply) -> Apply:
+    """A router that looks at nothing but the topic says the same for each record of a topic."""
+    known: Cache[str | None, tuple[str | None, int]] = Cache()
+
+    def apply(record: Record) -> None:
+        topic = record.topic
+        found = known.get(topic)
+        if found is None:
+            before, record.touched = record.touched, 0
+            route(record)
+            found = known[topic] = (record.topic, record.touched)
+            record.touched = before
+        record.topic = found[0]
+        record.touched |= found[1]
+
+    return apply
+
+
+def _reads_topic_only(expr: Expr | None) -> bool:
+    if isinstance(expr, Call):
+        return all(map(_reads_topic_only, expr.args))
+    return expr is None or isinstance(expr, Const) or (isinstance(expr, Ref) and expr.path == ("topic",))
 
 
 def _raise(problem: Problem) -> object:

@@ -28,7 +28,7 @@ class Record:
 
     A side whose schema is ``None`` is schemaless. ``timestamp`` is in milliseconds. ``kind`` is ``sink`` (read from
     Kafka) or ``source``. ``touched`` has one bit per ledger entry of the chain, ``dirty`` says which
-    sides a stage has changed (``KEY_DIRTY``, ``VALUE_DIRTY``).
+    sides a stage has changed (``KEY_DIRTY``, ``VALUE_DIRTY``), ``number`` is its position among those it is with.
     """
 
     topic: str | None
@@ -44,6 +44,7 @@ class Record:
     kind: str = "sink"
     touched: int = 0
     dirty: int = 0
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,8 @@ class RunReport:
         stages: Counts per stage, in order.
         ledger: Counts per (stage, path).
         before, after: Value schema before and after the chain; ``None`` if schemaless.
+        lineage: Output column (dotted path) to the input fields it comes from; empty if schemaless.
+        masked: Output columns whose value a MaskField stage replaced.
         rejects: The first few rejects.
         files: Data files committed, relative to the sink's root.
         bytes: Their size.
@@ -104,6 +106,8 @@ class RunReport:
     ledger: list[LedgerLine] = field(default_factory=list)
     before: Schema | None = None
     after: Schema | None = None
+    lineage: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    masked: tuple[str, ...] = ()
     rejects: list[Reject] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     bytes: int = 0

@@ -5,6 +5,7 @@ narrower numbers below, and ``JavaDate``.
 """
 
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -82,12 +83,17 @@ _JAVA_CLASSES = {
 
 def box(value: Any, type: Type) -> Any:
     """Give a schemaless value the run-time type that Java would give it."""
-    if value is None:
-        return None
-    if type is Type.FLOAT64 and not math.isfinite(value):
-        return JavaDouble(value)
+    return boxer(type)(value)
+
+
+def boxer(type: Type) -> Callable[[Any], Any]:
+    """``box`` for one type."""
+    if type is Type.FLOAT64:
+        return lambda value: value if value is None or math.isfinite(value) else JavaDouble(value)
     boxed = _BOXES.get(type)
-    return boxed(value) if boxed else value
+    if boxed is None:
+        return lambda value: value
+    return lambda value: None if value is None else boxed(value)
 
 
 def kind_of(value: Any) -> str:

@@ -98,6 +98,7 @@ class SmtRun:
             ends=state.ends,
             app_id=self.session.conf.get("spark.app.id", ""),
             window_id=state.last.window.id if state.last is not None else "",
+            last=state.last,
         )
         return SmtOutcome(report, run_metadata(report, context), state.ends)
 

@@ -12,7 +12,7 @@ import dagster as dg
 from dagster_smt.chain import Chain, Plan
 from dagster_smt.errors import Problem
 from dagster_smt.model.report import FieldChange, RunReport, schema_diff
-from dagster_smt.orchestration.schema_metadata import chain_markdown, column_lineage, column_schema
+from dagster_smt.orchestration.schema_metadata import Described, chain_markdown, column_lineage, column_schema
 from dagster_smt.tables.spec import ParquetSink
 
 Metadata = dict[str, Any]
@@ -51,6 +51,7 @@ class RunContext:
         ends: Where the committed windows end, per topic and partition.
         app_id: Spark's id of the application.
         window_id: The last window that the table holds; by default the report's.
+        last: Report of the last commit, which may know columns that neither plan nor report do.
     """
 
     plan: Plan
@@ -62,6 +63,7 @@ class RunContext:
     ends: Mapping[str, Mapping[str, int]] | None = None
     app_id: str = ""
     window_id: str = ""
+    last: RunReport | None = None
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> dg.TableMetadataValue:
@@ -81,6 +83,7 @@ def definition_metadata(
     """What is known before any run."""
     found: Metadata = {
         **_schema_part(plan, sink, topics),
+        **_masked_part(plan),
         **_chain_part(plan.chain),
         "dagster/table_name": ".".join(key.path),
         "dagster/storage_kind": "parquet",
@@ -103,7 +106,8 @@ def _code_reference(path: Path) -> dg.CodeReferencesMetadataValue:
 def run_metadata(report: RunReport, run: RunContext) -> Metadata:
     """What a run says of itself."""
     found: Metadata = {
-        **_schema_part(run.plan, run.sink, run.topics),
+        **_schema_part(_described(report, run), run.sink, run.topics),
+        **_masked_part(run.plan),
         **_chain_part(run.plan.chain),
         **_count_part(report, run),
         **_table_part(report),
@@ -117,13 +121,22 @@ def run_metadata(report: RunReport, run: RunContext) -> Metadata:
     return found
 
 
-def _schema_part(plan: Plan, sink: ParquetSink, topics: Sequence[dg.AssetKey]) -> Metadata:
-    schema, lineage = column_schema(plan, sink), column_lineage(plan, sink, topics)
+def _described(report: RunReport, run: RunContext) -> Described:
+    """The plan if there is a schema to plan with; else what the run found in its records, or the one before it."""
+    if run.plan.typed or run.sink.kind == "records":
+        return run.plan
+    return run.last if report.after is None and run.last is not None else report
+
+
+def _schema_part(described: Described, sink: ParquetSink, topics: Sequence[dg.AssetKey]) -> Metadata:
+    schema, lineage = column_schema(described, sink), column_lineage(described, sink, topics)
     found: Metadata = {"dagster/column_schema": schema} if schema is not None else {}
-    if lineage is not None:
-        found["dagster/column_lineage"] = lineage
+    return found if lineage is None else {**found, "dagster/column_lineage": lineage}
+
+
+def _masked_part(plan: Plan) -> Metadata:
     masked = sorted({e.path for e in plan.entries if e.action == "masked"})
-    return {**found, "dagster_smt/masked_fields": dg.MetadataValue.json(masked)} if masked else found
+    return {"dagster_smt/masked_fields": dg.MetadataValue.json(masked)} if masked else {}
 
 
 def _chain_part(chain: Chain) -> Metadata:

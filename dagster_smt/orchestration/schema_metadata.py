@@ -1,10 +1,11 @@
-"""Column schema, column lineage and the chain itself as Dagster metadata: what is known from the plan alone."""
+"""Column schema, column lineage and the chain itself as Dagster metadata: from a plan, or from the report of a run."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Protocol
 
 import dagster as dg
 
-from dagster_smt.chain import Chain, Plan
+from dagster_smt.chain import Chain
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.tables.spec import ParquetSink
 
@@ -23,22 +24,33 @@ RECORD_COLUMNS = {
 _NEVER_NULL = ("topic", "partition", "offset", "timestampType", "source_topic")
 
 
-def column_schema(plan: Plan, sink: ParquetSink) -> dg.TableSchema | None:
+class Described(Protocol):
+    """What knows the columns: a plan, or the report of a run. See ``chain.Plan`` for the attributes."""
+
+    @property
+    def after(self) -> Schema | None: ...
+    @property
+    def lineage(self) -> Mapping[str, Collection[str]]: ...
+    @property
+    def masked(self) -> Collection[str]: ...
+
+
+def column_schema(found: Described, sink: ParquetSink) -> dg.TableSchema | None:
     """The table's columns; those inside of structs follow by dotted path. None if only a run can tell."""
     if sink.kind == "records":
         columns = [_column(n, t, n not in _NEVER_NULL, False) for n, t in RECORD_COLUMNS.items()]
         return dg.TableSchema(columns=columns)
-    if plan.after is None:
+    if found.after is None:
         return None
-    return dg.TableSchema(columns=[_schema_column(p, s, plan.masked) for p, s in _columns(plan.after)])
+    return dg.TableSchema(columns=[_schema_column(p, s, found.masked) for p, s in _columns(found.after)])
 
 
-def column_lineage(plan: Plan, sink: ParquetSink, topics: Sequence[dg.AssetKey]) -> dg.TableColumnLineage | None:
+def column_lineage(found: Described, sink: ParquetSink, topics: Sequence[dg.AssetKey]) -> dg.TableColumnLineage | None:
     """From each column to the fields of the topics that it comes from."""
-    schema = column_schema(plan, sink)
+    schema = column_schema(found, sink)
     if schema is None:
         return None
-    sources = {c.name: _sources(plan, sink, c.name) for c in schema.columns}
+    sources = {c.name: _sources(found, sink, c.name) for c in schema.columns}
     deps = {
         name: [dg.TableColumnDep(asset_key=key, column_name=field) for key in topics for field in sorted(fields)]
         for name, fields in sources.items()
@@ -46,13 +58,13 @@ def column_lineage(plan: Plan, sink: ParquetSink, topics: Sequence[dg.AssetKey])
     return dg.TableColumnLineage(deps_by_column=deps)
 
 
-def _sources(plan: Plan, sink: ParquetSink, column: str) -> set[str]:
+def _sources(found: Described, sink: ParquetSink, column: str) -> set[str]:
     if sink.kind == "records":
-        if column == "value" and plan.typed:
-            return {source for sources in plan.lineage.values() for source in sources} or {"value"}
+        if column == "value":
+            return {source for sources in found.lineage.values() for source in sources} or {"value"}
         return {"topic" if column == "source_topic" else column}
-    wanted = "(whole)" if plan.after is not None and plan.after.type is not Type.STRUCT else column
-    inside = (s for path, s in plan.lineage.items() if path == wanted or path.startswith(f"{wanted}."))
+    wanted = "(whole)" if found.after is not None and found.after.type is not Type.STRUCT else column
+    inside = (s for path, s in found.lineage.items() if path == wanted or path.startswith(f"{wanted}."))
     return {source for sources in inside for source in sources}
 
 
@@ -67,7 +79,7 @@ def _columns(schema: Schema, prefix: str = "") -> Iterable[tuple[str, Schema]]:
             yield from _columns(child, f"{path}.")
 
 
-def _schema_column(path: str, schema: Schema, masked: frozenset[str]) -> dg.TableColumn:
+def _schema_column(path: str, schema: Schema, masked: Collection[str]) -> dg.TableColumn:
     inside = (
         path in masked or any(m.startswith(f"{path}.") for m in masked) or (path == "value" and "(whole)" in masked)
     )

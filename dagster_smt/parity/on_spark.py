@@ -201,7 +201,7 @@ class _Batch:
             for s in (self.key, self.value)
         ]
         frame = session.createDataFrame(self._table(records))
-        evaluator = typed_evaluator(frame, plan, *formats)
+        evaluator = typed_evaluator(frame, plan, *formats, headers=True)
         rows = _collected(evaluator.run(), evaluator).collect()
         return ((row["in_row"], _result(row, evaluator, answer)) for row in rows)
 

@@ -15,8 +15,10 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql.types import StructType
 
 from dagster_smt.chain import Chain, Plan
+from dagster_smt.chain.forms import plan_forms
 from dagster_smt.errors import ConfigError, Problem, RecordsRejected, TableError
 from dagster_smt.model.report import RunReport
+from dagster_smt.model.window import Window
 from dagster_smt.run.counts import Counts, decode_counts, observed_columns, silent_entries
 from dagster_smt.run.rejects import (
     PROBLEMS,
@@ -28,6 +30,7 @@ from dagster_smt.run.rejects import (
     stage_dead_letters,
 )
 from dagster_smt.run.report_json import report_of, report_to_json
+from dagster_smt.spark.envelopes import found_forms
 from dagster_smt.spark.evaluate import evaluate as spark_evaluate
 from dagster_smt.tables.commit_log import Commit, CommitLog, DeadLetters, Intent, live, progress
 from dagster_smt.tables.file_topics import list_topics, read_window, topic_ranges
@@ -75,6 +78,11 @@ class RunSpec:
         explicit = self.window.explicit.to_json() if self.window.explicit else None
         asked = [sorted(self.window.topics), explicit, self.window.max_records, self.rebuild]
         return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:16]
+
+    @property
+    def finds_schemas(self) -> bool:
+        """Whether the columns depend on the records."""
+        return self.sink.kind == "columns" and self.table.value.kind == "envelope"
 
 
 def run(
@@ -127,10 +135,15 @@ class _Run:
             return RunReport(self.spec.name, intent.window, seconds=self.seconds, status="empty")
         self.say(f"window: {intent.window.records} records, {describe(intent.window)}")
         plan = plan_table(self.spec.chain, self.spec.table, intent.window.topics)
+        beside = [c for c in live(commits) if c.number not in replaces]
         with self.timed("read"):
             frame = read_window(self.session, self.spec.table.source, intent.window, lambda: self.say(""))
+        if self.spec.finds_schemas:
+            with self.timed("schemas"):
+                plan = self.plan_found(frame, intent.window, beside)
+        with self.timed("read"):
             evaluated = self.evaluate(frame, plan, self.spec.table, self.spec.sink.kind)
-            schema = self.checked_schema(evaluated, [c for c in live(commits) if c.number not in replaces])
+            schema = self.checked_schema(evaluated, beside)
         if not intent.id:
             intent = self.log.take(intent.window, explicit=intent.explicit, rebuild=intent.rebuild)
         draft = Commit(
@@ -175,6 +188,14 @@ class _Run:
             return intent, tuple(windows)
         return intent, replaced_windows(intent.window, windows) if intent.explicit else ()
 
+    def plan_found(self, frame: DataFrame, window: Window, beside: list[Commit]) -> Plan:
+        """The plan of records that bring their schemas along: a pass over the window finds them."""
+        self.say("looking for the schemas of the records")
+        forms = found_forms(frame, self.spec.table)
+        self.say(f"{len({form.value for form in forms})} schemas of values found")
+        last = next((report_of(c) for c in reversed(beside) if c.kind == self.spec.sink.kind), None)
+        return plan_forms(self.spec.chain, forms, topics=window.topics, last=last)
+
     def checked_schema(self, evaluated: DataFrame, beside: list[Commit]) -> StructType:
         schema = evaluated.schema["__out"].dataType
         assert isinstance(schema, StructType)
@@ -186,7 +207,7 @@ class _Run:
     def timed(self, phase: str) -> Iterator[None]:
         start = time.monotonic()
         yield
-        self.seconds[phase] = round(time.monotonic() - start, 3)
+        self.seconds[phase] = round(self.seconds.get(phase, 0.0) + time.monotonic() - start, 3)
 
 
 @dataclass
@@ -241,6 +262,8 @@ class _Attempt:
             ledger=counts.ledger,
             before=self.plan.before,
             after=self.plan.after,
+            lineage=self.plan.lineage,
+            masked=tuple(sorted(self.plan.masked)),
             files=[f.path for f in files],
             bytes=sum(f.bytes for f in files),
             seconds=self.run_.seconds,

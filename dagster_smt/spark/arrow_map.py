@@ -1,16 +1,24 @@
-"""The Python evaluator on Spark: ``mapInArrow`` over Kafka's columns, records in and records out."""
+"""The Python evaluator on Spark: ``mapInArrow`` over Kafka's columns, records in and records out.
+
+What goes to Python and back is flat: every column costs on both ways, and lists of structs cost most. So headers that
+no stage looks at travel as JSON text (null for none), and the structs of the result are made by Spark.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from dagster_smt.errors import Problem
-from dagster_smt.interpret.interpreter import KEPT, KEPT_OUTCOME, NO_STAGE, Interpreter, Outcome
+from dagster_smt.interpret.interpreter import KEPT, NO_STAGE, Batch, Interpreter
 from dagster_smt.model.format import Format
 from dagster_smt.model.record import Header, Record
-from dagster_smt.spark.columns import BITS, PROBLEM_FIELDS, words
+from dagster_smt.spark.columns import BITS, HEADERS_DDL, PROBLEM_FIELDS, RECORD_COLUMNS, words
 from dagster_smt.spec.stage import Chain
 from dagster_smt.values.header_literals import parse_simple_header, simple_header_bytes
 
@@ -19,17 +27,10 @@ _MASK = (1 << BITS) - 1
 _PROBLEM = pa.struct([(name, pa.string()) for name in PROBLEM_FIELDS])
 _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
-OUT_FIELDS: dict[str, pa.DataType] = {
-    "key": pa.binary(),
-    "value": pa.binary(),
-    "topic": pa.string(),
-    "partition": pa.int32(),
-    "offset": pa.int64(),
-    "timestamp": _TIMESTAMP,
-    "timestampType": pa.int32(),
-    "headers": _HEADERS,
-    "source_topic": pa.string(),
-}
+_SEEN = ("topic", "partition", "offset", "timestamp", "timestampType", "headers", "key", "value")
+_SPARK_PROBLEM = T.StructType([T.StructField(name, T.StringType()) for name in PROBLEM_FIELDS])
+_COORDINATES = {"__topic": T.StringType(), "__partition": T.IntegerType(), "__offset": T.LongType()}
+_OUTCOMES = {"__status": T.ByteType(), "__stage": T.IntegerType(), "__problem": _SPARK_PROBLEM}
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,46 @@ class ArrowMap:
         for batch in batches:
             yield runner.run(batch)
 
+    @cached_property
+    def uses_headers(self) -> bool:
+        """Whether a stage looks at headers."""
+        predicates = [s.predicate for s in self.chain.stages if s.predicate is not None]
+        return any(s.transform.reads_headers for s in self.chain.stages) or any(p.reads_headers for p in predicates)
+
+    @property
+    def words(self) -> int:
+        """The number of columns that the bitmap of ledger entries takes."""
+        return words(self.entries) if self.ledger else 0
+
+    def outcome_fields(self) -> list[T.StructField]:
+        """The columns that each runner gives: coordinates as read, outcome, bitmap."""
+        touched = {f"__t{n}": T.LongType() for n in range(self.words)}
+        return [T.StructField(name, kind) for name, kind in {**_COORDINATES, **_OUTCOMES, **touched}.items()]
+
+
+def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
+    """Run a chain over Kafka's columns, records out; gives the columns of ``spark.columns``."""
+    headers, restored = F.col("headers"), F.col("headers")
+    if not job.uses_headers:
+        headers, restored = F.to_json("headers"), F.from_json("headers", HEADERS_DDL)
+    given = frame.select(*(headers.alias(n) if n == "headers" else F.col(n) for n in _SEEN))
+    record = [given.schema[n] for n in ("timestamp", "timestampType", "headers", "key", "value", "topic")]
+    done = given.mapInArrow(job, T.StructType([*job.outcome_fields(), *record]))
+    read = {"partition": "__partition", "offset": "__offset", "source_topic": "__topic"}
+    out = {n: restored if n == "headers" else F.col(read.get(n, n)) for n in RECORD_COLUMNS}
+    kept = F.when(F.col("__status") == KEPT, F.struct(*(column.alias(n) for n, column in out.items())))
+    return with_bitmap(done, job).select(*COMMON, kept.alias("__out"))
+
+
+COMMON = (*_COORDINATES, *_OUTCOMES, "__touched")
+"""The columns of a result beside ``__out``."""
+
+
+def with_bitmap(frame: DataFrame, job: ArrowMap) -> DataFrame:
+    """Join the columns of the bitmap."""
+    parts = [F.col(f"__t{n}") for n in range(job.words)]
+    return frame.withColumn("__touched", F.array(*parts) if parts else F.array().cast("array<bigint>"))
+
 
 class BatchRunner:
     """Runs batches through one interpreter. Columns that no stage can change are handed on as they are."""
@@ -57,66 +98,64 @@ class BatchRunner:
     def __init__(self, job: ArrowMap):
         self.job = job
         self.interpreter = Interpreter(job.chain, job.key, job.value)
-        transforms = [s.transform for s in job.chain.stages]
-        predicates = [s.predicate for s in job.chain.stages if s.predicate is not None]
-        self.uses_metadata = any(t.reads_metadata for t in transforms)
-        self.uses_headers = any(t.reads_headers for t in transforms) or any(p.reads_headers for p in predicates)
+        self.uses_metadata = any(s.transform.reads_metadata for s in job.chain.stages)
         self.passes_key = job.key.kind in ("string", "bytes") and not any(
             s.side == "key" or s.transform.reads_value for s in job.chain.stages
         )
-        self.process = self.interpreter.processor(passes_key=self.passes_key)
+        self.records: list[Record] = []
+        self.dirty = 0
 
     def run(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Evaluate one batch."""
-        values = _column(batch, "value").to_pylist()
-        rows = _Rows(len(values))
-        keys = rows.keys if self.passes_key else _column(batch, "key").to_pylist()
-        topics = _column(batch, "topic").to_pylist()
-        metadata = _Metadata(batch) if self.uses_metadata else None
-        headers = _column(batch, "headers").to_pylist() if self.uses_headers else None
-        process, record = self.process, Record(None)  # one record for all: nothing keeps it
-        for number, value in enumerate(values):
-            record.topic, record.touched, record.dirty = topics[number], 0, 0
-            if metadata is not None:
-                metadata.put(number, record)
-            if headers is not None:
-                record.headers = [_header(h) for h in headers[number] or ()]
-            outcome, rows.keys[number], rows.values[number] = process(record, keys[number], value)
-            rows.topics[number], rows.touched[number] = record.topic, record.touched
-            if headers is not None and record.headers:
-                rows.headers[number] = [{"key": h.key, "value": _header_bytes(h)} for h in record.headers]
-            if outcome is not KEPT_OUTCOME:
-                rows.lost(number, outcome)
-        return self._result(batch, rows, topics)
-
-    def _result(self, batch: pa.RecordBatch, rows: "_Rows", topics: list[str]) -> pa.RecordBatch:
-        source = _column(batch, "topic")
-        out = {name: _column(batch, name) for name in OUT_FIELDS if name not in ("key", "value", "source_topic")}
-        out["key"] = _column(batch, "key") if self.passes_key else pa.array(rows.keys, pa.binary())
-        out["value"] = pa.array(rows.values, pa.binary())
-        out["source_topic"] = source
-        if rows.topics != topics:
-            out["topic"] = pa.array(rows.topics, pa.string())
-        if self.uses_headers:
-            out["headers"] = pa.array(rows.headers, _HEADERS)
-        columns = {
-            "__topic": source,
-            "__partition": _column(batch, "partition"),
-            "__offset": _column(batch, "offset"),
-            "__status": pa.array(rows.status, pa.int8()),
-            "__stage": pa.array(rows.stage, pa.int32()),
-            "__problem": _problems(rows.problems, batch.num_rows),
-            "__touched": self._touched(rows),
-            "__out": _struct(out, rows),
-        }
+        records = self._records(batch)
+        keys = None if self.passes_key else _column(batch, "key").to_pylist()
+        done = self.interpreter.run_all(records, keys, _column(batch, "value").to_pylist())
+        for number in done.lost:
+            done.values[number] = None
+        columns = {**self._outcomes(batch, records, done), **self.outputs(batch, records, done)}
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
-    def _touched(self, rows: "_Rows") -> pa.Array:
-        count = words(self.job.entries) if self.job.ledger else 0
-        size = len(rows.touched)
-        offsets = pa.array(range(0, size * count + 1, count) if count else [0] * (size + 1), pa.int32())
-        flat = [bits >> BITS * word & _MASK for bits in rows.touched for word in range(count)]
-        return pa.ListArray.from_arrays(offsets, pa.array(rows.touched if count == 1 else flat, pa.int64()))
+    def _records(self, batch: pa.RecordBatch) -> list[Record]:
+        """The batch's records, without their sides. They are the same objects for each batch: nothing keeps them."""
+        size, topics = batch.num_rows, _column(batch, "topic").to_pylist()
+        self.records += [Record(None, number=n) for n in range(len(self.records), size)]
+        records = self.records if len(self.records) == size else self.records[:size]
+        for record, topic in zip(records, topics, strict=True):
+            record.topic, record.touched, record.dirty = topic, 0, self.dirty
+        if self.uses_metadata:
+            metadata = _Metadata(batch)
+            for record in records:
+                metadata.put(record.number, record)
+        if self.job.uses_headers:
+            for record, headers in zip(records, _column(batch, "headers").to_pylist(), strict=True):
+                record.headers = [_header(h) for h in headers or ()]
+        return records
+
+    def _outcomes(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
+        size = len(records)
+        status, stage, problems = [KEPT] * size, [NO_STAGE] * size, {}
+        for number, outcome in done.lost.items():
+            status[number], stage[number] = outcome.status, outcome.stage
+            if outcome.problem is not None:
+                problems[number] = outcome.problem
+        columns = {f"__{name}": _column(batch, name) for name in ("topic", "partition", "offset")}
+        columns["__status"], columns["__stage"] = pa.array(status, pa.int8()), pa.array(stage, pa.int32())
+        columns["__problem"] = _problems(problems, size)
+        touched = [record.touched for record in records]
+        for word in range(self.job.words):
+            bits = touched if self.job.words == 1 else [bits >> BITS * word & _MASK for bits in touched]
+            columns[f"__t{word}"] = pa.array(bits, pa.int64())
+        return columns
+
+    def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
+        """The columns of the records themselves."""
+        columns = {name: _column(batch, name) for name in ("timestamp", "timestampType", "headers", "key")}
+        if self.job.uses_headers:
+            columns["headers"] = pa.array([_headers(record) for record in records], _HEADERS)
+        if done.keys is not None:
+            columns["key"] = pa.array(done.keys, pa.binary())
+        topics = [record.topic for record in records]
+        return columns | {"value": pa.array(done.values, pa.binary()), "topic": pa.array(topics, pa.string())}
 
 
 class _Metadata:
@@ -136,26 +175,6 @@ class _Metadata:
         record.timestamp_type = _TIMESTAMP_TYPES.get(self.types[number])
 
 
-class _Rows:
-    """What a batch's records became, column by column."""
-
-    def __init__(self, size: int):
-        self.keys: list[bytes | None] = [None] * size
-        self.values: list[bytes | None] = [None] * size
-        self.topics: list[str | None] = [None] * size
-        self.headers: list[Any] = [None] * size
-        self.touched = [0] * size
-        self.status = [0] * size
-        self.stage = [NO_STAGE] * size
-        self.problems: dict[int, Problem] = {}
-
-    def lost(self, number: int, outcome: Outcome) -> None:
-        """Take in that a record was dropped or failed."""
-        self.status[number], self.stage[number] = outcome.status, outcome.stage
-        if outcome.problem is not None:
-            self.problems[number] = outcome.problem
-
-
 def _column(batch: pa.RecordBatch, name: str) -> Any:
     return batch.column(name)
 
@@ -164,6 +183,10 @@ def _header(row: dict[str, Any]) -> Header:
     raw = row["value"]
     schema, value = parse_simple_header(raw)
     return Header(row["key"], schema, value, raw, made=False)
+
+
+def _headers(record: Record) -> list[dict[str, Any]] | None:
+    return [{"key": h.key, "value": _header_bytes(h)} for h in record.headers] or None
 
 
 def _header_bytes(header: Header) -> bytes | None:
@@ -177,10 +200,3 @@ def _problems(problems: dict[int, Problem], size: int) -> pa.Array:
     for number, problem in problems.items():
         rows[number] = {name: getattr(problem, name) for name in PROBLEM_FIELDS}
     return pa.array(rows, _PROBLEM)
-
-
-def _struct(out: dict[str, Any], rows: _Rows) -> pa.Array:
-    arrays = [out[name] if out[name].type == type_ else out[name].cast(type_) for name, type_ in OUT_FIELDS.items()]
-    fields = [pa.field(name, type_) for name, type_ in OUT_FIELDS.items()]
-    gone = pa.array([status != KEPT for status in rows.status], pa.bool_()) if any(rows.status) else None
-    return pa.StructArray.from_arrays(arrays, fields=fields, mask=gone)

@@ -14,7 +14,6 @@ BITS = 62
 """Ledger entries per element of ``__touched``."""
 
 PROBLEM_FIELDS = ("code", "statement", "hint", "connect_class")
-COORDINATES = {"__topic": "string", "__partition": "int", "__offset": "bigint"}
 PROBLEM_DDL = ", ".join(f"{name}: string" for name in PROBLEM_FIELDS)
 HEADERS_DDL = "array<struct<key: string, value: binary>>"
 RECORD_COLUMNS = {
@@ -34,12 +33,3 @@ RECORD_DDL = ", ".join(f"{name}: {type_}" for name, type_ in RECORD_COLUMNS.item
 def words(entries: int) -> int:
     """Elements of ``__touched`` for a number of ledger entries."""
     return -(-entries // BITS)
-
-
-def result_ddl(out: str) -> str:
-    """DDL of an evaluator's result, given that of ``__out``'s fields."""
-    coordinates = ", ".join(f"{name} {type_}" for name, type_ in COORDINATES.items())
-    return (
-        f"{coordinates}, __status tinyint, __stage int, __problem struct<{PROBLEM_DDL}>, "
-        f"__touched array<bigint>, __out struct<{out}>"
-    )

@@ -6,24 +6,19 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from dagster_smt.chain.plan import Plan
-from dagster_smt.errors import Problem, UnsupportedError
+from dagster_smt.errors import Problem
 from dagster_smt.interpret.interpreter import VALUE_CONVERTER
-from dagster_smt.spark.arrow_map import ArrowMap
-from dagster_smt.spark.columns import PROBLEM_FIELDS, RECORD_DDL, result_ddl
+from dagster_smt.spark.arrow_map import ArrowMap, evaluate_records
+from dagster_smt.spark.columns import PROBLEM_DDL
+from dagster_smt.spark.envelopes import evaluate_envelopes
 from dagster_smt.spark.layout import Leaf
-from dagster_smt.spark.output import is_struct, output_columns
+from dagster_smt.spark.output import NO_COLUMNS, is_struct, output_columns
 from dagster_smt.spark.output import output_schema as output_schema
-from dagster_smt.spark.start import typed_evaluator
+from dagster_smt.spark.start import problem_struct, typed_evaluator
 from dagster_smt.spark.typed import TypedEvaluator
 from dagster_smt.tables.spec import TopicTable
 
 SinkKind = Literal["records", "columns"]
-_NO_COLUMNS = Problem(
-    "SMT418",
-    "value.converter",
-    "a record without a value has no columns",
-    "drop tombstones with Filter and the predicate RecordIsTombstone, or write records",
-)
 
 
 def evaluate(frame: DataFrame, plan: Plan, table: TopicTable, sink_kind: SinkKind, *, ledger: bool = True) -> DataFrame:
@@ -31,9 +26,10 @@ def evaluate(frame: DataFrame, plan: Plan, table: TopicTable, sink_kind: SinkKin
 
     Args:
         frame: Kafka's columns (``key, value, topic, partition, offset, timestamp, timestampType, headers``).
-        plan: The plan; records sinks need only its chain and ledger.
+        plan: The plan; records sinks need only its chain and ledger. For envelopes into columns: a plan of the forms
+            that ``spark.envelopes`` finds in the records.
         table: Where the records come from, for the formats of key and value.
-        sink_kind: ``records``: the Python evaluator; ``columns``: the Spark evaluator.
+        sink_kind: ``records``: the Python evaluator; ``columns``: the Spark evaluator; of envelopes the Python one.
         ledger: Whether to fill ``__touched``.
 
     Returns:
@@ -44,15 +40,14 @@ def evaluate(frame: DataFrame, plan: Plan, table: TopicTable, sink_kind: SinkKin
     """
     if sink_kind == "records":
         job = ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger)
-        return frame.mapInArrow(job, result_ddl(RECORD_DDL))
+        return evaluate_records(frame, job)
     return _columns(frame, plan, table, ledger)
 
 
 def _columns(frame: DataFrame, plan: Plan, table: TopicTable, ledger: bool) -> DataFrame:
     output_schema(plan, "columns")
     if table.value.kind == "envelope":
-        hint = "declare the schema (json_schema), or write records"
-        raise UnsupportedError(Problem("SMT902", "value", "envelope JSON into a table of columns", hint))
+        return evaluate_envelopes(frame, plan, table, ledger=ledger)
     evaluator = typed_evaluator(frame, plan, table.key, table.value, ledger=ledger)
     done = evaluator.run()
     words = [F.col(n) for n in evaluator.touched]
@@ -64,7 +59,7 @@ def _columns(frame: DataFrame, plan: Plan, table: TopicTable, ledger: bool) -> D
         "__offset",
         F.col("__status").cast("tinyint").alias("__status"),
         "__stage",
-        _problem(evaluator.problems).alias("__problem"),
+        F.coalesce("in_problem", _problem(evaluator.problems)).alias("__problem"),
         (F.array(*words) if words else F.array().cast("array<bigint>")).alias("__touched"),
         F.when(kept, output_columns(plan, evaluator.states)).alias("__out"),
     )
@@ -81,7 +76,7 @@ def _without_tombstones(frame: DataFrame, evaluator: TypedEvaluator) -> DataFram
         else:
             absent = F.col(side.present).isNull() if side.present else F.lit(False)
         gone = gone | (absent & (F.col("__variant") == variant) if evaluator.variants else absent)
-    number = evaluator.why(_NO_COLUMNS)
+    number = evaluator.why(NO_COLUMNS)
     failed = (F.col("__status") == 0) & gone
     changed = {
         "__why": F.when(failed, F.lit(number)).otherwise(F.col("__why")),
@@ -92,8 +87,7 @@ def _without_tombstones(frame: DataFrame, evaluator: TypedEvaluator) -> DataFram
 
 
 def _problem(problems: list[Problem]) -> Column:
-    column = F.lit(None).cast("struct<code: string, statement: string, hint: string, connect_class: string>")
+    column = F.lit(None).cast(f"struct<{PROBLEM_DDL}>")
     for number, problem in enumerate(problems):
-        fields = [F.lit(getattr(problem, name)).alias(name) for name in PROBLEM_FIELDS]
-        column = F.when(F.col("__why") == number, F.struct(*fields)).otherwise(column)
+        column = F.when(F.col("__why") == number, problem_struct(problem)).otherwise(column)
     return column

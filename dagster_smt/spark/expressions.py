@@ -12,8 +12,7 @@ from dagster_smt.errors import DataError
 from dagster_smt.model.cell import AnyItem, Call, Cell, Const, Each, Expr, Group, Node, Ref, Rule
 from dagster_smt.model.schema import BOOLEAN, STRING, Schema, Type, timestamp
 from dagster_smt.spark.elements import calls_in, changed, needs_python, python_elements, schema_after, some, without
-from dagster_smt.spark.json_input import field_of
-from dagster_smt.spark.layout import Layout, Place, Struct, find_place, presence_of, value_of
+from dagster_smt.spark.layout import Layout, Place, Struct, field_of, find_place, presence_of, value_of
 from dagster_smt.spark.literals import literal
 from dagster_smt.spark.plain import from_plain, plain_type, python_function, reader, to_plain, writer
 from dagster_smt.spark.types import internal_names, internal_type

@@ -10,7 +10,6 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from dagster_smt.model.schema import Schema
-from dagster_smt.spark.json_input import field_of
 from dagster_smt.spark.types import internal_names
 
 
@@ -32,6 +31,12 @@ class Struct:
 
 
 Layout = Union[Leaf, Struct]  # noqa: UP007 - Struct names Layout before it exists
+
+
+def field_of(column: Column, schema: Schema, name: str) -> Column:
+    """A field of an opaque struct column."""
+    names = internal_names(schema)
+    return column.getField(names[[n for n, _ in schema.fields].index(name)])
 
 
 def columns_of(layout: Layout | None) -> set[str]:

@@ -12,12 +12,13 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark.types import MAX_SCALE, internal_names, internal_type
 from dagster_smt.values.cast import DAY
 
-_MAX_MILLIS = (2**63 - 1) // 1000
+MAX_MILLIS = (2**63 - 1) // 1000
+"""The latest timestamp that Spark can hold (microseconds in 64 bits), and without its sign the earliest."""
 
 
 def timestamp_of(millis: Column) -> Column:
-    """The timestamp of a bigint column; null beyond what Spark can hold (microseconds in 64 bits)."""
-    return F.timestamp_millis(F.when(millis.between(-_MAX_MILLIS, _MAX_MILLIS), millis))
+    """The timestamp of a bigint column; null beyond what Spark can hold."""
+    return F.timestamp_millis(F.when(millis.between(-MAX_MILLIS, MAX_MILLIS), millis))
 
 
 def fits_decimal(value: Decimal, scale: int) -> bool:

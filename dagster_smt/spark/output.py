@@ -10,13 +10,19 @@ from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import PlanError, Problem
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark.columns import RECORD_DDL
-from dagster_smt.spark.json_input import field_of
-from dagster_smt.spark.layout import Layout, Leaf, Struct, built
+from dagster_smt.spark.layout import Layout, Leaf, Struct, built, field_of
 from dagster_smt.spark.typed import State
 from dagster_smt.spark.types import spark_type, struct_field
 
 WHOLE = "value"
 """The column of a value that is no struct."""
+NO_COLUMNS = Problem(
+    "SMT418",
+    "value.converter",
+    "a record without a value has no columns",
+    "drop tombstones with Filter and the predicate RecordIsTombstone, or write records",
+)
+"""What a record becomes whose value is null, where rows are made of a value's fields."""
 
 
 def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
@@ -27,11 +33,15 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
         sink_kind: ``records`` or ``columns``.
 
     Raises:
-        PlanError: SMT209, columns asked of values without schema; SMT210, column names that a table cannot tell apart.
+        PlanError: SMT209, columns asked of values without schema; SMT210, column names that a table cannot tell apart;
+            SMT213, the chain lets no value through.
     """
     if sink_kind == "records":
         return cast(T.StructType, T.StructType.fromDDL(RECORD_DDL))
     schema = plan.after
+    if schema is None and plan.typed:
+        hint = "look for a stage that drops or refuses every record, or write records instead of columns"
+        raise PlanError(Problem("SMT213", "", "no record with a value can come through the chain", hint))
     if schema is None:
         hint = "declare a schema for the value, or write records"
         raise PlanError(Problem("SMT209", "", "a table of columns needs values with a schema", hint))
@@ -101,6 +111,9 @@ def _conformed(column: Column, schema: Schema, merged: Schema) -> Column:
     if merged.type is Type.ARRAY and merged.values is not None and schema.values is not None:
         old, new = schema.values, merged.values
         return F.transform(column, lambda v: _conformed(v, old, new))
+    if merged.type is Type.MAP and merged.values is not None and schema.values is not None:
+        old, new = schema.values, merged.values
+        return F.transform_values(column, lambda _, v: _conformed(v, old, new))
     if merged.type is not Type.STRUCT:
         return column
     fields = []

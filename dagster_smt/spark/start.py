@@ -1,36 +1,32 @@
 """From Kafka's columns to the state a plan starts from: both sides read in their formats."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
 from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CONVERTER
 from dagster_smt.model.format import Format
-from dagster_smt.model.schema import Schema
-from dagster_smt.spark.json_input import (
-    broken,
-    decoded,
-    field_of,
-    items,
-    json_type,
-    misfits,
-    no_strings,
-    not_unicode,
-    parsed,
-)
+from dagster_smt.spark.columns import PROBLEM_FIELDS
+from dagster_smt.spark.json_columns import ReadColumns, SideColumns
 from dagster_smt.spark.layout import Layout, Leaf, Struct
 from dagster_smt.spark.narrow import narrowed
+from dagster_smt.spark.plain import from_plain, plain_type
 from dagster_smt.spark.typed import State, TypedEvaluator
 from dagster_smt.spark.types import internal_type, spark_type
 
-_METADATA = ("topic", "partition", "offset", "timestamp", "headers")
+_COORDINATES = ("topic", "partition", "offset")
 _CODES = {"key": KEY_CONVERTER, "value": VALUE_CONVERTER}
+_PROBLEM_TYPE = T.StructType([T.StructField(name, T.StringType()) for name in PROBLEM_FIELDS])
 
 
-def typed_evaluator(frame: DataFrame, plan: Plan, key: Format, value: Format, *, ledger: bool = True) -> TypedEvaluator:
+def typed_evaluator(
+    frame: DataFrame, plan: Plan, key: Format, value: Format, *, ledger: bool = True, headers: bool = False
+) -> TypedEvaluator:
     """Read the sides of a frame and make the evaluator of a plan.
 
     Args:
@@ -38,6 +34,7 @@ def typed_evaluator(frame: DataFrame, plan: Plan, key: Format, value: Format, *,
         plan: A typed plan.
         key, value: The formats. A key whose format has no schema when planning is left alone.
         ledger: Whether to keep the bitmap of ledger entries.
+        headers: Whether to keep the headers although no stage needs them.
 
     Raises:
         PlanError: SMT209, the value's format has no schema; SMT207, Spark has no type for a part of one.
@@ -45,7 +42,7 @@ def typed_evaluator(frame: DataFrame, plan: Plan, key: Format, value: Format, *,
     if value.known_schema is None:
         hint = "declare a schema for the value, or write records"
         raise PlanError(Problem("SMT209", "", "a table of columns needs values with a schema", hint))
-    start = _Start(frame, plan)
+    start = _Start(frame, plan, headers)
     start.read("value", value)
     if plan.key is not None and key.known_schema is not None:
         start.read("key", key)
@@ -55,95 +52,112 @@ def typed_evaluator(frame: DataFrame, plan: Plan, key: Format, value: Format, *,
     return evaluator
 
 
+def problem_struct(problem: Problem) -> Column:
+    """A problem as the column ``__problem`` has it."""
+    return F.struct(*(F.lit(getattr(problem, name)).alias(name) for name in PROBLEM_FIELDS))
+
+
 @dataclass(frozen=True)
-class _Side:
-    name: str
-    layout: Layout
-    bad: str
+class _Declared:
+    """A side with a declared schema. ``unread`` are columns for the fields that nobody needs."""
+
+    columns: SideColumns
+    unread: dict[str, Column]
 
 
 class _Start:
-    """Reads one side after the other; ``problems`` has one line per side."""
+    """Reads one side after the other; ``problems`` has one line per side, ``in_problem`` tells it in detail."""
 
-    def __init__(self, frame: DataFrame, plan: Plan):
+    def __init__(self, frame: DataFrame, plan: Plan, headers: bool):
         self.plan = plan
         self.problems: list[Problem] = []
-        self.sides: list[_Side] = []
+        self.layouts: dict[str, Layout] = {}
+        self.declared: list[_Declared] = []
+        self.metadata = (*_COORDINATES, *_read_by_stages(plan, headers))
         extra = [c for c in frame.columns if c.startswith("in_")]
-        coordinates = [F.col(n).alias(f"__{n}") for n in ("topic", "partition", "offset")]
-        self.frame = frame.select(*coordinates, *(F.col(n).alias(f"m_{n}") for n in _METADATA), "key", "value", *extra)
+        self.frame = frame.select(*self.metadata, *extra, "key", "value")
 
     def read(self, side: str, form: Format) -> None:
-        """Add the columns of a side: its value, and whether it could not be read."""
+        """Add the columns of a side: its value, and why it could not be read."""
         if form.kind == "string":
             text = F.try_validate_utf8(F.col(side).cast("string"))
-            self._plain(side, form, text, F.col(side).isNotNull() & text.isNull())
-            self.problems.append(
-                Problem("SMT416", f"{side}.converter", "the text is not valid UTF-8", "", DATA_EXCEPTION)
-            )
+            problem = Problem("SMT416", f"{side}.converter", "the text is not valid UTF-8", "", DATA_EXCEPTION)
+            self._plain(side, form, text, problem, F.col(side).isNotNull() & text.isNull())
         elif form.kind == "bytes":
-            self._plain(side, form, F.col(side), F.lit(False))
-            self.problems.append(Problem("SMT416", f"{side}.converter", "the bytes cannot be read"))
+            problem = Problem("SMT416", f"{side}.converter", "the bytes cannot be read")
+            self._plain(side, form, F.col(side), problem, F.lit(False))
         else:
-            self._declared(side, form)
+            self._json(side, form)
             hint = "look at the dead letter, or correct the schema"
             statement = "the text is no JSON that fits the declared schema"
             self.problems.append(Problem("SMT414", f"{side}.converter", statement, hint, DATA_EXCEPTION))
 
-    def _plain(self, side: str, form: Format, value: Column, bad: Column) -> None:
+    def _plain(self, side: str, form: Format, value: Column, problem: Problem, bad: Column) -> None:
         assert form.known_schema is not None
-        self.frame = self.frame.select("*", value.alias(f"s_{side}"), bad.alias(f"bad_{side}"))
-        self.sides.append(_Side(side, Leaf(f"s_{side}", form.known_schema), f"bad_{side}"))
+        why = F.when(bad, problem_struct(problem)).alias(f"bad_{side}")
+        self.frame = self.frame.select("*", value.alias(f"s_{side}"), why)
+        self.problems.append(problem)
+        self.layouts[side] = Leaf(f"s_{side}", form.known_schema)
 
-    def _declared(self, side: str, form: Format) -> None:
+    def _json(self, side: str, form: Format) -> None:
         assert form.schema is not None
         spark_type(form.schema, side)
         schema = narrowed(self.plan, form.schema) if side == "value" else form.schema
-        fill = form.replace_null_with_default
-        kept = [c for c in self.frame.columns if c != side]
-        text, json, one = F.col("__text"), F.col("__json"), F.col("__one")
-        empty = F.col(side).isNull() | (F.length(side) == 0)
-        frame = self.frame.select(*kept, empty.alias("__empty"), F.col(side).cast("string").alias("__text"))
-        frame = frame.select("*", parsed(text, json_type(schema)).alias("__json"))
-        bad = broken(json) | not_unicode(text)
-        frame = frame.select(
-            *kept, "__empty", "__text", F.get(items(json), F.lit(0)).alias("__one"), bad.alias("__bad")
-        )
-        value = F.when(~F.col("__empty"), decoded(one, schema, fill)).alias(f"s_{side}")
-        frame = frame.select("*", value)
-        bad = F.col("__bad")
-        for check in (misfits(one, F.col(f"s_{side}"), schema, fill), no_strings(text, one, schema)):
-            bad = bad if check is None else bad | check
-        unread = (~F.col("__empty") & F.coalesce(bad, F.lit(True))).alias(f"bad_{side}")
-        self.frame = frame.select(*kept, f"s_{side}", unread)
-        whole = Leaf(f"s_{side}", schema)
-        layout = whole if schema is form.schema else self._apart(whole, form.schema)
-        self.sides.append(_Side(side, layout, f"bad_{side}"))
-
-    def _apart(self, read: Leaf, schema: Schema) -> Struct:
-        """A struct of which some fields were not read: taken apart, with nulls for those."""
-        value = F.col(read.column)
-        columns = {f"{read.column}_there": F.when(value.isNotNull(), F.lit(True))}
-        fields: dict[str, Layout] = {}
-        for number, (name, child) in enumerate(schema.fields):
-            column = f"{read.column}_{number}"
-            unread = F.lit(None).cast(internal_type(child))
-            columns[column] = field_of(value, read.schema, name) if name in read.schema.by_name else unread
-            fields[name] = Leaf(column, child)
-        kept = [c for c in self.frame.columns if c != read.column]
-        self.frame = self.frame.select(*kept, *(c.alias(n) for n, c in columns.items()))
-        return Struct(schema, f"{read.column}_there", fields)
+        columns, unread = SideColumns(side, form, schema), {}
+        if not columns.apart:
+            self.layouts[side] = Leaf(f"s_{side}", schema)
+        else:
+            known = dict(zip(schema.by_name, columns.fields(), strict=True))
+            fields: dict[str, Layout] = {}
+            for number, (name, child) in enumerate(form.schema.fields):
+                column = known.get(name) or f"unread_{side}_{number}"
+                if name not in known:
+                    unread[column] = F.lit(None).cast(internal_type(child))
+                fields[name] = Leaf(column, child)
+            self.layouts[side] = Struct(form.schema, columns.there, fields)
+        self.declared.append(_Declared(columns, unread))
 
     def finish(self) -> tuple[DataFrame, State]:
         """The frame with the record's status, and the state. A key that cannot be read comes before the value."""
+        frame = self._parsed() if self.declared else self.frame
         status, stage, why = F.lit(0), F.lit(NO_STAGE), F.lit(-1)
-        for number, side in enumerate(self.sides):
-            bad = F.col(side.bad)
-            status = F.when(bad, F.lit(2)).otherwise(status)
-            stage = F.when(bad, F.lit(_CODES[side.name])).otherwise(stage)
-            why = F.when(bad, F.lit(number)).otherwise(why)
-        gone = {"key", "value"} | {side.bad for side in self.sides}
-        kept = [c for c in self.frame.columns if c not in gone]
+        problem = F.lit(None).cast(_PROBLEM_TYPE)
+        for number, side in enumerate(self.layouts):
+            bad = F.col(f"bad_{side}")
+            status = F.when(bad.isNotNull(), F.lit(2)).otherwise(status)
+            stage = F.when(bad.isNotNull(), F.lit(_CODES[side])).otherwise(stage)
+            why = F.when(bad.isNotNull(), F.lit(number)).otherwise(why)
+            problem = F.coalesce(bad, problem)
+        kept = [c for c in frame.columns if c.startswith(("in_", "s_", "unread_"))]
+        renamed = [F.col(n).alias(f"__{n}") for n in _COORDINATES] + [F.col(n).alias(f"m_{n}") for n in self.metadata]
         meta = [status.cast("tinyint").alias("__status"), stage.alias("__stage"), why.alias("__why")]
-        state = State({s.name: s.layout for s in self.sides}, {name: f"m_{name}" for name in _METADATA})
-        return self.frame.select(*kept, *meta), state
+        state = State(dict(self.layouts), {name: f"m_{name}" for name in self.metadata})
+        return frame.select(*renamed, *kept, problem.alias("in_problem"), *meta), state
+
+    def _parsed(self) -> DataFrame:
+        """Read the sides with declared schemas, in Python."""
+        sides = tuple(d.columns for d in self.declared)
+        texts = [side.side for side in sides]
+        kept = [c for c in self.frame.columns if c not in ("key", "value")]
+        fields = [self.frame.schema[c] for c in kept]
+        columns: dict[str, Column] = {c: F.col(c) for c in kept}
+        for side in sides:
+            for name, child in side.fields().items():
+                fields.append(T.StructField(name, plain_type(child)))
+                columns[name] = from_plain(F.col(name), child)
+            fields += [T.StructField(side.there, T.BooleanType()), T.StructField(f"bad_{side.side}", _PROBLEM_TYPE)]
+            columns |= {name: F.col(name) for name in (side.there, f"bad_{side.side}")}
+        for declared in self.declared:
+            columns |= declared.unread
+        read = self.frame.select(*kept, *texts).mapInArrow(ReadColumns(sides, tuple(kept)), T.StructType(fields))
+        return read.select(*(column.alias(name) for name, column in columns.items()))
+
+
+def _read_by_stages(plan: Plan, headers: bool) -> Iterator[str]:
+    """What stages read of a record beside its sides and coordinates."""
+    stages = plan.chain.stages
+    if any(stage.transform.reads_metadata for stage in stages):
+        yield "timestamp"
+    by_stages = any(stage.transform.reads_headers for stage in stages)
+    if headers or by_stages or any(stage.predicate.reads_headers for stage in stages if stage.predicate is not None):
+        yield "headers"

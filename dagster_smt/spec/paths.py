@@ -32,6 +32,11 @@ class Branch:
     below: dict[RouteStep, "Branch"] = field(default_factory=dict)
     meant: bool = False
 
+    @property
+    def first(self) -> int:
+        """The number of the first path that ends here or below."""
+        return self.ends[0] if self.ends else next(iter(self.below.values())).first
+
     def add(self, route: Route, number: int, meant: bool = True) -> None:
         """Add the route of a path."""
         branch = self

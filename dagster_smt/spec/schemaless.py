@@ -1,14 +1,15 @@
 """Helpers of the transforms' schemaless forms, on lazily decoded JSON (``values.lazy``)."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from dagster_smt.errors import data_error
 from dagster_smt.model.path import Deep, FieldPath, Index
-from dagster_smt.model.record import Record
+from dagster_smt.model.record import VALUE_DIRTY, Record
 from dagster_smt.model.runtime import java_class
 from dagster_smt.spec.scan import Found, finder
 from dagster_smt.spec.splice import Texts, splicer
+from dagster_smt.spec.transform import AllFunction
 from dagster_smt.values.lazy import kind_at, look
 
 Act = Callable[[Any, Any, Record], None]
@@ -78,6 +79,34 @@ def value_visitor(paths: Sequence[FieldPath], acts: Sequence[Act], texts: Sequen
     return visit
 
 
+def objects(records: Iterator[Record], other: Callable[[Record], object]) -> Iterator[Record]:
+    """The records whose values are objects without schema, marked as changed; what else there is goes to ``other``."""
+    for record in records:
+        if type(record.value) is dict and record.value_schema is None:
+            record.dirty |= VALUE_DIRTY
+            yield record
+        else:
+            other(record)
+
+
+def all_visitor(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool = False) -> AllFunction | None:
+    """As ``visitor``, for the values of many records; None unless all paths lead to fields of the top level."""
+    if not all(path.flat for path in paths):
+        return None
+    tops = tuple((path.leaf, act) for path, act in zip(paths, acts, strict=True))
+
+    def visit_all(records: Iterator[Record], other: Callable[[Record], object]) -> None:
+        for record in objects(records, other):
+            value = record.value
+            for leaf, act in tops:
+                if leaf in value:
+                    act(value, leaf, record)
+                elif fills:
+                    value[leaf] = None
+
+    return visit_all
+
+
 def visitor(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool = False, once: bool = False) -> Visit:
     """A function that applies each path's act to everything the path leads to, what is below before what is above.
 
@@ -94,6 +123,13 @@ def visitor(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool = False
 
 
 def _in_turn(places: tuple[tuple[Sequence[Any], str, Act], ...], fills: bool) -> Visit:
+    def visit_top(value: Any, record: Record) -> None:
+        for leaf, act in tops:
+            if leaf in value:
+                act(value, leaf, record)
+            elif fills:
+                value[leaf] = None
+
     def visit(value: Any, record: Record) -> None:
         for above, leaf, act in places:
             parent = parent_of(value, above) if above else value
@@ -102,7 +138,8 @@ def _in_turn(places: tuple[tuple[Sequence[Any], str, Act], ...], fills: bool) ->
             elif fills and not above:
                 value[leaf] = None
 
-    return visit
+    tops = tuple((leaf, act) for above, leaf, act in places if not above)
+    return visit_top if len(tops) == len(places) else visit
 
 
 def _collected(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool, once: bool) -> Visit:

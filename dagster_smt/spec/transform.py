@@ -1,6 +1,6 @@
 """What a transform is: options, effect on a record with schema, effect on a record without, ledger, examples."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -13,6 +13,7 @@ PACKAGE = "org.apache.kafka.connect.transforms."
 
 NullRule = Literal["pass", "reject", "apply"]
 SideFunction = Callable[[Any, Record], Any]
+AllFunction = Callable[[Iterator[Record], Callable[[Record], object]], None]
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,14 @@ class Transform(Options):
             bits: For each effect of ``ledger()`` the bit to set in ``record.touched`` when it happens.
         """
         raise NotImplementedError
+
+    def schemaless_all(self, bits: tuple[int, ...]) -> AllFunction | None:
+        """As ``schemaless`` on values, for many records: optional, for what chains do most.
+
+        A function of records and of what to do with a record whose value is not an object without schema. It sets
+        ``record.dirty`` itself, and takes each record from the iterator only when it is done with the one before.
+        """
+        return None
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         """Effect on the whole record; by default the effect on the stage's side."""

@@ -1,7 +1,7 @@
 """Parquet sinks: the committed table, data files, schemas. The commit protocol is in ``commit_log``."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -61,8 +61,8 @@ def check_schema(sink: ParquetSink, commits: Iterable[Commit], schema: StructTyp
     """Refuse data that cannot stand in the table beside the commits that stay.
 
     Raises:
-        TableError: All of SMT521 a column of another type, SMT525 another kind of table, SMT526 two columns that differ
-            only in case, SMT527 no column at all.
+        TableError: All of SMT521 a column of another type, SMT525 another kind of table, SMT526 two columns or fields
+            that differ only in case, SMT527 no column at all, SMT529 a struct without fields.
     """
     commits = list(commits)
     problems: list[Problem] = []
@@ -73,6 +73,11 @@ def check_schema(sink: ParquetSink, commits: Iterable[Commit], schema: StructTyp
         _refuse_twins(_merge(table_schema(commits), schema, "", problems), case_sensitive, problems)
     if not schema.fields:
         problems.append(Problem("SMT527", str(sink.root), "the chain leaves no column to write", "keep one field"))
+    for prefix, struct in _structs(schema, ""):
+        if prefix and not struct.fields:
+            place = prefix.removesuffix(".")
+            statement = "a struct without fields cannot be written to Parquet"
+            problems.append(Problem("SMT529", place, statement, "drop the field with ReplaceField"))
     if problems:
         raise TableError(problems)
 
@@ -114,12 +119,26 @@ def _nullable(kind: DataType) -> DataType:
 
 
 def _refuse_twins(schema: StructType, case_sensitive: bool, problems: list[Problem]) -> None:
-    seen: dict[str, str] = {}
-    for name in schema.names:
-        twin = seen.setdefault(name if case_sensitive else name.lower(), name)
-        if twin != name:
-            statement = f"columns '{twin}' and '{name}' differ only in case"
-            problems.append(Problem("SMT526", name, statement, "rename one, or set spark.sql.caseSensitive=true"))
+    for prefix, struct in _structs(schema, ""):
+        seen: dict[str, str] = {}
+        for name in struct.names:
+            twin = seen.setdefault(name if case_sensitive else name.lower(), name)
+            if twin != name:
+                statement = f"columns '{prefix}{twin}' and '{prefix}{name}' differ only in case"
+                hint = "rename one, or set spark.sql.caseSensitive=true"
+                problems.append(Problem("SMT526", prefix + name, statement, hint))
+
+
+def _structs(kind: DataType, prefix: str) -> Iterator[tuple[str, StructType]]:
+    """A struct and those inside it, each with what stands before the names of its fields."""
+    if isinstance(kind, StructType):
+        yield prefix, kind
+        for field in kind.fields:
+            yield from _structs(field.dataType, f"{prefix}{field.name}.")
+    elif isinstance(kind, ArrayType):
+        yield from _structs(kind.elementType, f"{prefix.removesuffix('.')}[].")
+    elif isinstance(kind, MapType):
+        yield from _structs(kind.valueType, f"{prefix}value.")
 
 
 def write_files(frame: DataFrame, folder: Path) -> None:

@@ -9,13 +9,13 @@ from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Node
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
-from dagster_smt.model.runtime import box, kind_of, kind_of_schema
+from dagster_smt.model.runtime import boxer, kind_of, kind_of_schema
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
 from dagster_smt.spec.edit import Target, edited, present, refused, struct_of
 from dagster_smt.spec.options import option, pair_items
-from dagster_smt.spec.schemaless import Act, require_map, value_visitor
-from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.spec.schemaless import Act, all_visitor, require_map, value_visitor
+from dagster_smt.spec.transform import PACKAGE, AllFunction, Effect, Example, Planning, SideFunction, Transform, refuse
 from dagster_smt.values.cast import CASTABLE, TARGETS, CastTo
 from dagster_smt.values.lazy import look
 
@@ -111,14 +111,19 @@ class Cast(NullDefaults, NestedPaths, Transform):
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         if not self.casts:
             return _whole(_caster(self.spec[0][1]), bits[0])
-        acts = tuple(_in_place(_caster(t), bit) for t, bit in zip(self.casts.values(), bits, strict=True))
-        visit = value_visitor(self.paths, acts)
+        visit = value_visitor(self.paths, self._acts(bits))
 
         def cast(value: Any, record: Record) -> Any:
             visit(require_map(value, self.purpose), record)
             return value
 
         return cast
+
+    def schemaless_all(self, bits: tuple[int, ...]) -> AllFunction | None:
+        return all_visitor(self.paths, self._acts(bits), fills=True) if self.casts else None
+
+    def _acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
+        return tuple(_in_place(_caster(t), bit) for t, bit in zip(self.casts.values(), bits, strict=True))
 
 
 def _in_place(convert: Callable[[Any], Any], bit: int) -> Act:
@@ -141,15 +146,17 @@ def _whole(convert: Callable[[Any], Any], bit: int) -> SideFunction:
 
 def _caster(target: Type) -> Callable[[Any], Any]:
     """A function that casts any schemaless value; it keeps one rule per kind of value it has met."""
-    rules: dict[str, Callable[[Any], Any]] = {}
+    rules: dict[type, Callable[[Any], Any]] = {}
+    boxed = boxer(target)
 
     def convert(value: Any) -> Any:
-        kind = kind_of(value)
-        if kind not in rules:
+        rule = rules.get(type(value))
+        if rule is None:
+            kind = kind_of(value)
             if kind not in CASTABLE or kind in ("Decimal", "Timestamp"):
                 raise DataError(refuse("SMT204", f"a value of type {kind} cannot be cast").problems)
-            rules[kind] = CastTo(kind, target).bind()
-        return box(rules[kind](value), target)
+            rule = rules[type(value)] = CastTo(kind, target).bind()
+        return boxed(rule(value))
 
     return convert
 

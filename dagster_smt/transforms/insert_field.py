@@ -127,7 +127,7 @@ class InsertField(NullDefaults, NestedPaths, Transform):
             if below.below and isinstance(parent, Group):
                 fields[name] = with_fields(parent, self._fields(parent, below, at).items(), parent.schema)
             elif below.below:
-                at.miss(str(self._paths[_first(below)]), tuple(group.by_name), name)
+                at.miss(str(self._paths[below.first]), tuple(group.by_name), name)
             for number in below.ends:
                 self._insert(name, number, fields, group, at)
         return fields
@@ -173,8 +173,3 @@ class InsertField(NullDefaults, NestedPaths, Transform):
             return value
 
         return insert
-
-
-def _first(branch: Branch) -> int:
-    """The number of the first path that ends in a branch."""
-    return branch.ends[0] if branch.ends else _first(next(iter(branch.below.values())))

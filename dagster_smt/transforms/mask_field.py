@@ -12,9 +12,9 @@ from dagster_smt.model.runtime import kind_of_schema
 from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
 from dagster_smt.spec.edit import Target, edited, refused, struct_of
 from dagster_smt.spec.options import option
-from dagster_smt.spec.schemaless import Act, require_map, value_visitor
+from dagster_smt.spec.schemaless import Act, all_visitor, require_map, value_visitor
 from dagster_smt.spec.splice import Texts
-from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.spec.transform import PACKAGE, AllFunction, Effect, Example, Planning, SideFunction, Transform
 from dagster_smt.spec.validate import NonEmptyNames, NonEmptyText
 from dagster_smt.values.basic import KeepNull
 from dagster_smt.values.lazy import encoder, kind_at
@@ -74,8 +74,9 @@ class MaskField(NullDefaults, NestedPaths, Transform):
         masked = target.call(KeepNull(), target.schema, constant, nullable=target.nullable)
         return replace(masked, marks=target.marks | {"masked"})
 
-    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
+    def _acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
         masks: dict[str, Any] = {}  # by kind
+        text = mask_value("string", self.replacement)
 
         def mask_of(kind: str) -> Any:
             if kind in ("array", "map"):  # not shared: a later stage may change it
@@ -87,17 +88,26 @@ class MaskField(NullDefaults, NestedPaths, Transform):
         def masker(bit: int) -> Act:
             def mask(parent: Any, key: Any, record: Record) -> None:
                 kind = kind_at(parent, key)
-                if kind != "null":
+                if kind == "string":  # most are
+                    parent[key] = text
+                    record.touched |= bit
+                elif kind != "null":
                     parent[key] = masks[kind] if kind in masks else mask_of(kind)
                     record.touched |= bit
 
             return mask
 
+        return tuple(map(masker, bits))
+
+    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         text = encoder.encode(mask_value("string", self.replacement))
-        visit = value_visitor(self.paths, tuple(map(masker, bits)), tuple(Texts(text, bit) for bit in bits))
+        visit = value_visitor(self.paths, self._acts(bits), tuple(Texts(text, bit) for bit in bits))
 
         def mask_fields(value: Any, record: Record) -> Any:
             visit(require_map(value, self.purpose), record)
             return value
 
         return mask_fields
+
+    def schemaless_all(self, bits: tuple[int, ...]) -> AllFunction | None:
+        return all_visitor(self.paths, self._acts(bits), fills=True)

@@ -1,6 +1,6 @@
 """ReplaceField: drop, keep and rename fields."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -11,8 +11,8 @@ from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check
 from dagster_smt.spec.edit import Changed, Renamed, Target, edited_branch, kept, struct_of, under
 from dagster_smt.spec.options import Pairs, option
 from dagster_smt.spec.paths import planned
-from dagster_smt.spec.schemaless import Act, Visit, collector, pruner, require_map, visitor
-from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.spec.schemaless import Act, Visit, collector, objects, pruner, require_map, visitor
+from dagster_smt.spec.transform import PACKAGE, AllFunction, Effect, Example, Planning, SideFunction, Transform
 from dagster_smt.spec.validate import UniqueNames
 from dagster_smt.values.containers import NewName
 
@@ -106,17 +106,39 @@ class ReplaceField(NullDefaults, NestedPaths, Transform):
         drops = len(self.exclude)
         drop = visitor(self._paths(self.exclude), tuple(map(_drop, bits[:drops])), once=True)
         prune, others = pruner(self._paths(self.include)), bits[-1] if self.include else 0
+        renames = bool(self.renames)
         rename = _renamer(self._paths(dict(self.renames)), self._new_names(), bits[drops:])
 
         def change(value: Any, record: Record) -> Any:
-            fields = require_map(value, self.purpose)
-            drop(fields, record)
+            fields = value if type(value) is dict else require_map(value, self.purpose)
+            if drops:
+                drop(fields, record)
             if others and prune(fields):
                 record.touched |= others
-            rename(fields, record)
+            if renames:
+                rename(fields, record)
             return fields
 
         return change
+
+    def schemaless_all(self, bits: tuple[int, ...]) -> AllFunction | None:
+        dropped, renamed = self._paths(self.exclude), self._paths(dict(self.renames))
+        if self.include or not all(path.flat for path in (*dropped, *renamed)):
+            return None
+        drops = tuple((path.leaf, bit) for path, bit in zip(dropped, bits, strict=False))
+        rename = _renamer(renamed, self._new_names(), bits[len(drops) :])
+
+        def change_all(records: Iterator[Record], other: Callable[[Record], object]) -> None:
+            for record in objects(records, other):
+                value = record.value
+                for name, bit in drops:
+                    if name in value:
+                        del value[name]
+                        record.touched |= bit
+                if renamed:
+                    rename(value, record)
+
+        return change_all
 
 
 def _drop(bit: int) -> Act:
@@ -132,6 +154,12 @@ def _renamer(paths: tuple[FieldPath, ...], names: tuple[NewName, ...], bits: tup
     collect = collector(paths)
     tops = tuple((p.leaf, name(p.leaf), bit) for p, name, bit in zip(paths, names, bits, strict=False))
 
+    def rename_one(fields: Any, record: Record) -> None:
+        old, new, bit = tops[0]
+        if old in fields:
+            fields[new] = fields.pop(old)
+            record.touched |= bit
+
     def rename_top(fields: Any, record: Record) -> None:
         for new, child, bit in [(new, fields.pop(old), bit) for old, new, bit in tops if old in fields]:
             fields[new] = child
@@ -143,4 +171,6 @@ def _renamer(paths: tuple[FieldPath, ...], names: tuple[NewName, ...], bits: tup
             parent[names[number](key)] = child
             record.touched |= bits[number]
 
-    return rename_top if all(path.flat for path in paths) else rename
+    if not all(path.flat for path in paths):
+        return rename
+    return rename_one if len(tops) == 1 else rename_top

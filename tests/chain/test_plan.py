@@ -200,7 +200,7 @@ def test_variants_are_merged_by_name_and_clashes_are_refused_there_only():
         _ = cast.after
     assert [str(p).splitlines()[0] for p in caught.value.problems] == [
         "SMT203 id: the field is int32 in some records and string in others",
-        "SMT203 amount: the field is float64? in some records and int8? in others",
+        "SMT203 amount: the field is float64 in some records and int8 in others",
     ]
 
 

@@ -35,7 +35,7 @@ def record(topic="orders"):
 def process(*stages, key=b"k", value=b"{}", key_format=None, value_format=JSON, given=None):
     """(outcome, key bytes, value bytes, record) of one record's whole way."""
     interpreter, given = Interpreter(chain_of(*stages), key_format, value_format), given or record()
-    return *interpreter.processor()(given, key, value), given
+    return *interpreter.process(given, key, value), given
 
 
 def touched(stages, given):
@@ -187,7 +187,7 @@ def test_sides_of_different_forms():
 
 def test_envelopes_of_several_schemas_in_one_topic():
     interpreter = Interpreter(chain_of(stage("Flatten$Value")), None, Format("envelope"))
-    run = interpreter.processor()
+    run = interpreter.process
     for _ in range(2):
         for inner in ("int8", "string"):
             schema = {
@@ -328,7 +328,7 @@ def test_reading_running_and_writing_are_the_same_way_in_three_steps():
         outcome = interpreter.read(given, b"k", value)
         outcome = interpreter.run(given) if outcome.status == KEPT else outcome
         written = interpreter.write(given) if outcome.status == KEPT else (outcome, None, None)
-        assert interpreter.processor()(whole, b"k", value) == written
+        assert interpreter.process(whole, b"k", value) == written
         assert whole.touched == given.touched
 
 

@@ -244,6 +244,48 @@ def test_a_column_table_has_schema_and_lineage_before_and_after(spark, tmp_path)
     assert [d.asset_key for d in spec.deps] == [dg.AssetKey(["kafka", "people"])]
 
 
+def person(**fields):
+    """An envelope: texts and numbers, with a schema of exactly these fields."""
+    kinds = [{"field": n, "type": "string" if isinstance(v, str) else "int32"} for n, v in fields.items()]
+    return {"schema": {"type": "struct", "fields": kinds, "optional": False}, "payload": fields}
+
+
+def test_columns_of_envelopes_are_known_after_a_run(spark, tmp_path):
+    append(tmp_path, "people", person(id=1, name="x"), person(id=2, note="y", mail="z"))
+    sink = ParquetSink(tmp_path / "lake", "columns")
+    origin = {"alias": "origin", "type": "InsertField$Value", "options": {"topic.field": "t!"}}
+    source = table(tmp_path, "people", value=Format("envelope"))
+    people = build_smt_asset(key=KEY, chain=[HIDE, DROP, origin], table=source, sink=sink)
+    (spec,) = people.specs
+    assert not {"dagster/column_schema", "dagster/column_lineage"} & set(spec.metadata)
+    assert spec.metadata["dagster_smt/masked_fields"].data == ["name"]
+    with dg.instance_for_test() as instance:
+        runs = [events(dg.materialize([people], instance=instance, resources={"spark": spark}))[0] for _ in range(2)]
+    assert [value(e, "status") for e in runs] == ["committed", "empty"]
+    assert [dict(r.data) for r in runs[0].metadata["dagster_smt/schema_diff"].records] == [
+        {"field": "note", "change": "removed", "before": "string?", "after": ""},
+        {"field": "t", "change": "added", "before": "", "after": "string"},
+    ]
+    for event in runs:  # also where nothing is new: Dagster shows the last materialization
+        columns = {c.name: c for c in value(event, "dagster/column_schema").columns}
+        assert {n: c.type for n, c in columns.items()} == {
+            "id": "int32",
+            "name": "string",
+            "t": "string",
+            "mail": "string",
+        }
+        assert [n for n, c in columns.items() if not c.constraints.nullable] == ["id", "t"]
+        assert [n for n, c in columns.items() if "dagster_smt/masked" in c.tags] == ["name"]
+        lineage = value(event, "dagster/column_lineage").deps_by_column
+        assert {n: [d.column_name for d in deps] for n, deps in lineage.items()} == {
+            "id": ["value.id"],
+            "name": ["value.name"],
+            "t": ["topic"],
+            "mail": ["value.mail"],
+        }
+    assert sorted(map(tuple, read(spark, tmp_path).collect())) == [(1, "*", "people", None), (2, None, "people", "z")]
+
+
 def test_ops_run_chains_in_jobs_and_can_be_configured(spark, tmp_path):
     append(tmp_path, "people", PERSON, PERSON)
     mask = build_smt_op(

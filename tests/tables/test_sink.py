@@ -110,7 +110,16 @@ CLASHES = [
     ),
     ("s STRUCT<x: INT>", "s INT", ["SMT521 s: the table has struct<x:int>, the run would write int"]),
     ("id INT", "ID INT", ["SMT526 ID: columns 'id' and 'ID' differ only in case"]),
+    (
+        "s STRUCT<x: INT>, m MAP<STRING, ARRAY<STRUCT<y: INT>>>",
+        "s STRUCT<X: INT>, m MAP<STRING, ARRAY<STRUCT<Y: INT>>>",
+        [
+            "SMT526 s.X: columns 's.x' and 's.X' differ only in case",
+            "SMT526 m.value[].Y: columns 'm.value[].y' and 'm.value[].Y' differ only in case",
+        ],
+    ),
     ("id INT", "", ["SMT527 table: the chain leaves no column to write"]),
+    ("id INT", "a ARRAY<STRUCT<>>", ["SMT529 a[]: a struct without fields cannot be written to Parquet"]),
 ]
 
 

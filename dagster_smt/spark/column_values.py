@@ -1,0 +1,151 @@
+"""From values of records to the plain form of a table's columns (``spark.plain``), in Python, as Arrow takes it.
+
+A record's schema may have fewer fields than the table: what it lacks is null. What Spark's types cannot hold is the
+record's problem, never the job's.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from dagster_smt.errors import DataError, data_error
+from dagster_smt.model.schema import INTEGER_BITS, Schema, Type
+from dagster_smt.spark.literals import MAX_MILLIS, fits_decimal
+from dagster_smt.spark.types import MAX_SCALE, internal_names, spark_type
+from dagster_smt.values.cast import DAY
+
+Convert = Callable[[Any], Any]
+_ARROW: dict[Type, pa.DataType] = {
+    Type.INT8: pa.int8(),
+    Type.INT16: pa.int16(),
+    Type.INT32: pa.int32(),
+    Type.INT64: pa.int64(),
+    Type.FLOAT32: pa.float32(),
+    Type.FLOAT64: pa.float64(),
+    Type.BOOLEAN: pa.bool_(),
+    Type.STRING: pa.string(),
+    Type.BYTES: pa.binary(),
+}
+
+
+def arrow_type(schema: Schema) -> pa.DataType:
+    """The Arrow type of ``spark.plain.plain_type``."""
+    if schema.logical == "Decimal":
+        return pa.decimal128(MAX_SCALE, schema.scale)
+    if schema.type is Type.STRUCT:
+        pairs = zip(internal_names(schema), schema.fields, strict=True)
+        return pa.struct([pa.field(name, arrow_type(child)) for name, (_, child) in pairs])
+    if schema.type is Type.ARRAY and schema.values:
+        return pa.list_(arrow_type(schema.values))
+    if schema.type is Type.MAP and schema.keys and schema.values:
+        return pa.map_(arrow_type(schema.keys), arrow_type(schema.values))
+    return _ARROW[schema.type]
+
+
+def column_writer(schema: Schema, column: Schema, where: str = "") -> Convert:
+    """A function from a value to what Arrow takes.
+
+    Args:
+        schema: The schema of the value.
+        column: The schema of the column: the same, or with more fields.
+        where: Path of the field, for problems.
+
+    Returns:
+        The function. It raises ``DataError``: SMT426, the column's type cannot hold the value; SMT427, a map's key is
+        null; SMT428, the column is of another type.
+    """
+    convert = _writer(schema, column, where)
+    return convert if convert is _same else lambda value: None if value is None else convert(value)
+
+
+def _writer(schema: Schema, column: Schema, where: str) -> Convert:
+    if schema.type is not column.type or schema.logical != column.logical:
+        return _unplanned(where)
+    if schema.logical == "Decimal":
+        return _decimal(column, where)
+    if schema.type in INTEGER_BITS:
+        return _integer(column, where)
+    if schema.type is Type.STRUCT:
+        return _struct(schema, column, where)
+    if schema.type is Type.ARRAY and schema.values and column.values:
+        item = column_writer(schema.values, column.values, f"{where}[]")
+        return lambda values: [item(v) for v in values]
+    if schema.type is Type.MAP:
+        return _map(schema, column, where)
+    return _same
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _unplanned(where: str) -> Convert:
+    """The plan is made from all schemas of the window, so this is rare: a null that a stage has put into a struct."""
+
+    def refuse(value: Any) -> Any:
+        statement = f"{_named(where)} has a schema that the plan of the window does not know"
+        raise data_error("SMT428", statement, "look at the dead letter, or write records instead of columns", "")
+
+    return refuse
+
+
+def _unfit(column: Schema, where: str) -> DataError:
+    kind = spark_type(column).simpleString()
+    hint = "cast the field to string, or write records instead of columns"
+    return data_error("SMT426", f"{_named(where)} does not fit Spark's type {kind}", hint, "")
+
+
+def _named(where: str) -> str:
+    return f"'{where}'" if where else "the value"
+
+
+def _decimal(column: Schema, where: str) -> Convert:
+    scale = column.scale
+
+    def write(value: Any) -> Any:
+        if not fits_decimal(value, scale):
+            raise _unfit(column, where)
+        return value
+
+    return write
+
+
+def _integer(column: Schema, where: str) -> Convert:
+    unit = DAY if column.logical == "Date" else 1
+    most = MAX_MILLIS if column.logical == "Timestamp" else (1 << INTEGER_BITS[column.type] - 1) - 1
+    least = -MAX_MILLIS if column.logical == "Timestamp" else -most - 1
+
+    def write(value: Any) -> int:
+        number = int(value) // unit
+        if not least <= number <= most:
+            raise _unfit(column, where)
+        return number
+
+    return write
+
+
+def _struct(schema: Schema, column: Schema, where: str) -> Convert:
+    if not schema.by_name.keys() <= column.by_name.keys():
+        return _unplanned(where)
+    prefix = f"{where}." if where else ""
+    fields = tuple(
+        (name, column_writer(schema.by_name[name], child, prefix + name) if name in schema.by_name else _same)
+        for name, child in column.fields
+    )
+    return lambda value: tuple(write(value.get(name)) for name, write in fields)
+
+
+def _map(schema: Schema, column: Schema, where: str) -> Convert:
+    if not (schema.keys and schema.values and column.keys and column.values):
+        return _unplanned(where)
+    key = column_writer(schema.keys, column.keys, f"{where} key".strip())
+    item = column_writer(schema.values, column.values, f"{where}[]")
+
+    def write(values: dict[Any, Any]) -> list[tuple[Any, Any]]:
+        if None in values:
+            hint = "drop the field, or write records instead of columns"
+            raise data_error("SMT427", f"{_named(where)} has a null key, which Spark's maps cannot hold", hint, "")
+        return [(key(k), item(v)) for k, v in values.items()]
+
+    return write

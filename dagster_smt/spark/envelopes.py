@@ -1,0 +1,155 @@
+"""Envelopes into columns: the schemas are in the records, so they are looked for first; then Python makes the rows."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from dagster_smt.chain.forms import Form
+from dagster_smt.chain.plan import Plan
+from dagster_smt.errors import DataError, data_error
+from dagster_smt.interpret.cache import Cache
+from dagster_smt.interpret.interpreter import Batch
+from dagster_smt.interpret.sides import EnvelopeReader, SideCodec
+from dagster_smt.model.record import VALUE_DIRTY, Record
+from dagster_smt.model.schema import Schema
+from dagster_smt.spark.arrow_map import COMMON, ArrowMap, BatchRunner, with_bitmap
+from dagster_smt.spark.column_values import Convert, arrow_type, column_writer
+from dagster_smt.spark.layout import Leaf
+from dagster_smt.spark.output import NO_COLUMNS, is_struct, output_columns
+from dagster_smt.spark.plain import from_plain, plain_type
+from dagster_smt.spark.typed import State
+from dagster_smt.tables.spec import TopicTable
+
+_SEEN = {
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+    "key": pa.binary(),
+    "value": pa.binary(),
+}
+_SEEN_DDL = "topic string, partition int, offset bigint, key binary, value binary"
+
+
+def found_forms(frame: DataFrame, table: TopicTable) -> tuple[Form, ...]:
+    """The forms of a window's records, by topic and then in the order in which they appear. Payloads are not decoded.
+
+    Records without a schema, and those whose schema cannot be read, have none.
+
+    Args:
+        frame: Kafka's columns.
+        table: Where the records come from; the format of the values is ``envelope``.
+    """
+    seen = frame.select(*_SEEN).mapInArrow(SchemaTexts(table.key.kind == "envelope"), _SEEN_DDL)
+    first = F.min(F.struct("partition", "offset")).alias("first")
+    rows = sorted(seen.groupBy("topic", "key", "value").agg(first).collect(), key=lambda r: (r.topic, r.first))
+    keys, values = EnvelopeReader(table.key), EnvelopeReader(table.value)
+    found: dict[Form, None] = {}
+    for row in rows:
+        try:
+            value = values.schema(bytes(row.value))
+            key = table.key.known_schema if row.key is None else keys.schema(bytes(row.key))
+        except DataError:
+            continue
+        free_key = key is None and (row.key is not None or table.key.kind == "json")
+        if value is not None:
+            found[Form(row.topic, key, value, free_key)] = None
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class SchemaTexts:
+    """A picklable function for ``DataFrame.mapInArrow``: the schemas of envelopes as texts, each once per task.
+
+    ``keys``: whether the keys are envelopes as well.
+    """
+
+    keys: bool
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        first: dict[tuple[str, bytes | None, bytes], tuple[int, int]] = {}
+        for batch in batches:
+            for topic, partition, offset, key, value in zip(*(batch.column(n).to_pylist() for n in _SEEN), strict=True):
+                form = self._form(topic, key, value)
+                if form is not None:
+                    first[form] = min(first.get(form, (partition, offset)), (partition, offset))
+        rows = [(topic, *place, key, value) for (topic, key, value), place in first.items()]
+        columns = zip(*rows, strict=True) if rows else [[]] * len(_SEEN)
+        arrays = [pa.array(column, kind) for column, kind in zip(columns, _SEEN.values(), strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, names=list(_SEEN))
+
+    def _form(self, topic: str, key: bytes | None, value: bytes | None) -> tuple[str, bytes | None, bytes] | None:
+        try:
+            schema = EnvelopeReader.schema_text(value)
+            return None if schema is None else (topic, EnvelopeReader.schema_text(key) if self.keys else None, schema)
+        except DataError:
+            return None
+
+
+def evaluate_envelopes(frame: DataFrame, plan: Plan, table: TopicTable, *, ledger: bool) -> DataFrame:
+    """Run a chain over envelopes, into columns.
+
+    Args:
+        frame: Kafka's columns.
+        plan: Made by ``chain.forms.plan_forms`` from what ``found_forms`` found.
+        table: Where the records come from.
+        ledger: Whether to fill ``__touched``.
+
+    Returns:
+        The columns of ``spark.columns``.
+    """
+    after = plan.after
+    assert after is not None
+    job = ColumnsMap(ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger), after)
+    done = frame.mapInArrow(job, T.StructType([*job.job.outcome_fields(), T.StructField("__out", plain_type(after))]))
+    done = with_bitmap(done, job.job).select(*COMMON, from_plain(F.col("__out"), after).alias("__value"))
+    columns = output_columns(plan, {0: State({"value": Leaf("__value", after)}, {})})
+    return done.select(*COMMON, F.when(F.col("__status") == 0, columns).alias("__out"))
+
+
+@dataclass(frozen=True)
+class ColumnsMap:
+    """A picklable function for ``DataFrame.mapInArrow``: as ``job``, but ``__out`` is a value in its plain form.
+
+    ``after``: the schema of the table's rows.
+    """
+
+    job: ArrowMap
+    after: Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        runner = _ColumnsRunner(self.job, self.after)
+        for batch in batches:
+            yield runner.run(batch)
+
+
+class _ColumnsRunner(BatchRunner):
+    """Keeps one writer per schema that records have after the chain."""
+
+    def __init__(self, job: ArrowMap, after: Schema):
+        super().__init__(job)
+        self.after, self.type = after, arrow_type(after)
+        self.writers: Cache[int, tuple[Schema, Convert]] = Cache()  # by id; each entry keeps its schema alive
+        self.interpreter.value = SideCodec(self.interpreter.value.read, self._row)
+        self.dirty = VALUE_DIRTY  # every value is written
+
+    def _row(self, schema: Schema | None, value: Any) -> Any:
+        if value is None and is_struct(self.after):
+            raise DataError(NO_COLUMNS)
+        if value is None:
+            return None
+        if schema is None:
+            hint = "send it with its schema, drop it with Filter, or write records instead of columns"
+            raise data_error("SMT425", "a value without a schema has no columns", hint, "")
+        found = self.writers.get(id(schema))
+        if found is None:
+            found = self.writers[id(schema)] = (schema, column_writer(schema, self.after))
+        return found[1](value)
+
+    def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
+        """The column of the row's values."""
+        return {"__out": pa.array(done.values, self.type)}

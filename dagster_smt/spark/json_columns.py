@@ -1,0 +1,296 @@
+"""JSON with a declared schema on Spark: read in Python, handed to Spark as Arrow columns.
+
+``from_json`` takes what Connect refuses (numbers for texts, what follows the value, bytes of other encodings), and
+making it strict cost more than all else. So the texts are decoded by msgspec, which is as strict as Connect must be and
+faster, into one ``Struct`` class per struct of the schema; columns are then built field by field, not record by record.
+
+The Python evaluator's reader (``interpret.codec``) has the last word: what msgspec refuses is read by it again, and it
+says what is wrong. So both evaluators accept the same texts.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, chain
+from typing import Annotated, Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dagster_smt.errors import DataError
+from dagster_smt.interpret.codec import reader
+from dagster_smt.interpret.sides import side_codec
+from dagster_smt.model.format import Format
+from dagster_smt.model.schema import INTEGER_BITS, Schema, Type
+from dagster_smt.spark.column_values import arrow_type, column_writer
+from dagster_smt.spark.columns import PROBLEM_FIELDS
+from dagster_smt.spark.literals import MAX_MILLIS
+from dagster_smt.values.cast import DAY
+
+PROBLEM = pa.struct([(name, pa.string()) for name in PROBLEM_FIELDS])
+Build = Callable[[Sequence[Any]], pa.Array]
+"""Makes a column of values as msgspec gives them; None is null."""
+_SIMPLE = {Type.STRING: str, Type.BYTES: str, Type.BOOLEAN: bool, Type.FLOAT32: float, Type.FLOAT64: float}
+
+
+class _LongWay(Exception):
+    """A batch with values that msgspec's types cannot tell apart."""
+
+
+@dataclass(frozen=True)
+class SideColumns:
+    """How one side of a record becomes columns.
+
+    Attributes:
+        side: ``key`` or ``value``.
+        form: Its format, with a declared schema.
+        schema: The fields to read of it; the others are skipped.
+    """
+
+    side: str
+    form: Format
+    schema: Schema
+
+    @property
+    def apart(self) -> bool:
+        """Whether each field gets a column of its own."""
+        return self.schema.logical is None and self.schema.type is Type.STRUCT
+
+    @property
+    def there(self) -> str:
+        """The column that is null where the side is."""
+        return f"s_{self.side}_there"
+
+    def fields(self) -> dict[str, Schema]:
+        """The columns and what is in them, in the plain form (``spark.plain``)."""
+        if not self.apart:
+            return {f"s_{self.side}": self.schema}
+        return {f"s_{self.side}_{n}": child for n, (_, child) in enumerate(self.schema.fields)}
+
+
+@dataclass(frozen=True)
+class ReadColumns:
+    """A picklable function for ``DataFrame.mapInArrow``: adds the columns of some sides to those in ``kept``.
+
+    For each side there are its fields, ``SideColumns.there``, and ``bad_<side>``: why it could not be read, or null.
+    """
+
+    sides: tuple[SideColumns, ...]
+    kept: tuple[str, ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        readers = [_Reader(side) for side in self.sides]
+        for batch in batches:
+            columns = {name: batch.column(name) for name in self.kept}
+            for read in readers:
+                columns |= read.columns(batch.column(read.side.side).to_pylist())
+            yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+class _Reader:
+    """Reads the texts of one side."""
+
+    def __init__(self, side: SideColumns):
+        self.side = side
+        form = Format("json_schema", side.schema, side.form.replace_null_with_default, side.form.decimal_format)
+        self.exact = side_codec(form).read
+        self.plain = column_writer(side.schema, side.schema)
+        self.types = {name: arrow_type(child) for name, child in side.fields().items()}
+        self.decode: Callable[[bytes], Any] | None = None
+        self.build = [_builder(child, form) for child in side.fields().values()]
+        if side.apart and _has_types(side.schema):
+            self.decode = msgspec.json.Decoder(_struct_class(side.schema, form)).decode
+
+    def columns(self, texts: list[bytes | None]) -> dict[str, pa.Array]:
+        """The columns of a batch."""
+        try:
+            rows, problems = self._fast(texts)
+            found = self._built(rows)
+        except _LongWay:
+            values, problems = self._exactly(texts)
+            rows, found = values, self._from_values(values)
+        there = pa.array([None if row is None else True for row in rows], pa.bool_())
+        why = pa.array(problems, PROBLEM) if any(problems) else pa.nulls(len(texts), PROBLEM)
+        return {**found, self.side.there: there, f"bad_{self.side.side}": why}
+
+    def _fast(self, texts: list[bytes | None]) -> tuple[list[Any], list[Any]]:
+        decode = self.decode
+        if decode is None:
+            raise _LongWay
+        problems: list[Any] = [None] * len(texts)
+        try:
+            return [decode(text) if text and (text.isascii() or text.decode()) else None for text in texts], problems
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass
+        rows: list[Any] = []
+        for number, text in enumerate(texts):
+            try:
+                rows.append(decode(text) if text and (text.isascii() or text.decode()) else None)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                rows.append(None)
+                value, problems[number] = self._exact_one(text)
+                if value is not None:
+                    raise _LongWay from None
+        return rows, problems
+
+    def _built(self, rows: list[Any]) -> dict[str, pa.Array]:
+        columns = _transposed(rows, len(self.build))
+        return {name: build(column) for name, build, column in zip(self.types, self.build, columns, strict=True)}
+
+    def _exactly(self, texts: list[bytes | None]) -> tuple[list[Any], list[Any]]:
+        """As ``_fast``, with the Python evaluator's reader: values in the plain form."""
+        pairs = [self._exact_one(text) for text in texts]
+        return [value for value, _ in pairs], [problem for _, problem in pairs]
+
+    def _exact_one(self, text: bytes | None) -> tuple[Any, dict[str, str] | None]:
+        try:
+            return self.plain(self.exact(text)[1]), None
+        except DataError as error:
+            return None, {name: getattr(error.problem, name) for name in PROBLEM_FIELDS}
+
+    def _from_values(self, values: list[Any]) -> dict[str, pa.Array]:
+        if not self.side.apart:
+            return {name: pa.array(values, kind) for name, kind in self.types.items()}
+        empty = (None,) * len(self.types)
+        columns = zip(*(empty if v is None else v for v in values), strict=True) if values else [()] * len(empty)
+        return {n: pa.array(column, self.types[n]) for n, column in zip(self.types, columns, strict=True)}
+
+
+def _has_types(schema: Schema) -> bool:
+    """Whether msgspec has a type for what is declared: not for odd field names, nor for maps without text keys."""
+    if schema.type is Type.STRUCT:
+        names = all(name.isprintable() and not set(name) & {'"', "\\"} for name in schema.by_name)
+        return names and all(_has_types(child) for child in schema.by_name.values())
+    if schema.logical == "Decimal":
+        return False
+    if schema.type is Type.MAP and (schema.keys is None or schema.keys.optional or schema.keys.type is not Type.STRING):
+        return False
+    return schema.values is None or _has_types(schema.values)
+
+
+def _kind(schema: Schema, form: Format) -> Any:
+    """The type that msgspec decodes a schema's JSON as."""
+    kind: Any
+    if schema.type in INTEGER_BITS:
+        least, most = _limits(schema)
+        kind = Annotated[int, msgspec.Meta(ge=least, le=most)]
+    elif schema.type is Type.STRUCT:
+        kind = _struct_class(schema, form)
+    elif schema.values is not None:
+        inner: Any = _kind(schema.values, form)
+        kind = list[inner] if schema.type is Type.ARRAY else dict[str, inner]
+    else:
+        kind = _SIMPLE[schema.type]
+    return kind | None if _takes_null(schema, form) else kind
+
+
+def _limits(schema: Schema) -> tuple[int, int]:
+    if schema.logical == "Time":
+        return 0, DAY
+    if schema.logical == "Timestamp":
+        return -MAX_MILLIS, MAX_MILLIS
+    limit = 1 << (INTEGER_BITS[schema.type] - 1)
+    return -limit, limit - 1
+
+
+def _takes_null(schema: Schema, form: Format) -> bool:
+    return schema.optional or (form.replace_null_with_default and schema.default is not None)
+
+
+def _struct_class(schema: Schema, form: Format) -> type[msgspec.Struct]:
+    """Field names as they come; what may be null may be missing."""
+    fields: list[Any] = []
+    for number, (name, child) in enumerate(schema.fields):
+        default = None if _takes_null(child, form) else msgspec.NODEFAULT
+        fields.append((f"f{number}", _kind(child, form), msgspec.field(name=name, default=default)))
+    return msgspec.defstruct("Row", fields, gc=False, kw_only=True)
+
+
+def _transposed(rows: Sequence[Any], width: int) -> Iterable[Any]:
+    """The fields of some structs, one sequence each."""
+    if not rows:
+        return [[]] * width
+    empty = (None,) * width
+    parts = msgspec.structs.astuple
+    return zip(*[empty if row is None else parts(row) for row in rows], strict=True)
+
+
+def _builder(schema: Schema, form: Format) -> Build:
+    """A function from what msgspec gives for a schema to a column."""
+    default = schema.default if form.replace_null_with_default else None
+    if schema.type is Type.STRUCT:
+        return _no_default(_struct_builder(schema, form), default)
+    if schema.values is not None and schema.type is Type.ARRAY:
+        return _no_default(_list_builder(_builder(schema.values, form)), default)
+    if schema.values is not None and schema.keys is not None:
+        return _no_default(_map_builder(_builder(schema.values, form)), default)
+    return _leaf_builder(schema, form, column_writer(schema, schema)(default))
+
+
+def _leaf_builder(schema: Schema, form: Format, default: Any) -> Build:
+    kind, convert = arrow_type(schema), None
+    if schema.type in (Type.BYTES, Type.FLOAT32):
+        convert = reader(schema.with_(optional=True, default=None), form)
+
+    def build(values: Sequence[Any]) -> pa.Array:
+        if convert is not None:
+            try:
+                values = [convert(v) for v in values]
+            except DataError:
+                raise _LongWay from None
+        if default is not None:
+            values = [default if v is None else v for v in values]
+        column = pa.array(values, kind)
+        return pc.add(column, 0.0) if schema.type is Type.FLOAT64 else column  # Connect's numbers have no -0.0
+
+    return build
+
+
+def _no_default(build: Build, default: Any) -> Build:
+    if default is None:
+        return build
+
+    def build_without(values: Sequence[Any]) -> pa.Array:
+        if None in values:
+            raise _LongWay
+        return build(values)
+
+    return build_without
+
+
+def _struct_builder(schema: Schema, form: Format) -> Build:
+    builders = [_builder(child, form) for _, child in schema.fields]
+    fields = list(arrow_type(schema))
+
+    def build(values: Sequence[Any]) -> pa.Array:
+        gone = pa.array([v is None for v in values], pa.bool_()) if None in values else None
+        if not fields:
+            return pa.array([None if v is None else {} for v in values], pa.struct([]))
+        columns = _transposed(values, len(builders))
+        children = [build(column) for build, column in zip(builders, columns, strict=True)]
+        return pa.StructArray.from_arrays(children, fields=fields, mask=gone)
+
+    return build
+
+
+def _offsets(values: Sequence[Any]) -> pa.Array:
+    """Where the items of each list begin, and where the last ones end; null for no list."""
+    ends = list(accumulate((len(v) if v else 0 for v in values), initial=0))
+    return pa.array([None if v is None else at for v, at in zip(values, ends, strict=False)] + ends[-1:], pa.int32())
+
+
+def _list_builder(item: Build) -> Build:
+    def build(values: Sequence[Any]) -> pa.Array:
+        return pa.ListArray.from_arrays(_offsets(values), item(list(chain.from_iterable(v for v in values if v))))
+
+    return build
+
+
+def _map_builder(item: Build) -> Build:
+    def build(values: Sequence[Any]) -> pa.Array:
+        some = [v for v in values if v]
+        keys = pa.array(list(chain.from_iterable(some)), pa.string())
+        items = item(list(chain.from_iterable(v.values() for v in some)))
+        return pa.MapArray.from_arrays(_offsets(values), keys, items)
+
+    return build

@@ -1,0 +1,47 @@
+"""What is kept per schema stays within bounds, and forgetting changes no result."""
+
+import json
+
+from dagster_smt.interpret import cache
+from dagster_smt.interpret.interpreter import KEPT, Interpreter
+from dagster_smt.model.format import Format
+from dagster_smt.model.record import Record
+from tests.chain.helpers import chain_of, stage
+
+
+def test_a_full_cache_forgets_everything(monkeypatch):
+    monkeypatch.setattr(cache, "LIMIT", 3)
+    found = cache.Cache()
+    for number in range(3):
+        found[number] = number
+    found[1] = 10
+    assert found == {0: 0, 1: 10, 2: 2}
+    found[3] = 3
+    assert found == {3: 3}
+
+
+def envelope(number):
+    """A record with a schema of its own."""
+    fields = [{"field": "a", "type": "string"}, {"field": f"f{number}", "type": "int32"}]
+    schema = {"type": "struct", "fields": fields, "optional": False}
+    return json.dumps({"schema": schema, "payload": {"a": "x", f"f{number}": number}}).encode()
+
+
+def test_records_come_out_the_same_however_many_schemas_there_are(monkeypatch):
+    sizes, kept = [], cache.Cache.__setitem__
+
+    def watched(found, key, value):
+        kept(found, key, value)
+        sizes.append(len(found))
+
+    monkeypatch.setattr(cache, "LIMIT", 3)
+    monkeypatch.setattr(cache.Cache, "__setitem__", watched)
+    chain = chain_of(stage("MaskField$Value", fields="a"), stage("InsertField$Value", topic_field="t"))
+    process = Interpreter(chain, None, Format("envelope")).process
+    for number in [*range(20), *range(20), 1, 1, 19]:
+        outcome, _, value = process(Record("orders"), b"k", envelope(number))
+        assert outcome.status == KEPT
+        found = json.loads(value)
+        assert found["payload"] == {"a": "", f"f{number}": number, "t": "orders"}
+        assert [f["field"] for f in found["schema"]["fields"]] == ["a", f"f{number}", "t"]
+    assert max(sizes) == 3 and len(sizes) > 5 * 40  # by text, by schema, two stages, the writer

@@ -1,0 +1,101 @@
+"""Random envelopes and chains: what is in the columns is what the Python evaluator makes of each record."""
+
+import json
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.chain.forms import plan_forms
+from dagster_smt.errors import ConfigError, PlanError, UnsupportedError
+from dagster_smt.interpret.interpreter import FAILED, KEPT, Interpreter
+from dagster_smt.model.format import Format
+from dagster_smt.model.record import Header, Record
+from dagster_smt.model.schema import Type
+from dagster_smt.model.schema_json import schema_to_json
+from dagster_smt.spark.envelopes import found_forms
+from dagster_smt.spark.evaluate import evaluate, output_schema
+from dagster_smt.spark.plain import reader, to_plain
+from dagster_smt.spark.types import internal_type
+from dagster_smt.tables.spec import FileTopics, TopicTable
+from tests.spark.made_up import TOPICS, chains, examples, structs, texts_of
+from tests.spark.test_evaluators_agree import MOMENT, SLOW, bare, frame_of, merged, outer
+
+ENVELOPE = Format("envelope")
+TABLE = TopicTable(FileTopics("unused"), TOPICS, value=ENVELOPE)
+COLUMN_PROBLEMS = ("SMT418", "SMT425", "SMT426", "SMT427", "SMT428")
+"""What a record can fail with only where it becomes a row."""
+
+
+def in_envelope(schema, text):
+    """A record's value. A broken text breaks the envelope too."""
+    return text and b'{"schema":%b,"payload":%b}' % (
+        json.dumps(schema_to_json(without_defaults(schema))).encode(),
+        text,
+    )
+
+
+def without_defaults(schema):
+    fields = tuple((name, without_defaults(child)) for name, child in schema.fields)
+    inner = {"keys": schema.keys and without_defaults(schema.keys)}
+    return schema.with_(default=None, fields=fields, values=schema.values and without_defaults(schema.values), **inner)
+
+
+@st.composite
+def windows(draw):
+    """Records of two schemas, and a chain that knows the names of the first."""
+    first = draw(examples(rows=5))
+    second = draw(structs(2))
+    rows = [(in_envelope(first.schema, text), topic, headers) for text, topic, headers in first.rows]
+    for text in draw(st.lists(texts_of(second), min_size=3, max_size=3)):
+        rows.append((in_envelope(second, text), draw(st.sampled_from(TOPICS)), ()))
+    return draw(chains(first.schema)), rows
+
+
+def expected(chain, rows):
+    """(outcome, record) of each row on the Python evaluator."""
+    interpreter = Interpreter(chain, Format("string"), ENVELOPE)
+    for offset, (value, topic, headers) in enumerate(rows):
+        record = Record(topic, 0, offset, int(MOMENT.timestamp() * 1000), "CreateTime")
+        record.headers = [Header(name, None, "1", b"1", made=False) for name in headers]
+        outcome = interpreter.read(record, b"k", value)
+        yield (interpreter.run(record) if outcome.status == KEPT else outcome), record
+
+
+@SLOW
+@given(window=windows())
+def test_random_windows_agree(spark, window):
+    stages, rows = window
+    frame = frame_of(spark, rows)
+    try:
+        chain = parse_chain(stages)
+        plan = plan_forms(chain, found_forms(frame, TABLE), topics=TOPICS)
+        wanted = output_schema(plan, "columns")
+    except (ConfigError, PlanError, UnsupportedError):
+        assume(False)
+    result = evaluate(frame, plan, TABLE, "columns")
+    assert bare(result.schema["__out"].dataType) == bare(wanted)
+    schema = outer(plan.after)
+    plain = to_plain(result["__out"].cast(internal_type(schema)), schema).alias("__out")
+    found = {r["__offset"]: r for r in result.select("*", plain.alias("plain")).collect()}
+    assert sorted(found) == list(range(len(rows)))
+    for offset, (outcome, record) in enumerate(expected(chain, rows)):
+        same(found[offset], outcome, record, plan)
+
+
+def same(row, outcome, record, plan):
+    """Assert that a row of the table says what the Python evaluator found."""
+    problem = row["__problem"]
+    assert sum(word << 62 * n for n, word in enumerate(row["__touched"])) == record.touched
+    if outcome.status == KEPT and row["__status"] == FAILED:
+        assert problem["code"] in COLUMN_PROBLEMS and (problem["code"] != "SMT418" or record.value is None)
+        return
+    assert (row["__status"], row["__stage"]) == (outcome.status, outcome.stage), (problem, outcome.problem)
+    if outcome.status == FAILED:
+        assert (problem["code"], problem["statement"]) == (outcome.problem.code, outcome.problem.statement)
+    if outcome.status == KEPT:
+        value = merged(record.value, record.value_schema or plan.after, plan.after)
+        row_value = value if plan.after.type is Type.STRUCT else {"value": value}
+        assert reader(outer(plan.after))(row["plain"]) == row_value
+    else:
+        assert row["__out"] is None
