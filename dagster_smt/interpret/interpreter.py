@@ -131,13 +131,17 @@ class Interpreter:
 
     def _read_all(self, records: list[Record], batch: "Batch") -> list[Record]:
         read_key, read_value, keys, where = self.key.read, self.value.read, batch.keys, KEY_CONVERTER
+        decode = self.value.decode
         for record, value in zip(records, batch.values, strict=True):
             try:
                 if keys is not None:
                     where = KEY_CONVERTER
                     record.key_schema, record.key = read_key(keys[record.number])
                 where = VALUE_CONVERTER
-                record.value_schema, record.value = read_value(value)
+                if decode is not None and value is not None:
+                    record.value_schema, record.value = None, decode(value)
+                else:
+                    record.value_schema, record.value = read_value(value)
             except DataError as error:
                 batch.lost[record.number] = self._failed(error, where, record)
         return batch.left(records)

@@ -33,16 +33,18 @@ _envelopes = msgspec.json.Decoder(_Envelope)
 
 @dataclass(frozen=True)
 class SideCodec:
-    """``read`` gives (schema, value) of a side's bytes, ``write`` the bytes."""
+    """``read`` gives (schema, value) of a side's bytes, ``write`` the bytes. ``decode`` is ``read`` without schemas."""
 
     read: Read
     write: Write
+    decode: Callable[[bytes], Any] | None = None
 
 
 def side_codec(form: Format) -> SideCodec:
     """The codec of a format."""
     if form.kind == "json":
-        return SideCodec(lambda data: (None, None if data is None else decode_whole(data)), _write_schemaless)
+        read: Read = lambda data: (None, None if data is None else decode_whole(data))  # noqa: E731
+        return SideCodec(read, _write_schemaless, decode_whole)
     if form.kind == "string":
         return SideCodec(_read_text, _Writer(form).write_text)
     if form.kind == "bytes":

@@ -48,6 +48,8 @@ _BOXES: dict[Type, Any] = {
     Type.INT32: JavaInteger,
     Type.FLOAT32: JavaFloat,
 }
+BOXED = frozenset({*_BOXES, Type.FLOAT64})
+"""Types whose values need a class of their own, some of them at least."""
 _KINDS: dict[type, str] = {
     int: "int64",
     float: "double",

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from dagster_smt.errors import Problem
+from dagster_smt.interpret.garbage import no_collection
 from dagster_smt.interpret.interpreter import KEPT, NO_STAGE, Batch, Interpreter
 from dagster_smt.model.format import Format
 from dagster_smt.model.record import Header, Record
@@ -49,7 +50,9 @@ class ArrowMap:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         runner = BatchRunner(self)
         for batch in batches:
-            yield runner.run(batch)
+            with no_collection():
+                done = runner.run(batch)
+            yield done
 
     @cached_property
     def uses_headers(self) -> bool:

@@ -13,6 +13,7 @@ from dagster_smt.chain.forms import Form
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import DataError, data_error
 from dagster_smt.interpret.cache import Cache
+from dagster_smt.interpret.garbage import no_collection
 from dagster_smt.interpret.interpreter import Batch
 from dagster_smt.interpret.sides import EnvelopeReader, SideCodec
 from dagster_smt.model.record import VALUE_DIRTY, Record
@@ -124,7 +125,9 @@ class ColumnsMap:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         runner = _ColumnsRunner(self.job, self.after)
         for batch in batches:
-            yield runner.run(batch)
+            with no_collection():
+                done = runner.run(batch)
+            yield done
 
 
 class _ColumnsRunner(BatchRunner):

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from dagster_smt.errors import DataError
 from dagster_smt.interpret.codec import reader
+from dagster_smt.interpret.garbage import no_collection
 from dagster_smt.interpret.sides import side_codec
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import INTEGER_BITS, Schema, Type
@@ -82,8 +83,9 @@ class ReadColumns:
         readers = [_Reader(side) for side in self.sides]
         for batch in batches:
             columns = {name: batch.column(name) for name in self.kept}
-            for read in readers:
-                columns |= read.columns(batch.column(read.side.side).to_pylist())
+            with no_collection():
+                for read in readers:
+                    columns |= read.columns(batch.column(read.side.side).to_pylist())
             yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 

@@ -9,7 +9,7 @@ from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Node
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
-from dagster_smt.model.runtime import boxer, kind_of, kind_of_schema
+from dagster_smt.model.runtime import BOXED, boxer, kind_of, kind_of_schema
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
 from dagster_smt.spec.edit import Target, edited, present, refused, struct_of
@@ -147,7 +147,7 @@ def _whole(convert: Callable[[Any], Any], bit: int) -> SideFunction:
 def _caster(target: Type) -> Callable[[Any], Any]:
     """A function that casts any schemaless value; it keeps one rule per kind of value it has met."""
     rules: dict[type, Callable[[Any], Any]] = {}
-    boxed = boxer(target)
+    boxed = boxer(target) if target in BOXED else None
 
     def convert(value: Any) -> Any:
         rule = rules.get(type(value))
@@ -156,7 +156,7 @@ def _caster(target: Type) -> Callable[[Any], Any]:
             if kind not in CASTABLE or kind in ("Decimal", "Timestamp"):
                 raise DataError(refuse("SMT204", f"a value of type {kind} cannot be cast").problems)
             rule = rules[type(value)] = CastTo(kind, target).bind()
-        return boxed(rule(value))
+        return rule(value) if boxed is None else boxed(rule(value))
 
     return convert
 

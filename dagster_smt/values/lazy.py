@@ -17,7 +17,7 @@ Raw = msgspec.Raw
 _objects = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _arrays = msgspec.json.Decoder(list[msgspec.Raw])
 _scalars = msgspec.json.Decoder()
-_OPEN_OBJECT, _OPEN_ARRAY = ord("{"), ord("[")
+_OPEN_OBJECT, _OPEN_ARRAY, _QUOTE = ord("{"), ord("["), ord('"')
 _BLANKS = b" \t\r\n"
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What the JSON parser raises; ``not_json`` makes the record's error of it."""
@@ -66,7 +66,10 @@ def kind_at(container: Any, key: Any) -> str:
     """The kind of the value under a key (``null`` for null); a text, object or array need not be decoded for it."""
     value = container[key]
     if type(value) is Raw:
-        kind = _KINDS.get(memoryview(value)[0])
+        first = memoryview(value)[0]
+        if first == _QUOTE:
+            return "string"
+        kind = _KINDS.get(first)
         if kind is not None:
             return kind
         value = container[key] = decode(value)
@@ -103,7 +106,13 @@ def look(container: Any, key: Any) -> Any:
     """The value under a key or index, decoded one level and kept so; the key must exist."""
     value = container[key]
     if type(value) is Raw:
-        value = container[key] = decode(value)
+        if memoryview(value)[0] == _QUOTE:  # most are, and they need no more looks
+            try:
+                value = container[key] = _scalars.decode(value)
+            except UNREADABLE as error:
+                raise not_json(error) from error
+        else:
+            value = container[key] = decode(value)
     return value
 
 
