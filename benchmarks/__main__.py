@@ -13,12 +13,13 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
 
-from benchmarks import records
+from benchmarks import records, transforms
 from benchmarks.cases import CASES, NESTED_SHARE, Case, Setting
 from benchmarks.measure import Result, measure, ratios, table
 from benchmarks.nested_records import nested_value
 
 FOLDER = Path(".bench")
+ALL = (*CASES, *transforms.CASES)
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -37,9 +38,9 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def chosen(only: Sequence[str]) -> list[Case]:
     """The cases asked for, with the bare ones they are compared with."""
-    names = {c.name for c in CASES if not only or any(text.lower() in c.name.lower() for text in only)}
-    names |= {c.bare for c in CASES if c.name in names}
-    return [c for c in CASES if c.name in names]
+    names = {c.name for c in ALL if not only or any(text.lower() in c.name.lower() for text in only)}
+    names |= {c.bare for c in ALL if c.name in names}
+    return [c for c in ALL if c.name in names]
 
 
 def session(scratch: Path) -> SparkSession:
@@ -87,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = arguments(argv)
     cases = chosen(options.only)
     if options.list or not cases:
-        print("\n".join(c.name for c in CASES))
+        print("\n".join(c.name for c in ALL))
         return 0 if options.list else 2
     folder = records.ensure(FOLDER, options.records)
     fewer = -(-options.records // NESTED_SHARE)

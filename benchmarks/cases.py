@@ -97,12 +97,14 @@ class Case:
         run: Does the work once.
         bare: Name of the case it is compared with; empty for bare Spark itself.
         share: It runs on so many times fewer records.
+        rounds: It runs in so many rounds at most; 0 for all.
     """
 
     name: str
     run: Callable[[Setting], None]
     bare: str = ""
     share: int = 1
+    rounds: int = 0
 
 
 def on_nested(run: Callable[[Setting], None]) -> Callable[[Setting], None]:
@@ -147,10 +149,25 @@ def declared_columns(ledger: bool) -> Callable[[Setting], None]:
     return lambda s: _through(s, plan_flat(typed=True), form, "columns", ledger)
 
 
+def lazy(chain: dict[str, str]) -> Callable[[Setting], None]:
+    """Any chain on flat records without schema, discarded at the end."""
+    return lambda s: _through(s, _plan(chain, typed=False), Format("json"), "records", True)
+
+
+def declared(chain: dict[str, str]) -> Callable[[Setting], None]:
+    """Any chain on flat records with the declared schema, discarded at the end."""
+    form = Format("json_schema", value_schema())
+    return lambda s: _through(s, _plan(chain, typed=True), form, "columns", True, discard=True)
+
+
+def _plan(chain: dict[str, str], typed: bool) -> Plan:
+    schemas = (STRING.with_(optional=True), value_schema()) if typed else (None, None)
+    return plan_chain(parse_chain(chain), *schemas, topics=(TOPIC,), typed=typed)
+
+
 def plan_flat(typed: bool) -> Plan:
     """The flat chain, with or without the declared schema."""
-    schemas = (STRING.with_(optional=True), value_schema()) if typed else (None, None)
-    return plan_chain(parse_chain(FLAT), *schemas, topics=(TOPIC,), typed=typed)
+    return _plan(FLAT, typed)
 
 
 def nested_type() -> StructType:
@@ -184,10 +201,17 @@ def declared_nested(chain: dict[str, str]) -> Callable[[Setting], None]:
 
 
 def _through(
-    setting: Setting, plan: Plan, form: Format, sink_kind: SinkKind, ledger: bool, as_json: bool = False
+    setting: Setting,
+    plan: Plan,
+    form: Format,
+    sink_kind: SinkKind,
+    ledger: bool,
+    *,
+    as_json: bool = False,
+    discard: bool = False,
 ) -> None:
     table = TopicTable(FileTopics(Path()), topics=(TOPIC,), key=Format("string"), value=form)
-    write = setting.discard if as_json or sink_kind == "records" else setting.to_parquet
+    write = setting.discard if discard or as_json or sink_kind == "records" else setting.to_parquet
     frame = evaluate(setting.frame, plan, table, sink_kind, ledger=ledger)
     observation = Observation()
     # without observed columns below it, Spark would push the filter into the parsing and parse once per condition

@@ -25,6 +25,8 @@ def measure(cases: Sequence[Case], setting: Setting, repeats: int, say: Callable
     seconds: dict[str, list[float]] = {case.name: [] for case in cases}
     for number in range(repeats + 1):
         for case in cases:
+            if case.rounds and number > case.rounds:
+                continue
             start = time.perf_counter()
             case.run(setting)
             taken = time.perf_counter() - start

@@ -7,11 +7,12 @@ from datetime import datetime, timezone
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import records
-from benchmarks.__main__ import arguments, as_json, chosen
-from benchmarks.cases import CASES, Case, Setting
+from benchmarks import records, transforms
+from benchmarks.__main__ import ALL, arguments, as_json, chosen
+from benchmarks.cases import Case, Setting
 from benchmarks.measure import Result, measure, ratios, table
 from benchmarks.nested_records import nested_schema, nested_value
+from dagster_smt.transforms import ALL as TRANSFORMS
 
 
 def test_records_are_the_same_in_every_run_and_fit_the_declared_schema(tmp_path):
@@ -38,10 +39,19 @@ def test_records_are_written_once(tmp_path):
 
 
 def test_every_case_is_compared_with_a_bare_one_that_exists():
-    names = [c.name for c in CASES]
+    names = [c.name for c in ALL]
     assert len(set(names)) == len(names)
-    assert all(c.bare in names for c in CASES if c.bare)
-    assert all(c.bare for c in CASES if "bare" not in c.name)
+    assert all(c.bare in names for c in ALL if c.bare)
+    assert all(c.bare for c in ALL if "bare" not in c.name and "no stage" not in c.name)
+
+
+def test_every_transform_is_measured_on_both_evaluators():
+    for transform in TRANSFORMS:
+        name = transform.__name__
+        measured = [
+            case.name.split(" ")[0] for case in transforms.CASES if case.name.split(", ")[1].split("$")[0] == name
+        ]
+        assert measured == (["declared"] if name == "SetSchemaMetadata" else ["lazy", "declared"]), name
 
 
 def test_only_brings_the_bare_counterpart_along():
@@ -72,7 +82,7 @@ def test_nothing_to_measure_is_refused(wrong):
         arguments(wrong)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+@pytest.mark.parametrize("case", ALL, ids=lambda c: c.name)
 def test_every_case_runs(case, spark, tmp_path):
     frame = spark.read.parquet(str(records.ensure(tmp_path / "in", 40)))
     nested = spark.read.parquet(str(records.ensure(tmp_path / "in", 4, "nested", nested_value)))

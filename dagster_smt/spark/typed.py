@@ -15,6 +15,7 @@ from dagster_smt.chain.plan import Plan, StagePlan, Step, same_form
 from dagster_smt.errors import DataError, Problem
 from dagster_smt.model.cell import Call, Cell, Each, Expr, Group, Node, Ref, Rule
 from dagster_smt.model.record import PlanRecord, Touch
+from dagster_smt.model.schema import Type
 from dagster_smt.spark.columns import BITS, words
 from dagster_smt.spark.elements import needs_python, problems_of
 from dagster_smt.spark.expressions import Scope, eaches, failing_calls, failing_inside
@@ -296,18 +297,23 @@ class _StepRun:
         calls = failing_calls(cell.expr)
         if calls and isinstance(cell.expr, Call):
             return self._failing(cell, calls, otherwise)
-        column = self.scope.value(cell.expr, cell.schema)
+        column = self._value(cell)
         return self._add(column if otherwise is None else F.when(F.col(self.go or ""), column).otherwise(otherwise))
+
+    def _value(self, cell: Cell) -> Column:
+        """What is in a cell; a struct that was taken apart is put together again."""
+        whole = cell.schema.type is Type.STRUCT and self.scope.is_struct(cell.expr)
+        return self.scope.whole(cell.expr) if whole else self.scope.value(cell.expr, cell.schema)
 
     def _failing(self, cell: Cell, calls: list[Call], otherwise: Column | None) -> str:
         assert isinstance(cell.expr, Call)
-        name = self._add(self.scope.value(cell.expr, cell.schema))
+        name = self._add(self._value(cell))
         for call in calls:
             result = F.col(name) if call is cell.expr else self.scope.value(call, self.scope.schema_of(call))
             self._may_fail(call, result)
         if otherwise is None:
             return name
-        return self._add(F.when(F.col(self.go or ""), self.scope.value(cell.expr, cell.schema)).otherwise(otherwise))
+        return self._add(F.when(F.col(self.go or ""), self._value(cell)).otherwise(otherwise))
 
     def _elements(self, each: Each) -> None:
         """What can fail inside the elements of an array or map."""
