@@ -1,4 +1,4 @@
-"""Parsing only what is needed: two thirds of a typed run's time go into ``from_json``.
+"""Parsing only what is needed: most of a typed run's time goes into parsing.
 
 A top-level field is needed if it reaches the output, if a stage computes something from it that can fail or is
 counted, or if a predicate looks at it. A field that the chain only drops is not parsed, so what it holds is not

@@ -270,3 +270,24 @@ def _with_texts(schema):
     from hypothesis import strategies as st
 
     return st.tuples(st.just(schema), st.lists(texts_of(schema), min_size=30, max_size=30))
+
+
+REASONS = [
+    ('{"i8":128}', "SMT414", "i8 does not fit the declared type int8?"),
+    ('{"in":{"n":1}}', "SMT401", "null in the required field 'in.s'"),
+    ('{"f4":1e39}', "SMT414", "f4 does not fit the declared type float32?"),
+    ('{"d":1e50}', "SMT426", "'d' does not fit Spark's type decimal(38,2)"),
+    ("{", "SMT411", "the text is not valid JSON in UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("text", "code", "statement"), REASONS)
+def test_the_problem_names_the_field_and_the_other_records_of_the_batch_are_read(text, code, statement):
+    side = SideColumns("value", Format("json_schema", OPTIONAL), OPTIONAL)
+    batch = pa.RecordBatch.from_pydict({"value": [b'{"s":"x"}', text.encode(), None, b'{"s":"y"}']})
+    rows = next(ReadColumns((side,), ())([batch])).to_pylist()
+    assert [row["s_value_0"] for row in rows] == ["x", None, None, "y"]
+    assert [row[side.there] for row in rows] == [True, None, None, True]
+    problems = [row["bad_value"] for row in rows]
+    assert [p is None for p in problems] == [True, False, True, True]
+    assert (problems[1]["code"], problems[1]["statement"]) == (code, statement)
