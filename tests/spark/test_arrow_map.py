@@ -1,0 +1,48 @@
+"""The Python evaluator on Spark: what no stage looks at comes out as it went in."""
+
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from dagster_smt.chain import parse_chain, plan_chain
+from dagster_smt.model.format import Format
+from dagster_smt.spark.evaluate import evaluate
+from dagster_smt.tables.spec import FileTopics, TopicTable
+
+HEADERS = [
+    None,
+    [],
+    [("a", b"x"), ("b", None), ("a", b"")],
+    [("é \"'\\", b"\xff\x00"), ("", b'{"a":1}')],
+    [("many", bytes(range(256)) * 20)],
+]
+CHAINS = [
+    {"transforms": ""},
+    {"transforms": "m", "transforms.m.type": "MaskField$Value", "transforms.m.fields": "a"},
+    {"transforms": "d", "transforms.d.type": "DropHeaders", "transforms.d.headers": "none of them"},
+]
+
+
+@pytest.mark.parametrize("chain", CHAINS, ids=["no stage", "a stage that sees no headers", "a stage that sees headers"])
+def test_headers_come_out_as_they_went_in(spark, chain):
+    at = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    rows = [
+        {"key": b"\xff", "value": b'{"a":"x"}', "topic": "t", "partition": 3, "offset": n, "timestamp": at}
+        | {"timestampType": 1, "headers": headers and [{"key": k, "value": v} for k, v in headers]}
+        for n, headers in enumerate(HEADERS)
+    ]
+    header = pa.struct([("key", pa.string()), ("value", pa.binary())])
+    kinds = [pa.binary(), pa.binary(), pa.string(), pa.int32(), pa.int64(), pa.timestamp("us", "UTC"), pa.int32()]
+    schema = pa.schema(list(zip(rows[0], [*kinds, pa.list_(header)], strict=True)))
+    frame = spark.createDataFrame(pa.Table.from_pylist(rows, schema=schema))
+    plan = plan_chain(parse_chain(chain), None, None, typed=False)
+    table = TopicTable(FileTopics(Path("t")), ("t",), key=Format("bytes"))
+    found = {row["offset"]: row for row in evaluate(frame, plan, table, "records").select("__out.*").collect()}
+    for n, headers in enumerate(HEADERS):
+        row = found[n]
+        out = None if row["headers"] is None else [(h["key"], h["value"] and bytes(h["value"])) for h in row["headers"]]
+        assert (out or None) == ([(k, v) for k, v in headers] if headers else None)
+        assert (bytes(row["key"]), row["topic"], row["partition"], row["timestampType"]) == (b"\xff", "t", 3, 1)
+        assert row["timestamp"] == at.replace(tzinfo=None)
