@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -109,7 +110,8 @@ def run(
     """
     log = open_log(spec.sink.root)
     with log.locked(spec.run_id):
-        return _Run(spec, session, progress, evaluate or spark_evaluate, log).run()
+        evaluate = evaluate or partial(spark_evaluate, beat=lambda: progress(""))
+        return _Run(spec, session, progress, evaluate, log).run()
 
 
 @dataclass
@@ -247,6 +249,7 @@ class _Attempt:
     def write(self) -> tuple[Commit, RunReport]:
         """Write the data files and dead letters; return the commit that makes them count."""
         spec, log, draft = self.spec, self.run_.log, self.draft
+        self.run_.say("writing")
         with self.run_.timed("write"):
             counts = self.write_kept()
             files = list_files(log, draft.attempt)

@@ -15,13 +15,15 @@ from dagster_smt.spark.layout import Leaf
 from dagster_smt.spark.output import NO_COLUMNS, is_struct, output_columns
 from dagster_smt.spark.output import output_schema as output_schema
 from dagster_smt.spark.start import problem_struct, typed_evaluator
-from dagster_smt.spark.typed import TypedEvaluator
+from dagster_smt.spark.typed import Beat, TypedEvaluator, no_beat
 from dagster_smt.tables.spec import TopicTable
 
 SinkKind = Literal["records", "columns"]
 
 
-def evaluate(frame: DataFrame, plan: Plan, table: TopicTable, sink_kind: SinkKind, *, ledger: bool = True) -> DataFrame:
+def evaluate(
+    frame: DataFrame, plan: Plan, table: TopicTable, sink_kind: SinkKind, *, ledger: bool = True, beat: Beat = no_beat
+) -> DataFrame:
     """Run a plan over records.
 
     Args:
@@ -31,6 +33,8 @@ def evaluate(frame: DataFrame, plan: Plan, table: TopicTable, sink_kind: SinkKin
         table: Where the records come from, for the formats of key and value.
         sink_kind: ``records``: the Python evaluator; ``columns``: the Spark evaluator; of envelopes the Python one.
         ledger: Whether to fill ``__touched``.
+        beat: Called now and then while the columns are put together, which takes seconds for wide schemas: it may raise
+            to stop that.
 
     Returns:
         The columns of ``spark.columns``; one row per record, also dropped and failed ones.
@@ -41,14 +45,14 @@ def evaluate(frame: DataFrame, plan: Plan, table: TopicTable, sink_kind: SinkKin
     if sink_kind == "records":
         job = ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger)
         return evaluate_records(frame, job)
-    return _columns(frame, plan, table, ledger)
+    return _columns(frame, plan, table, ledger, beat)
 
 
-def _columns(frame: DataFrame, plan: Plan, table: TopicTable, ledger: bool) -> DataFrame:
+def _columns(frame: DataFrame, plan: Plan, table: TopicTable, ledger: bool, beat: Beat) -> DataFrame:
     output_schema(plan, "columns")
     if table.value.kind == "envelope":
         return evaluate_envelopes(frame, plan, table, ledger=ledger)
-    evaluator = typed_evaluator(frame, plan, table.key, table.value, ledger=ledger)
+    evaluator = typed_evaluator(frame, plan, table.key, table.value, ledger=ledger, beat=beat)
     done = evaluator.run()
     words = [F.col(n) for n in evaluator.touched]
     done = _without_tombstones(done, evaluator) if plan.after is not None and is_struct(plan.after) else done

@@ -16,7 +16,7 @@ from dagster_smt.spark.json_columns import ReadColumns, SideColumns
 from dagster_smt.spark.layout import Layout, Leaf, Struct
 from dagster_smt.spark.narrow import narrowed
 from dagster_smt.spark.plain import from_plain, plain_type
-from dagster_smt.spark.typed import State, TypedEvaluator
+from dagster_smt.spark.typed import Beat, State, TypedEvaluator, no_beat
 from dagster_smt.spark.types import internal_type, spark_type
 
 _COORDINATES = ("topic", "partition", "offset")
@@ -25,7 +25,14 @@ _PROBLEM_TYPE = T.StructType([T.StructField(name, T.StringType()) for name in PR
 
 
 def typed_evaluator(
-    frame: DataFrame, plan: Plan, key: Format, value: Format, *, ledger: bool = True, headers: bool = False
+    frame: DataFrame,
+    plan: Plan,
+    key: Format,
+    value: Format,
+    *,
+    ledger: bool = True,
+    headers: bool = False,
+    beat: Beat = no_beat,
 ) -> TypedEvaluator:
     """Read the sides of a frame and make the evaluator of a plan.
 
@@ -35,6 +42,7 @@ def typed_evaluator(
         key, value: The formats. A key whose format has no schema when planning is left alone.
         ledger: Whether to keep the bitmap of ledger entries.
         headers: Whether to keep the headers although no stage needs them.
+        beat: Called now and then; it may raise to stop the work.
 
     Raises:
         PlanError: SMT209, the value's format has no schema; SMT207, Spark has no type for a part of one.
@@ -47,7 +55,7 @@ def typed_evaluator(
     if plan.key is not None and key.known_schema is not None:
         start.read("key", key)
     frame, state = start.finish()
-    evaluator = TypedEvaluator(plan, frame, state, ledger=ledger)
+    evaluator = TypedEvaluator(plan, frame, state, ledger=ledger, beat=beat)
     evaluator.problems.extend(start.problems)
     return evaluator
 

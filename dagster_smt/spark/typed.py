@@ -5,6 +5,7 @@ condition or be counted, brings the record's status up to date. A record that wa
 later stages still compute columns for it (no expression can raise), but nobody looks at them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -23,6 +24,13 @@ from dagster_smt.spark.layout import Layout, Leaf, Place, Struct, built, columns
 from dagster_smt.values.basic import NotNull
 
 _META = ("__topic", "__partition", "__offset", "__status", "__stage", "__why")
+
+
+Beat = Callable[[], None]
+
+
+def no_beat() -> None:
+    """Nobody wants to stop the work."""
 
 
 @dataclass
@@ -46,8 +54,8 @@ class Update:
 class TypedEvaluator:
     """Runs the steps of a plan over a frame whose columns the first state names."""
 
-    def __init__(self, plan: Plan, frame: DataFrame, state: State, *, ledger: bool = True):
-        self.plan, self.frame = plan, frame
+    def __init__(self, plan: Plan, frame: DataFrame, state: State, *, ledger: bool = True, beat: Beat = no_beat):
+        self.plan, self.frame, self.beat = plan, frame, beat
         self.states: dict[int, State] = {0: state}
         self.problems: list[Problem] = []
         self.touched = [f"__t{n}" for n in range(words(len(plan.entries)))] if ledger else []
@@ -338,6 +346,7 @@ class _StepRun:
         self.update.failures.append((failed, self.evaluator.why(problem)))
 
     def _add(self, column: Column) -> str:
+        self.evaluator.beat()
         name = self.evaluator._name()
         self.added[name] = column
         return name
