@@ -1,4 +1,4 @@
-"""The Python evaluator: runs a chain on records, one by one, without Spark."""
+"""The Python evaluator: runs a chain on records, without Spark."""
 
 from dataclasses import dataclass, field, replace
 from operator import length_hint
@@ -71,28 +71,18 @@ class Interpreter:
 
     def run(self, record: Record) -> Outcome:
         """Send a record through the stages; it is changed in place."""
-        number = NO_STAGE
-        try:
-            for number, runner in enumerate(self.runners):
-                if (runner.test is None or runner.test(record)) and runner.apply(record) is DROPPED:
-                    return self.dropped[number]
-        except DataError as error:
-            return self._failed(error, number, record)
-        return KEPT_OUTCOME
+        record.number, batch = 0, Batch(None, [])
+        self._run_stages([record], batch)
+        return batch.lost.get(0, KEPT_OUTCOME)
 
     def _placed(self, problem: Problem, stage: int) -> Problem:
         return replace(problem, place=self.chain.stages[stage].place)
 
     def read(self, record: Record, key: bytes | None, value: bytes | None) -> Outcome:
         """Decode both sides into a record."""
-        where = KEY_CONVERTER
-        try:
-            record.key_schema, record.key = self.key.read(key)
-            where = VALUE_CONVERTER
-            record.value_schema, record.value = self.value.read(value)
-        except DataError as error:
-            return self._failed(error, where, record)
-        return KEPT_OUTCOME
+        record.number, batch = 0, Batch([key], [value])
+        self._read_all([record], batch)
+        return batch.lost.get(0, KEPT_OUTCOME)
 
     def write(self, record: Record) -> tuple[Outcome, bytes | None, bytes | None]:
         """Encode both sides of a record."""
@@ -104,7 +94,7 @@ class Interpreter:
         except DataError as error:
             return self._failed(error, where, record), None, None
 
-    def run_all(self, records: list[Record], keys: list[bytes | None] | None, values: list[bytes | None]) -> "Batch":
+    def run_all(self, records: list[Record], keys: list[bytes | None] | None, values: list[bytes | None]) -> Batch:
         """Send records through decoding, stages and encoding, all through one before the next: that is the fast way.
 
         Args:
@@ -113,9 +103,7 @@ class Interpreter:
             values: The bytes of the values.
         """
         batch = Batch(keys, values)
-        rest = self._read_all(records, batch)
-        for number, runner in enumerate(self.runners):
-            rest = self._stage(number, runner, rest, batch)
+        rest = self._run_stages(self._read_all(records, batch), batch)
         self._write_all(rest, batch)
         return batch
 
@@ -129,24 +117,25 @@ class Interpreter:
         lost = batch.lost.get(0)
         return (KEPT_OUTCOME, batch.keys[0], batch.values[0]) if lost is None else (lost, None, None)
 
-    def _read_all(self, records: list[Record], batch: "Batch") -> list[Record]:
+    def _read_all(self, records: list[Record], batch: Batch) -> list[Record]:
         read_key, read_value, keys, where = self.key.read, self.value.read, batch.keys, KEY_CONVERTER
-        decode = self.value.decode
         for record, value in zip(records, batch.values, strict=True):
             try:
                 if keys is not None:
                     where = KEY_CONVERTER
                     record.key_schema, record.key = read_key(keys[record.number])
                 where = VALUE_CONVERTER
-                if decode is not None and value is not None:
-                    record.value_schema, record.value = None, decode(value)
-                else:
-                    record.value_schema, record.value = read_value(value)
+                record.value_schema, record.value = read_value(value)
             except DataError as error:
                 batch.lost[record.number] = self._failed(error, where, record)
         return batch.left(records)
 
-    def _stage(self, number: int, runner: Runner, records: list[Record], batch: "Batch") -> list[Record]:
+    def _run_stages(self, records: list[Record], batch: Batch) -> list[Record]:
+        for number, runner in enumerate(self.runners):
+            records = self._stage(number, runner, records, batch)
+        return records
+
+    def _stage(self, number: int, runner: Runner, records: list[Record], batch: Batch) -> list[Record]:
         lost, test, apply = len(batch.lost), runner.test, runner.apply
         if runner.apply_all is not None and test is None:
             self._for_all(number, runner.apply_all, records, batch)
@@ -159,7 +148,7 @@ class Interpreter:
                     batch.lost[record.number] = self._failed(error, number, record)
         return batch.left(records) if len(batch.lost) > lost else records
 
-    def _for_all(self, number: int, apply_all: ApplyAll, records: list[Record], batch: "Batch") -> None:
+    def _for_all(self, number: int, apply_all: ApplyAll, records: list[Record], batch: Batch) -> None:
         """A failure ends the function's loop, but not the iterator: the next call goes on with the rest."""
         waiting = iter(records)
         while True:
@@ -169,7 +158,7 @@ class Interpreter:
                 record = records[-1 - length_hint(waiting)]
                 batch.lost[record.number] = self._failed(error, number, record)
 
-    def _write_all(self, records: list[Record], batch: "Batch") -> None:
+    def _write_all(self, records: list[Record], batch: Batch) -> None:
         write_key, write_value, keys, values = self.key.write, self.value.write, batch.keys, batch.values
         where = KEY_CONVERTER
         for record in records:

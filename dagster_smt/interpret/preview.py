@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from dagster_smt.errors import DataError
 from dagster_smt.interpret.interpreter import Interpreter
-from dagster_smt.interpret.stages import DROPPED, runners
+from dagster_smt.interpret.stages import DROPPED
 from dagster_smt.model.format import Format
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema
@@ -27,7 +27,7 @@ def preview(chain: Chain, values: Iterable[bytes], schema: Schema | None, topic:
 
 def _stages(interpreter: Interpreter, record: Record) -> Iterator[str]:
     yield f"  {'input':20} {_show(interpreter, record)}"
-    for runner in runners(interpreter.chain):
+    for runner in interpreter.runners:
         alias = runner.stage.alias
         if runner.test is not None and not runner.test(record):
             yield f"  {alias:20} (predicate: not here)"

@@ -33,18 +33,16 @@ _envelopes = msgspec.json.Decoder(_Envelope)
 
 @dataclass(frozen=True)
 class SideCodec:
-    """``read`` gives (schema, value) of a side's bytes, ``write`` the bytes. ``decode`` is ``read`` without schemas."""
+    """``read`` gives (schema, value) of a side's bytes, ``write`` the bytes."""
 
     read: Read
     write: Write
-    decode: Callable[[bytes], Any] | None = None
 
 
 def side_codec(form: Format) -> SideCodec:
     """The codec of a format."""
     if form.kind == "json":
-        read: Read = lambda data: (None, None if data is None else decode_whole(data))  # noqa: E731
-        return SideCodec(read, _write_schemaless, decode_whole)
+        return SideCodec(lambda data: (None, None if data is None else decode_whole(data)), _write_schemaless)
     if form.kind == "string":
         return SideCodec(_read_text, _Writer(form).write_text)
     if form.kind == "bytes":
@@ -57,7 +55,7 @@ def side_codec(form: Format) -> SideCodec:
 def _write_schemaless(schema: Schema | None, value: Any) -> bytes | None:
     if schema is not None:  # a stage gave the side a schema, ValueToKey from a typed side for instance
         return encoder.encode(writer(schema, Format())(value))
-    return None if value is None else encoder.encode(value)
+    return encode(value)
 
 
 def _read_text(data: bytes | None) -> tuple[Schema | None, Any]:

@@ -6,7 +6,6 @@ no stage looks at travel as JSON text (null for none), and the structs of the re
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -14,24 +13,21 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from dagster_smt.errors import Problem
 from dagster_smt.interpret.garbage import no_collection
 from dagster_smt.interpret.interpreter import KEPT, NO_STAGE, Batch, Interpreter
 from dagster_smt.model.format import Format
 from dagster_smt.model.record import Header, Record
-from dagster_smt.spark.columns import BITS, HEADERS_DDL, PROBLEM_FIELDS, RECORD_COLUMNS, words
+from dagster_smt.spark.columns import BITS, HEADERS_DDL, PROBLEM_TYPE, RECORD_COLUMNS, problem_column, words
 from dagster_smt.spec.stage import Chain
 from dagster_smt.values.header_literals import parse_simple_header, simple_header_bytes
 
 _TIMESTAMP_TYPES = {0: "CreateTime", 1: "LogAppendTime"}
 _MASK = (1 << BITS) - 1
-_PROBLEM = pa.struct([(name, pa.string()) for name in PROBLEM_FIELDS])
 _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
 _SEEN = ("topic", "partition", "offset", "timestamp", "timestampType", "headers", "key", "value")
-_SPARK_PROBLEM = T.StructType([T.StructField(name, T.StringType()) for name in PROBLEM_FIELDS])
 _COORDINATES = {"__topic": T.StringType(), "__partition": T.IntegerType(), "__offset": T.LongType()}
-_OUTCOMES = {"__status": T.ByteType(), "__stage": T.IntegerType(), "__problem": _SPARK_PROBLEM}
+_OUTCOMES = {"__status": T.ByteType(), "__stage": T.IntegerType(), "__problem": PROBLEM_TYPE}
 
 
 @dataclass(frozen=True)
@@ -54,12 +50,6 @@ class ArrowMap:
                 done = runner.run(batch)
             yield done
 
-    @cached_property
-    def uses_headers(self) -> bool:
-        """Whether a stage looks at headers."""
-        predicates = [s.predicate for s in self.chain.stages if s.predicate is not None]
-        return any(s.transform.reads_headers for s in self.chain.stages) or any(p.reads_headers for p in predicates)
-
     @property
     def words(self) -> int:
         """The number of columns that the bitmap of ledger entries takes."""
@@ -74,7 +64,7 @@ class ArrowMap:
 def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
     """Run a chain over Kafka's columns, records out; gives the columns of ``spark.columns``."""
     headers, restored = F.col("headers"), F.col("headers")
-    if not job.uses_headers:
+    if not job.chain.reads_headers:
         headers, restored = F.to_json("headers"), F.from_json("headers", HEADERS_DDL)
     given = frame.select(*(headers.alias(n) if n == "headers" else F.col(n) for n in _SEEN))
     record = [given.schema[n] for n in ("timestamp", "timestampType", "headers", "key", "value", "topic")]
@@ -101,7 +91,6 @@ class BatchRunner:
     def __init__(self, job: ArrowMap):
         self.job = job
         self.interpreter = Interpreter(job.chain, job.key, job.value)
-        self.uses_metadata = any(s.transform.reads_metadata for s in job.chain.stages)
         self.passes_key = job.key.kind in ("string", "bytes") and not any(
             s.side == "key" or s.transform.reads_value for s in job.chain.stages
         )
@@ -125,11 +114,11 @@ class BatchRunner:
         records = self.records if len(self.records) == size else self.records[:size]
         for record, topic in zip(records, topics, strict=True):
             record.topic, record.touched, record.dirty = topic, 0, self.dirty
-        if self.uses_metadata:
+        if self.job.chain.reads_metadata:
             metadata = _Metadata(batch)
             for record in records:
                 metadata.put(record.number, record)
-        if self.job.uses_headers:
+        if self.job.chain.reads_headers:
             for record, headers in zip(records, _column(batch, "headers").to_pylist(), strict=True):
                 record.headers = [_header(h) for h in headers or ()]
         return records
@@ -143,7 +132,7 @@ class BatchRunner:
                 problems[number] = outcome.problem
         columns = {f"__{name}": _column(batch, name) for name in ("topic", "partition", "offset")}
         columns["__status"], columns["__stage"] = pa.array(status, pa.int8()), pa.array(stage, pa.int32())
-        columns["__problem"] = _problems(problems, size)
+        columns["__problem"] = problem_column(problems, size)
         touched = [record.touched for record in records]
         for word in range(self.job.words):
             bits = touched if self.job.words == 1 else [bits >> BITS * word & _MASK for bits in touched]
@@ -153,7 +142,7 @@ class BatchRunner:
     def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
         """The columns of the records themselves."""
         columns = {name: _column(batch, name) for name in ("timestamp", "timestampType", "headers", "key")}
-        if self.job.uses_headers:
+        if self.job.chain.reads_headers:
             columns["headers"] = pa.array([_headers(record) for record in records], _HEADERS)
         if done.keys is not None:
             columns["key"] = pa.array(done.keys, pa.binary())
@@ -194,12 +183,3 @@ def _headers(record: Record) -> list[dict[str, Any]] | None:
 
 def _header_bytes(header: Header) -> bytes | None:
     return simple_header_bytes(header.schema, header.value) if header.made else header.raw
-
-
-def _problems(problems: dict[int, Problem], size: int) -> pa.Array:
-    if not problems:
-        return pa.nulls(size, _PROBLEM)
-    rows: list[dict[str, str] | None] = [None] * size
-    for number, problem in problems.items():
-        rows[number] = {name: getattr(problem, name) for name in PROBLEM_FIELDS}
-    return pa.array(rows, _PROBLEM)

@@ -10,11 +10,17 @@
 | ``__out`` | struct | the output row; null unless kept |
 """
 
+import pyarrow as pa
+from pyspark.sql import types as T
+
+from dagster_smt.errors import Problem
+
 BITS = 62
 """Ledger entries per element of ``__touched``."""
 
 PROBLEM_FIELDS = ("code", "statement", "hint", "connect_class")
-PROBLEM_DDL = ", ".join(f"{name}: string" for name in PROBLEM_FIELDS)
+PROBLEM_TYPE = T.StructType([T.StructField(name, T.StringType()) for name in PROBLEM_FIELDS])
+_ARROW_PROBLEM = pa.struct([(name, pa.string()) for name in PROBLEM_FIELDS])
 HEADERS_DDL = "array<struct<key: string, value: binary>>"
 RECORD_COLUMNS = {
     "key": "binary",
@@ -33,3 +39,13 @@ RECORD_DDL = ", ".join(f"{name}: {type_}" for name, type_ in RECORD_COLUMNS.item
 def words(entries: int) -> int:
     """Elements of ``__touched`` for a number of ledger entries."""
     return -(-entries // BITS)
+
+
+def problem_column(problems: dict[int, Problem], size: int) -> pa.Array:
+    """``__problem`` of a batch as Arrow has it, given the problems by position."""
+    if not problems:
+        return pa.nulls(size, _ARROW_PROBLEM)
+    rows: list[dict[str, str] | None] = [None] * size
+    for number, problem in problems.items():
+        rows[number] = {name: getattr(problem, name) for name in PROBLEM_FIELDS}
+    return pa.array(rows, _ARROW_PROBLEM)

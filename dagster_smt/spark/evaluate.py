@@ -9,7 +9,7 @@ from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import Problem
 from dagster_smt.interpret.interpreter import VALUE_CONVERTER
 from dagster_smt.spark.arrow_map import ArrowMap, evaluate_records
-from dagster_smt.spark.columns import PROBLEM_DDL
+from dagster_smt.spark.columns import PROBLEM_TYPE
 from dagster_smt.spark.envelopes import evaluate_envelopes
 from dagster_smt.spark.layout import Leaf
 from dagster_smt.spark.output import NO_COLUMNS, is_struct, output_columns
@@ -91,7 +91,7 @@ def _without_tombstones(frame: DataFrame, evaluator: TypedEvaluator) -> DataFram
 
 
 def _problem(problems: list[Problem]) -> Column:
-    column = F.lit(None).cast(f"struct<{PROBLEM_DDL}>")
+    column = F.lit(None).cast(PROBLEM_TYPE)
     for number, problem in enumerate(problems):
         column = F.when(F.col("__why") == number, problem_struct(problem)).otherwise(column)
     return column

@@ -17,18 +17,17 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dagster_smt.errors import DataError
+from dagster_smt.errors import DataError, Problem
 from dagster_smt.interpret.codec import reader
 from dagster_smt.interpret.garbage import no_collection
 from dagster_smt.interpret.sides import side_codec
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import INTEGER_BITS, Schema, Type
 from dagster_smt.spark.column_values import arrow_type, column_writer
-from dagster_smt.spark.columns import PROBLEM_FIELDS
+from dagster_smt.spark.columns import problem_column
 from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.values.cast import DAY
 
-PROBLEM = pa.struct([(name, pa.string()) for name in PROBLEM_FIELDS])
 Build = Callable[[Sequence[Any]], pa.Array]
 """Makes a column of values as msgspec gives them; None is null."""
 _SIMPLE = {Type.STRING: str, Type.BYTES: str, Type.BOOLEAN: bool, Type.FLOAT32: float, Type.FLOAT64: float}
@@ -112,26 +111,20 @@ class _Reader:
             values, problems = self._exactly(texts)
             rows, found = values, self._from_values(values)
         there = pa.array([None if row is None else True for row in rows], pa.bool_())
-        why = pa.array(problems, PROBLEM) if any(problems) else pa.nulls(len(texts), PROBLEM)
-        return {**found, self.side.there: there, f"bad_{self.side.side}": why}
+        return {**found, self.side.there: there, f"bad_{self.side.side}": problem_column(problems, len(texts))}
 
-    def _fast(self, texts: list[bytes | None]) -> tuple[list[Any], list[Any]]:
+    def _fast(self, texts: list[bytes | None]) -> tuple[list[Any], dict[int, Problem]]:
         decode = self.decode
         if decode is None:
             raise _LongWay
-        problems: list[Any] = [None] * len(texts)
-        try:
-            return [decode(text) if text and (text.isascii() or text.decode()) else None for text in texts], problems
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            pass
         rows: list[Any] = []
+        problems: dict[int, Problem] = {}
         for number, text in enumerate(texts):
             try:
                 rows.append(decode(text) if text and (text.isascii() or text.decode()) else None)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                rows.append(None)
-                value, problems[number] = self._exact_one(text)
-                if value is not None:
+                rows.append(self._exact_one(number, text, problems))
+                if rows[-1] is not None:
                     raise _LongWay from None
         return rows, problems
 
@@ -139,16 +132,17 @@ class _Reader:
         columns = _transposed(rows, len(self.build))
         return {name: build(column) for name, build, column in zip(self.types, self.build, columns, strict=True)}
 
-    def _exactly(self, texts: list[bytes | None]) -> tuple[list[Any], list[Any]]:
+    def _exactly(self, texts: list[bytes | None]) -> tuple[list[Any], dict[int, Problem]]:
         """As ``_fast``, with the Python evaluator's reader: values in the plain form."""
-        pairs = [self._exact_one(text) for text in texts]
-        return [value for value, _ in pairs], [problem for _, problem in pairs]
+        problems: dict[int, Problem] = {}
+        return [self._exact_one(number, text, problems) for number, text in enumerate(texts)], problems
 
-    def _exact_one(self, text: bytes | None) -> tuple[Any, dict[str, str] | None]:
+    def _exact_one(self, number: int, text: bytes | None, problems: dict[int, Problem]) -> Any:
         try:
-            return self.plain(self.exact(text)[1]), None
+            return self.plain(self.exact(text)[1])
         except DataError as error:
-            return None, {name: getattr(error.problem, name) for name in PROBLEM_FIELDS}
+            problems[number] = error.problem
+            return None
 
     def _from_values(self, values: list[Any]) -> dict[str, pa.Array]:
         if not self.side.apart:

@@ -1,6 +1,5 @@
 """From Kafka's columns to the state a plan starts from: both sides read in their formats."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -11,7 +10,7 @@ from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
 from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CONVERTER
 from dagster_smt.model.format import Format
-from dagster_smt.spark.columns import PROBLEM_FIELDS
+from dagster_smt.spark.columns import PROBLEM_FIELDS, PROBLEM_TYPE
 from dagster_smt.spark.json_columns import ReadColumns, SideColumns
 from dagster_smt.spark.layout import Layout, Leaf, Struct
 from dagster_smt.spark.narrow import narrowed
@@ -21,7 +20,6 @@ from dagster_smt.spark.types import internal_type, spark_type
 
 _COORDINATES = ("topic", "partition", "offset")
 _CODES = {"key": KEY_CONVERTER, "value": VALUE_CONVERTER}
-_PROBLEM_TYPE = T.StructType([T.StructField(name, T.StringType()) for name in PROBLEM_FIELDS])
 
 
 def typed_evaluator(
@@ -81,7 +79,8 @@ class _Start:
         self.problems: list[Problem] = []
         self.layouts: dict[str, Layout] = {}
         self.declared: list[_Declared] = []
-        self.metadata = (*_COORDINATES, *_read_by_stages(plan, headers))
+        read = {"timestamp": plan.chain.reads_metadata, "headers": headers or plan.chain.reads_headers}
+        self.metadata = (*_COORDINATES, *(name for name, wanted in read.items() if wanted))
         extra = [c for c in frame.columns if c.startswith("in_")]
         self.frame = frame.select(*self.metadata, *extra, "key", "value")
 
@@ -129,7 +128,7 @@ class _Start:
         """The frame with the record's status, and the state. A key that cannot be read comes before the value."""
         frame = self._parsed() if self.declared else self.frame
         status, stage, why = F.lit(0), F.lit(NO_STAGE), F.lit(-1)
-        problem = F.lit(None).cast(_PROBLEM_TYPE)
+        problem = F.lit(None).cast(PROBLEM_TYPE)
         for number, side in enumerate(self.layouts):
             bad = F.col(f"bad_{side}")
             status = F.when(bad.isNotNull(), F.lit(2)).otherwise(status)
@@ -153,19 +152,9 @@ class _Start:
             for name, child in side.fields().items():
                 fields.append(T.StructField(name, plain_type(child)))
                 columns[name] = from_plain(F.col(name), child)
-            fields += [T.StructField(side.there, T.BooleanType()), T.StructField(f"bad_{side.side}", _PROBLEM_TYPE)]
+            fields += [T.StructField(side.there, T.BooleanType()), T.StructField(f"bad_{side.side}", PROBLEM_TYPE)]
             columns |= {name: F.col(name) for name in (side.there, f"bad_{side.side}")}
         for declared in self.declared:
             columns |= declared.unread
         read = self.frame.select(*kept, *texts).mapInArrow(ReadColumns(sides, tuple(kept)), T.StructType(fields))
         return read.select(*(column.alias(name) for name, column in columns.items()))
-
-
-def _read_by_stages(plan: Plan, headers: bool) -> Iterator[str]:
-    """What stages read of a record beside its sides and coordinates."""
-    stages = plan.chain.stages
-    if any(stage.transform.reads_metadata for stage in stages):
-        yield "timestamp"
-    by_stages = any(stage.transform.reads_headers for stage in stages)
-    if headers or by_stages or any(stage.predicate.reads_headers for stage in stages if stage.predicate is not None):
-        yield "headers"

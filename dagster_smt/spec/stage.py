@@ -61,6 +61,17 @@ class Chain:
         """Sixteen hex digits over the canonical properties."""
         return hashlib.sha256(json.dumps(self.properties, sort_keys=True).encode()).hexdigest()[:16]
 
+    @property
+    def reads_metadata(self) -> bool:
+        """Whether a stage looks at partition, offset or timestamp."""
+        return any(stage.transform.reads_metadata for stage in self.stages)
+
+    @property
+    def reads_headers(self) -> bool:
+        """Whether a stage or its predicate looks at headers, or makes some."""
+        predicates = [stage.predicate for stage in self.stages if stage.predicate is not None]
+        return any(s.transform.reads_headers for s in self.stages) or any(p.reads_headers for p in predicates)
+
     def to_stages(self) -> list[dict[str, Any]]:
         """The ordered list form, as YAML and the Launchpad show it."""
         return [_to_dict(stage) for stage in self.stages]
