@@ -9,7 +9,7 @@ says what is wrong. So both evaluators accept the same texts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from typing import Annotated, Any
 
@@ -25,6 +25,7 @@ from dagster_smt.model.format import Format
 from dagster_smt.model.schema import INTEGER_BITS, Schema, Type
 from dagster_smt.spark.column_values import arrow_type, column_writer
 from dagster_smt.spark.columns import problem_column
+from dagster_smt.spark.early_masks import Masks, below, masking
 from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.values.cast import DAY
 
@@ -45,11 +46,13 @@ class SideColumns:
         side: ``key`` or ``value``.
         form: Its format, with a declared schema.
         schema: The fields to read of it; the others are skipped.
+        masks: What to mask in it, by place (``early_masks``).
     """
 
     side: str
     form: Format
     schema: Schema
+    masks: Masks = field(default_factory=dict, hash=False)
 
     @property
     def apart(self) -> bool:
@@ -99,6 +102,9 @@ class _Reader:
         self.types = {name: arrow_type(child) for name, child in side.fields().items()}
         self.decode: Callable[[bytes], Any] | None = None
         self.build = [_builder(child, form) for child in side.fields().values()]
+        fields = dict(zip(self.types, side.schema.fields, strict=True)) if side.apart else {}
+        masks = {name: masking(child, below(side.masks, field)) for name, (field, child) in fields.items()}
+        self.masks = {name: mask for name, mask in masks.items() if mask is not None}
         if side.apart and _has_types(side.schema):
             self.decode = msgspec.json.Decoder(_struct_class(side.schema, form)).decode
 
@@ -110,6 +116,7 @@ class _Reader:
         except _LongWay:
             values, problems = self._exactly(texts)
             rows, found = values, self._from_values(values)
+        found |= {name: mask(found[name]) for name, mask in self.masks.items()}
         there = pa.array([None if row is None else True for row in rows], pa.bool_())
         return {**found, self.side.there: there, f"bad_{self.side.side}": problem_column(problems, len(texts))}
 

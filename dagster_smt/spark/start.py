@@ -11,6 +11,7 @@ from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
 from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CONVERTER
 from dagster_smt.model.format import Format
 from dagster_smt.spark.columns import PROBLEM_FIELDS, PROBLEM_TYPE
+from dagster_smt.spark.early_masks import Masks, below, early_masks
 from dagster_smt.spark.json_columns import ReadColumns, SideColumns
 from dagster_smt.spark.layout import Layout, Leaf, Struct
 from dagster_smt.spark.narrow import narrowed
@@ -48,12 +49,13 @@ def typed_evaluator(
     if value.known_schema is None:
         hint = "declare a schema for the value, or write records"
         raise PlanError(Problem("SMT209", "", "a table of columns needs values with a schema", hint))
-    start = _Start(frame, plan, headers)
+    rest, masks = early_masks(plan)
+    start = _Start(frame, plan, headers, masks)
     start.read("value", value)
     if plan.key is not None and key.known_schema is not None:
         start.read("key", key)
     frame, state = start.finish()
-    evaluator = TypedEvaluator(plan, frame, state, ledger=ledger, beat=beat)
+    evaluator = TypedEvaluator(rest, frame, state, ledger=ledger, beat=beat)
     evaluator.problems.extend(start.problems)
     return evaluator
 
@@ -74,8 +76,8 @@ class _Declared:
 class _Start:
     """Reads one side after the other; ``problems`` has one line per side, ``in_problem`` tells it in detail."""
 
-    def __init__(self, frame: DataFrame, plan: Plan, headers: bool):
-        self.plan = plan
+    def __init__(self, frame: DataFrame, plan: Plan, headers: bool, masks: Masks):
+        self.plan, self.masks = plan, masks
         self.problems: list[Problem] = []
         self.layouts: dict[str, Layout] = {}
         self.declared: list[_Declared] = []
@@ -110,7 +112,7 @@ class _Start:
         assert form.schema is not None
         spark_type(form.schema, side)
         schema = narrowed(self.plan, form.schema) if side == "value" else form.schema
-        columns, unread = SideColumns(side, form, schema), {}
+        columns, unread = SideColumns(side, form, schema, below(self.masks, side)), {}
         if not columns.apart:
             self.layouts[side] = Leaf(f"s_{side}", schema)
         else:

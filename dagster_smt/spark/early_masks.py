@@ -1,0 +1,129 @@
+"""Masking while reading: what the first stages of a chain mask, Spark never sees.
+
+Catalyst masks a field of the structs in an array by building each struct anew, in interpreted code. In the columns that
+the reader makes (``json_columns``) such a field is one column, however deep it is, and its mask is another. So the
+stages at the head of a chain that mask and do nothing else are done there. Their ledger is still Spark's: which fields
+are null, a mask does not change.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dagster_smt.chain.plan import Plan, StagePlan, Step
+from dagster_smt.model.cell import Call, Const, Each, Group, Node, Ref
+from dagster_smt.model.path import Every
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.spark.column_values import arrow_type, column_writer
+from dagster_smt.values.basic import KeepNull
+
+Place = tuple[str | None, ...]
+"""Field names from the top down; None is each element of an array, or each value of a map."""
+Masks = Mapping[Place, Any]
+"""What to put at places, in the Python form of their schemas. What is null stays null."""
+MaskColumn = Callable[[pa.Array], pa.Array]
+_CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
+
+
+def early_masks(plan: Plan) -> tuple[Plan, dict[Place, Any]]:
+    """Split a typed plan into the masks at its head and the rest.
+
+    Returns:
+        The plan with nothing to compute in those stages, and the masks; their places begin with the side.
+    """
+    masks: dict[Place, Any] = {}
+    steps = list(plan.steps)
+    for number, step in enumerate(plan.steps):
+        found = _only_masks(step)
+        if not found:
+            break
+        masks |= found
+        steps[number] = replace(step, plan=_idle(step.plan))
+    return replace(plan, steps=tuple(steps)), masks
+
+
+def _idle(plan: StagePlan) -> StagePlan:
+    assert plan.after is not None
+    return replace(plan, after=replace(plan.after, key=plan.before.key, value=plan.before.value))
+
+
+def _only_masks(step: Step) -> dict[Place, Any] | None:
+    """The masks of a step that does nothing else, to all records; None for other steps."""
+    plan, masks = step.plan, dict[Place, Any]()
+    before, after = plan.before, plan.after
+    if after is None or after.dropped or plan.condition is not True or step.variant or step.taken:
+        return None
+    if replace(after, key=before.key, value=before.value, touched=before.touched) != before:
+        return None
+    for side, old, new in (("key", before.key, after.key), ("value", before.value, after.value)):
+        if new is None or old is None:
+            if new is not old:
+                return None
+        elif new.schema != old.schema or not _same(new, (side,), (side,), masks):
+            return None
+    return masks
+
+
+def _same(node: Node, path: tuple[str, ...], place: Place, masks: dict[Place, Any]) -> bool:
+    """Whether a node, of the schema it had before, is what was at its path but for masks; notes them."""
+    if isinstance(node, Group):
+        fields = ((child, (*path, name), (*place, name)) for name, child in node.fields)
+        return node.present == Ref(path) and all(_same(*field, masks) for field in fields)
+    match node.expr:
+        case Call(KeepNull(), (value, Const(mask))) if value == Ref(path) and node.schema.type not in _CONTAINERS:
+            masks[place] = mask
+            return True
+        case Each(container, _, Every(), item, body) if container == Ref(path) and body is not None:
+            return _same(body, (item,), (*place, None), masks)
+    return node.expr == Ref(path)
+
+
+def masking(schema: Schema, masks: Masks) -> MaskColumn | None:
+    """A function that masks a column; None if there is nothing to do.
+
+    Args:
+        schema: What is in the column; it has the type ``arrow_type`` gives.
+        masks: By place in the column.
+    """
+    if not masks:
+        return None
+    if () in masks:
+        kind = arrow_type(schema)
+        mask, null = pa.scalar(column_writer(schema, schema)(masks[()]), kind), pa.scalar(None, kind)
+        return lambda column: pc.if_else(column.is_valid(), mask, null)
+    if schema.type is Type.STRUCT:
+        return _struct([masking(child, below(masks, name)) for name, child in schema.fields], list(arrow_type(schema)))
+    assert schema.values is not None
+    inside = masking(schema.values, below(masks, None))
+    assert inside is not None
+    return _items(inside, arrow_type(schema))
+
+
+def below(masks: Masks, step: str | None) -> dict[Place, Any]:
+    """The masks one step further down."""
+    return {place[1:]: mask for place, mask in masks.items() if place[0] == step}
+
+
+def _gone(column: pa.Array) -> pa.Array | None:
+    return column.is_null() if column.null_count else None
+
+
+def _struct(inside: list[MaskColumn | None], fields: list[pa.Field]) -> MaskColumn:
+    def mask(column: pa.Array) -> pa.Array:
+        children = [column.field(number) for number in range(len(fields))]
+        done = [child if one is None else one(child) for one, child in zip(inside, children, strict=True)]
+        return pa.StructArray.from_arrays(done, fields=fields, mask=_gone(column))
+
+    return mask
+
+
+def _items(inside: MaskColumn, kind: pa.DataType) -> MaskColumn:
+    def mask(column: pa.Array) -> pa.Array:
+        if pa.types.is_map(kind):
+            return pa.MapArray.from_arrays(column.offsets, column.keys, inside(column.items), mask=_gone(column))
+        return pa.ListArray.from_arrays(column.offsets, inside(column.values), mask=_gone(column))
+
+    return mask
