@@ -14,7 +14,7 @@ from benchmarks.nested_records import nested_schema
 from benchmarks.records import FIELDS, TOPIC, value_schema
 from dagster_smt.chain import Plan, parse_chain, plan_chain
 from dagster_smt.model.format import Format
-from dagster_smt.model.schema import STRING, Type
+from dagster_smt.model.schema import STRING, Schema, Type
 from dagster_smt.run.counts import Counts, decode_counts, observed_columns
 from dagster_smt.spark.evaluate import SinkKind, evaluate
 from dagster_smt.spark.types import spark_type
@@ -138,36 +138,21 @@ def _same(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
     return batches
 
 
-def lazy_json(ledger: bool) -> Callable[[Setting], None]:
+def lazy(chain: dict[str, str], ledger: bool = True) -> Callable[[Setting], None]:
     """Schemaless JSON topic to JSON topic."""
-    return lambda s: _through(s, plan_flat(typed=False), Format("json"), "records", ledger)
+    return lambda s: _through(s, _plan(chain, None), Format("json"), "records", ledger)
 
 
-def declared_columns(ledger: bool) -> Callable[[Setting], None]:
-    """JSON with a declared schema to table columns."""
-    form = Format("json_schema", value_schema())
-    return lambda s: _through(s, plan_flat(typed=True), form, "columns", ledger)
+def declared(chain: dict[str, str], ledger: bool = True, *, discard: bool = True) -> Callable[[Setting], None]:
+    """JSON with a declared schema to table columns, flat records; written to Parquet unless discarded."""
+    schema = value_schema()
+    form = Format("json_schema", schema)
+    return lambda s: _through(s, _plan(chain, schema), form, "columns", ledger, discard=discard)
 
 
-def lazy(chain: dict[str, str]) -> Callable[[Setting], None]:
-    """Any chain on flat records without schema, discarded at the end."""
-    return lambda s: _through(s, _plan(chain, typed=False), Format("json"), "records", True)
-
-
-def declared(chain: dict[str, str]) -> Callable[[Setting], None]:
-    """Any chain on flat records with the declared schema, discarded at the end."""
-    form = Format("json_schema", value_schema())
-    return lambda s: _through(s, _plan(chain, typed=True), form, "columns", True, discard=True)
-
-
-def _plan(chain: dict[str, str], typed: bool) -> Plan:
-    schemas = (STRING.with_(optional=True), value_schema()) if typed else (None, None)
-    return plan_chain(parse_chain(chain), *schemas, topics=(TOPIC,), typed=typed)
-
-
-def plan_flat(typed: bool) -> Plan:
-    """The flat chain, with or without the declared schema."""
-    return _plan(FLAT, typed)
+def _plan(chain: dict[str, str], schema: Schema | None) -> Plan:
+    key = None if schema is None else STRING.with_(optional=True)
+    return plan_chain(parse_chain(chain), key, schema, topics=(TOPIC,), typed=schema is not None)
 
 
 def nested_type() -> StructType:
@@ -183,19 +168,12 @@ def bare_nested(setting: Setting) -> None:
     setting.discard(setting.frame.select("key", text.alias("value"), *OTHERS))
 
 
-def lazy_nested(setting: Setting) -> None:
-    """Nested JSON without schema, masked at any depth."""
-    plan = plan_chain(parse_chain(NESTED), None, None, topics=(TOPIC,), typed=False)
-    _through(setting, plan, Format("json"), "records", True)
-
-
 def declared_nested(chain: dict[str, str]) -> Callable[[Setting], None]:
     """Nested JSON with a declared schema through the Spark evaluator, and printed as JSON again."""
 
     def run(setting: Setting) -> None:
         schema = nested_schema()
-        plan = plan_chain(parse_chain(chain), STRING.with_(optional=True), schema, topics=(TOPIC,), typed=True)
-        _through(setting, plan, Format("json_schema", schema), "columns", True, as_json=True)
+        _through(setting, _plan(chain, schema), Format("json_schema", schema), "columns", True, as_json=True)
 
     return run
 
@@ -236,12 +214,12 @@ CASES = (
     Case(_JSON, bare_json),
     Case(_COLUMNS, bare_columns),
     Case("bare bytes through mapInArrow", bare_bytes),
-    Case("lazy JSON to JSON, without ledger", lazy_json(ledger=False), _JSON),
-    Case("lazy JSON to JSON, with ledger", lazy_json(ledger=True), _JSON),
-    Case("declared JSON to Parquet columns, without ledger", declared_columns(ledger=False), _COLUMNS),
-    Case("declared JSON to Parquet columns, with ledger", declared_columns(ledger=True), _COLUMNS),
+    Case("lazy JSON to JSON, without ledger", lazy(FLAT, ledger=False), _JSON),
+    Case("lazy JSON to JSON, with ledger", lazy(FLAT), _JSON),
+    Case("declared JSON to Parquet columns, without ledger", declared(FLAT, ledger=False, discard=False), _COLUMNS),
+    Case("declared JSON to Parquet columns, with ledger", declared(FLAT, discard=False), _COLUMNS),
     Case(_NESTED, on_nested(bare_nested), "", NESTED_SHARE),
-    Case("nested: lazy JSON, **.email masked", on_nested(lazy_nested), _NESTED, NESTED_SHARE),
+    Case("nested: lazy JSON, **.email masked", on_nested(lazy(NESTED)), _NESTED, NESTED_SHARE),
     Case("nested: declared JSON, read and printed", on_nested(declared_nested(NOTHING)), _NESTED, NESTED_SHARE),
     Case("nested: declared JSON, **.email masked", on_nested(declared_nested(NESTED)), _NESTED, NESTED_SHARE),
 )

@@ -102,9 +102,9 @@ class _Reader:
         self.types = {name: arrow_type(child) for name, child in side.fields().items()}
         self.decode: Callable[[bytes], Any] | None = None
         self.build = [_builder(child, form) for child in side.fields().values()]
-        fields = dict(zip(self.types, side.schema.fields, strict=True)) if side.apart else {}
-        masks = {name: masking(child, below(side.masks, field)) for name, (field, child) in fields.items()}
-        self.masks = {name: mask for name, mask in masks.items() if mask is not None}
+        fields = zip(self.types, side.schema.fields, strict=True) if side.apart else ()
+        masks = {column: masking(child, below(side.masks, name)) for column, (name, child) in fields}
+        self.masks = {column: mask for column, mask in masks.items() if mask is not None}
         if side.apart and _has_types(side.schema):
             self.decode = msgspec.json.Decoder(_struct_class(side.schema, form)).decode
 

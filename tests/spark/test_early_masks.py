@@ -9,13 +9,9 @@ from dagster_smt.model.schema import INT32, STRING, Schema, Type, date, decimal,
 from dagster_smt.spark.early_masks import early_masks
 from tests.spark.made_up import TOPICS, Example
 from tests.spark.test_evaluators_agree import SLOW, compare
-from tests.spark.test_nested_agree import nested_examples, nested_paths
+from tests.spark.test_nested_agree import nested_examples, nested_paths, struct
 
 TEXT, NUMBER = optional(STRING), optional(INT32)
-
-
-def struct(**fields):
-    return Schema(Type.STRUCT, optional=True, fields=tuple(fields.items()))
 
 
 def array(values):
@@ -107,11 +103,8 @@ ROWS = [
 
 @pytest.mark.parametrize("stages", [stages for stages, _ in EARLY])
 def test_both_evaluators_agree(spark, stages):
-    compare(spark, Example(SCHEMA, [{"alias": f"s{n}", **one} for n, one in enumerate(stages)], _rows()))
-
-
-def _rows():
-    return [(row, "orders", ()) for row in ROWS]
+    rows = [(row, "orders", ()) for row in ROWS]
+    compare(spark, Example(SCHEMA, [{"alias": f"s{n}", **one} for n, one in enumerate(stages)], rows))
 
 
 @st.composite

@@ -113,13 +113,13 @@ def test_random_nested_paths_agree(spark, example):
     compare(spark, example, TOPICS)
 
 
-def _struct(**fields):
+def struct(**fields):
     return Schema(Type.STRUCT, optional=True, fields=tuple(fields.items()))
 
 
 TEXT, NUMBER = Schema(Type.STRING, optional=True), Schema(Type.INT64, optional=True)
-ITEM = _struct(sku=TEXT, price=TEXT, n=NUMBER)
-DEEP = _struct(
+ITEM = struct(sku=TEXT, price=TEXT, n=NUMBER)
+DEEP = struct(
     items=Schema(Type.ARRAY, True, values=ITEM),
     attrs=Schema(Type.MAP, True, keys=Schema(Type.STRING), values=TEXT),
     rows=Schema(Type.ARRAY, True, values=Schema(Type.ARRAY, True, values=ITEM)),
