@@ -75,34 +75,138 @@ MATCHES = [
     ("[.$^*]", "*", True),
     ("~~--&&", "~~--&&", True),
 ]
+CHARS = "aZ5_- é\u0301ßſ\u212aıİςΣαǅ中٣\U0001f600\U0001d400\n\r\x85\u2028"
+"""What each class or property of the next table is tried on."""
+CHOSEN = [
+    (r"\p{javaLowerCase}", "aéßſıςα"),
+    (r"\p{javaUpperCase}", "Z\u212aİΣ\U0001d400"),
+    (r"\p{javaTitleCase}", "ǅ"),
+    (r"\p{javaLetterOrDigit}", "aZ5éßſ\u212aıİςΣαǅ中٣\U0001d400"),
+    (r"\p{javaWhitespace}", " \n\r\u2028"),
+    (r"\p{javaJavaIdentifierPart}", "aZ5_é\u0301ßſ\u212aıİςΣαǅ中٣\U0001d400\x85"),
+    (r"\p{InGreek}", "ςΣα"),
+    (r"\p{InGREEK AND COPTIC}", "ςΣα"),
+    (r"\p{InBasic Latin}", "aZ5_- \n\r"),
+    (r"\p{InBASIC_LATIN}", "aZ5_- \n\r"),
+    (r"\p{block=Emoticons}", "\U0001f600"),
+    (r"\p{blk=LatinExtended-A}", "ſıİ"),
+    (r"\p{script=Latin}", "aZéßſ\u212aıİǅ"),
+    (r"\p{sc=grek}", "ςΣα"),
+    (r"\p{IsHan}", "中"),
+    (r"\p{general_category=Lu}", "Z\u212aİΣ\U0001d400"),
+    (r"\p{gc=Nd}", "5٣"),
+    (r"\p{IsLu}", "Z\u212aİΣ\U0001d400"),
+    (r"\p{IsAlphabetic}", "aZéßſ\u212aıİςΣαǅ中\U0001d400"),
+    (r"\p{IsWhite_Space}", " \n\r\x85\u2028"),
+    (r"\p{IsAlpha}", "aZéßſ\u212aıİςΣαǅ中\U0001d400"),
+    (r"\p{LC}", "aZéßſ\u212aıİςΣαǅ\U0001d400"),
+    (r"\p{L1}", "aZ5_- éß\n\r\x85"),
+    (r"\p{all}", CHARS),
+    (r"(?i)\p{Lu}", "aZéßſ\u212aıİςΣαǅ\U0001d400"),
+    (r"(?i)\p{Lower}", "aZ"),
+    (r"(?U)\p{Lower}", "aéßſıςα"),
+    (r"(?U)\w", "aZ5_é\u0301ßſ\u212aıİςΣαǅ中٣\U0001d400"),
+    (r"(?U)\d", "5٣"),
+    (r"(?U)\s", " \n\r\x85\u2028"),
+    (r"(?U-U)\d", "5"),
+    (r"[^\P{L}\p{L}]", ""),
+    (r"[\w&&[^\d]&&\p{Lower}]", "a"),
+    ("(?d).", "aZ5_- é\u0301ßſ\u212aıİςΣαǅ中٣\U0001f600\U0001d400\r\x85\u2028"),
+    ("(?i)k", ""),
+    ("(?iu)k", "\u212a"),
+    ("(?iu)s", "ſ"),
+    ("(?iu)ı", "ıİ"),
+    ("(?iu)i", "ıİ"),
+    ("(?iu)İ", "ıİ"),
+    ("(?iu)É", "é"),
+    ("(?iu)ß", "ß"),
+    ("(?iu)ẞ", "ß"),
+    ("(?iu)σ", "ςΣ"),
+    ("(?iu)ǆ", "ǅ"),
+    ("(?iu)[k-s]", "ſ\u212a"),
+    ("(?iu)[^a-z]", "5_- é\u0301ßςΣαǅ中٣\U0001f600\U0001d400\n\r\x85\u2028"),
+    ("(?i)[^A-Z]", "5_- é\u0301ßſ\u212aıİςΣαǅ中٣\U0001f600\U0001d400\n\r\x85\u2028"),
+    ("[&&a]", "a"),
+    ("[a&&]", "a"),
+    ("[aZ&&[Z5]_&&5]", "Z"),
+    ("[a5&&[a]&Z]", "aZ5"),
+    ("[a-z&&[^b]]", "a"),
+    ("[a-zA-Z&&a-f&&a]", "a"),
+    ("[^a-zZ&&[Z5]]", "a5_- é\u0301ßſ\u212aıİςΣαǅ中٣\U0001f600\U0001d400\n\r\x85\u2028"),
+    ("(?x)[a Z]", "aZ"),
+    ("(?x)[a #Z\n5]", "a5"),
+    ("[[:alpha:]]", "a"),
+    (r"[\v-a]", "aZ5_- \r"),
+    (r"[\ud83d\ude00-\ud83d\ude02]", "\U0001f600"),
+    (r"[\x{1D400}\N{GREEK SMALL LETTER ALPHA}]", "α\U0001d400"),
+]
+FINDS = [
+    (r"\ud83d\ude00+", "x😀😀", [(1, 3)]),
+    (r"\x{1F600}", "😀", [(0, 1)]),
+    (r"\N{LATIN SMALL LETTER A}\cA", "a\x01", [(0, 2)]),
+    (r"\X", "e\u0301\u0302x", [(0, 3)]),
+    (r"\X", "\r\nx", [(0, 2)]),
+    (r"\X\X", "🇩🇪🇫🇷x", [(0, 4)]),
+    (r"\X", "👩\u200d👩\u200d👧x", [(0, 5)]),
+    (r"\X", "각\u11a8x", [(0, 2)]),
+    (r"\Ga|b", "ba", [(0, 1)]),
+    (r"\R\n", "\r\n", [(0, 2)]),
+    (r"\R{1}\n", "\r\n", None),
+    ("$", "\r\n", [(0, 0)]),
+    (".$", "a\r\n", [(0, 1)]),
+    ("\r$", "\r\n", None),
+    ("(?m)^$", "", None),
+    ("(?m)^b$", "a\r\nb\x85", [(3, 4)]),
+    ("(?dm)^b$", "a\nb\n\r", [(2, 3)]),
+    ("(?d)a$", "a\r", None),
+    (r"(?d)a\Z", "a\n", [(0, 1)]),
+    (r"\b", "-é", [(1, 1)]),
+    (r"é\b", "é\u0301", None),
+    (r"é\u0301\b", "é\u0301-", [(0, 2)]),
+    (r"\b", "-\u0301", None),
+    (r"(?U)\b", "-\u0301", [(1, 1)]),
+    (r"\B.", "é", None),
+    ("a(?i)b(?-i)c|D", "aBc", [(0, 3)]),
+    ("(?:a(?i)b)c", "aBC", None),
+    ("(?i)a|(?-i)b", "B", None),
+    ("(?s:.)(?-s).", "\n\n", None),
+    ("(?x) a\\ b # c", "a b", [(0, 3)]),
+    ("(?x)a {2} +", "aaa", [(0, 2)]),
+    ("(?iu)ßx", "ẞX", [(0, 2)]),
+    ("{2}a{2}{3}", "aa", [(0, 2)]),
+    (r"(a)\2", "aa", None),
+    (r"(a)\11", "aa1", [(0, 3), (0, 1)]),
+    (r"\8?a", "a", [(0, 1)]),
+    (r"(?i)(a)\1", "aA", [(0, 2), (0, 1)]),
+    (r"(?:(a)|b)*", "ab", [(0, 2), (0, 1)]),
+    ("(?:a|ab){2}+c", "abac", None),
+    ("(?:a?|b){1,3}c", "abac", [(0, 4)]),
+    ("(?:|a)+", "aa", [(0, 0)]),
+    ("(?:[^a]|[^b])+", "abx", [(0, 3)]),
+    ("(?<=a{1,2}|bcd)x", "aax", [(2, 3)]),
+    ("(?<=a*)x", "aax", [(2, 3)]),
+    (r"a\Q.\E*\Q\d", "a..\\d", [(0, 5)]),
+]
 POSITION = "the regular expression '{}' is not usable: {}"
+LOOK_BEHIND = "a look-behind with an atomic or possessive part, \\X, or an unlimited and other parts"
 REFUSED = [
     ("(", "missing )"),
     ("[a", "a class is not closed"),
     ("a**", "multiple repeat"),
     ("a\\", "it ends with a lone backslash"),
     (r"\y", "the escape '\\y'"),
-    (r"\X", "the escape '\\X'"),
-    (r"\G", "the escape '\\G'"),
-    (r"\N{DIGIT ONE}", "the escape '\\N'"),
-    (r"\cA", "the escape '\\c'"),
     (r"\m", "the escape '\\m'"),
     (r"\K", "the escape '\\K'"),
     (r"\L<a>", "the escape '\\L'"),
-    (r"[\b]", "the escape '\\b'"),
+    (r"[\b]", "the escape '\\b' in a class"),
     (r"\08", "an octal escape without digits"),
     (r"\k<1>", "a reference without the name of a group"),
     (r"\k<n>", "unknown group"),
     (r"\p", "a property without a name"),
-    (r"\p{javaLowerCase}", "the property 'javaLowerCase'"),
-    (r"\p{InGreek}", "the property 'InGreek'"),
-    (r"(?i)\p{Lu}", "a Unicode property together with the flag i"),
-    ("a(?s)b", "inline flags other than i after the start: '(?s)'"),
-    ("(?u)a", "inline flags other than i after the start: '(?u)'"),
-    ("(?x)[ ]", "blanks inside a class under the flag x"),
+    ("(?x)[ ]", "a class is not closed"),
     ("(?P<n>a)", "the group '(?P<'"),
     ("(?#a)", "the group '(?#a'"),
-    ("(?R)", "inline flags other than i after the start: '(?R)'"),
+    ("(?R)", "the group '(?R)'"),
     ("(?|a)", "the group '(?|a'"),
     ("(?1)", "the group '(?1)'"),
     ("(?(1)a)", "the group '(?(1'"),
@@ -110,11 +214,73 @@ REFUSED = [
     ("a{e<=1}", "a '{' that begins no repetition"),
     ("(?:a){e}", "a '{' that begins no repetition"),
     ("{", "a '{' that begins no repetition"),
-    ("[[:alpha:]]", "a class that begins with ':' inside a class"),
-    ("[a--b]", "'--' at this place in a class"),
-    ("[&&a]", "'&&' at this place in a class"),
-    ("[a&&]", "'&&' at this place in a class"),
-    ("[a&&&b]", "'&&' at this place in a class"),
+    ("[a--b]", "an illegal range in a class"),
+    (r"[a-\d]", "an illegal range in a class"),
+    (r"[a-\pL]", "the escape '\\p' in a class"),
+    ("[z-a]", "an illegal range in a class"),
+    ("[&&]", "an intersection of nothing"),
+    ("[&&&a]", "an intersection of nothing"),
+    (r"[+-\v]", "an illegal range in a class"),
+    ("[a&&", "a class is not closed"),
+    ("[]", "a class is not closed"),
+    ("[^]", "a class is not closed"),
+    ("(?<n>a)(?<n>b)", "two groups of the name 'n'"),
+    ("(?<n_x>a)", "the group '(?<n'"),
+    ("(?<1>a)", "the group '(?<1'"),
+    ("(?z)a", "the group '(?z)'"),
+    ("(?i-s-m)a", "the group '(?i-'"),
+    (")", "unbalanced parenthesis"),
+    ("a)", "unbalanced parenthesis"),
+    ("*a", "nothing to repeat"),
+    ("a|?", "nothing to repeat"),
+    ("(?i)*", "nothing to repeat"),
+    ("a{2,1}", "an illegal repetition range"),
+    ("a{9999999999}", "an illegal repetition range"),
+    ("a{1", "a '{' that begins no repetition"),
+    ("a{ 1}", "a '{' that begins no repetition"),
+    ("a{1,x}", "a '{' that begins no repetition"),
+    ("(?<=(?:(?=a){1,})*)c", "a look-behind without an obvious maximum length"),
+    (r"(?<=(?:ab)*)c", "a look-behind without an obvious maximum length"),
+    (r"(a)(?<=\1)", "a look-behind without an obvious maximum length"),
+    (r"\x4", "the escape '\\x' without two digits"),
+    (r"\x{110000}", "the escape '\\x{' without a code point"),
+    (r"\x{41", "the escape '\\x{' without a code point"),
+    (r"\u004", "the escape '\\u' without four digits"),
+    (r"\ud83d\u00", "the escape '\\u' without four digits"),
+    (r"\c", "the escape '\\c' without a character"),
+    (r"\N", "the escape '\\N' without a name"),
+    (r"\N{LATIN SMALL LETTER A", "the escape '\\N' without a name"),
+    (r"\N{NO SUCH NAME}", "the escape '\\N{NO SUCH NAME}'"),
+    (r"\p{L", "a property without a name"),
+    (r"\p{}", "a property without a name"),
+    (r"\p{Latin}", "the property 'Latin'"),
+    (r"\p{lower}", "the property 'lower'"),
+    (r"\p{IsNoSuchScript}", "the property 'IsNoSuchScript'"),
+    (r"\p{InNoSuchBlock}", "the property 'InNoSuchBlock'"),
+    (r"\p{script=Latin1}", "the property 'script=Latin1'"),
+    (r"\p{age=6.0}", "the property 'age=6.0'"),
+    (r"[\1]", "the escape '\\1' in a class"),
+    (r"[\R]", "the escape '\\R' in a class"),
+]
+REFUSED_HERE_ONLY = [
+    ("(?c)a", "the flag c"),
+    (r"\b{g}a", "the escape '\\b{g}'"),
+    (r"\N{CJK UNIFIED IDEOGRAPHS 4E00}", "the escape '\\N{CJK UNIFIED IDEOGRAPHS 4E00}'"),
+    (r"(?iu)(a)\1", "a reference under the flags i and u"),
+    (r"(?i)(\P{L})\1", "a reference under the flag i together with a Unicode property or \\b"),
+    (r"(?i)(\pL)\1", "a reference under the flag i together with a Unicode property or \\b"),
+    (r"(a\1)", "a reference to a group that is not closed yet"),
+    (r"\1(a)", "a reference to a group that is not closed yet"),
+    (r"(?>(a)|b)\1", "a reference to a group that Java may not forget when it tries another way"),
+    ("(?<=a++)b", LOOK_BEHIND),
+    (r"(?<=\X)b", LOOK_BEHIND),
+    ("(?<=xa+)b", LOOK_BEHIND),
+    (r"(?<=\x{1F600})b", "a look-behind for an escaped character beyond \\uFFFF"),
+    ("(a?|b){2}", "a group that can be empty, two or more times"),
+    ("a{60000}", "repetitions of more than 50000 characters"),
+    ("(" * 100 + ")" * 100, "too many groups inside each other"),
+    ("[a-zZ&&&_]", "'&&' at this place in a class"),
+    ("[[x]a&&]", "'&&' at this place in a class"),
 ]
 ROUTED = [
     ("(.*)ers", "$1", "orders", "ord"),
@@ -129,6 +295,9 @@ ROUTED = [
     ("a", "$0$0", "a", "aa"),
     ("(.)" * 11, "$11$1", "abcdefghijk", "ka"),
     ("(.*)-\\d{4}", "$1", "logs-2020", "logs"),
+    ("(?<x1>a)(b)?", "${x1}$2$12", "a", "aa2"),
+    ("(?=(a)).", "$1$1", "a", "aa"),
+    ("(?!(internal|test)).*", "x", "orders", "x"),
 ]
 BAD_REPLACEMENT = "SMT406 the replacement cannot be used: {}"
 UNROUTABLE = [
@@ -139,6 +308,11 @@ UNROUTABLE = [
     ("a", "$x", "a dollar sign without a group"),
     ("a", "${1}", "a dollar sign without a group"),
     ("a", "x\\", "it ends with a lone backslash"),
+    ("(?<x>a)", "${y}", "there is no group y"),
+    ("(?<x>a)", "${x", "a dollar sign without a group"),
+    ("(?!(b)).", "$1", "what the group 1 holds may depend on the engine"),
+    ("(([ab]){1,}){1,2}?", "$2", "what the group 2 holds may depend on the engine"),
+    ("(?<x>b*)*a", "${x}", "what the group x holds may depend on the engine"),
 ]
 
 
@@ -147,7 +321,19 @@ def test_matches(pattern, text, matches):
     assert Matches(pattern).python(text) is matches
 
 
-@pytest.mark.parametrize(("pattern", "why"), REFUSED)
+@pytest.mark.parametrize(("pattern", "chosen"), CHOSEN)
+def test_sets_of_characters(pattern, chosen):
+    compiled = compile_java(pattern)
+    assert "".join(char for char in CHARS if compiled.fullmatch(char)) == chosen
+
+
+@pytest.mark.parametrize(("pattern", "text", "spans"), FINDS)
+def test_finds(pattern, text, spans):
+    found = compile_java(pattern).search(text)
+    assert (found and list(found.regs)) == spans
+
+
+@pytest.mark.parametrize(("pattern", "why"), REFUSED + REFUSED_HERE_ONLY)
 def test_refused(pattern, why):
     with pytest.raises(ConfigError) as caught:
         compile_java(pattern)
@@ -177,8 +363,8 @@ def test_without_a_topic():
 
 
 FRAGMENTS = (
-    "a b . ^ $ | ( ) (?: (?= (?<n> (?i) (?P< (?( * + ? {2} {,2} { } [ ] [^ - && a-c # & "
-    "\\d \\W \\b \\Q \\E \\p{L} \\p{ \\1 \\ \\0 \\x4 \\u00"
+    "a b . ^ $ | ( ) (?: (?= (?<n> (?i) (?P< (?( * + ? {2} {,2} { } [ ] [^ - && a-c # & (?> (?<! (?x) (?iu) (?U-s: "
+    "\\d \\W \\b \\Q \\E \\p{L} \\p{ \\1 \\ \\0 \\x4 \\u00 \\N{ \\c \\k<n> \\X \\R \\p{IsLatin} \\ud83d \\ude00"
 ).split()
 
 
