@@ -49,7 +49,8 @@ _PATHS = """
 _NULLS = {
     "pass": "A null key or value passes unchanged.",
     "reject": "A null key or value is refused: the record fails.",
-    "apply": "A null key or value is transformed like any other; see above.",
+    "apply": "A null key or value stays null, under the new schema; see above.",
+    "wrap": "A null key or value is transformed like any other; see above.",
 }
 
 

@@ -18,7 +18,9 @@ Source = Mapping[str, Any] | Sequence[Mapping[str, Any]] | Path
 Unknown = Literal["error", "warn"]
 
 
-def parse_chain(source: Source, *, place: str = "", unknown_options: Unknown = "error") -> Chain:
+def parse_chain(
+    source: Source, *, place: str = "", unknown_options: Unknown = "error", full_names: bool = False
+) -> Chain:
     """Read a chain.
 
     Args:
@@ -27,6 +29,7 @@ def parse_chain(source: Source, *, place: str = "", unknown_options: Unknown = "
             ``.json`` file with one of these.
         place: What to call the source in problems; a file's own name if it is one.
         unknown_options: ``error``, or ``warn`` to accept what Kafka would ignore.
+        full_names: Whether ``Cast$Value`` and its like have to be named in full, as in Kafka (decision 8).
 
     Raises:
         ConfigError: With every problem of the source at once.
@@ -35,8 +38,8 @@ def parse_chain(source: Source, *, place: str = "", unknown_options: Unknown = "
         place = place or source.name
         source = _load(source)
     drafts, problems = _drafts(source)
-    chain, found = assemble(drafts, lenient=unknown_options == "warn")
     lenient = unknown_options == "warn"
+    chain, found = assemble(drafts, lenient, full_names)
     warnings = [p for p in problems if lenient and p.code == "SMT007"]
     problems = [p for p in problems if p not in warnings] + found
     if problems:

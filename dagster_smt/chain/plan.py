@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from dagster_smt.chain.column_limits import column_warnings
 from dagster_smt.chain.problems import nearest
 from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, field_nodes, restart, split_mark
@@ -47,9 +48,9 @@ class StagePlan:
 
     @cached_property
     def spares(self) -> PlanRecord | None:
-        """What passes a stage that refuses every record: one with a null side, if the transform lets null pass."""
+        """What passes a stage that refuses every record: one with a null side, if the transform leaves null null."""
         side = self.stage.side
-        if self.failure is None or not side or self.stage.transform.null != "pass":
+        if self.failure is None or not side or self.stage.transform.null not in ("pass", "apply"):
             return None
         return replace(self.before, key=None) if side == "key" else replace(self.before, value=None)
 
@@ -156,14 +157,28 @@ def _inside(path: str, cell: Cell) -> list[tuple[str, Cell]]:
 
 
 def input_record(
-    key: Schema | None, value: Schema | None, topics: Sequence[str] = (), kind: str = "sink", *, nullable: bool = False
+    key: Schema | None,
+    value: Schema | None,
+    topics: Sequence[str] = (),
+    kind: str = "sink",
+    *,
+    nullable: bool = False,
+    marks: frozenset[str] = frozenset(),
 ) -> PlanRecord:
-    """The symbolic record a chain starts from. ``nullable``: sides can be null although their schema is required."""
+    """The symbolic record that a chain, or a stage, starts from.
+
+    Args:
+        key, value: The schemas of the sides; None if absent or schemaless.
+        topics: The topics there can be, if known.
+        kind: ``sink`` or ``source``.
+        nullable: Whether sides can be null although their schema is required.
+        marks: What may have happened to the sides before.
+    """
     topic: Expr = Const(topics[0], STRING) if len(topics) == 1 else Ref(("topic",))
     return PlanRecord(
-        key=_side("key", key, nullable),
-        value=_side("value", value, nullable),
-        topic=Cell(STRING, topic, frozenset({"topic"}), True),
+        key=_side("key", key, nullable, marks),
+        value=_side("value", value, nullable, marks),
+        topic=Cell(STRING, topic, frozenset({"topic"}), True, nullable=not topics),
         partition=Cell(optional(INT32), Ref(("partition",)), frozenset({"partition"}), True),
         offset=Cell(INT64, Ref(("offset",)), frozenset({"offset"}), True),
         timestamp=Cell(timestamp(optional=True), Ref(("timestamp",)), frozenset({"timestamp"}), True),
@@ -172,8 +187,8 @@ def input_record(
     )
 
 
-def _side(name: str, schema: Schema | None, nullable: bool) -> Cell | None:
-    return None if schema is None else Cell(schema, Ref((name,)), frozenset({name}), True, nullable)
+def _side(name: str, schema: Schema | None, nullable: bool, marks: frozenset[str]) -> Cell | None:
+    return None if schema is None else Cell(schema, Ref((name,)), frozenset({name}), True, nullable, marks)
 
 
 def ledger_entries(chain: Chain) -> tuple[LedgerEntry, ...]:
@@ -262,7 +277,7 @@ def fold_chain(
     """As ``plan_chain`` with ``typed``, but a chain that no record can pass has a plan too: where each one fails."""
     fold = _Fold(chain)
     fold.run(input_record(key, value, topics, kind, nullable=True))
-    warnings = tuple(dict.fromkeys((*chain.warnings, *fold.failures, *fold.missing())))
+    warnings = tuple(dict.fromkeys((*chain.warnings, *fold.failures, *fold.missing(), *fold.limits())))
     entries = fold.matched(ledger_entries(chain))
     refused = tuple(dict.fromkeys(fold.failures)) if fold.blocked else ()
     return Plan(chain, key, value, True, tuple(topics), tuple(fold.steps), fold.records, entries, warnings, refused)
@@ -326,6 +341,11 @@ class _Fold:
         taken, self.count = self.count, self.count + 1
         self.steps.append(Step(variant, plan, taken, variant))
         return {variant: plan.before, taken: after}
+
+    def limits(self) -> list[Problem]:
+        """What columns do not do as Connect does it."""
+        made = [(s.plan.stage, (s.plan.after.key, s.plan.after.value)) for s in self.steps if s.plan.after is not None]
+        return [problem for stage, nodes in made for problem in column_warnings(stage, nodes)]
 
     def missing(self) -> list[Problem]:
         """Configured fields that no variant has."""

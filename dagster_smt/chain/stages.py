@@ -8,6 +8,7 @@ from dagster_smt.chain import registry
 from dagster_smt.chain.problems import build, config_problem, did_you_mean
 from dagster_smt.chain.versions import version_problems
 from dagster_smt.errors import Problem
+from dagster_smt.model.java_text import trim
 from dagster_smt.spec.options import Options, split_list
 from dagster_smt.spec.predicate import Predicate
 from dagster_smt.spec.stage import Chain, Stage
@@ -48,7 +49,7 @@ def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[Draft], 
             alias, options.pop("type", None), options, None, options.pop("negate", None), f"transforms.{alias}"
         )
         if name is not None:
-            name = str(name).strip()
+            name = str(name)  # Kafka does not trim it
             found = _below(properties, _PREDICATE, name, names) if name in names else {}
             found.pop("plugin.version", None)
             draft.predicate = (name, found.pop("type", None), found)
@@ -163,14 +164,20 @@ def _name_predicates(drafts: Sequence[Draft]) -> list[Problem]:
     return problems
 
 
-def assemble(drafts: Sequence[Draft], lenient: bool) -> tuple[Chain, list[Problem]]:
-    """Make the stages. The chain is only good if there are no problems."""
+def assemble(drafts: Sequence[Draft], lenient: bool, full_names: bool = False) -> tuple[Chain, list[Problem]]:
+    """Make the stages. The chain is only good if there are no problems.
+
+    Args:
+        drafts: The stages as written.
+        lenient: Whether unknown options are warnings.
+        full_names: Whether ``Cast$Value`` is no name of a class, as in Kafka.
+    """
     stages, problems, warnings = [], [], []
     for draft in drafts:
-        transform, side, found, warned = _transform(draft, lenient)
+        transform, side, found, warned = _transform(draft, lenient, full_names)
         problems += [*_plain_names(draft), *found]
         warnings += warned
-        predicate, found, warned = _predicate(draft, lenient)
+        predicate, found, warned = _predicate(draft, lenient, full_names)
         problems += found
         warnings += warned
         negate, found = _negate(draft)
@@ -188,12 +195,14 @@ def _plain_names(draft: Draft) -> list[Problem]:
     return [
         config_problem("SMT006", draft.place, f"the name '{name}' has a comma, or blanks around it", "choose another")
         for name in names
-        if "," in name or name != name.strip()
+        if "," in name or name != trim(name)
     ]
 
 
-def _transform(draft: Draft, lenient: bool) -> tuple[Transform | None, str, list[Problem], list[Problem]]:
-    cls, side, problem = _class(draft.type, registry.transforms(), draft.place, "transform")
+def _transform(
+    draft: Draft, lenient: bool, full_names: bool
+) -> tuple[Transform | None, str, list[Problem], list[Problem]]:
+    cls, side, problem = _class(draft.type, registry.transforms(), draft.place, "transform", full_names)
     if problem:
         return None, "", [problem], []
     assert cls is not None
@@ -203,7 +212,9 @@ def _transform(draft: Draft, lenient: bool) -> tuple[Transform | None, str, list
     return built, side, problems, warnings
 
 
-def _predicate(draft: Draft, lenient: bool) -> tuple[Predicate | None, list[Problem], list[Problem]]:
+def _predicate(
+    draft: Draft, lenient: bool, full_names: bool = False
+) -> tuple[Predicate | None, list[Problem], list[Problem]]:
     if draft.predicate is None:
         return None, [], []
     name, type_, options = draft.predicate
@@ -211,7 +222,7 @@ def _predicate(draft: Draft, lenient: bool) -> tuple[Predicate | None, list[Prob
         hint = did_you_mean(name, draft.known_predicates, "define it under 'predicates'")
         return None, [config_problem("SMT301", draft.place, f"there is no predicate '{name}'", hint)], []
     place = f"predicates.{name}"
-    cls, _, problem = _class(type_, registry.predicates(), place, "predicate")
+    cls, _, problem = _class(type_, registry.predicates(), place, "predicate", full_names)
     if problem:
         return None, [problem], []
     assert cls is not None
@@ -223,7 +234,7 @@ def _predicate(draft: Draft, lenient: bool) -> tuple[Predicate | None, list[Prob
 def _negate(draft: Draft) -> tuple[bool, list[Problem]]:
     if draft.negate is None:
         return False, []
-    text = str(draft.negate).strip().lower()
+    text = trim(str(draft.negate)).lower()
     if text not in ("true", "false"):
         return False, [config_problem("SMT013", f"{draft.place} negate", "expected true or false")]
     if draft.predicate is None:
@@ -234,17 +245,19 @@ def _negate(draft: Draft) -> tuple[bool, list[Problem]]:
 
 
 def _class(
-    type_: Any, known: Mapping[str, type[Any]], place: str, what: str
+    type_: Any, known: Mapping[str, type[Any]], place: str, what: str, full_names: bool
 ) -> tuple[type[Options] | None, str, Problem | None]:
     """Find a class by full or short name; returns it with its side (``key``, ``value`` or empty)."""
     if not type_:
         return None, "", config_problem("SMT009", place, "the type is missing", f"set the class of the {what}")
-    text = str(type_).strip()
+    text = str(type_)  # Kafka does not trim it
     name, _, inner = text.partition("$")
     shorts = {
         c.__name__: c for c in reversed(list(known.values()))
     }  # of two with the same short name Kafka's comes first
     cls = known.get(name) or shorts.get(name)
+    if cls is not None and full_names and name not in known and getattr(cls, "sided", False):
+        cls = None  # Kafka's plugin aliases are the names of classes that are in no other
     if cls is None:
         hint = did_you_mean(name.rsplit(".", 1)[-1], reversed(shorts))
         return None, "", config_problem("SMT010", place, f"unknown {what} class '{text}'", hint)

@@ -4,6 +4,7 @@ import re
 
 from dagster_smt.chain.problems import config_problem
 from dagster_smt.errors import Problem
+from dagster_smt.model.java_text import trim
 
 KAFKA = "4.3.1"
 _RANGE = re.compile(r"([\[(])([\d.]*),([\d.]*)([\])])")
@@ -11,7 +12,7 @@ _RANGE = re.compile(r"([\[(])([\d.]*),([\d.]*)([\])])")
 
 def version_problems(text: object, place: str) -> list[Problem]:
     """The problem of a version, a range (``[4.0,5.0)``) or ``latest`` that does not admit ours."""
-    if text is None or _admits(str(text).strip()):
+    if text is None or _admits(trim(str(text))):
         return []
     statement = f"version {text} is asked for, but the results here are those of {KAFKA}"
     return [config_problem("SMT015", f"{place} plugin.version", statement, "remove plugin.version")]

@@ -6,6 +6,7 @@ integer is accepted where a float is declared. Extra keys of a struct are droppe
 
 import base64
 import math
+import struct
 from collections.abc import Callable
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from typing import Any
@@ -14,9 +15,10 @@ import msgspec
 
 from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.format import Format
+from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import FLOATS, INTEGER_BITS, JavaDate, Schema, Type
 from dagster_smt.values.cast import DAY
-from dagster_smt.values.numbers import big_decimal, float_text, to_float32
+from dagster_smt.values.numbers import big_decimal, float_text, nearest_float32, to_float32, wrap
 
 Convert = Callable[[Any], Any]
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -47,6 +49,8 @@ def reader(schema: Schema, form: Format, where: str = "") -> Convert:
 def _read_type(schema: Schema, form: Format, where: str) -> Convert:
     if schema.logical:
         return _read_logical(schema, form, where)
+    if schema.mislabelled:
+        return _refuse(schema, where)
     if schema.type in INTEGER_BITS:
         return _read_integer(schema, where)
     if schema.type in FLOATS:
@@ -69,6 +73,15 @@ def _read_type(schema: Schema, form: Format, where: str) -> Convert:
     return read
 
 
+def _refuse(schema: Schema, where: str) -> Convert:
+    """The converter reads by the logical name, whatever the type: such a value is of neither."""
+
+    def refuse(data: Any) -> Any:
+        raise misfit(schema, where)
+
+    return refuse
+
+
 def _read_integer(schema: Schema, where: str) -> Convert:
     limit = 1 << (INTEGER_BITS[schema.type] - 1)
 
@@ -86,16 +99,44 @@ def _read_float(schema: Schema, where: str) -> Convert:
     def read(data: Any) -> float:
         if type(data) not in (int, float, Decimal):
             raise misfit(schema, where)
-        try:
-            value = float(data) + 0.0  # Connect reads numbers as BigDecimal, which has no -0.0
-        except OverflowError:
-            raise misfit(schema, where) from None
-        value = to_float32(value) if single else value
+        if isinstance(data, float):
+            value = rounded(data, single)
+        else:  # a BigDecimal has no -0.0
+            value = nearest_float32(data) if single else exact_double(data)
         if not math.isfinite(value):
             raise misfit(schema, where)
         return value
 
     return read
+
+
+class Inexact(Exception):
+    """A double that does not say which number was written: it has to be read again, exactly."""
+
+
+def rounded(value: float, single: bool) -> float:
+    """A double that JSON was read as, rounded to 32 bits if asked for.
+
+    Raises:
+        Inexact: It is -0.0, which Connect has for ``-1e-400`` but not for ``-0.0``; or it is in the middle between two
+            numbers of 32 bits, and the number as it was written may not be.
+    """
+    if not value and math.copysign(1, value) < 0:
+        raise Inexact
+    if not single:
+        return value
+    (bits,) = struct.unpack("<Q", struct.pack("<d", value))
+    if bits & 0x1FFFFFFF == 0x10000000:
+        raise Inexact
+    return to_float32(value)
+
+
+def exact_double(number: int | Decimal) -> float:
+    """``BigDecimal.doubleValue``."""
+    try:
+        return float(number) if number else 0.0
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def _base64(data: Any, schema: Schema, where: str) -> bytes:
@@ -129,7 +170,10 @@ def _read_decimal(schema: Schema, form: Format, where: str) -> Convert:
     def read(data: Any) -> Decimal:
         if isinstance(data, int | float | Decimal) and not isinstance(data, bool):
             return big_decimal(Decimal(repr(data)) if isinstance(data, float) else Decimal(data))
-        unscaled = int.from_bytes(_base64(data, schema, where), "big", signed=True)
+        bytes_ = _base64(data, schema, where)
+        if not bytes_:  # no number, to Java's BigInteger
+            raise misfit(schema, where)
+        unscaled = int.from_bytes(bytes_, "big", signed=True)
         return Decimal(unscaled).scaleb(-scale, _EXACT)
 
     return read
@@ -153,17 +197,14 @@ def _plain(data: Any) -> Any:
 def _read_map(schema: Schema, form: Format, where: str) -> Convert:
     key = reader(schema.keys, form, f"{where} key") if schema.keys else _plain
     value = reader(schema.values, form, f"{where}[]") if schema.values else _plain
-    texts = schema.keys is not None and schema.keys.type is Type.STRING and not schema.keys.optional
+    texts = schema.keys is not None and schema.keys.type is Type.STRING
 
     def read(data: Any) -> dict[Any, Any]:
         if type(data) is dict and texts:
             return {k: value(v) for k, v in data.items()}
         if texts or type(data) is not list or any(type(p) is not list or len(p) != 2 for p in data):
             raise misfit(schema, where)
-        try:
-            return {key(k): value(v) for k, v in data}
-        except TypeError:
-            raise misfit(schema, where) from None
+        return {as_key(key(k)): value(v) for k, v in data}
 
     return read
 
@@ -232,11 +273,20 @@ def _write_float(value: Any, single: bool) -> Any:
 
 
 def _write_map(schema: Schema, form: Format, where: str) -> Convert:
-    key = writer(schema.keys, form, f"{where} key") if schema.keys else _plain
+    if schema.keys is None:
+        return _unwritable(where)
+    key = writer(schema.keys, form, f"{where} key")
     value = writer(schema.values, form, f"{where}[]") if schema.values else _plain
-    if schema.keys is not None and schema.keys.type is Type.STRING and not schema.keys.optional:
+    if schema.keys.type is Type.STRING:
         return lambda v: {k: value(i) for k, i in v.items()}
     return lambda v: [[key(k), value(i)] for k, i in v.items()]
+
+
+def _unwritable(where: str) -> Convert:
+    def refuse(value: Any) -> Any:
+        raise data_error("SMT415", f"{where or 'the value'} is a map without a schema for its keys")
+
+    return refuse
 
 
 def _write_logical(schema: Schema, form: Format, where: str) -> Convert:
@@ -248,7 +298,7 @@ def _write_logical(schema: Schema, form: Format, where: str) -> Convert:
         if kind == "Date":
             if value % DAY:
                 raise data_error("SMT415", f"'{where}' is a Date with a time of day")
-            return value // DAY
+            return wrap(value // DAY, 32)  # as Java's Date.fromLogical narrows the number of days
         if kind == "Time" and not 0 <= value <= DAY:
             raise data_error("SMT415", f"'{where}' is a Time with a date")
         return int(value)

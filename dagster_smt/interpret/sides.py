@@ -9,11 +9,11 @@ import msgspec
 
 from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_error
 from dagster_smt.interpret.cache import Cache
-from dagster_smt.interpret.codec import Convert, reader, resolve_defaults, writer
+from dagster_smt.interpret.codec import Convert, Inexact, reader, resolve_defaults, writer
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 from dagster_smt.model.schema_json import schema_from_json, schema_to_json
-from dagster_smt.values.lazy import UNREADABLE, decode_whole, encode, encoder, not_json
+from dagster_smt.values.lazy import UNREADABLE, check_depth, decode_whole, deeper, encode, encoder
 
 Read = Callable[[bytes | None], tuple[Schema | None, Any]]
 Write = Callable[[Schema | None, Any], bytes | None]
@@ -69,10 +69,19 @@ def _read_text(data: bytes | None) -> tuple[Schema | None, Any]:
 
 def parse_json(data: bytes, exact: bool = False) -> Any:
     """Parse a whole JSON text; integers stay whole, with ``exact`` fractions too (as ``Decimal``)."""
+    check_depth(data)
+    decode = (_exact_json if exact else _json).decode
     try:
-        return (_exact_json if exact else _json).decode(data)
+        return decode(data)
     except UNREADABLE as error:
-        raise not_json(error) from error
+        return deeper(data, decode, error)
+
+
+def _converted(convert: Convert, data: bytes, exact: bool) -> Any:
+    try:
+        return convert(parse_json(data, exact))
+    except Inexact:
+        return convert(parse_json(data, exact=True))
 
 
 def _has_decimals(schema: Schema | None) -> bool:
@@ -91,7 +100,7 @@ class _DeclaredReader:
     def read(self, data: bytes | None) -> tuple[Schema | None, Any]:
         if not data:
             return None, None
-        return self.schema, self.convert(parse_json(data, self.exact))
+        return self.schema, _converted(self.convert, data, self.exact)
 
 
 class EnvelopeReader:
@@ -100,16 +109,16 @@ class EnvelopeReader:
     def __init__(self, form: Format):
         self.form = form
         self.known: Cache[bytes, tuple[Schema | None, Convert | None, bool]] = Cache()
-        self.by_schema: Cache[Schema, Schema] = Cache()
+        self.by_text: Cache[bytes, Schema] = Cache()
 
     def read(self, data: bytes | None) -> tuple[Schema | None, Any]:
-        """(schema, value) of an envelope; no bytes are null without schema."""
-        if not data:
+        """(schema, value) of an envelope; no value at all is null without schema, a text of no bytes is none."""
+        if data is None:
             return None, None
         schema, convert, exact, payload = self._parts(data)
         if schema is None or convert is None:
             return None, decode_whole(payload)
-        return schema, convert(parse_json(payload, exact))
+        return schema, _converted(convert, payload, exact)
 
     def split(self, data: bytes) -> tuple[Schema | None, bytes]:
         """(schema, JSON text of the payload) of an envelope."""
@@ -118,8 +127,8 @@ class EnvelopeReader:
 
     @staticmethod
     def schema_text(data: bytes | None) -> bytes | None:
-        """The JSON text of an envelope's schema, the payload unread; None if there are no bytes."""
-        return bytes(_envelope(data).schema) if data else None
+        """The JSON text of an envelope's schema, the payload unread; None if there is no value."""
+        return None if data is None else bytes(_envelope(data).schema)
 
     def schema(self, text: bytes) -> Schema | None:
         """The schema that a JSON text describes; None if the text is ``null``."""
@@ -136,7 +145,7 @@ class EnvelopeReader:
         return found
 
     def _schema(self, text: bytes) -> tuple[Schema | None, Convert | None, bool]:
-        data = parse_json(text)
+        data = parse_json(text, exact=True)  # a Decimal's default may be a number
         if data is None:
             return None, None, False
         try:
@@ -144,17 +153,28 @@ class EnvelopeReader:
         except ConfigError as error:
             first = error.problems[0]
             raise DataError(replace(first, connect_class=first.connect_class or DATA_EXCEPTION)) from error
-        schema = self.by_schema.get(schema, schema)
-        self.by_schema[schema] = schema
+        # by its text: 1.0 and 1.00 are equal in Python, and two defaults in Connect
+        canonical = encoder.encode(schema_to_json(schema, lambda s: repr(s.default)))
+        schema = self.by_text.get(canonical) or schema
+        self.by_text[canonical] = schema
         return schema, reader(schema, self.form), _has_decimals(schema)
 
 
 def _envelope(data: bytes) -> _Envelope:
+    check_depth(data)
     try:
         return _envelopes.decode(data)
+    except RecursionError as error:
+        found: _Envelope = deeper(data, _envelopes.decode, error)
+        return found
     except UNREADABLE as error:
-        statement = "the text is no JSON object with exactly 'schema' and 'payload'"
-        raise data_error("SMT417", statement, "set the format to json if the values have no schema") from error
+        raise not_an_envelope() from error
+
+
+def not_an_envelope() -> DataError:
+    """The error of a text that is no envelope."""
+    statement = "the text is no JSON object with exactly 'schema' and 'payload'"
+    return data_error("SMT417", statement, "set the format to json if the values have no schema")
 
 
 class _Writer:

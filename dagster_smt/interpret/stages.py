@@ -7,7 +7,7 @@ from dagster_smt.chain.plan import StagePlan, first_entries, input_record, plan_
 from dagster_smt.errors import DataError, Problem, data_error
 from dagster_smt.interpret.cache import Cache
 from dagster_smt.interpret.closures import Function, expr_function, node_function
-from dagster_smt.model.cell import Call, Cell, Const, Expr, Ref
+from dagster_smt.model.cell import UNSET, Call, Cell, Const, Expr, Ref
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, PlanRecord, Record
 from dagster_smt.model.schema import Schema
 from dagster_smt.spec.schemaless import objects
@@ -166,7 +166,8 @@ class _StageFunction:
         known = (id(record.key_schema), id(record.value_schema), record.kind)
         found = self.plans.get(known)
         if found is None:
-            before = input_record(record.key_schema, record.value_schema, kind=record.kind, nullable=True)
+            schemas = record.key_schema, record.value_schema
+            before = input_record(*schemas, kind=record.kind, nullable=True, marks=frozenset({UNSET}))
             plan = plan_stage(self.stage, self.index, before, self.first)
             # the schemas are kept so that their ids stay theirs
             found = self.plans[known] = (compile_plan(plan), record.key_schema, record.value_schema)

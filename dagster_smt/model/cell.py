@@ -23,6 +23,10 @@ class Rule(Protocol):
     def column(self, F: Any, *args: Any) -> Any: ...
 
 
+UNSET = "unset"
+"""Mark of a required field that may have been left null, or of a struct that may have such fields."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ref:
     """A value of the stage's input: ``("value", "a", "b")``, ``("topic",)``, ``("headers",)``."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, Problem
+from dagster_smt.model.java_text import BLANKS, trim
 
 V1, V2, EXTENDED = "V1", "V2", "extended"
 
@@ -171,7 +172,7 @@ def split_paths(text: str, mark: str, version: str, inner: str = "") -> list[str
     while at < len(text):
         char = text[at]
         if char == mark:
-            parts.append(piece.strip())
+            parts.append(trim(piece))
             piece, at, opens = "", at + 1, True
             continue
         skip = _SKIPS.get(char) if version == EXTENDED or char == "`" else None
@@ -181,14 +182,14 @@ def split_paths(text: str, mark: str, version: str, inner: str = "") -> list[str
             at, opens = end, False
             continue
         piece, at = piece + char, at + 1
-        opens = char in f".{inner}" or (opens and char.isspace())
-    return [*parts, piece.strip()]
+        opens = char in f".{inner}" or (opens and char in BLANKS)
+    return [*parts, trim(piece)]
 
 
 def _after_backticks(text: str, start: int, marks: str) -> int:
     for at in range(start + 1, len(text)):
         if text[at] == "`" and not (text[at - 1] == "\\" and at - 1 > start):
-            follows = text[at + 1 :].lstrip()[:1]
+            follows = text[at + 1 :].lstrip(BLANKS)[:1]
             if not follows or follows in marks or text[at + 1] in ".[":
                 return at + 1
     return len(text)

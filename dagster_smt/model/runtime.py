@@ -42,6 +42,31 @@ class JavaDouble(float):
     __slots__ = ()
 
 
+class KeyDict(dict[Any, Any]):
+    """A struct or map that is the key of a map."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+
+class KeyList(list[Any]):
+    """An array that is the key of a map."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self))
+
+
+def as_key(value: Any) -> Any:
+    """A value as the key of a map: Java's maps take structs, arrays and maps, too."""
+    if isinstance(value, dict):
+        return KeyDict({as_key(k): as_key(v) for k, v in value.items()})
+    return KeyList(map(as_key, value)) if isinstance(value, list) else value
+
+
 _BOXES: dict[Type, Any] = {
     Type.INT8: JavaByte,
     Type.INT16: JavaShort,

@@ -92,6 +92,11 @@ class Schema:
         return name.removeprefix(_DATA) if _LOGICAL.get(name) is self.type else None
 
     @property
+    def mislabelled(self) -> bool:
+        """Whether this has the name of a logical type that belongs to another type."""
+        return self.name in _LOGICAL and self.logical is None
+
+    @property
     def scale(self) -> int:
         """Scale of a Decimal; Connect keeps it in the parameters."""
         return int(dict(self.parameters).get(DECIMAL_SCALE, "0"))

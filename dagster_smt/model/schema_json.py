@@ -7,7 +7,7 @@ from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, ConfigError, Problem
 from dagster_smt.model.schema import DECIMAL, DECIMAL_SCALE, Schema, Type
 
 _NAMES = {t.value: t for t in Type}
-_SCALE = re.compile(r"[+-]?[0-9]{1,9}")
+_SCALE = re.compile(r"[+-]?[0-9]{1,10}")
 
 
 def schema_from_json(data: Any, *, place: str = "schema") -> Schema:
@@ -41,15 +41,20 @@ def _read(data: Any, place: str, problems: list[Problem]) -> Schema | None:
         values = _read(data.get("items" if type_ is Type.ARRAY else "values"), f"{place}[]", problems)
     if type_ is Type.MAP:
         keys = _read(data.get("keys"), f"{place}.keys", problems)
+    for part in ("keys", "values") if type_ is Type.MAP else ():
+        if data.get(part, 0) is None:
+            problems.insert(0, _builder_problem(f"{place}.{part}", "a map needs schemas for its keys and values"))
+    if data.get("default", 0) is None and data.get("optional") is not True:
+        problems.append(Problem("SMT206", place, "null is the default of what requires a value"))
     if type_ is Type.STRUCT and data.get("default") is not None:
         problems.append(_builder_problem(place, "a struct cannot have a default in schema JSON"))
-    if data.get("name") == DECIMAL and type_ is Type.BYTES and not _SCALE.fullmatch(str(parameters.get(DECIMAL_SCALE))):
+    if data.get("name") == DECIMAL and type_ is Type.BYTES and not _is_scale(parameters.get(DECIMAL_SCALE)):
         problems.append(Problem("SMT206", place, "a Decimal needs the parameter 'scale', a whole number"))
     return Schema(
         type_,
         data.get("optional") is True,
         _only(data.get("name"), str),
-        _only(data.get("version"), int),
+        _version(data.get("version")),
         _only(data.get("doc"), str),
         tuple(sorted(parameters.items())),
         data.get("default"),
@@ -59,9 +64,18 @@ def _read(data: Any, place: str, problems: list[Problem]) -> Schema | None:
     )
 
 
+def _is_scale(text: Any) -> bool:
+    return isinstance(text, str) and _SCALE.fullmatch(text) is not None and -(2**31) <= int(text) < 2**31
+
+
 def _only(value: Any, type_: type) -> Any:
     """The converter ignores a name, version or doc of another type."""
     return value if type(value) is type_ else None
+
+
+def _version(value: Any) -> int | None:
+    """A whole number; Java keeps 32 bits of it."""
+    return None if type(value) is not int else ((value + 2**31) & 0xFFFFFFFF) - 2**31
 
 
 def _builder_problem(place: str, statement: str) -> Problem:
@@ -79,7 +93,7 @@ def _fields(data: Any, place: str, problems: list[Problem]) -> tuple[tuple[str, 
             problems.append(Problem("SMT206", f"{place}.fields[{number}]", "a field needs a 'field' name"))
             continue
         if name in found:
-            problems.append(Problem("SMT206", f"{place}.{name}", "the field appears twice"))
+            problems.append(_builder_problem(f"{place}.{name}", "the field appears twice"))
         if not name:
             problems.append(_builder_problem(f"{place}.fields[{number}]", "a field needs a name that is not empty"))
         child = _read(item, f"{place}.{name}", problems)

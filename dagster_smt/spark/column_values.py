@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dagster_smt.errors import DataError, data_error
+from dagster_smt.errors import DataError, PlanError, Problem, data_error
 from dagster_smt.model.schema import INTEGER_BITS, Schema, Type
 from dagster_smt.spark.literals import MAX_MILLIS, fits_decimal
 from dagster_smt.spark.types import MAX_SCALE, internal_names, spark_type
@@ -41,6 +41,27 @@ def arrow_type(schema: Schema) -> pa.DataType:
     if schema.type is Type.MAP and schema.keys and schema.values:
         return pa.map_(arrow_type(schema.keys), arrow_type(schema.values))
     return _ARROW[schema.type]
+
+
+def check_defaults(schema: Schema, where: str = "") -> None:
+    """Look for defaults that Spark's types cannot hold.
+
+    Raises:
+        PlanError: SMT207, for the first one.
+    """
+    for name, child in schema.fields:
+        check_defaults(child, f"{where}.{name}")
+    for inner in (schema.keys, schema.values):
+        if inner is not None:
+            check_defaults(inner, f"{where}[]")
+    if schema.default is None:
+        return
+    try:
+        column_writer(schema, schema, where)(schema.default)
+    except DataError as error:
+        hint = "change the default in the schema, or write records instead of columns"
+        problem = Problem("SMT207", where, f"the default: {error.problem.statement}", hint)
+        raise PlanError(problem) from error
 
 
 def column_writer(schema: Schema, column: Schema, where: str = "") -> Convert:

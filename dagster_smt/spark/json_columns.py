@@ -14,11 +14,12 @@ from itertools import accumulate, chain
 from typing import Annotated, Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dagster_smt.errors import DataError, Problem
-from dagster_smt.interpret.codec import reader
+from dagster_smt.interpret.codec import Inexact, reader
 from dagster_smt.interpret.garbage import no_collection
 from dagster_smt.interpret.sides import side_codec
 from dagster_smt.model.format import Format
@@ -164,9 +165,9 @@ def _has_types(schema: Schema) -> bool:
     if schema.type is Type.STRUCT:
         names = all(name.isprintable() and not set(name) & {'"', "\\"} for name in schema.by_name)
         return names and all(_has_types(child) for child in schema.by_name.values())
-    if schema.logical == "Decimal":
+    if schema.logical == "Decimal" or schema.mislabelled:
         return False
-    if schema.type is Type.MAP and (schema.keys is None or schema.keys.optional or schema.keys.type is not Type.STRING):
+    if schema.type is Type.MAP and (schema.keys is None or schema.keys.type is not Type.STRING):
         return False
     return schema.values is None or _has_types(schema.values)
 
@@ -239,14 +240,22 @@ def _leaf_builder(schema: Schema, form: Format, default: Any) -> Build:
         if convert is not None:
             try:
                 values = [convert(v) for v in values]
-            except DataError:
+            except (DataError, Inexact):
                 raise _LongWay from None
         if default is not None:
             values = [default if v is None else v for v in values]
         column = pa.array(values, kind)
-        return pc.add(column, 0.0) if schema.type is Type.FLOAT64 else column  # Connect's numbers have no -0.0
+        if schema.type is Type.FLOAT64 and _negative_zero(column):
+            raise _LongWay
+        return column
 
     return build
+
+
+def _negative_zero(column: pa.Array) -> bool:
+    """Whether there is a -0.0: Connect has none where it was written, but for ``-1e-400``."""
+    zeros = column.filter(pc.equal(column, 0.0))
+    return len(zeros) > 0 and bool(np.signbit(zeros.to_numpy(zero_copy_only=False)).any())
 
 
 def _no_default(build: Build, default: Any) -> Build:

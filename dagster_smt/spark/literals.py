@@ -1,6 +1,6 @@
 """Fixed values as typed Spark literals."""
 
-from decimal import Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any
 
 from pyspark.sql import Column
@@ -23,7 +23,7 @@ def timestamp_of(millis: Column) -> Column:
 
 def fits_decimal(value: Decimal, scale: int) -> bool:
     """Whether Spark's ``decimal(38, scale)`` holds exactly this value."""
-    scaled = value.scaleb(scale, Context(prec=len(value.as_tuple().digits)))
+    scaled = value.scaleb(scale, Context(prec=len(value.as_tuple().digits), Emax=MAX_EMAX, Emin=MIN_EMIN))
     return scaled.adjusted() < MAX_SCALE and scaled == scaled.to_integral_value()
 
 

@@ -11,6 +11,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import JavaDate, Schema, Type
 from dagster_smt.spark.literals import timestamp_of
 from dagster_smt.spark.types import internal_names, internal_type
@@ -93,7 +94,7 @@ def _reading(schema: Schema) -> Convert:
         return lambda values: [item(v) for v in values]
     if schema.type is Type.MAP:
         key, item = reader(schema.keys), reader(schema.values)
-        return lambda values: {key(k): item(v) for k, v in dict(values).items()}
+        return lambda values: {as_key(key(k)): item(v) for k, v in dict(values).items()}
     return bytes if schema.type is Type.BYTES and schema.logical is None else _same
 
 

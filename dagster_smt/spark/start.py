@@ -10,6 +10,7 @@ from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
 from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CONVERTER
 from dagster_smt.model.format import Format
+from dagster_smt.spark.column_values import check_defaults
 from dagster_smt.spark.columns import PROBLEM_FIELDS, PROBLEM_TYPE
 from dagster_smt.spark.early_masks import Masks, below, early_masks
 from dagster_smt.spark.json_columns import ReadColumns, SideColumns
@@ -111,6 +112,7 @@ class _Start:
     def _json(self, side: str, form: Format) -> None:
         assert form.schema is not None
         spark_type(form.schema, side)
+        check_defaults(form.schema, side)
         schema = narrowed(self.plan, form.schema) if side == "value" else form.schema
         columns, unread = SideColumns(side, form, schema, below(self.masks, side)), {}
         if not columns.apart:

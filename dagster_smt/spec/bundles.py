@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo
 
 from dagster_smt.errors import ConfigError
+from dagster_smt.model.java_text import trim
 from dagster_smt.model.path import EXTENDED, V1, V2, FieldPath, Match, parse_path
 from dagster_smt.spec.options import Flag, Text, option, path_items
 from dagster_smt.spec.validate import one_of
@@ -15,7 +16,7 @@ _VERSIONS = {version.lower(): version for version in (V1, V2, EXTENDED)}
 
 
 def _version(value: object) -> object:
-    version = _VERSIONS.get(value.strip().lower()) if isinstance(value, str) else None
+    version = _VERSIONS.get(trim(value).lower()) if isinstance(value, str) else None
     if version is None:
         raise ValueError("must be one of (in any case): V1, V2, extended")
     return version

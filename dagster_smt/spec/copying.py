@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node
-from dagster_smt.model.schema import Schema
-from dagster_smt.values.basic import Default, DefaultUnder, Required, WhereNull
+from dagster_smt.model.cell import UNSET, Call, Cell, Const, Expr, Group, Node
+from dagster_smt.model.schema import BOOLEAN, Schema, Type
+from dagster_smt.values.basic import Default, DefaultUnder, Required, Validated, WhereNull
 
 
 def copied_fields(
@@ -26,6 +26,21 @@ def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> N
     if node.schema.optional or parent is None:
         return node
     return replace(node, expr=Call(Required(name), (node.expr, parent)))
+
+
+def validated(node: Node) -> Node:
+    """A struct as part of another one: Connect then looks for required fields that were left null."""
+    if not isinstance(node, Group):
+        unknown = UNSET in node.marks and node.schema.type is Type.STRUCT
+        return replace(node, expr=Call(Validated(node.schema), (node.expr,))) if unknown else node
+    there = Const(True, BOOLEAN) if node.present is None else node.present
+    return replace(node, fields=tuple((name, _validated(name, child, there)) for name, child in node.fields))
+
+
+def _validated(name: str, child: Node, there: Expr) -> Node:
+    if isinstance(child, Cell) and UNSET in child.marks and not child.schema.optional:
+        return replace(child, expr=Call(Required(name), (child.expr, there)))
+    return validated(child)
 
 
 def filled(cell: Cell, parent: Expr | None) -> Cell:

@@ -11,9 +11,11 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticUndefined
 
+from dagster_smt.model.java_text import trim
 from dagster_smt.model.path import split_paths
+from dagster_smt.values.numbers import parse_integer
 
-_COMMA = re.compile(r"\s*,\s*")
+_COMMA = re.compile(r"\s*,\s*", re.ASCII)
 
 
 def _text(value: Any) -> Any:
@@ -22,12 +24,12 @@ def _text(value: Any) -> Any:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return str(value)
-    return value.strip() if isinstance(value, str) else value
+    return trim(value) if isinstance(value, str) else value
 
 
 def split_list(text: str) -> list[str]:
     """ConfigDef LIST: split at commas; spaces around them do not count; an empty text is an empty list."""
-    text = text.strip()
+    text = trim(text)
     return _COMMA.split(text) if text else []
 
 
@@ -40,7 +42,7 @@ class Split(tuple[Any, ...]):
 def path_items(value: Any, marks: str, version: str) -> Any:
     """Split a list of paths. Under the marks ``,`` the items are texts, under ``,:`` tuples of their parts."""
     if isinstance(value, str):
-        items = split_paths(value, ",", version, marks[1:]) if value.strip() else []
+        items = split_paths(value, ",", version, marks[1:]) if trim(value) else []
     else:
         items = item_texts(value)
         for item in items:
@@ -54,7 +56,7 @@ def path_items(value: Any, marks: str, version: str) -> Any:
 def _plain_items(items: list[str] | tuple[str, ...]) -> None:
     """Refuse items of a YAML list that a text cannot hold: the properties of a chain would mean another one."""
     for item in items:
-        if "," in item or item != item.strip():
+        if "," in item or item != trim(item):
             raise ValueError(f"'{item}' has a comma, or blanks around it, which Kafka's lists cannot hold")
     if list(items) == [""]:
         raise ValueError("the only item is empty")
@@ -113,16 +115,16 @@ def _pairs(value: Any) -> Any:
 
 
 def _flag(value: Any) -> Any:
-    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
-        return value.strip().lower() == "true"
+    if isinstance(value, str) and trim(value).lower() in ("true", "false"):
+        return trim(value).lower() == "true"
     if not isinstance(value, bool):
         raise ValueError("expected true or false")
     return value
 
 
 def _int(value: Any) -> Any:
-    if isinstance(value, str) and re.fullmatch(r"[+-]?\d+", value.strip()):
-        value = int(value)
+    if isinstance(value, str):
+        value = parse_integer(trim(value), 32)
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**31) <= value < 2**31:
         raise ValueError("expected a whole number of 32 bits")
     return value

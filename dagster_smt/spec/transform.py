@@ -4,14 +4,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
+from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Expr, Node
 from dagster_smt.model.record import PlanRecord, Record, Side, Touch
 from dagster_smt.spec.options import Options
+from dagster_smt.values.basic import NotNull
 
 PACKAGE = "org.apache.kafka.connect.transforms."
 
-NullRule = Literal["pass", "reject", "apply"]
+NullRule = Literal["pass", "reject", "apply", "wrap"]
+"""What a null key or value meets: ``pass``, the stage leaves it alone; ``apply``, it stays null under the new schema;
+``reject``, an error; ``wrap``, it becomes something else."""
 SideFunction = Callable[[Any, Record], Any]
 AllFunction = Callable[[Iterator[Record], Callable[[Record], object]], None]
 
@@ -150,6 +153,15 @@ class Transform(Options):
         """Effect on the whole record; by default the effect on the stage's side."""
         node = record.key if at.side == "key" else record.value
         if node is None:
-            return record
+            return self._plan_absent(record)
         after = self.plan_side(node, at)
         return replace(record, key=after) if at.side == "key" else replace(record, value=after)
+
+    def _plan_absent(self, record: PlanRecord) -> PlanRecord:
+        """Effect on a side that is null in every record, without schema."""
+        if self.null == "reject":
+            raise PlanError(NotNull(self.purpose).failure().problem)
+        if self.null == "wrap":
+            statement = f"{type(self).__name__} makes an object without schema of a key or value that is always null"
+            raise UnsupportedError(Problem("SMT904", "", statement, "drop the stage, or write records"))
+        return record

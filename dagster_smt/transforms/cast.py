@@ -7,10 +7,11 @@ from pydantic import AfterValidator, BeforeValidator
 
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Node
+from dagster_smt.model.java_text import trim
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import BOXED, boxer, kind_of, kind_of_schema
-from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.schema import DECIMAL_SCALE, Schema, Type
 from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
 from dagster_smt.spec.edit import Target, edited, present, refused, struct_of
 from dagster_smt.spec.options import option, pair_items
@@ -19,7 +20,7 @@ from dagster_smt.spec.transform import PACKAGE, AllFunction, Effect, Example, Pl
 from dagster_smt.values.cast import CASTABLE, TARGETS, CastTo
 from dagster_smt.values.lazy import look
 
-_TYPES = {t.name.lower(): t for t in TARGETS}
+_TYPES = {t.name: t for t in TARGETS}
 
 
 def _spec(value: Any) -> Any:
@@ -31,12 +32,12 @@ def _spec(value: Any) -> Any:
 
 
 def _item(item: tuple[str, ...]) -> tuple[str | None, Type]:
-    parts = [part.strip() for part in item]
+    parts = [trim(part) for part in item]
     if len(parts) > 2:
         raise ValueError(f"'{':'.join(item)}' is no pair of the form field:type")
-    name = parts[-1].lower() if parts else ""
+    name = parts[-1].upper() if parts else ""
     if name not in _TYPES:
-        raise ValueError(f"'{parts[-1] if parts else ''}' is no type to cast to; there are {', '.join(_TYPES)}")
+        raise ValueError(f"'{parts[-1] if parts else ''}' is no type to cast to; there are {', '.join(_TYPES).lower()}")
     return (parts[0] if len(parts) == 2 else None), _TYPES[name]
 
 
@@ -161,9 +162,19 @@ def _caster(target: Type) -> Callable[[Any], Any]:
     return convert
 
 
+def _without_logical(schema: Schema) -> Schema:
+    """A schema without what makes it a date or a Decimal (design D2: Kafka leaves the name on the new type)."""
+    if schema.logical is None:
+        return schema
+    kept = tuple(pair for pair in schema.parameters if pair[0] != DECIMAL_SCALE)
+    return schema.with_(name=None, version=None, parameters=kept)
+
+
 def _cast(node: Node, target: Type, keep: bool = False) -> Node:
-    """Cast a node. ``keep``: the whole value keeps name, version, doc and parameters, unless they made it a date."""
+    """Cast a node. ``keep``: the whole value keeps name, version, doc and parameters."""
     schema, kind = node.schema, kind_of_schema(node.schema)
+    if schema.default is not None and kind not in CASTABLE:
+        raise refuse("SMT204", f"the default value is of type {kind}, which cannot be cast", "drop the default")
     if not isinstance(node, Cell) or kind not in CASTABLE:
         statement = f"a value of type {kind} cannot be cast"
         return refused(node, "SMT204", statement, "cast its fields, or drop it", Schema(target, schema.optional))
@@ -176,6 +187,6 @@ def _cast(node: Node, target: Type, keep: bool = False) -> Node:
             statement = "the default value cannot be cast: " + error.problem.statement
             raise refuse(error.problem.code, statement, "change the default in the schema") from error
     after = Schema(target, schema.optional, default=default)
-    if keep and schema.logical is None:
-        after = schema.with_(type=target, default=default)
+    if keep:
+        after = _without_logical(schema).with_(type=target, default=default)
     return node.call(rule, after, nullable=node.nullable)

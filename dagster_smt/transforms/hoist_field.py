@@ -10,6 +10,7 @@ from dagster_smt.model.path import FieldPath, Match
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spec.bundles import NestedPaths, check_paths
+from dagster_smt.spec.copying import validated
 from dagster_smt.spec.edit import Renamed, Target, edited, struct_of
 from dagster_smt.spec.options import Text, option
 from dagster_smt.spec.schemaless import require_map, visitor
@@ -30,6 +31,7 @@ class HoistField(NestedPaths, Transform):
 
     connect_class = PACKAGE + "HoistField"
     purpose = "hoisting"
+    null = "wrap"
     field: Text = option("Name of the field.")
     hoisted: Text = option("Path of the field to wrap; empty: the whole key or value.", "")
     examples = (
@@ -65,7 +67,7 @@ class HoistField(NestedPaths, Transform):
             return self._inside(node, at)
         at.touch(0)
         child = self._required(node) if node.may_be_null and not node.schema.optional else node
-        return _wrapped(self.field, child)
+        return _wrapped(self.field, validated(child))
 
     def _inside(self, node: Node, at: Planning) -> Node:
         def hoist(target: Target) -> Renamed:

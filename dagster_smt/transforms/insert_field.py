@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Annotated, Any
 
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, data_error
-from dagster_smt.model.cell import Cell, Const, Group, Node, open_struct, with_fields
+from dagster_smt.model.cell import UNSET, Cell, Const, Group, Node, open_struct, with_fields
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import JavaInteger
@@ -105,10 +105,10 @@ class InsertField(NullDefaults, NestedPaths, Transform):
     def plan_side(self, node: Node, at: Planning) -> Node:
         group, root = struct_of(node, self.purpose), Branch()
         for number, path in enumerate(self._paths):
-            if self.inserted[number][0] == "offset" and at.record.kind != "sink":
-                raise refuse(*_NO_OFFSET)
             root.add(tuple(str(step) for step in path.steps), number)
         fields = self._fields(group, root, at)
+        if at.record.kind != "sink" and any(source == "offset" for source, _, _ in self.inserted):
+            raise refuse(*_NO_OFFSET)
         return under(group, with_fields(group, fields.items(), group.schema.with_fields(())))
 
     def _fields(self, group: Group, branch: Branch, at: Planning) -> dict[str, Node]:
@@ -142,7 +142,8 @@ class InsertField(NullDefaults, NestedPaths, Transform):
         source, _, required = self.inserted[number]
         cell = self._cell(source, at)
         schema = cell.schema.with_(optional=not required)
-        cell = Cell(schema, cell.expr, cell.sources, cell.copied, cell.may_be_null and required)
+        unset = cell.may_be_null and required
+        cell = Cell(schema, cell.expr, cell.sources, cell.copied, unset, frozenset({UNSET} if unset else ()))
         fields[name] = copied(name, cell, group.present, False) if source == "topic" else cell
 
     def _cell(self, source: str, at: Planning) -> Cell:

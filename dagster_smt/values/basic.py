@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dagster_smt.errors import data_error
+from dagster_smt.model.schema import Schema, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,40 @@ class Required(ValueRule):
             f"null in the required field '{self.field}'",
             "make the field optional, or set replace.null.with.default=true if it has a default",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Validated(ValueRule):
+    """Refuse a struct with a null in a required field (``Struct.validate``), for records of which no plan knows.
+
+    On Spark the plan of the whole chain knows which fields can have been left null: it asks for ``Required`` there.
+    """
+
+    schema: Schema
+    may_fail = True
+
+    def python(self, value: Any) -> Any:
+        if value is not None:
+            _validate(self.schema, value)
+        return value
+
+    def column(self, F: Any, value: Any) -> Any:
+        return value
+
+    def failed(self, F: Any, result: Any, value: Any) -> Any:
+        return F.lit(False)
+
+    def failure(self) -> Any:
+        return Required("").failure()
+
+
+def _validate(schema: Schema, value: Any) -> None:
+    for name, child in schema.fields:
+        inner = value[name]
+        if inner is None and not child.optional:
+            raise Required(name).failure()
+        if inner is not None and child.type is Type.STRUCT:
+            _validate(child, inner)
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ class CastTo(ValueRule):
         return value % DAY != 0 if self.kind == "Date" else not 0 <= value <= DAY
 
     def _number(self, value: Any) -> Any:
-        return value // DAY if self.kind == "Date" else value
+        return wrap(value // DAY, 32) if self.kind == "Date" else value
 
     def _truth(self, value: Any) -> bool:
         if self.kind in FLOAT_KINDS:

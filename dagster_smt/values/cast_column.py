@@ -71,9 +71,8 @@ def _saturated(F: Any, value: Any, bits: int) -> Any:
     top = float(2 ** (bits - 1))
     double = value.cast("double")
     below_top = 9.223372036854774784e18 if bits == 64 else float(high)
-    safe = F.when(F.isnan(double), F.lit(0.0)).otherwise(
-        F.greatest(F.least(double, F.lit(below_top)), F.lit(float(low)))
-    )
+    within = F.greatest(F.least(double, F.lit(below_top)), F.lit(float(low)))  # both skip nulls
+    safe = F.when(F.isnan(double), F.lit(0.0)).when(double.isNotNull(), within)
     whole = safe.cast("bigint")
     return F.when(~F.isnan(double) & (double >= F.lit(top)), F.lit(high).cast("bigint")).otherwise(whole)
 
@@ -95,21 +94,30 @@ def _parsed(F: Any, value: Any, target: Type) -> Any:
 
 def _text(F: Any, value: Any, kind: str) -> Any:
     if kind == "bytes":
-        return F.base64(value)
+        return F.translate(F.base64(value), "\r\n", "")  # Spark breaks lines after 76 characters
     if kind in ("Date", "Timestamp", "Time"):
         return _date_text(F, value, kind)
     return value.cast("string")
 
 
 def _date_text(F: Any, value: Any, kind: str) -> Any:
-    """``Values.dateFormatFor``: the instant decides the format."""
+    """``Values.dateFormatFor``: the instant decides the format.
+
+    Put together from numbers: Spark's own formats raise for days beyond its timestamps, write ``+10000`` for a year of
+    five digits and hang on the session's time zone.
+    """
     if kind == "Date":
         millis = F.unix_date(value).cast("bigint") * _DAY
     else:
         millis = F.unix_millis(value) if kind == "Timestamp" else value.cast("bigint")
-    moment = F.timestamp_millis(millis)
-    of_day = F.pmod(millis, F.lit(_DAY))
-    clock = F.date_format(F.timestamp_millis(of_day), "HH:mm:ss.SSS'Z'")
-    whole = F.date_format(moment, "yyyy-MM-dd")
-    full = F.date_format(moment, "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'")
-    return F.when(millis < _DAY, clock).when(of_day == 0, whole).otherwise(full)
+    of_day = F.pmod(millis, F.lit(_DAY)).cast("int")
+    day = F.date_from_unix_date(F.call_function("div", millis - of_day, F.lit(_DAY)).try_cast("int"))
+    date = F.format_string("%04d-%02d-%02d", F.year(day), F.month(day), F.dayofmonth(day))
+    parts = [_part(F, of_day, 3_600_000, 24), _part(F, of_day, 60_000, 60), _part(F, of_day, 1000, 60), of_day % 1000]
+    clock = F.format_string("%02d:%02d:%02d.%03dZ", *parts)
+    text = F.when(millis < _DAY, clock).when(of_day == 0, date).otherwise(F.concat(date, F.lit("T"), clock))
+    return F.when(value.isNotNull(), text)  # format_string writes nulls as texts
+
+
+def _part(F: Any, of_day: Any, unit: int, count: int) -> Any:
+    return F.call_function("div", of_day, F.lit(unit)).cast("int") % count

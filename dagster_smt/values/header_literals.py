@@ -8,14 +8,14 @@ just as Connect does it.
 
 import base64
 import math
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NoReturn
 
+from dagster_smt.model.java_text import BLANKS
 from dagster_smt.model.record import Header
-from dagster_smt.model.runtime import JavaFloat
+from dagster_smt.model.runtime import JavaFloat, as_key
 from dagster_smt.model.schema import (
     BOOLEAN,
     FLOATS,
@@ -37,7 +37,7 @@ from dagster_smt.values.cast import DAY, date_text
 from dagster_smt.values.headers import AppendHeader
 from dagster_smt.values.java_dates import date_format
 from dagster_smt.values.lazy import whole
-from dagster_smt.values.numbers import JAVA_BLANKS, decimal_text, float_text, to_float32, wrap
+from dagster_smt.values.numbers import decimal_text, float_text, parse_big_decimal, to_float32, wrap
 
 Parsed = tuple[Schema | None, Any]
 NULL: Parsed = (None, None)
@@ -45,7 +45,6 @@ _DELIMITERS = ':,{}[]"'
 _WIDTHS = (*INTEGERS, *FLOATS)
 _INTEGER_SCHEMAS = (Schema(Type.INT8), Schema(Type.INT16), INT32, INT64)
 _FLOAT32, _FLOAT64 = Schema(Type.FLOAT32), Schema(Type.FLOAT64)
-_BIG_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,10})?")
 _TEMPORAL = {
     10: (date(), "yyyy-MM-dd"),
     13: (time(), "HH:mm:ss.SSS'Z'"),
@@ -106,7 +105,7 @@ class _Parser:
         """Take a token if it is the next; blank ones before it are gone in any case."""
         while self._more:
             end = self._end()
-            token = self.text[self.at : end].strip(JAVA_BLANKS)
+            token = self.text[self.at : end].strip(BLANKS)
             if not token and end < len(self.text):
                 self.at = end
                 continue
@@ -143,7 +142,7 @@ class _Parser:
         except _NotParsable:
             self.at = start
         token = self._next()
-        return self._scalar(token.strip(JAVA_BLANKS), embedded) if token.strip(JAVA_BLANKS) else (STRING, token)
+        return self._scalar(token.strip(BLANKS), embedded) if token.strip(BLANKS) else (STRING, token)
 
     def _scalar(self, token: str, embedded: bool) -> Parsed:
         found = None
@@ -205,6 +204,7 @@ class _Parser:
             if key is None or not self._take(":"):
                 break
             value_schema, value = self.parse(embedded=True)
+            key = as_key(key)
             if not _is_key(key, entries):
                 break
             entries[key] = value
@@ -215,9 +215,7 @@ class _Parser:
 
 
 def _is_key(key: Any, entries: dict[Any, Any]) -> bool:
-    """Unlike Java's, our maps have no arrays and maps as keys, and 1 and true are one key."""
-    if isinstance(key, list | dict):
-        return False
+    """Unlike in Java's maps, 1 and true are one key in ours."""
     return all(k != key or isinstance(k, bool) is isinstance(key, bool) for k in entries)
 
 
@@ -293,13 +291,11 @@ def _temporal(token: str) -> Parsed | None:
 
 def _number(token: str) -> Parsed | None:
     """The narrowest type for a ``BigDecimal``; fractions are floats of 32 bits if finite, whatever digits get lost."""
-    if not _BIG_DECIMAL.fullmatch(token):
+    value = parse_big_decimal(token)
+    if value is None:
         return None
-    value = Decimal(token)
     exponent = value.as_tuple().exponent
     assert isinstance(exponent, int)
-    if not -(2**31) < exponent < 2**31:
-        return None
     if not value or (value.adjusted() < 19 and exponent > -10_000 and value == value.to_integral_value()):
         whole_number = int(value) if value else 0
         for schema in _INTEGER_SCHEMAS:

@@ -77,7 +77,8 @@ _NAMES = {
     "M": (_any_of((*_MONTHS, *(m[:3] for m in _MONTHS))), {m[:3].lower(): n for n, m in enumerate(_MONTHS)}),
     "E": (_any_of((*_WEEKDAYS, *(d[:3] for d in _WEEKDAYS))), {d[:3].lower(): n for n, d in enumerate(_WEEKDAYS, 1)}),
 }
-_NUMBER = re.compile(r"-?\d+(?:E-?\d+)?")
+_NUMBER = re.compile(r"-?\d+(?:E-?\d+)?|NaN|-?∞")
+_NO_NUMBERS = {"NaN": 0, "∞": 2**31 - 1, "-∞": -(2**31)}
 _ZONE_NAME = _any_of(_ZONE_OFFSETS)
 _RFC_822 = re.compile(r"([+-])([01][0-9]|2[0-3])([0-5][0-9])")
 _GMT = re.compile(r"GMT(?:([+-])([01]?[0-9]|2[0-3]):([0-5][0-9])|(?![+-]))", re.IGNORECASE)
@@ -318,6 +319,8 @@ class _Reader:
 
 def _int(text: str) -> int:
     """``Number.intValue`` of what ``DecimalFormat`` reads: whole numbers of 64 bits wrap, greater ones saturate."""
+    if text in _NO_NUMBERS:
+        return _NO_NUMBERS[text]
     if len(text) < 10 and "E" not in text:
         return int(text)
     value = Decimal(text)

@@ -5,6 +5,9 @@ looked at is written back byte for byte. Numbers: integral is a Long (``int``), 
 """
 
 import math
+import re
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -18,7 +21,10 @@ _objects = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _arrays = msgspec.json.Decoder(list[msgspec.Raw])
 _scalars = msgspec.json.Decoder()
 _OPEN_OBJECT, _OPEN_ARRAY, _QUOTE = ord("{"), ord("["), ord('"')
+_OPENERS = (_OPEN_OBJECT, _OPEN_ARRAY)
+_NOT_ZERO = re.compile(rb"-[0.]*[1-9]")
 _BLANKS = b" \t\r\n"
+_ROOM = 10_000  # frames of the stack: those of the caller, and some for each of 1,000 levels
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What the JSON parser raises; ``not_json`` makes the record's error of it."""
 _KINDS = {
@@ -48,18 +54,73 @@ def decode(text: bytes | msgspec.Raw) -> Any:
             return _arrays.decode(text)
         value = _scalars.decode(text)
     except UNREADABLE as error:
-        raise not_json(error) from error
-    return value if type(value) is str else _checked(value)
+        return deeper(bytes(view), decode, error)
+    return value if type(value) is str else _checked(value, view)
 
 
-def _checked(value: Any) -> Any:
+def _checked(value: Any, text: memoryview) -> Any:
     if type(value) is int and not -(2**63) <= value < 2**63:
         raise data_error("SMT412", "an integer that 64 bits cannot hold", "Connect would wrap it silently")
     if type(value) is float:
         if not math.isfinite(value):
             raise data_error("SMT412", "a number that a double cannot hold")
-        return value + 0.0  # Connect reads numbers as BigDecimal, which has no -0.0
+        if not value:  # Connect reads numbers as BigDecimal, which has no -0.0; but -1e-400 becomes one
+            return value if _NOT_ZERO.match(text) else 0.0
     return value
+
+
+MAX_DEPTH = 1000
+"""How deeply JSON may be nested: the limit of Jackson, which Connect reads it with."""
+_STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+_NO_BRACKETS = re.compile(rb"[^\[\]{}]+")
+
+
+def check_depth(text: bytes) -> None:
+    """Refuse JSON that is nested more deeply than Connect reads it, where Python's stack has room for it.
+
+    Raises:
+        DataError: SMT411.
+    """
+    if sys.getrecursionlimit() > MAX_DEPTH and text.count(b"{") + text.count(b"[") > MAX_DEPTH:
+        _refuse_depth(text)
+
+
+def deeper(text: bytes, decode: Callable[[bytes], Any], error: Exception) -> Any:
+    """Decode again what Python's stack had no room for.
+
+    Raises:
+        DataError: SMT411, SMT412: it failed for another reason, or Connect does not read it either.
+    """
+    if not isinstance(error, RecursionError):
+        raise not_json(error) from error
+    _refuse_depth(text)
+    make_room()
+    try:
+        return decode(text)
+    except UNREADABLE as again:
+        raise not_json(again) from again
+
+
+def make_room() -> None:
+    """Let Python's stack hold what is nested as deeply as Connect allows."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _ROOM))
+
+
+def with_room(function: Callable[[Any], Any], value: Any) -> Any:
+    """A function of a nested value, called again with more room if the stack has not enough."""
+    try:
+        return function(value)
+    except RecursionError:
+        make_room()
+        return function(value)
+
+
+def _refuse_depth(text: bytes) -> None:
+    depth = 0
+    for bracket in _NO_BRACKETS.sub(b"", _STRINGS.sub(b"", text)):
+        depth += 1 if bracket in _OPENERS else -1
+        if depth > MAX_DEPTH:
+            raise not_json(RecursionError())
 
 
 def kind_at(container: Any, key: Any) -> str:
@@ -89,11 +150,12 @@ def decode_whole(text: bytes) -> Any:
     """Decode the first level of a record's JSON, after checking that it is UTF-8. Empty bytes are null."""
     if not text:
         return None
+    check_depth(text)
     if text.isascii() and text[0] == _OPEN_OBJECT:
         try:
             return _objects.decode(text)
         except UNREADABLE as error:
-            raise not_json(error) from error
+            return deeper(text, _objects.decode, error)
     if not text.isascii():
         try:
             text.decode()
@@ -137,10 +199,7 @@ def is_object(value: Any) -> bool:
 
 def whole(value: Any) -> Any:
     """A copy decoded at every level."""
-    try:
-        return _whole(value)
-    except RecursionError as error:
-        raise not_json(error) from error
+    return with_room(_whole, value)
 
 
 def _whole(value: Any) -> Any:
@@ -153,9 +212,13 @@ def _whole(value: Any) -> Any:
 
 def copied(value: Any) -> Any:
     """A copy that shares nothing that could change: raw slices and scalars never do."""
+    return with_room(_copied, value)
+
+
+def _copied(value: Any) -> Any:
     if type(value) is dict:
-        return {k: copied(v) for k, v in value.items()}
-    return [copied(v) for v in value] if type(value) is list else value
+        return {k: _copied(v) for k, v in value.items()}
+    return [_copied(v) for v in value] if type(value) is list else value
 
 
 def _encode_special(value: Any) -> Any:
@@ -179,4 +242,4 @@ encoder = msgspec.json.Encoder(enc_hook=_encode_special)
 
 def encode(value: Any) -> bytes | None:
     """Write a value; null becomes no bytes at all, as a schemaless JsonConverter does."""
-    return None if value is None else encoder.encode(value)
+    return None if value is None else with_room(encoder.encode, value)

@@ -1,13 +1,12 @@
 """What MaskField puts in the place of a value (``MaskField.masked`` and ``maskWithCustomReplacement``)."""
 
-import re
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from dagster_smt.errors import DataError, data_error
-from dagster_smt.model.runtime import JavaByte, JavaFloat, JavaInteger, JavaShort
-from dagster_smt.model.schema import JavaDate
-from dagster_smt.values.numbers import big_decimal, low_integer, nearest_float32, wrap
+from dagster_smt.model.runtime import JavaByte, JavaFloat, JavaInteger, JavaShort, box
+from dagster_smt.model.schema import JavaDate, Type
+from dagster_smt.values.numbers import low_integer, nearest_float32, parse_big_decimal, wrap
 
 _ZEROS: dict[str, Any] = {
     "boolean": False,
@@ -24,7 +23,6 @@ _ZEROS: dict[str, Any] = {
     "Timestamp": JavaDate(0),
 }
 _INTEGERS = {"int8": (JavaByte, 8), "int16": (JavaShort, 16), "int32": (JavaInteger, 32), "int64": (int, 64)}
-_BIG_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def mask_value(kind: str, replacement: str | None) -> Any:
@@ -53,23 +51,15 @@ def _replacement(kind: str, text: str) -> Any:
         return text
     if kind not in _INTEGERS and kind not in ("float", "double", "Decimal"):
         raise _cannot(f"a value of type {kind} cannot be masked with a replacement")
-    number = _number(text)
+    number = parse_big_decimal(text)
     if number is None:
         raise _cannot(f"the replacement is not a number, and the value is of type {kind}")
     if kind in _INTEGERS:
-        box, bits = _INTEGERS[kind]
-        return box(wrap(low_integer(number), bits))
+        integer, bits = _INTEGERS[kind]
+        return integer(wrap(low_integer(number), bits))
     if kind == "Decimal":
         return number
-    return JavaFloat(nearest_float32(number)) if kind == "float" else float(number)
-
-
-def _number(text: str) -> Decimal | None:
-    """``new BigDecimal(text)``; None if it is no number, or its exponent has too many digits."""
-    try:
-        return big_decimal(Decimal(text)) if _BIG_DECIMAL.fullmatch(text) else None
-    except InvalidOperation:
-        return None
+    return JavaFloat(nearest_float32(number)) if kind == "float" else box(float(number), Type.FLOAT64)
 
 
 def _cannot(statement: str) -> DataError:

@@ -9,13 +9,15 @@ import re
 import struct
 from decimal import Decimal, InvalidOperation
 
+from dagster_smt.model.java_text import BLANKS
+
 _INTEGER = re.compile(r"[+-]?\d+")
+_BIG_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE](?P<exponent>[+-]?\d+))?")
 _DECIMAL = r"(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
 _HEX = r"0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+"
 FLOAT_PATTERN = rf"[+-]?(?:NaN|Infinity|(?:{_DECIMAL}|{_HEX})[fFdD]?)"
 _FLOAT = re.compile(FLOAT_PATTERN)
 _STARTS = "0123456789+-."
-JAVA_BLANKS = "".join(map(chr, range(33)))
 
 
 def wrap(value: int, bits: int) -> int:
@@ -46,13 +48,32 @@ def nearest_float32(exact: int | Decimal) -> float:
     try:
         double = float(exact)
     except OverflowError:
-        return math.copysign(math.inf, exact)
+        return math.inf if exact > 0 else -math.inf
     if math.isinf(double) or double == exact:
         return to_float32(double)
     # "round to odd": of the two doubles around the number, the one with the odd last bit cannot look like a tie
     if not struct.unpack("<q", struct.pack("<d", double))[0] & 1:
         double = math.nextafter(double, math.inf if exact > double else -math.inf)
     return to_float32(double)
+
+
+def parse_big_decimal(text: str) -> Decimal | None:
+    """``new BigDecimal(text)``: any digits of the BMP; None if it is no number, or exponent or scale exceed an int."""
+    found = _BIG_DECIMAL.fullmatch(text)
+    if found is None or max(text) > "\uffff":
+        return None
+    exponent = found["exponent"] or "0"
+    sign, digits = exponent[: exponent[0] in "+-"], exponent.lstrip("+-")
+    zeros = next((n for n, digit in enumerate(digits) if int(digit)), len(digits))
+    if len(digits) - zeros > 10 or not _is_int(int(sign + digits)):
+        return None
+    value = Decimal(text)
+    scale = value.as_tuple().exponent
+    return big_decimal(value) if isinstance(scale, int) and _is_int(-scale) else None
+
+
+def _is_int(number: int) -> bool:
+    return -(2**31) <= number < 2**31
 
 
 def big_decimal(value: Decimal) -> Decimal:
@@ -81,7 +102,7 @@ def parse_float(text: str) -> float | None:
             return float(text)
         except ValueError:
             pass  # no number, or a hexadecimal one
-    text = text.strip(JAVA_BLANKS)
+    text = text.strip(BLANKS)
     if not _FLOAT.fullmatch(text):
         return None
     if "x" in text or "X" in text:
@@ -102,7 +123,7 @@ def parse_float32(text: str) -> float | None:
     if double is None or not math.isfinite(double) or not double or "x" in text or "X" in text:
         return None if double is None else to_float32(double)
     try:
-        return nearest_float32(Decimal(text.strip(JAVA_BLANKS).rstrip("fFdD")))
+        return nearest_float32(Decimal(text.strip(BLANKS).rstrip("fFdD")))
     except InvalidOperation:  # an exponent of very many digits
         return to_float32(double)
 

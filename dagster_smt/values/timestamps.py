@@ -13,6 +13,7 @@ from dagster_smt.values.numbers import wrap
 TARGETS = {"string": STRING, "unix": Schema(Type.INT64), "Date": date(), "Time": time(), "Timestamp": timestamp()}
 PRECISIONS = {"nanoseconds": (1, 1_000_000), "microseconds": (1, 1000), "milliseconds": (1, 1), "seconds": (1000, 1)}
 """Factors to milliseconds: multiply, divide."""
+_WIDER = ("Date", "Timestamp")
 _LONG = (-(2**63), 2**63 - 1)
 _SPARK_DAYS = (-(2**31), 2**31 - 1)
 _SPARK_MILLIS = (-9_223_372_036_854_775, 9_223_372_036_854_775)
@@ -36,7 +37,7 @@ class ConvertTime(ValueRule):
     @property
     def may_fail(self) -> bool:  # type: ignore[override]
         """Texts can be no dates; Spark cannot hold every instant that Java can."""
-        return self.source in ("string", "unix") or self.target == "Date"
+        return self.source in ("string", "unix") or self.target == "Date" or (self.source, self.target) == _WIDER
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]

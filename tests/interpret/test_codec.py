@@ -87,7 +87,6 @@ REFUSED = [
     (NUMBERS, '{"a":"1"}', FIT.format("[]", "int8")),
     (BY_NUMBER, '{"1":"a"}', FIT.format("the value", "map<int8,string?>")),
     (BY_NUMBER, "[[1]]", FIT.format("the value", "map<int8,string?>")),
-    (BY_LIST, '[[["a"],1]]', FIT.format("the value", "map<array<string>,int8>")),
     (ROW, "[]", FIT.format("the value", "struct")),
     (ROW, '{"a":1,"r":{"c":"x"}}', FIT.format("r.c", "int8")),
     (DEEP, '{"l":[{"c":1},{"c":1.5}]}', FIT.format("l[].c", "int8")),

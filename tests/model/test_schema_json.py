@@ -129,7 +129,8 @@ def test_what_the_converter_ignores_is_ignored():
     data = {"type": "int8", "optional": "true", "name": 1, "version": "2", "doc": [], "parameters": [], "other": 1}
     assert schema_from_json(data) == Schema(Type.INT8)
     assert schema_from_json({"type": "int8", "version": True}) == Schema(Type.INT8)
-    assert schema_from_json({"type": "int8", "default": None, "parameters": None}) == Schema(Type.INT8)
+    data = {"type": "int8", "default": None, "parameters": None, "optional": True}
+    assert schema_from_json(data) == Schema(Type.INT8, optional=True)
 
 
 @pytest.mark.parametrize(("type_", "name"), [(Type.STRING, TIMESTAMP), (Type.INT64, DATE), (Type.INT32, DECIMAL)])

@@ -64,7 +64,9 @@ LITERALS = [
     ("{}", "map<any,any>", "{}"),
     ("{a:1}", "string", "{a:1}"),
     ("{null:1}", "string", "{null:1}"),
-    ("{[1]:1}", "string", "{[1]:1}"),  # Kafka: a map with an array as its key
+    ("{[1]:1}", "map<array<int8>,int8>", "{[1]:1}"),
+    ("{[1]:1,[2]:2,[1]:3}", "map<array<int8>,int8>", "{[1]:3,[2]:2}"),
+    ("{{1:2}:3}", "map<map<int8,int8>,int8>", "{{1:2}:3}"),
     ("{1:1,true:2}", "string", "{1:1,true:2}"),  # Kafka: a map of two entries
 ]
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from dagster_smt.errors import DATA_EXCEPTION, DataError
-from dagster_smt.model.runtime import JavaByte, JavaFloat, JavaInteger, JavaShort
+from dagster_smt.model.runtime import JavaByte, JavaDouble, JavaFloat, JavaInteger, JavaShort
 from dagster_smt.model.schema import JavaDate
 from dagster_smt.values.mask import mask_value
 
@@ -36,7 +36,7 @@ MASKED = [
     ("int64", "٤٢", 42),
     ("float", "1e400", JavaFloat("inf")),
     ("float", "1.00000017881393432617187499", JavaFloat(1.0000001192092896)),
-    ("double", "1e400", float("inf")),
+    ("double", "1e400", JavaDouble("inf")),
     ("double", "-0", 0.0),
     ("Decimal", "1.50", Decimal("1.50")),
     ("Decimal", "-0.0", Decimal("0.0")),

@@ -1,0 +1,48 @@
+"""What a table of columns cannot do as Connect does it: warnings of a plan (decision 9)."""
+
+from collections.abc import Iterable, Iterator
+
+from dagster_smt.errors import Problem
+from dagster_smt.model.cell import AnyItem, Call, Cell, Each, Expr, Group, Node
+from dagster_smt.model.schema import Type
+from dagster_smt.spec.stage import Stage
+from dagster_smt.values.cast import CastTo
+
+
+def column_warnings(stage: Stage, nodes: Iterable[Node | None]) -> Iterator[Problem]:
+    """The warnings for what a stage makes of the sides of a record.
+
+    D7: all decimals of a column have the column's scale, and so their texts have all its decimal places.
+    """
+    for node in nodes:
+        for path, cell in _cells(node, ""):
+            if any(_prints_decimals(call) for call in _calls(cell.expr)):
+                statement = (
+                    f"in a table of columns the texts of '{path or 'value'}' have all decimal places of its column"
+                )
+                hint = "Connect writes 0 as '0' where the column has '0.00'; write records to have its texts"
+                yield Problem("SMT227", stage.place, statement, hint)
+
+
+def _prints_decimals(call: Call) -> bool:
+    rule = call.rule
+    return isinstance(rule, CastTo) and rule.kind == "Decimal" and rule.target is Type.STRING
+
+
+def _cells(node: Node | None, path: str) -> Iterator[tuple[str, Cell]]:
+    if isinstance(node, Group):
+        for name, child in node.fields:
+            yield from _cells(child, f"{path}.{name}".strip("."))
+    elif node is not None:
+        yield path, node
+
+
+def _calls(expr: Expr) -> Iterator[Call]:
+    if isinstance(expr, Call):
+        yield expr
+        for arg in expr.args:
+            yield from _calls(arg)
+    elif isinstance(expr, Each | AnyItem):
+        yield from _calls(expr.container)
+        for _, cell in _cells(expr.body, "") if isinstance(expr, Each) else ():
+            yield from _calls(cell.expr)
