@@ -1,18 +1,28 @@
-"""Which differences from Kafka Connect are deliberate: D1 to D6. Rules over what a case shows, never over its name."""
+"""Which differences from Kafka Connect are deliberate: D1 to D8.
 
-from decimal import Decimal
+A difference is deliberate if the rule behind it explains it, on the part of the record that it explains, and nothing
+else differs. Two kinds of rule say so:
+
+- rules on one result (``_Bridge``): what Kafka's crash has become here, which value JSON cannot carry, what Spark's
+  columns cannot tell apart. They name what the answer has to be instead.
+- the case run once more with a difference taken back (``as_kafka``): the result then has to be Kafka's, and the answer
+  what the Python evaluator makes of the case as it is.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from dagster_smt.errors import DataError
-from dagster_smt.parity.compare import canonical_record, result_difference
-from dagster_smt.parity.datums import Converter
-from dagster_smt.spec.options import split_list
-from dagster_smt.values.header_literals import parse_simple_header, simple_header_bytes
-
-SPARK = "spark"
-"""Key of a result that marks it as the Spark evaluator's."""
-BYTES = "bytes"
-"""Key of a header that a stage made on Spark: its bytes."""
+from dagster_smt.errors import ConfigError
+from dagster_smt.parity.as_kafka import coerced, read_by_name, runs
+from dagster_smt.parity.bridges import BYTES as BYTES
+from dagster_smt.parity.bridges import SPARK as SPARK
+from dagster_smt.parity.bridges import Bridge
+from dagster_smt.parity.compare import kind_of_result, result_difference
+from dagster_smt.parity.datums import case_chain, run_case
+from dagster_smt.parity.spark_limits import beyond_range, without_schemas
+from dagster_smt.parity.zones import zone_leak
+from dagster_smt.spec.stage import Chain
 
 REASONS = {
     "D1": "Kafka ignores the option: here it is honoured, or refused",
@@ -20,112 +30,141 @@ REASONS = {
     "D3": "all time zones are UTC",
     "D4": "the result hangs on hash order, or is a value that JSON cannot carry",
     "D5": "Kafka coerces or wraps JSON silently: here it keeps its spelling or is refused",
-    "D6": "the Spark evaluator keeps no schema for a null side; headers are bytes, decimals have their schema's scale",
+    "D6": "the Spark evaluator keeps no schema for a null side, and headers are bytes",
+    "D7": "the decimals of a Spark column have one scale",
+    "D8": "Spark's dates and timestamps end earlier than Java's",
 }
-_D4_TAGS = {"map-order", "unserialisable", "java-object"}
-_SPECIAL_FLOATS = ('"NaN', '"Infinity', '"-Infinity')
-_MISLABELLED = (
-    'Invalid Java object for schema "org.apache.kafka.connect.data.',
-    "Expected Timestamp to be a java.util.Date, but found class java.lang.",
-)
-_CONVERTER_REFUSALS = {"SMT401", "SMT411", "SMT412", "SMT414", "SMT417"}
+_CONVERTER_REFUSALS = {"SMT401", "SMT411", "SMT412", "SMT414", "SMT416", "SMT417"}
+_LATE_REFUSALS = {"SMT411", "SMT412"}
+Result = dict[str, Any]
 
 
-def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str:
-    """The id of the deliberate difference that explains an answer that is not equal, or an empty text."""
-    tags = set(case["tags"])
-    if "kip-821-not-implemented" in tags:
-        return "D1"
-    if "zone-leak" in tags:
-        return "D2"
-    if tags & _D4_TAGS:
-        return "D4"
+def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str | None:
+    """What explains an answer that is not equal to the letter.
+
+    Returns:
+        The id of the deliberate difference; an empty text if nothing differs but the spelling of numbers; None if
+        nothing explains the difference.
+    """
     if "results" not in case["expect"]:
-        return ""
+        return None
+    want = case["expect"]["results"]
+    judge = _Judge(case)
     if "configError" in answer:
-        crashes = [_crash(w) for w in case["expect"]["results"]]
-        return "D2" if crashes and all(crashes) else ""
-    rows = zip(case["records"], case["expect"]["results"], answer["results"], strict=True)
-    found = [_row(case, r, w, g) for r, w, g in rows if result_difference(w, g)]
-    return found[0] if found and all(found) else ""
+        return judge.refusal(answer["configError"]) or None
+    if len(want) != len(answer["results"]):
+        return None
+    found = [judge.explain(n, w, g) for n, (w, g) in enumerate(zip(want, answer["results"], strict=True))]
+    if any(ids is None for ids in found):
+        return None
+    return next((ids[0] for ids in found if ids), "")
 
 
-def _row(case: dict[str, Any], record: dict[str, Any], want: dict[str, Any], got: dict[str, Any]) -> str:
-    if _crash(want) or _mislabelled(want) or _confused_rename(case["config"], record):
-        return "D2"
-    if any(text in str(record["value"]) for text in _SPECIAL_FLOATS):
-        return "D5"
-    if SPARK in got and _spark_limit(case, record, want, got):
-        return "D6"
-    if "error" not in got:
+@dataclass
+class _Judge:
+    case: dict[str, Any]
+
+    @cached_property
+    def chain(self) -> Chain | None:
+        try:
+            return case_chain(self.case)
+        except ConfigError:
+            return None
+
+    @cached_property
+    def ours(self) -> list[Result]:
+        """What the Python evaluator makes of the case."""
+        return run_case(self.case, self.chain)["results"] if self.chain else []
+
+    @cached_property
+    def taken_back(self) -> list[tuple[str, list[Result]]]:
+        return list(runs(self.case))
+
+    @cached_property
+    def bridge(self) -> Bridge:
+        return Bridge(self.case, self.chain)
+
+    def refusal(self, problem: dict[str, Any]) -> str:
+        """Why a chain is refused that Kafka runs."""
+        want = self.case["expect"]["results"]
+        if want and all(self.bridge.crashes_into_config(w, problem["code"]) for w in want):
+            return "D2"
+        for decision, results in self.taken_back:
+            if decision == "D1" and not any(result_difference(w, g) for w, g in zip(want, results, strict=True)):
+                return "D1"
         return ""
-    refused = got["error"]["stage"].endswith(".converter") and got["error"]["code"] in _CONVERTER_REFUSALS
-    if refused or got["error"]["code"] == "SMT412":
-        return "D5"
-    return ""
 
+    def explain(self, number: int, want: Result, got: Result) -> list[str] | None:
+        """The ids of what explains a result; empty if it is equal, None if nothing does."""
+        direct = self.bridge(number, want, got)
+        if direct is not None:
+            return direct
+        if not self.ours:
+            return None
+        ours = self._as_ours(number, got)
+        for way in (self._taken_back, self._by_name, self._leak, self._cast_name):
+            found = None if ours is None else way(number, want, got)
+            if found:
+                return [*found, *(ours or ())]
+        return self._spark(number, want, got) if SPARK in got else None
 
-def _spark_limit(case: dict[str, Any], record: dict[str, Any], want: dict[str, Any], got: dict[str, Any]) -> bool:
-    """Whether the difference is what the Spark evaluator cannot tell, or a limit of Spark's types."""
-    if "record" not in want:
-        return False
-    converter = Converter(case.get("converter") or {})
-    if "record" in got and _on_spark(want["record"], converter) == _on_spark(got["record"], converter):
-        return True
-    code = got["error"]["code"] if "error" in got else ""
-    if code == "SMT422" or (code == "SMT402" and ":null" in str(want["record"]["key"]) + str(want["record"]["value"])):
-        return True  # an instant beyond Spark's; a null side that had kept an optional schema
-    # Connect wraps a null without schema in a map without schema: the declared schema of the side is not at hand
-    without = [side for side in ("key", "value") if record[side] is None]
-    return bool(without) and any("schemaless" in (want["record"][side] or ()) for side in ("key", "value"))
+    def _as_ours(self, number: int, got: Result) -> list[str] | None:
+        """What explains that a result is not the Python evaluator's; None if nothing does."""
+        ours = self.ours[number]
+        if "error" in ours and "error" in got and ours["error"]["code"] != got["error"]["code"]:
+            return None
+        return self.bridge(number, ours, got)
 
+    def _by_name(self, number: int, want: Result, got: Result) -> list[str] | None:
+        """Kafka reads by the name of a logical type, whatever the type: there is no such value here."""
+        record = self.case["records"][number]
+        if "error" not in got or got["error"]["code"] != "SMT414":
+            return None
+        side = got["error"]["stage"].removesuffix(".converter")
+        datums = [h["value"] for h in record["headers"]] if side == "header" else [record.get(side)]
+        return ["D5"] if any(read_by_name(self.case, datum) for datum in datums) else None
 
-def _on_spark(record: dict[str, Any], converter: Converter) -> Any:
-    """A record as the Spark evaluator can tell it: no schema on a null side, headers as bytes, decimals by value."""
-    found = _numbers(canonical_record({**record, "headers": []}))
-    for side in ("key", "value"):
-        if found[side] is not None and found[side][0] == "schema" and found[side][2] is None:
-            found[side] = None
-    found["headers"] = [(h["key"], _header(h, converter)) for h in record.get("headers", ())]
-    return found
+    def _taken_back(self, number: int, want: Result, got: Result) -> list[str] | None:
+        for decision, results in self.taken_back:
+            found = self.bridge(number, want, results[number])
+            if found is not None and (decision != "D5" or self._refusal_of_coerced(number, got)):
+                return [decision, *found]
+        return None
 
-
-def _header(header: dict[str, Any], converter: Converter) -> Any:
-    """What the bytes of a header say; maps in them have no order."""
-    try:
-        data = header[BYTES] if BYTES in header else simple_header_bytes(*converter.read(header["value"]))
-    except (DataError, KeyError):  # an unserialisable value has no JSON
-        return header["value"]
-    return parse_simple_header(data)
-
-
-def _numbers(value: Any) -> Any:
-    """Decimals by value: a Spark column has one scale for all of them."""
-    if isinstance(value, tuple) and len(value) == 2 and value[0] in ("decimal", "int"):
-        return ("number", Decimal(value[1]).normalize())
-    if isinstance(value, dict):
-        return {k: _numbers(v) for k, v in value.items()}
-    return type(value)(map(_numbers, value)) if isinstance(value, tuple | list) else value
-
-
-def _confused_rename(config: dict[str, str], record: dict[str, Any]) -> bool:
-    """ReplaceField with a schema looks values up by the inverse rename, wrong where the old name is not kept."""
-    for key, text in config.items():
-        prefix, _, option = key.rpartition(".")
-        if option != "renames" or "schemaless" in (record["value"] or {}):
-            continue
-        excluded = split_list(config.get(f"{prefix}.exclude", ""))
-        olds = [pair.split(":")[0] for pair in split_list(text)]
-        if any(old in excluded or f'"field":"{old}"' not in str(record["value"]) for old in olds):
+    def _refusal_of_coerced(self, number: int, got: Result) -> bool:
+        """Whether an error, if it is one, comes from the part of the record that Kafka coerces."""
+        if "error" not in got:
             return True
-    return False
+        stage, code = got["error"]["stage"], got["error"]["code"]
+        parts = coerced(self.case, self.case["records"][number])
+        side, _, converter = stage.rpartition(".")
+        if converter == "converter" and side in parts:
+            return parts[side] and code in _CONVERTER_REFUSALS
+        return any(parts.values()) and (code in _LATE_REFUSALS or kind_of_result(self.ours[number]) == "error")
 
+    def _leak(self, number: int, want: Result, got: Result) -> list[str] | None:
+        return ["D2"] if self.chain and zone_leak(self.case, self.chain, number, want, got) else None
 
-def _mislabelled(result: dict[str, Any]) -> bool:
-    """Whether Kafka failed on its own schema: a Cast of the whole value had left the name of a date on it."""
-    return "error" in result and result["error"]["message"].startswith(_MISLABELLED)
+    def _cast_name(self, number: int, want: Result, got: Result) -> list[str] | None:
+        """A Cast of a whole date leaves the name of the date on its schema; Kafka fails on that later."""
+        return ["D2"] if self.chain and self.bridge.mislabelled(number, want) else None
 
-
-def _crash(result: dict[str, Any]) -> bool:
-    """Whether Kafka failed with an exception that is none of its own."""
-    return "error" in result and not result["error"]["class"].startswith("org.apache.kafka.")
+    def _spark(self, number: int, want: Result, got: Result) -> list[str] | None:
+        """What the Spark evaluator makes of a record, if the Python evaluator gives what Kafka does."""
+        python = self.bridge(number, want, self.ours[number])
+        if python is None:
+            alone = next(
+                (d for d, results in self.taken_back if self.bridge(number, want, results[number]) is not None), ""
+            )
+            python = [alone] if alone else None
+        if python is None or self.chain is None:
+            return None
+        for decision, results in (
+            ("D6", without_schemas(self.case, self.chain, number, got)),
+            ("D8", beyond_range(self.case, self.chain, number, got)),
+        ):
+            for result in results:
+                found = self.bridge(number, result, got)
+                if found is not None:
+                    return [decision, *found, *python]
+        return None

@@ -1,9 +1,9 @@
 """Parity cases on Spark: records with schemas through the Spark evaluator, all others through ``mapInArrow``."""
 
+import json
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import msgspec
@@ -17,10 +17,11 @@ from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
 from dagster_smt.interpret.interpreter import KEPT, KEY_CONVERTER, VALUE_CONVERTER
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import Schema
-from dagster_smt.parity.datums import DROPPED, Converter, failure, run_case
+from dagster_smt.parity.datums import DROPPED, Converter, case_chain, failure
 from dagster_smt.parity.judge import BYTES, SPARK
-from dagster_smt.parity.runner import case_chain
+from dagster_smt.parity.runner import answer_to, broken
 from dagster_smt.spark.layout import Layout, built
+from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.spark.plain import reader, to_plain
 from dagster_smt.spark.start import typed_evaluator
 from dagster_smt.spark.typed import State, TypedEvaluator
@@ -28,7 +29,6 @@ from dagster_smt.values.header_literals import parse_simple_header
 
 Case = dict[str, Any]
 Answer = dict[str, Any]
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _FRAME = pa.schema(
     [
         ("key", pa.binary()),
@@ -65,13 +65,21 @@ class SparkAnswers:
     def __call__(self, cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
         answers = [_Answers(case, chain) for case, chain in cases]
         with ThreadPoolExecutor(_THREADS) as pool:
-            self.typed += sum(pool.map(self._typed, answers))
-        rest = [(number, a) for number, a in enumerate(answers) if a.missing]
+            self.typed += sum(pool.map(self._attempt, answers))
+        rest = [(number, a) for number, a in enumerate(answers) if a.missing and a.broken is None]
         self.other += sum(len(a.missing) for _, a in rest)
         jobs = [(n, {**a.case, "records": [a.case["records"][i] for i in a.missing]}) for n, a in rest]
-        for number, results in self._in_arrow(jobs):
-            answers[number].fill(results)
-        return [{"results": a.results} for a in answers]
+        for number, found in self._in_arrow(jobs):
+            answers[number].take(found)
+        return [a.broken or {"results": a.results} for a in answers]
+
+    def _attempt(self, answer: "_Answers") -> int:
+        """As ``_typed``; a case that breaks off says so, and the others go on."""
+        try:
+            return self._typed(answer)
+        except Exception as error:  # noqa: BLE001 - whatever Spark raises, it belongs to this case
+            answer.broken = broken(error)
+            return 0
 
     def _typed(self, answer: "_Answers") -> int:
         """Answer what the Spark evaluator can; returns the number of records."""
@@ -88,13 +96,13 @@ class SparkAnswers:
                     done += 1
         return done
 
-    def _in_arrow(self, jobs: list[tuple[int, Case]]) -> Iterator[tuple[int, list[Answer]]]:
+    def _in_arrow(self, jobs: list[tuple[int, Case]]) -> Iterator[tuple[int, Answer]]:
         if not jobs:
             return
-        table = pa.table({"number": [n for n, _ in jobs], "text": [msgspec.json.encode(c) for _, c in jobs]})
+        table = pa.table({"number": [n for n, _ in jobs], "text": [json.dumps(c).encode() for _, c in jobs]})
         frame = self.session.createDataFrame(table).mapInArrow(_run_batches, "number bigint, text binary")
         for row in frame.collect():
-            yield row["number"], msgspec.json.decode(row["text"])["results"]
+            yield row["number"], json.loads(row["text"])
 
 
 def on_spark(cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
@@ -103,6 +111,7 @@ def on_spark(cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
     if session is not None:
         return SparkAnswers(session)(cases)
     builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.driver.memory", "3g")  # thousands of plans, each with its own
     session = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     try:
         return SparkAnswers(session)(cases)
@@ -113,8 +122,8 @@ def on_spark(cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
 def _run_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The Python evaluator on the cases of a partition."""
     for batch in batches:
-        cases = [msgspec.json.decode(text) for text in batch.column("text").to_pylist()]
-        texts = [msgspec.json.encode(run_case(case, case_chain(case))) for case in cases]
+        cases = [json.loads(text) for text in batch.column("text").to_pylist()]
+        texts = [json.dumps(answer_to(case, case_chain(case))).encode() for case in cases]
         yield pa.RecordBatch.from_arrays([batch.column("number"), pa.array(texts, pa.binary())], ["number", "text"])
 
 
@@ -125,13 +134,18 @@ class _Answers:
         self.case, self.chain = case, chain
         self.converter = Converter(case.get("converter") or {})
         self.results: list[Any] = [None] * len(case["records"])
+        self.broken: Answer | None = None
 
     @property
     def missing(self) -> list[int]:
         return [number for number, result in enumerate(self.results) if result is None]
 
-    def fill(self, results: list[Answer]) -> None:
-        for number, result in zip(self.missing, results, strict=True):
+    def take(self, found: Answer) -> None:
+        """Take the results of the records that have none yet."""
+        if "results" not in found:
+            self.broken = found
+            return
+        for number, result in zip(self.missing, found["results"], strict=True):
             self.results[number] = result
 
     def batches(self) -> list["_Batch"]:
@@ -211,17 +225,20 @@ class _Batch:
         }
         for name in _SIDES:
             columns[name] = [sides[name].payload for _, sides in self.rows]
-        columns["timestamp"] = [_moment(r["timestamp"]) for r in records]
+        moments = [_micros(r["timestamp"]) for r in records]
         columns["timestampType"] = [_TYPES.get(r["timestampType"]) for r in records]
         columns["headers"] = [
             [{"key": h["key"], "value": msgspec.json.encode(h["value"])} for h in r["headers"]] for r in records
         ]
         columns["in_row"] = [number for number, _ in self.rows]
-        return pa.table({name: columns[name] for name in _FRAME.names}, schema=_FRAME)
+        arrays = {n: pa.array(column, _FRAME.field(n).type) for n, column in columns.items()}
+        arrays["timestamp"] = pa.array(moments, pa.int64()).cast(_FRAME.field("timestamp").type)
+        return pa.table({name: arrays[name] for name in _FRAME.names}, schema=_FRAME)
 
 
-def _moment(millis: int | None) -> datetime | None:
-    return None if millis is None else _EPOCH + timedelta(milliseconds=millis)
+def _micros(millis: int | None) -> int | None:
+    """A timestamp as Spark has it; it has none beyond 64 bits of microseconds, and ``datetime`` ends much earlier."""
+    return None if millis is None or abs(millis) > MAX_MILLIS else millis * 1000
 
 
 def _collected(frame: DataFrame, evaluator: TypedEvaluator) -> DataFrame:
@@ -253,9 +270,12 @@ def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | N
     before = answer.case["records"][row["in_row"]]
     after = {**before, "topic": values["topic"]}
     for name in _SIDES:
-        if name in state.sides:
-            schema, value = state.sides[name].schema, values[name]
-            after[name] = None if value is None else answer.converter.write(schema, reader(schema)(value))
+        value = values[name] if name in state.sides else None  # a side that no record with a value has got through
+        if value is None:
+            after[name] = None
+        else:
+            schema = state.sides[name].schema
+            after[name] = answer.converter.write(schema, reader(schema)(value))
     known = {msgspec.json.encode(h["value"]): h["value"] for h in before["headers"]}
     after["headers"] = [_header(h, known, answer.converter) for h in values["headers"] or ()]
     return {"record": after}

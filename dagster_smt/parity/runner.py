@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dagster_smt.chain import Chain, parse_chain
+from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError
 from dagster_smt.parity.compare import difference
-from dagster_smt.parity.datums import parse_cases, run_case
+from dagster_smt.parity.datums import case_chain, parse_cases, run_case
 from dagster_smt.parity.judge import deliberate
+from dagster_smt.values.lazy import make_room
 
 Evaluate = Callable[[list[tuple[dict[str, Any], Chain]]], list[dict[str, Any] | None]]
-_SYNTAX = ".field.syntax.version"
 EQUAL, DIFFERENT, DELIBERATE, UNSUPPORTED = "equal", "different", "deliberate", "unsupported"
 
 
@@ -58,7 +58,20 @@ class ParityReport:
 
 def on_python(cases: list[tuple[dict[str, Any], Chain]]) -> list[dict[str, Any] | None]:
     """Run cases on the Python evaluator."""
-    return [run_case(case, chain) for case, chain in cases]
+    return [answer_to(case, chain) for case, chain in cases]
+
+
+def answer_to(case: dict[str, Any], chain: Chain) -> dict[str, Any]:
+    """The answer of the Python evaluator; one that breaks off says so, and the run goes on."""
+    try:
+        return run_case(case, chain)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to this case
+        return broken(error)
+
+
+def broken(error: Exception) -> dict[str, Any]:
+    """The answer of an evaluator that broke off."""
+    return {"broken": type(error).__name__}
 
 
 def run_files(paths: Iterable[Path], evaluate: Evaluate = on_python) -> ParityReport:
@@ -68,6 +81,7 @@ def run_files(paths: Iterable[Path], evaluate: Evaluate = on_python) -> ParityRe
 
 def run_cases(cases: Iterable[dict[str, Any]], evaluate: Evaluate = on_python) -> ParityReport:
     """Run cases. ``evaluate`` answers None for a case it cannot take: it counts as unsupported."""
+    make_room()  # cases may be nested as deeply as Connect allows
     cases = list(cases)
     parsed: list[Chain | dict[str, Any]] = [_parse(case) for case in cases]
     runnable = [(c, p) for c, p in zip(cases, parsed, strict=True) if isinstance(p, Chain)]
@@ -75,15 +89,8 @@ def run_cases(cases: Iterable[dict[str, Any]], evaluate: Evaluate = on_python) -
     report = ParityReport()
     for case, chain in zip(cases, parsed, strict=True):
         answer = next(answers) if isinstance(chain, Chain) else chain
-        report.verdicts.append(_verdict(case, answer))
+        report.verdicts.append(verdict_of(case, answer))
     return report
-
-
-def case_chain(case: dict[str, Any]) -> Chain:
-    """The chain of a case: what Kafka ignores is accepted, and paths are as strict as Kafka's (decision 4)."""
-    properties = {"transforms": "", **{k: v for k, v in case["config"].items() if v is not None}}
-    strict = {k.replace(_SYNTAX, ".strict_paths"): "kafka" for k in properties if k.endswith(_SYNTAX)}
-    return parse_chain({**strict, **properties}, unknown_options="warn")
 
 
 def _parse(case: dict[str, Any]) -> Chain | dict[str, Any]:
@@ -94,17 +101,27 @@ def _parse(case: dict[str, Any]) -> Chain | dict[str, Any]:
         return {"configError": {"class": first.connect_class, "message": first.statement, "code": first.code}}
 
 
-def _verdict(case: dict[str, Any], answer: dict[str, Any] | None) -> Verdict:
+def verdict_of(case: dict[str, Any], answer: dict[str, Any] | None) -> Verdict:
+    """What an answer to a case is worth; None is no answer."""
     verdict = Verdict(case["id"], UNSUPPORTED, transforms_of(case), mode_of(case))
     if answer is None or _unknown_class(case, answer):
         return verdict
-    verdict.reason = difference(case, answer)
-    if not verdict.reason:
-        verdict.verdict = EQUAL
-        return verdict
-    verdict.decision = deliberate(case, answer)
-    verdict.verdict = DELIBERATE if verdict.decision else DIFFERENT
+    try:
+        decision = _judged(case, answer, verdict)
+    except Exception as error:  # noqa: BLE001 - a case that nobody can read is different, and the run goes on
+        decision, verdict.reason = None, f"the case cannot be judged: {type(error).__name__}"
+    verdict.decision = decision or ""
+    verdict.verdict = DIFFERENT if decision is None else DELIBERATE if decision else EQUAL
     return verdict
+
+
+def _judged(case: dict[str, Any], answer: dict[str, Any], verdict: Verdict) -> str | None:
+    """The deliberate difference; an empty text if there is none, None if the answer is wrong."""
+    if "broken" in answer:
+        verdict.reason = f"the evaluator broke off: {answer['broken']}"
+        return None
+    verdict.reason = difference(case, answer)
+    return deliberate(case, answer) if verdict.reason else ""
 
 
 def _unknown_class(case: dict[str, Any], answer: dict[str, Any]) -> bool:

@@ -1,0 +1,138 @@
+"""The texts of floating-point numbers before Java 19 (JDK-4511638), which are not always the shortest.
+
+The recorded results come from Java 17. Its ``Double.toString`` takes digits off the exact value one by one and stops as
+soon as what is left is within the rounding error of the number; it compares in whole numbers, but with a unit in the
+last place that is half as large at powers of two. The result is not the shortest now and then:
+``1.9999999999999998E23`` for ``2.0E23``.
+"""
+
+import math
+import struct
+from dataclasses import dataclass
+
+from dagster_smt.values.numbers import float_text, wrap
+
+
+@dataclass(frozen=True)
+class _Width:
+    """A floating-point type: the bits of its fraction, of its exponent, and the codes of ``struct``."""
+
+    fraction: int
+    bias: int
+    codes: tuple[str, str]
+
+
+_SINGLE, _DOUBLE = _Width(23, 127, ("<f", "<I")), _Width(52, 1023, ("<d", "<Q"))
+
+
+def java17_text(value: float, single: bool = False) -> str:
+    """``Double.toString`` of Java 17, or ``Float.toString`` for a value of 32 bits."""
+    if not math.isfinite(value) or value == 0:
+        return float_text(value, single)
+    mantissa, exponent, bits = _parts(abs(value), _SINGLE if single else _DOUBLE)
+    digits, point = _digits(mantissa, exponent, bits)
+    return ("-" if value < 0 else "") + _layout("".join(map(str, digits)), point)
+
+
+def spellings(text: str) -> set[str]:
+    """The texts that Java 17 may have printed where later versions print the given one."""
+    try:
+        value = float(text)
+    except ValueError:
+        return set()
+    found = {java17_text(value)} if float_text(value) == text else set()
+    try:
+        short = struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        return found
+    return found | ({java17_text(short, single=True)} if float_text(short, single=True) == text else set())
+
+
+def _parts(value: float, width: _Width) -> tuple[int, int, int]:
+    """Odd mantissa and exponent of two with ``value = mantissa * 2 ** exponent``, and how many bits the number has."""
+    raw: int = struct.unpack(width.codes[1], struct.pack(width.codes[0], value))[0]
+    biased, fraction = raw >> width.fraction, raw & ((1 << width.fraction) - 1)
+    bits = width.fraction + 1 if biased else fraction.bit_length()
+    mantissa = fraction | (1 << width.fraction) if biased else fraction
+    exponent = max(biased, 1) - width.bias - width.fraction
+    zeros = (mantissa & -mantissa).bit_length() - 1
+    return mantissa >> zeros, exponent + zeros, bits
+
+
+def _digits(mantissa: int, exponent: int, bits: int) -> tuple[list[int], int]:
+    """The digits, and where the decimal point stands among them."""
+    size = mantissa.bit_length()
+    top = size - 1 + exponent  # where the highest bit stands
+    if exponent >= 0 and top <= 62:
+        return _whole_digits(mantissa << exponent, top - bits)
+    log = (mantissa / (1 << size - 1) - 1.5) * 0.289529654 + 0.176091259 + top * 0.301029995663981
+    point = math.floor(log)  # perhaps one too many
+    fives, tens = max(-point, 0), max(point, 0)
+    # the number is rest / unit * 10 ** point, and known to +- error; they share no factor of two
+    two_rest, two_unit, two_error = fives + exponent, tens, fives + top - bits - (mantissa == 1)
+    common = min(two_rest, two_unit, two_error)
+    two_rest, two_unit, two_error = two_rest - common, two_unit - common, two_error - common
+    five_bits = (5**fives).bit_length(), (5 ** (tens + 1)).bit_length()
+    space = max(size + two_rest + five_bits[0], two_unit + 1 + five_bits[1])
+    width = 32 if space < 32 else 64 if space < 64 else 0  # of Java's integers, which overflow; 0: big ones
+    return _stopped(mantissa * 5**fives << two_rest, 5**tens << two_unit, 5**fives << two_error, point, width)
+
+
+def _stopped(rest: int, unit: int, error: int, point: int, width: int) -> tuple[list[int], int]:
+    """Take digits off until the rest is within the error."""
+    digits: list[int] = []
+    low = high = False
+    first = True
+    while first or not (low or high):
+        digit, rest = divmod(rest, unit)
+        rest, error = rest * 10, wrap(error * 10, width) if width else error * 10
+        low, high = _within(rest, error, 10 * unit, width)
+        if first and digit == 0 and not high:
+            point -= 1
+        else:
+            digits.append(digit)
+        if first and not -3 <= point < 8:
+            low = high = False  # in this form there has to be a digit behind the point
+        first = False
+    if high and (not low or 2 * rest > 10 * unit or (2 * rest == 10 * unit and digits[-1] % 2)):
+        point += _round_up(digits)
+    return digits, point + 1
+
+
+def _within(rest: int, error: int, ten: int, width: int) -> tuple[bool, bool]:
+    """Whether the rest is so small, or so close to the next digit, that it does not count."""
+    if not width:
+        return rest < error, rest + error >= ten
+    if error <= 0:  # it has overflowed
+        return True, True
+    return rest < error, wrap(rest + error, width) > ten
+
+
+def _round_up(digits: list[int]) -> int:
+    """Add one to the last digit; whether there is a digit more."""
+    while digits and digits[-1] == 9:
+        digits.pop()
+    if not digits:
+        digits.append(1)
+        return 1
+    digits[-1] += 1
+    return 0
+
+
+def _whole_digits(value: int, beyond: int) -> tuple[list[int], int]:
+    """A whole number of at most 63 bits; digits that the number's bits do not reach are rounded off."""
+    drop = max(0, math.floor((beyond - 1) * math.log10(2))) if beyond > 1 else 0
+    if drop:
+        value, rest = divmod(value, 10**drop)
+        value += rest >= 10**drop // 2
+    text = str(value)
+    return [int(d) for d in text.rstrip("0")], len(text) + drop
+
+
+def _layout(digits: str, point: int) -> str:
+    digits = digits.rstrip("0") or "0"
+    if 0 < point < 8:
+        return f"{digits[:point].ljust(point, '0')}.{digits[point:] or '0'}"
+    if -3 < point <= 0:
+        return f"0.{'0' * -point}{digits}"
+    return f"{digits[0]}.{digits[1:] or '0'}E{point - 1}"
