@@ -169,6 +169,7 @@ def parity_page(report: ParityReport) -> str:
         "# Parity with Kafka Connect 4.3.1",
         "",
         "Recorded cases, run on the Python evaluator. A case counts in every transform and predicate it uses.",
+        "D6 to D8 are the Spark evaluator's own: `dagster-smt parity --spark` runs the cases there.",
         "",
         f"| transform | records | {' | '.join(COLUMNS)} |",
         "|---" * (len(COLUMNS) + 2) + "|",

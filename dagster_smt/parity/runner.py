@@ -10,6 +10,7 @@ from dagster_smt.errors import ConfigError
 from dagster_smt.parity.compare import difference
 from dagster_smt.parity.datums import case_chain, parse_cases, run_case
 from dagster_smt.parity.judge import deliberate
+from dagster_smt.spec.options import split_list
 from dagster_smt.values.lazy import make_room
 
 Evaluate = Callable[[list[tuple[dict[str, Any], Chain]]], list[dict[str, Any] | None]]
@@ -131,7 +132,11 @@ def _unknown_class(case: dict[str, Any], answer: dict[str, Any]) -> bool:
 
 def transforms_of(case: dict[str, Any]) -> tuple[str, ...]:
     """Short names of the transforms and predicates a case uses."""
-    types = {str(v).strip() for k, v in case["config"].items() if k.endswith(".type") and v}
+    config = case["config"]
+    keys = [
+        f"{kind}.{alias}.type" for kind in ("transforms", "predicates") for alias in split_list(config.get(kind) or "")
+    ]
+    types = [str(config[key]).strip() for key in keys if config.get(key)]
     return tuple(sorted({t.rsplit(".", 1)[-1].split("$")[0] for t in types}))
 
 
