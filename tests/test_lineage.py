@@ -10,7 +10,8 @@ from dagster_smt.errors import PlanError, SmtError, UnsupportedError
 from dagster_smt.interpret.interpreter import KEPT, Interpreter
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import STRING, Schema, Type, optional
-from tests.test_fuzz import chains, payload, record, structs, typed
+from tests.random_chains import chains
+from tests.random_records import payload, record, structs, typed
 
 EXAMPLES = settings(max_examples=settings.default.max_examples * 3, suppress_health_check=list(HealthCheck))
 

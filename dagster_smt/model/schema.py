@@ -115,6 +115,12 @@ class Schema:
         return text + ("?" if self.optional else "")
 
     @cached_property
+    def levels(self) -> int:
+        """Levels of nesting as Arrow counts them: 1 for a simple type, and two more for a map's entries."""
+        inner = [child for _, child in self.fields] + [child for child in (self.keys, self.values) if child is not None]
+        return 1 + (self.type is Type.MAP) + max((child.levels for child in inner), default=0)
+
+    @cached_property
     def internal_names(self) -> tuple[str, ...]:
         """Field names for Spark (STRUCT only): the user's, or numbered ones where they differ in case only."""
         names = [name for name, _ in self.fields]

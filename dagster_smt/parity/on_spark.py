@@ -111,7 +111,8 @@ def on_spark(cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
     if session is not None:
         return SparkAnswers(session)(cases)
     builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.driver.memory", "3g")  # thousands of plans, each with its own
+    builder = builder.config("spark.driver.memory", "3g")
+    builder = builder.config("spark.sql.ui.retainedExecutions", "1")  # thousands of plans, of megabytes some
     session = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     try:
         return SparkAnswers(session)(cases)

@@ -35,14 +35,19 @@ _SIMPLE: dict[Type, T.DataType] = {
     Type.BYTES: T.BinaryType(),
 }
 MAX_SCALE = 38
+MAX_LEVELS = 60
+"""Arrow, through which columns come from Python, nests 64 levels at most; some of them are the result's own."""
 
 
 def spark_type(schema: Schema, path: str = "") -> T.DataType:
     """The Spark type of a schema's values.
 
     Raises:
-        PlanError: SMT207, a Decimal whose scale Spark cannot hold, or an array or map without an element schema.
+        PlanError: SMT207, a Decimal whose scale Spark cannot hold, an array or map without an element schema, or more
+            than ``MAX_LEVELS`` levels of nesting.
     """
+    if schema.levels > MAX_LEVELS:
+        raise _unmappable(path, schema, f"it nests {schema.levels} levels, and columns have {MAX_LEVELS} at most")
     if schema.logical == "Decimal":
         if not 0 <= schema.scale <= MAX_SCALE:
             raise _unmappable(path, schema, "Spark's decimals have scales from 0 to 38")

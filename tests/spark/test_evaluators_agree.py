@@ -1,8 +1,10 @@
 """The same chain on the same records: the Spark evaluator and the Python evaluator give the same results."""
 
+import json
 from datetime import datetime, timezone
 
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 
 from dagster_smt.chain import parse_chain, plan_chain
@@ -12,13 +14,13 @@ from dagster_smt.interpret.interpreter import FAILED, KEPT, VALUE_CONVERTER, Int
 from dagster_smt.interpret.sides import parse_json
 from dagster_smt.model.format import Format
 from dagster_smt.model.record import Header, Record
-from dagster_smt.model.schema import STRING, Type, optional
+from dagster_smt.model.schema import STRING, Schema, Type, optional
 from dagster_smt.spark.evaluate import evaluate, output_schema
 from dagster_smt.spark.narrow import narrowed
 from dagster_smt.spark.plain import reader, to_plain
 from dagster_smt.spark.types import internal_type
 from dagster_smt.tables.spec import FileTopics, TopicTable
-from tests.spark.made_up import TOPICS, examples
+from tests.spark.made_up import TOPICS, Example, examples, nest
 
 MOMENT = datetime(2019, 4, 25, 15, 2, 16, 123000, timezone.utc)
 FRAME = pa.schema(
@@ -34,10 +36,10 @@ FRAME = pa.schema(
     ]
 )
 SLOW = settings(
-    max_examples=25,
+    max_examples=int(__import__("os").environ.get("SPARK_EXAMPLES", "25")),
     deadline=None,
     database=None,
-    derandomize=True,
+    derandomize=not __import__("os").environ.get("HYPOTHESIS_SEARCH"),
     phases=[Phase.generate],  # an example takes most of a second: too slow to look for a smaller one
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much],
 )
@@ -46,7 +48,7 @@ SLOW = settings(
 def frame_of(spark, rows):
     records = [
         {
-            "key": b"k",
+            "key": keys[0] if keys else b"k",
             "value": value,
             "topic": topic,
             "partition": 0,
@@ -55,19 +57,19 @@ def frame_of(spark, rows):
             "timestampType": 0,
             "headers": [{"key": name, "value": b"1"} for name in headers],
         }
-        for offset, (value, topic, headers) in enumerate(rows)
+        for offset, (value, topic, headers, *keys) in enumerate(rows)
     ]
     return spark.createDataFrame(pa.Table.from_pylist(records, FRAME))
 
 
-def in_python(chain, schema, rows):
+def in_python(chain, example):
     """(outcome, record) of each row on the Python evaluator."""
-    interpreter = Interpreter(chain, Format("string"), Format("json_schema", schema))
+    interpreter = Interpreter(chain, example.key_form, Format("json_schema", example.schema))
     found = []
-    for offset, (value, topic, headers) in enumerate(rows):
+    for offset, (value, topic, headers, *keys) in enumerate(example.rows):
         record = Record(topic, 0, offset, int(MOMENT.timestamp() * 1000), "CreateTime")
         record.headers = [Header(name, None, "1", b"1", made=False) for name in headers]
-        outcome = interpreter.read(record, b"k", value)
+        outcome = interpreter.read(record, keys[0] if keys else b"k", value)
         found.append((interpreter.run(record) if outcome.status == KEPT else outcome, record))
     return found
 
@@ -76,17 +78,19 @@ def compare(spark, example, topics=TOPICS):
     """Run an example on both and assert that they agree."""
     try:
         chain = parse_chain(example.stages)
-        plan = plan_chain(chain, optional(STRING), example.schema, topics=topics, typed=True)
+        key = example.key or optional(STRING)
+        plan = plan_chain(chain, key, example.schema, topics=topics, typed=True)
         wanted_type = output_schema(plan, "columns")
     except (ConfigError, PlanError, UnsupportedError):
         assume(False)
-    table = TopicTable(FileTopics("unused"), topics, value=Format("json_schema", example.schema))
+    form = Format("json_schema", example.schema)
+    table = TopicTable(FileTopics("unused"), topics, key=example.key_form, value=form)
     result = evaluate(frame_of(spark, example.rows), plan, table, "columns")
     assert bare(result.schema["__out"].dataType) == bare(wanted_type)
     plain = to_plain(result["__out"].cast(internal_type(outer(plan.after))), outer(plan.after)).alias("__out")
     rows = result.select("__offset", "__status", "__stage", "__problem", "__touched", plain).collect()
     assert sorted(row["__offset"] for row in rows) == list(range(len(example.rows)))
-    python = in_python(chain, example.schema, example.rows)
+    python = in_python(chain, example)
     for row in rows:
         same(row, *python[row["__offset"]], plan, example.rows[row["__offset"]][0])
 
@@ -150,6 +154,8 @@ def unread_is_wrong(plan, text):
     """Whether a text fits once the fields that the chain only drops are not looked at (docs/decisions/0003)."""
     schema = narrowed(plan, plan.value)
     try:
+        if b"1e400" in text:  # refused where it is read (D5); any other number will do where it is not
+            return unread_is_wrong(plan, text.replace(b"1e400", b"1"))
         json_reader(schema, Format("json_schema", schema))(parse_json(text))
     except DataError:
         return False
@@ -157,6 +163,20 @@ def unread_is_wrong(plan, text):
 
 
 @SLOW
-@given(example=examples())
+@given(example=examples(keyed=True))
 def test_random_chains_agree(spark, example):
     compare(spark, example)
+
+
+MASK_Y = {"alias": "m", "type": "MaskField$Value", "options": {"fields": ["y"]}}
+
+
+@pytest.mark.parametrize(("kind", "times"), [("struct", 58), ("array", 58), ("map", 29)])
+def test_the_deepest_columns_agree(spark, kind, times):
+    deep = nest(kind, times)
+    value = 7
+    for _ in range(times):
+        value = [value] if kind == "array" else {"a": value}
+    schema = Schema(Type.STRUCT, fields=(("x", deep), ("y", Schema(Type.STRING))))
+    rows = [(json.dumps({"x": value, "y": "z"}).encode(), "orders", ()), (b'{"x":null,"y":"z"}', "orders", ())]
+    compare(spark, Example(schema, [MASK_Y], rows))

@@ -8,7 +8,7 @@ from pyspark.sql import types as T
 from dagster_smt.errors import PlanError
 from dagster_smt.model.schema import Schema, Type, decimal, optional
 from dagster_smt.spark.types import connect_schema, internal_type, spark_type, struct_field
-from tests.spark.made_up import SIMPLE, structs
+from tests.spark.made_up import SIMPLE, nest, structs
 
 
 def as_spark_sees_it(schema):
@@ -94,3 +94,11 @@ def test_what_a_table_requires_is_required(inside):
     assert schema == Schema(
         Type.STRUCT, fields=(("a", Schema(Type.ARRAY, values=Schema(Type.INT64, optional=inside))),)
     )
+
+
+@pytest.mark.parametrize(("kind", "most"), [("struct", 59), ("array", 59), ("map", 29)])
+def test_columns_nest_only_as_deep_as_arrow(kind, most):
+    assert spark_type(nest(kind, most))
+    with pytest.raises(PlanError, match="nests 61 levels") as caught:
+        spark_type(nest(kind, most + 1))
+    assert caught.value.problems[0].code == "SMT207"
