@@ -244,7 +244,7 @@ def _micros(millis: int | None) -> int | None:
 
 def _collected(frame: DataFrame, evaluator: TypedEvaluator) -> DataFrame:
     """One column per variant, with both sides and the metadata in the plain form."""
-    columns = ["in_row", "__status", "__stage", "__why", *(["__variant"] if evaluator.variants else [])]
+    columns = ["in_row", "__status", "__stage", "__why", "in_problem", *(["__variant"] if evaluator.variants else [])]
     return frame.select(*columns, *(_variant(state).alias(f"v{n}") for n, state in evaluator.states.items()))
 
 
@@ -263,7 +263,9 @@ def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | N
     if row["__status"] == DROPPED:
         return {"dropped": True}
     if row["__status"] != KEPT:
-        return _failure(evaluator.problems[row["__why"]], row["__stage"], answer.chain)
+        told = row["in_problem"]
+        problem = evaluator.problems[row["__why"]] if told is None else Problem(place="", **told.asDict())
+        return _failure(problem, row["__stage"], answer.chain)
     number = row["__variant"] if evaluator.variants else 0
     if number not in evaluator.states:
         return None

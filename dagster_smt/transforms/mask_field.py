@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from dagster_smt.errors import DataError
-from dagster_smt.model.cell import Cell, Const, Group, Node
+from dagster_smt.model.cell import Cell, Const, Node
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import kind_of_schema
@@ -64,12 +64,11 @@ class MaskField(NullDefaults, NestedPaths, Transform):
         return edited(group, self.paths, mask, self.replace_null_with_default, at, self.strict)
 
     def _masked(self, target: Node) -> Node:
-        if isinstance(target, Group):
-            return refused(target, "SMT403", "a struct cannot be masked", "mask its fields one by one")
         try:
             value = mask_value(kind_of_schema(target.schema), self.replacement)
         except DataError as error:
             return refused(target, error.problem.code, error.problem.statement, error.problem.hint)
+        assert isinstance(target, Cell)  # structs are refused
         constant = Cell(target.schema, Const(value, target.schema), frozenset())
         masked = target.call(KeepNull(), target.schema, constant, nullable=target.nullable)
         return replace(masked, marks=target.marks | {"masked"})

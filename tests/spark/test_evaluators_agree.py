@@ -180,3 +180,10 @@ def test_the_deepest_columns_agree(spark, kind, times):
     schema = Schema(Type.STRUCT, fields=(("x", deep), ("y", Schema(Type.STRING))))
     rows = [(json.dumps({"x": value, "y": "z"}).encode(), "orders", ()), (b'{"x":null,"y":"z"}', "orders", ())]
     compare(spark, Example(schema, [MASK_Y], rows))
+
+
+@pytest.mark.parametrize("options", [{}, {"replacement": "x"}], ids=["zero", "replacement"])
+def test_a_masked_struct_is_refused_in_the_same_words(spark, options):
+    schema = Schema(Type.STRUCT, fields=(("y", nest("struct", 1)),))
+    stages = [{**MASK_Y, "options": {"fields": ["y"], **options}}]
+    compare(spark, Example(schema, stages, [(b'{"y":{"a":7}}', "orders", ()), (b'{"y":null}', "orders", ())]))
