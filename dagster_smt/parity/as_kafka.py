@@ -88,25 +88,32 @@ class HashedReplaceField(KafkaReplaceField):
 
 
 class KafkaConverter(Converter):
-    """Reads as Kafka does. ``coerced``: whether the last datum was taken for something else than it is."""
+    """Reads as Kafka does.
+
+    ``coerced``: whether the last datum was taken for something else than it is; ``kept``: and whether it is JSON
+    without a schema, whose spelling is kept here.
+    """
 
     reader: type[KafkaReader] = KafkaReader
 
     def __init__(self, settings: dict[str, str]):
         super().__init__(settings)
-        self.coerced = self.by_name = False
+        self.coerced = self.kept = self.by_name = False
         self.known: dict[str, Schema] = {}
 
     def read(self, datum: dict[str, str] | None) -> tuple[Schema | None, Any]:
         reader = self.reader(self.form.replace_null_with_default)
+        schema = None
         try:
             if datum is None:
                 return None, None
             if "schemaless" in datum:
                 return None, reader.free(reader.parse(datum["schemaless"]))
-            return self._envelope(datum["envelope"], reader)
+            schema, value = self._envelope(datum["envelope"], reader)
+            return schema, value
         finally:
             self.coerced, self.by_name = reader.coerced, reader.by_name
+            self.kept = reader.coerced and schema is None
 
     def _envelope(self, text: str, reader: KafkaReader) -> tuple[Schema | None, Any]:
         tree = reader.parse(text)
@@ -183,6 +190,16 @@ def _coerced(converter: KafkaConverter, datum: dict[str, str] | None) -> bool:
     with suppress(DataError):
         converter.read(datum)
     return converter.coerced
+
+
+def kept_spelling(case: Case, record: dict[str, Any]) -> bool:
+    """Whether a part of a record is JSON without a schema whose spelling Kafka changes."""
+    converter = KafkaConverter(case.get("converter") or {})
+    for datum in (record["key"], record["value"], *(header["value"] for header in record["headers"])):
+        _coerced(converter, datum)
+        if converter.kept:
+            return True
+    return False
 
 
 def read_by_name(case: Case, datum: dict[str, str] | None) -> bool:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from dagster_smt.errors import ConfigError
-from dagster_smt.parity.as_kafka import coerced, read_by_name, runs
+from dagster_smt.parity.as_kafka import coerced, kept_spelling, read_by_name, runs
 from dagster_smt.parity.bridges import BYTES as BYTES
 from dagster_smt.parity.bridges import SPARK as SPARK
 from dagster_smt.parity.bridges import Bridge
@@ -127,16 +127,16 @@ class _Judge:
     def _taken_back(self, number: int, want: Result, got: Result) -> list[str] | None:
         for decision, results in self.taken_back:
             found = self.bridge(number, want, results[number])
-            if found is not None and (decision != "D5" or self._refusal_of_coerced(number, got)):
+            if found is not None and (decision != "D5" or self._from_coerced(number, got)):
                 return [decision, *found]
         return None
 
-    def _refusal_of_coerced(self, number: int, got: Result) -> bool:
-        """Whether an error, if it is one, comes from the part of the record that Kafka coerces."""
+    def _from_coerced(self, number: int, got: Result) -> bool:
+        """Whether Kafka coerces a part of the record: kept where there is no schema, or the error comes from there."""
         if "error" not in got:
-            return True
-        stage, code = got["error"]["stage"], got["error"]["code"]
+            return kept_spelling(self.case, self.case["records"][number])
         parts = coerced(self.case, self.case["records"][number])
+        stage, code = got["error"]["stage"], got["error"]["code"]
         side, _, converter = stage.rpartition(".")
         if converter == "converter" and side in parts:
             return parts[side] and code in _CONVERTER_REFUSALS

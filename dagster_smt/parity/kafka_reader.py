@@ -75,9 +75,7 @@ class KafkaReader:
         if not isinstance(exponent, int) or abs(exponent) >= 2**31:
             self.coerced = True
             raise _refused()
-        if not value and text.startswith("-"):
-            self.coerced = True  # a BigDecimal has no sign there
-        return value if value else value.copy_abs()
+        return value
 
     def free(self, tree: Any) -> Any:
         """The value of a tree without schema: whole numbers have 64 bits, others are doubles."""
@@ -88,7 +86,7 @@ class KafkaReader:
             return self._integer(tree, 64)
         if isinstance(tree, Decimal):
             value = _float(tree)
-            self.coerced |= math.isinf(value)
+            self.coerced |= math.isinf(value) or (not tree and tree.is_signed())  # a BigDecimal has no sign there
             return JavaDouble(value) if math.isinf(value) else value
         if isinstance(tree, dict):
             for key in tree:
@@ -165,7 +163,7 @@ class KafkaReader:
     def _logical(self, schema: Schema, tree: Any) -> Any:
         if schema.logical == "Decimal":
             if isinstance(tree, int | Decimal) and not isinstance(tree, bool):
-                return Decimal(tree)
+                return Decimal(tree) if tree else Decimal(tree).copy_abs()
             data = self._bytes(tree) if isinstance(tree, str) else b""
             if not data:
                 raise _refused()
@@ -218,7 +216,7 @@ class WrittenReader(KafkaReader):
 
 def _float(number: int | Decimal) -> float:
     try:
-        return float(number)
+        return float(number) if number else 0.0
     except OverflowError:
         return math.inf if number > 0 else -math.inf
 

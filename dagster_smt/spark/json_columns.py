@@ -101,6 +101,7 @@ class _Reader:
         self.exact = side_codec(form).read
         self.plain = column_writer(side.schema, side.schema)
         self.types = {name: arrow_type(child) for name, child in side.fields().items()}
+        self.filled = [name for name, child in side.fields().items() if child.default is not None]
         self.decode: Callable[[bytes], Any] | None = None
         self.build = [_builder(child, form) for child in side.fields().values()]
         fields = zip(self.types, side.schema.fields, strict=True) if side.apart else ()
@@ -138,7 +139,11 @@ class _Reader:
 
     def _built(self, rows: list[Any]) -> dict[str, pa.Array]:
         columns = _transposed(rows, len(self.build))
-        return {name: build(column) for name, build, column in zip(self.types, self.build, columns, strict=True)}
+        found = {name: build(column) for name, build, column in zip(self.types, self.build, columns, strict=True)}
+        if self.filled and any(row is None for row in rows):  # a side that is null has no fields, and no defaults
+            there = pa.array([row is not None for row in rows])
+            found |= {name: pc.if_else(there, found[name], None) for name in self.filled}
+        return found
 
     def _exactly(self, texts: list[bytes | None]) -> tuple[list[Any], dict[int, Problem]]:
         """As ``_fast``, with the Python evaluator's reader: values in the plain form."""

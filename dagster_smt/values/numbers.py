@@ -44,7 +44,12 @@ def to_float32(value: float) -> float:
 
 
 def nearest_float32(exact: int | Decimal) -> float:
-    """Round an exact number to 32 bits in one step; by way of a double it could be rounded twice."""
+    """Round an exact number to 32 bits in one step; by way of a double it could be rounded twice.
+
+    A zero has no sign, as a ``BigDecimal`` has none; what is rounded to zero keeps its own.
+    """
+    if not exact:
+        return 0.0
     try:
         double = float(exact)
     except OverflowError:

@@ -316,3 +316,25 @@ def test_warnings_of_parsing_stay_with_the_plan():
     chain = parse_chain([stage("Filter", x="y")], unknown_options="warn")
     for typed in (True, False):
         assert [w.code for w in plan_chain(chain, None, ORDERS, typed=typed).warnings] == ["SMT011"]
+
+
+# -- limits of columns -------------------------------------------------------------------------------------------------
+
+PRICES = parse_ddl("price DECIMAL(38,2), n INT, rows ARRAY<STRUCT<price: DECIMAL(38,2)>>")
+EXTENDED = {"field_syntax_version": "extended"}
+# (stages, paths that the plan of a table of columns warns of)
+PRINTED = [
+    ([stage("Cast$Value", spec="price:string")], ["price"]),
+    ([stage("Cast$Value", spec="n:string")], []),
+    ([stage("Cast$Value", spec="price:int32")], []),
+    ([stage("MaskField$Value", fields="price"), stage("Cast$Value", spec="price:string")], ["price"]),
+    ([stage("Cast$Value", spec="rows[*].price:string", **EXTENDED)], ["rows"]),
+]
+
+
+@pytest.mark.parametrize(("stages", "paths"), PRINTED)
+def test_texts_of_decimals_are_warned_of(stages, paths):
+    found = [w for w in plan_of(*stages, value=PRICES).warnings if w.code == "SMT227"]
+    assert [w.statement.split("'")[1] for w in found] == paths
+    assert all(w.place.startswith("transforms.cast") and "write records" in w.hint for w in found)
+    assert all(w.code != "SMT227" for w in plan_of(*stages, value=PRICES, typed=False).warnings)

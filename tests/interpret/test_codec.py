@@ -12,6 +12,7 @@ from dagster_smt.errors import DATA_EXCEPTION, DataError
 from dagster_smt.interpret.codec import reader, resolve_defaults, writer
 from dagster_smt.interpret.sides import side_codec
 from dagster_smt.model.format import Format
+from dagster_smt.model.runtime import KeyDict, KeyList
 from dagster_smt.model.schema import JavaDate, Schema, Type, date, decimal, optional, time, timestamp
 from dagster_smt.model.schema_json import schema_from_json
 
@@ -20,6 +21,8 @@ INT8, INT64, TEXT, BYTES, BOOL = (Schema(t) for t in (Type.INT8, Type.INT64, Typ
 FLOAT, DOUBLE = Schema(Type.FLOAT32), Schema(Type.FLOAT64)
 TEXTS, NUMBERS = Schema(Type.ARRAY, values=TEXT), Schema(Type.MAP, keys=TEXT, values=INT8)
 BY_NUMBER = Schema(Type.MAP, keys=INT8, values=optional(TEXT))
+BY_OPTIONAL_TEXT = Schema(Type.MAP, keys=optional(TEXT), values=INT8)
+BY_STRUCT = Schema(Type.MAP, keys=Schema(Type.STRUCT, fields=(("c", optional(INT8)),)), values=INT8)
 BY_LIST = Schema(Type.MAP, keys=TEXTS, values=INT8)
 ROW = Schema(
     Type.STRUCT, fields=(("a", INT8), ("b", optional(TEXT)), ("r", Schema(Type.STRUCT, True, fields=(("c", INT8),))))
@@ -57,8 +60,16 @@ SAME = [
 # read, but written otherwise
 READ = [
     (FLOAT, "1", 1.0),
+    (FLOAT, "16777217", 16777216.0),
+    (FLOAT, "16777217.0000000001", 16777218.0),  # as a double it is the middle of two floats, as written it is not
+    (FLOAT, "-1e-400", -0.0),
+    (FLOAT, "-0.0", 0.0),
     (DOUBLE, "-0.0", 0.0),
+    (DOUBLE, "-1e-400", -0.0),
     (DOUBLE, "7", 7.0),
+    (BY_OPTIONAL_TEXT, '{"a":1}', {"a": 1}),
+    (BY_STRUCT, '[[{"c":1},2],[{"c":null},3],[{"c":1},4]]', {KeyDict({"c": 1}): 4, KeyDict({"c": None}): 3}),
+    (BY_LIST, '[[["a","b"],1],[["a","b"],2],[[],3]]', {KeyList(["a", "b"]): 2, KeyList(): 3}),
     (ROW, '{"a":1,"x":2}', {"a": 1, "b": None, "r": None}),
     (ROW, '{"a":1,"a":2}', {"a": 2, "b": None, "r": None}),
     (decimal(2), "1.5", Decimal("1.5")),

@@ -391,3 +391,18 @@ def test_results_have_to_be_as_many():
     answer = {"results": [{"record": record(free("1"))}] * 2}
     assert verdict(case, answer) == ("different", "")
     assert json.loads(json.dumps(answer)) == answer
+
+
+# what the record says, what Kafka wrote, what we wrote instead of reading it as Kafka does, or of refusing it
+KEPT_UNDER_A_SCHEMA = [
+    (FLOAT, "-0.0", "0.0", "-0.0"),
+    (DOUBLE, "-0e5", "0.0", "-0.0"),
+    (FLOAT, "1e400", '"Infinity"', "3.4028235E38"),
+    ('{"type":"int8","optional":false}', "300", "44", "127"),
+    (STRING, "7", "null", '"7"'),
+]
+
+
+@pytest.mark.parametrize(("schema", "given", "want", "got"), KEPT_UNDER_A_SCHEMA)
+def test_only_json_without_a_schema_keeps_its_spelling(schema, given, want, got):
+    assert judged(typed(schema, given), typed(schema, want), typed(schema, got))[0] == "different"

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from dagster_smt.errors import DataError
+from dagster_smt.errors import DataError, PlanError
 from dagster_smt.model.schema import INT32, STRING, JavaDate, Schema, Type, date, decimal, optional, time, timestamp
-from dagster_smt.spark.column_values import arrow_type, column_writer
+from dagster_smt.spark.column_values import arrow_type, check_defaults, column_writer
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.values.cast import DAY
 from tests.spark.made_up import structs
@@ -85,6 +85,31 @@ def test_refused(schema, column, value, problem):
         column_writer(schema, column)(value)
     assert str(caught.value).splitlines()[0] == problem
     assert caught.value.problem.hint and caught.value.problem.connect_class == ""
+
+
+# (schema with a default, where the plan says that the column cannot hold it; None: it can)
+DEFAULTS = [
+    (timestamp().with_(default=JavaDate(MOST_MILLIS)), None),
+    (timestamp().with_(default=JavaDate(MOST_MILLIS + 1)), "value"),
+    (date().with_(default=JavaDate(-(2**31) * DAY)), None),
+    (date().with_(default=JavaDate(2**31 * DAY)), "value"),
+    (decimal(2).with_(default=Decimal("0.001")), "value"),
+    (Schema(Type.STRUCT, fields=(("a", decimal(2).with_(default=Decimal(10**36))),)), "value.a"),
+    (Schema(Type.ARRAY, values=date().with_(default=JavaDate(2**31 * DAY))), "value[]"),
+    (Schema(Type.MAP, keys=STRING, values=INT32.with_(default=7)), None),
+]
+
+
+@pytest.mark.parametrize(("schema", "place"), DEFAULTS)
+def test_defaults_that_columns_cannot_hold_are_refused_by_the_plan(schema, place):
+    if place is None:
+        check_defaults(schema, "value")
+        return
+    with pytest.raises(PlanError) as caught:
+        check_defaults(schema, "value")
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.place) == ("SMT207", place)
+    assert problem.statement.startswith("the default: ") and problem.hint
 
 
 @given(structs(3))

@@ -14,6 +14,7 @@ from dagster_smt.values.numbers import (
     float_text,
     low_integer,
     nearest_float32,
+    parse_big_decimal,
     parse_float,
     parse_float32,
     parse_integer,
@@ -275,3 +276,31 @@ def test_the_low_bits_of_a_decimal(value, low):
     """2**64 divides 10**64, so nothing is left of it in 64 bits."""
     assert low_integer(Decimal(value)) == low
     assert wrap(10**64, 64) == 0
+
+
+BIG_DECIMALS = [
+    ("1e400", "1E+400"),
+    ("1E-400", "1E-400"),
+    ("1e2147483647", "1E+2147483647"),
+    ("1e-2147483647", "1E-2147483647"),
+    ("10e2147483647", "1.0E+2147483648"),
+    ("1.", "1"),
+    ("-.5", "-0.5"),
+    ("+7", "7"),
+    ("\u0661\u0662", "12"),
+    ("1e+5", "1E+5"),
+    ("1e00000000000005", "1E+5"),
+    ("1e000000000000000000005", "1E+5"),
+    ("-0.0", "0.0"),
+]
+NO_BIG_DECIMALS = ["1e2147483648", "1e-2147483648", "0.1e-2147483647", "--1", "1e", "0x1", "NaN", " 1", "1 ", "1_0", ""]
+
+
+@pytest.mark.parametrize(("text", "expected"), BIG_DECIMALS)
+def test_big_decimals(text, expected):
+    assert str(parse_big_decimal(text)) == expected
+
+
+@pytest.mark.parametrize("text", [*NO_BIG_DECIMALS, "\U0001d7cf"])
+def test_no_big_decimals(text):
+    assert parse_big_decimal(text) is None
