@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dagster_smt.chain.plan import Plan, StagePlan, Step
+from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Call, Const, Each, Group, Node, Ref
 from dagster_smt.model.path import Every
 from dagster_smt.model.schema import Schema, Type
@@ -75,10 +76,19 @@ def _same(node: Node, path: tuple[str, ...], place: Place, masks: dict[Place, An
     match node.expr:
         case Call(KeepNull(), (value, Const(mask))) if value == Ref(path) and node.schema.type not in _CONTAINERS:
             masks[place] = mask
-            return True
+            return _fits(mask, node.schema)
         case Each(container, _, Every(), item, body) if container == Ref(path) and body is not None:
             return _same(body, (item,), (*place, None), masks)
     return node.expr == Ref(path)
+
+
+def _fits(mask: Any, schema: Schema) -> bool:
+    """Whether a column can hold a mask; if not, the stage is left to Spark's literals, which refuse it (SMT903)."""
+    try:
+        column_writer(schema, schema)(mask)
+    except DataError:
+        return False
+    return True
 
 
 def masking(schema: Schema, masks: Masks) -> MaskColumn | None:

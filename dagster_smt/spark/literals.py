@@ -23,6 +23,8 @@ def timestamp_of(millis: Column) -> Column:
 
 def fits_decimal(value: Decimal, scale: int) -> bool:
     """Whether Spark's ``decimal(38, scale)`` holds exactly this value."""
+    if not value:
+        return True
     scaled = value.scaleb(scale, Context(prec=len(value.as_tuple().digits), Emax=MAX_EMAX, Emin=MIN_EMIN))
     return scaled.adjusted() < MAX_SCALE and scaled == scaled.to_integral_value()
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from dagster_smt.errors import DataError, PlanError
 from dagster_smt.model.schema import INT32, STRING, JavaDate, Schema, Type, date, decimal, optional, time, timestamp
 from dagster_smt.spark.column_values import arrow_type, check_defaults, column_writer
+from dagster_smt.spark.literals import fits_decimal
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.values.cast import DAY
 from tests.spark.made_up import structs
@@ -131,3 +132,23 @@ def _kinds(kind):
         return f"decimal({kind.precision},{kind.scale})"
     names = {"int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "bool": "boolean"}
     return names.get(str(kind), str(kind))
+
+
+# (number, scale, whether decimal(38, scale) holds it); exponents far beyond those of Python's default context
+FITTING = [
+    ("9" * 38, 0, True),
+    ("1" + "0" * 38, 0, False),
+    ("1E+35", 2, True),
+    ("1E+36", 2, False),
+    ("0.01", 2, True),
+    ("0.001", 2, False),
+    ("1E+999999", 2, False),
+    ("1E+2147483647", 2, False),
+    ("1E-2147483647", 2, False),
+    ("0E+2147483647", 2, True),
+]
+
+
+@pytest.mark.parametrize(("number", "scale", "fits"), FITTING)
+def test_decimals_that_columns_hold(number, scale, fits):
+    assert fits_decimal(Decimal(number), scale) is fits

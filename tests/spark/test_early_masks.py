@@ -68,6 +68,7 @@ NOT_EARLY = [
     [{"type": "RegexRouter", "options": {"regex": "(.*)", "replacement": "x"}}],
     [mask("**.mail")],  # a key of 'attrs' may be called so, and a struct cannot be masked
     [mask("zz")],
+    [mask("d", replacement="1e400")],  # no column of decimals holds it
 ]
 
 

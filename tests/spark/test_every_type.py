@@ -100,6 +100,14 @@ def test_mask(spark, schema, replacement):
     run(spark, schema, stages)
 
 
+@pytest.mark.parametrize("replacement", ["1e400", "1e999999999"])
+def test_a_mask_that_no_column_of_decimals_holds_is_refused_before_anything_runs(spark, replacement):
+    stages = [stage("MaskField$Value", fields=["money"], replacement=replacement)]
+    with pytest.raises(UnsupportedError) as caught:
+        run(spark, "optional", stages)
+    assert [problem.code for problem in caught.value.problems] == ["SMT903"]
+
+
 SAME = [
     stage("ReplaceField$Value", exclude="i8,f64,text", renames="i16:a,money:b,day:c"),
     stage("ReplaceField$Value", include="i8,f64,text,moment"),
