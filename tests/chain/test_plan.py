@@ -338,3 +338,9 @@ def test_texts_of_decimals_are_warned_of(stages, paths):
     assert [w.statement.split("'")[1] for w in found] == paths
     assert all(w.place.startswith("transforms.cast") and "write records" in w.hint for w in found)
     assert all(w.code != "SMT227" for w in plan_of(*stages, value=PRICES, typed=False).warnings)
+
+
+def test_a_side_that_is_always_null_is_not_hoisted():
+    with pytest.raises(UnsupportedError) as caught:
+        plan_of(stage("HoistField$Key", field="w"), key=None)
+    assert [problem.code for problem in caught.value.problems] == ["SMT904"]
