@@ -18,7 +18,7 @@ from dagster_smt.model.format import Format
 from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import FLOATS, INTEGER_BITS, JavaDate, Schema, Type
 from dagster_smt.values.cast import DAY
-from dagster_smt.values.numbers import big_decimal, float_text, nearest_float32, to_float32, wrap
+from dagster_smt.values.numbers import big_decimal, exact_double, float_text, nearest_float32, to_float32, wrap
 
 Convert = Callable[[Any], Any]
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -129,14 +129,6 @@ def rounded(value: float, single: bool) -> float:
     if bits & 0x1FFFFFFF == 0x10000000:
         raise Inexact
     return to_float32(value)
-
-
-def exact_double(number: int | Decimal) -> float:
-    """``BigDecimal.doubleValue``."""
-    try:
-        return float(number) if number else 0.0
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
 
 
 def _base64(data: Any, schema: Schema, where: str) -> bytes:

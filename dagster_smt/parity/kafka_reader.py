@@ -17,7 +17,7 @@ from dagster_smt.model.runtime import JavaDouble, as_key
 from dagster_smt.model.schema import INTEGER_BITS, JavaDate, Schema, Type
 from dagster_smt.values.cast import DAY
 from dagster_smt.values.lazy import check_depth
-from dagster_smt.values.numbers import nearest_float32, wrap
+from dagster_smt.values.numbers import exact_double, nearest_float32, wrap
 
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
@@ -85,7 +85,7 @@ class KafkaReader:
         if type(tree) is int:
             return self._integer(tree, 64)
         if isinstance(tree, Decimal):
-            value = _float(tree)
+            value = exact_double(tree)
             self.coerced |= math.isinf(value) or (not tree and tree.is_signed())  # a BigDecimal has no sign there
             return JavaDouble(value) if math.isinf(value) else value
         if isinstance(tree, dict):
@@ -156,7 +156,7 @@ class KafkaReader:
         if isinstance(tree, bool) or not isinstance(tree, int | Decimal):
             self.coerced = True
             return 0.0
-        value = nearest_float32(tree) if single else _float(tree)
+        value = nearest_float32(tree) if single else exact_double(tree)
         self.coerced |= math.isinf(value)
         return value
 
@@ -212,13 +212,6 @@ class WrittenReader(KafkaReader):
 
     def _floating(self, tree: Any, single: bool) -> float:
         return float(tree) if tree in ("NaN", "Infinity", "-Infinity") else super()._floating(tree, single)
-
-
-def _float(number: int | Decimal) -> float:
-    try:
-        return float(number) if number else 0.0
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
 
 
 def _no_constant(text: str) -> Any:

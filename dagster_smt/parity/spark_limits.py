@@ -11,13 +11,13 @@ from dagster_smt.model.schema import JavaDate, Schema
 from dagster_smt.parity.datums import Converter, read_record, run_case, run_record
 from dagster_smt.spec.stage import Chain
 from dagster_smt.transforms.hoist_field import HoistField
+from dagster_smt.values.cast import DAY
 from dagster_smt.values.lazy import whole
 
 MAX_MILLIS = (2**63 - 1) // 1000
 """The instants that Spark's timestamps reach: microseconds in 64 bits."""
 MAX_DAYS = 2**31 - 1
 _CODES = {"SMT414", "SMT422", "SMT426"}
-_DAY = 86_400_000
 Result = dict[str, Any]
 
 
@@ -99,7 +99,7 @@ def _sides(record: Any) -> list[tuple[Schema | None, Any]]:
 def _beyond(schema: Schema | None, value: Any) -> bool:
     if isinstance(value, JavaDate):
         days = schema is not None and schema.logical == "Date"
-        return abs(value) // _DAY > MAX_DAYS if days else abs(value) > MAX_MILLIS
+        return abs(value) // DAY > MAX_DAYS if days else abs(value) > MAX_MILLIS
     if isinstance(value, list):
         return any(_beyond(schema and schema.values, item) for item in value)
     if isinstance(value, dict):

@@ -6,18 +6,18 @@ from typing import Any
 from dagster_smt.parity.compare import alike, canonical_record
 from dagster_smt.spec.stage import Chain
 from dagster_smt.transforms.timestamp_converter import TimestampConverter
+from dagster_smt.values.cast import DAY
 from dagster_smt.values.java_dates import date_format
 from dagster_smt.values.timestamps import PRECISIONS
 
 _QUARTER, _MOST = 900_000, 26 * 3_600_000
-_DAY = 86_400_000
 _UNITS = (
     *((letter, 1000) for letter in "Ss"),
     ("m", 60_000),
     *((letter, 3_600_000) for letter in "HkKh"),
-    *((letter, _DAY) for letter in "dDEuFa"),
-    *((letter, 7 * _DAY) for letter in "wW"),
-    *((letter, 31 * _DAY) for letter in "ML"),
+    *((letter, DAY) for letter in "dDEuFa"),
+    *((letter, 7 * DAY) for letter in "wW"),
+    *((letter, 31 * DAY) for letter in "ML"),
 )
 _ZONE = re.compile(r"GMT[+-]\d\d:\d\d|\b[A-Z]{3,4}\b|[+-]\d\d:?\d\d\b")
 _QUOTED = re.compile(r"'[^']*'?")
@@ -51,7 +51,7 @@ def _apart(transform: TimestampConverter, want: Any, got: Any) -> bool:
 def _unit(transform: TimestampConverter) -> int:
     """How far apart the instants can be that the format prints alike, in milliseconds."""
     letters = set(_QUOTED.sub("", transform.format)) if transform.target_type == "string" else {"S"}
-    return next((unit for letter, unit in _UNITS if letter in letters), 366 * _DAY)
+    return next((unit for letter, unit in _UNITS if letter in letters), 366 * DAY)
 
 
 def _instant(transform: TimestampConverter, value: Any) -> int | None:

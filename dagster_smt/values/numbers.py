@@ -43,6 +43,14 @@ def to_float32(value: float) -> float:
     return rounded
 
 
+def exact_double(number: int | Decimal) -> float:
+    """``BigDecimal.doubleValue``."""
+    try:
+        return float(number) if number else 0.0
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
 def nearest_float32(exact: int | Decimal) -> float:
     """Round an exact number to 32 bits in one step; by way of a double it could be rounded twice.
 
