@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from dagster_smt.errors import Problem
-from dagster_smt.model.cell import AnyItem, Call, Cell, Each, Expr, Group, Node
+from dagster_smt.model.cell import Call, Cell, Group, Node, calls_in
 from dagster_smt.model.schema import Type
 from dagster_smt.spec.stage import Stage
 from dagster_smt.values.cast import CastTo
@@ -16,7 +16,7 @@ def column_warnings(stage: Stage, nodes: Iterable[Node | None]) -> Iterator[Prob
     """
     for node in nodes:
         for path, cell in _cells(node, ""):
-            if any(_prints_decimals(call) for call in _calls(cell.expr)):
+            if any(_prints_decimals(call) for call in calls_in(cell)):
                 statement = (
                     f"in a table of columns the texts of '{path or 'value'}' have all decimal places of its column"
                 )
@@ -35,14 +35,3 @@ def _cells(node: Node | None, path: str) -> Iterator[tuple[str, Cell]]:
             yield from _cells(child, f"{path}.{name}".strip("."))
     elif node is not None:
         yield path, node
-
-
-def _calls(expr: Expr) -> Iterator[Call]:
-    if isinstance(expr, Call):
-        yield expr
-        for arg in expr.args:
-            yield from _calls(arg)
-    elif isinstance(expr, Each | AnyItem):
-        yield from _calls(expr.container)
-        for _, cell in _cells(expr.body, "") if isinstance(expr, Each) else ():
-            yield from _calls(cell.expr)

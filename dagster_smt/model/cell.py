@@ -219,3 +219,21 @@ def restarted(node: Node, path: tuple[str, ...]) -> Node:
         return replace(node, expr=Ref(path), items=None if node.items is None else restarted(node.items, ("item",)))
     fields = tuple((name, restarted(child, (*path, name))) for name, child in node.fields)
     return replace(node, fields=fields, present=Ref(path))
+
+
+def calls_in(node: Node | None) -> list[Call]:
+    """All calls in a node, also below arrays and maps."""
+    if node is None:
+        return []
+    if isinstance(node, Group):
+        inner = [] if node.present is None else _calls(node.present)
+        return inner + [call for _, child in node.fields for call in calls_in(child)]
+    return _calls(node.expr)
+
+
+def _calls(expr: Expr) -> list[Call]:
+    if isinstance(expr, Call):
+        return [*(call for arg in expr.args for call in _calls(arg)), expr]
+    if isinstance(expr, Each):
+        return _calls(expr.container) + calls_in(expr.body)
+    return _calls(expr.container) + _calls(expr.when) if isinstance(expr, AnyItem) else []

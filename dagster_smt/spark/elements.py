@@ -9,7 +9,7 @@ from pyspark.sql import types as T
 
 from dagster_smt.errors import DataError, Problem
 from dagster_smt.interpret.closures import expr_function
-from dagster_smt.model.cell import AnyItem, Call, Each, Expr, Group, Key, Node, Ref
+from dagster_smt.model.cell import Each, Key, Ref, calls_in
 from dagster_smt.model.path import Every, Index
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema, Type
@@ -67,24 +67,6 @@ def _is_key(select: Any, key: Column) -> Column:
 def schema_after(each: Each) -> Schema:
     """The schema of a changed array or map."""
     return each.schema if each.body is None else each.schema.with_(values=each.body.schema)
-
-
-def calls_in(node: Node | None) -> list[Call]:
-    """All calls in a node, also below arrays and maps."""
-    if node is None:
-        return []
-    if isinstance(node, Group):
-        inner = [] if node.present is None else _calls(node.present)
-        return inner + [call for _, child in node.fields for call in calls_in(child)]
-    return _calls(node.expr)
-
-
-def _calls(expr: Expr) -> list[Call]:
-    if isinstance(expr, Call):
-        return [*(call for arg in expr.args for call in _calls(arg)), expr]
-    if isinstance(expr, Each):
-        return _calls(expr.container) + calls_in(expr.body)
-    return _calls(expr.container) + _calls(expr.when) if isinstance(expr, AnyItem) else []
 
 
 def needs_python(each: Each) -> bool:
