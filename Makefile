@@ -19,7 +19,7 @@ unexport PYTHONHOME PYTHONPATH SPARK_HOME
 INSTANCE := .demo/dagster_home
 demo dev check: export DAGSTER_HOME := $(CURDIR)/$(INSTANCE)
 
-.PHONY: help setup demo dev test test-fast check bench docs clean
+.PHONY: help setup demo dev test test-long test-fast check bench docs clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -39,6 +39,9 @@ dev: setup $(INSTANCE)/dagster.yaml ## Dagster's web interface on 127.0.0.1, por
 
 test: setup ## Run all tests
 	@$(BIN)/python -m pytest -q $(ARGS)
+
+test-long: setup ## Run the tests that take minutes: clusters, kills, two writers at every step
+	@$(BIN)/python -m pytest -q -m long $(ARGS)
 
 test-fast: setup ## Run the tests that need no Spark
 	@$(BIN)/python -m pytest -q -m "not spark" $(ARGS)

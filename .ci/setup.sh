@@ -72,7 +72,7 @@ pip_install() {
 }
 
 check_java
-wanted="$(pwd) $(cat pyproject.toml constraints.txt .ci/setup.sh | cksum)"
+wanted="$(pwd) $(cat pyproject.toml constraints.txt .ci/setup.sh dagster_smt/spark/packages.py | cksum)"
 if [ -x $venv/bin/python ] && [ "$(cat $stamp 2>/dev/null)" = "$wanted" ]; then
   exit 0
 fi
@@ -87,5 +87,8 @@ fi
 echo "setup: installing the packages of constraints.txt into $venv (a few minutes the first time)"
 pip_install pip
 pip_install -e '.[dev]'
+echo "setup: fetching the packages that Spark needs (Delta, Iceberg, Kafka, Avro)"
+PYSPARK_PYTHON=$venv/bin/python SPARK_LOCAL_IP=127.0.0.1 "$venv/bin/python" -m dagster_smt.spark.packages >>$log 2>&1 </dev/null ||
+  fail "Spark could not fetch its packages from Maven Central: connect to a network (details: $log)."
 printf '%s\n' "$wanted" >$stamp
 echo "setup: done"

@@ -13,13 +13,14 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
 
-from benchmarks import records, transforms
+from benchmarks import file_topics, records, runs, transforms
 from benchmarks.cases import CASES, NESTED_SHARE, Case, Setting
 from benchmarks.measure import Result, measure, ratios, table
 from benchmarks.nested_records import nested_value
+from dagster_smt.spark.packages import session_settings
 
 FOLDER = Path(".bench")
-ALL = (*CASES, *transforms.CASES)
+ALL = (*CASES, *file_topics.CASES, *runs.CASES, *transforms.CASES)
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -28,6 +29,9 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--records", type=int, default=1_000_000, help="how many records (default: 1 million)")
     parser.add_argument("--repeats", type=int, default=5, help="rounds that count, after one warm-up (default: 5)")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="cases whose name holds TEXT")
+    parser.add_argument(
+        "--commits", type=int, default=0, metavar="N", help="only commits to tables that have had up to N before (1000)"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--list", action="store_true", help="print the names of the cases")
     found = parser.parse_args(argv)
@@ -57,6 +61,8 @@ def session(scratch: Path) -> SparkSession:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
     }
+    for key, value in session_settings(["delta", "iceberg"], {}, pyspark.__version__).items():
+        settings[key] = value
     builder = SparkSession.builder.master("local[*]").appName("dagster_smt benchmarks").config(map=settings)
     return builder.getOrCreate()
 
@@ -86,7 +92,7 @@ def as_json(results: Sequence[Result], facts: dict[str, object], count: int) -> 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print; progress goes to stderr."""
     options = arguments(argv)
-    cases = chosen(options.only)
+    cases = list(runs.aged_cases(options.commits)) if options.commits else chosen(options.only)
     if options.list or not cases:
         print("\n".join(c.name for c in ALL))
         return 0 if options.list else 2

@@ -14,8 +14,9 @@ from benchmarks.nested_records import nested_schema
 from benchmarks.records import FIELDS, TOPIC, value_schema
 from dagster_smt.chain import Plan, parse_chain, plan_chain
 from dagster_smt.model.format import Format
+from dagster_smt.model.report import TopicCounts
 from dagster_smt.model.schema import STRING, Schema, Type
-from dagster_smt.run.counts import Counts, decode_counts, observed_columns
+from dagster_smt.run.counts import count_columns, read_counts
 from dagster_smt.spark.evaluate import SinkKind, evaluate
 from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.spec import FileTopics, TopicTable
@@ -193,15 +194,15 @@ def _through(
     frame = evaluate(setting.frame, plan, table, sink_kind, ledger=ledger)
     observation = Observation()
     # without observed columns below it, Spark would push the filter into the parsing and parse once per condition
-    counted = observed_columns(plan.chain, plan.entries) if ledger else [F.count(F.lit(1)).alias("records")]
+    counted = count_columns(plan.chain, plan.entries) if ledger else [F.count(F.lit(1)).alias("records")]
     frame = frame.observe(observation, *counted)
     out = F.to_json("__out").cast("binary").alias("value") if as_json else "__out.*"
     write(frame.where("__status = 0").select(out))
     if ledger:
-        _check(decode_counts(observation.get, plan.chain, plan.entries), setting.records)
+        _check(read_counts(observation.get, len(plan.chain.stages), len(plan.entries)), setting.records)
 
 
-def _check(counts: Counts, records: int) -> None:
+def _check(counts: TopicCounts, records: int) -> None:
     """Records that failed or were dropped would make a case look fast."""
     if (counts.records, counts.kept) != (records, records):
         raise RuntimeError(f"{records} records were to come through; {counts.kept} of {counts.records} did")

@@ -160,7 +160,7 @@ def _parity(arguments: argparse.Namespace) -> int:
 
 
 def _append(arguments: argparse.Namespace) -> int:
-    from dagster_smt.tables.file_topics import NewRecord, append_records
+    from dagster_smt.tables.sources.file_writer import NewRecord, append_records
     from dagster_smt.tables.spec import FileTopics
 
     records = []

@@ -75,6 +75,10 @@ class RecordsRejected(SmtError):
     """Records failed under ``errors.tolerance=none``; nothing was committed."""
 
 
+class EngineError(SmtError):
+    """Spark, the JVM or the file system failed. The same again may well succeed."""
+
+
 class UnsupportedError(SmtError):
     """Known, but not supported here."""
 

@@ -6,7 +6,7 @@ import dagster as dg
 
 from dagster_smt.orchestration import SparkSessionResource, build_smt_asset
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import FileTopics, Format, ParquetSink, TopicTable
+from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, TopicTable
 from definitions.demo import lake, working_topics
 
 HERE = Path(__file__).parent
@@ -19,7 +19,7 @@ def build_masked() -> dg.AssetsDefinition:
         key=["webhooks", "masked"],
         chain=HERE / "chains" / "webhooks.properties",
         table=TopicTable(FileTopics(working_topics()), pattern=r"github\..*"),
-        sink=ParquetSink(lake("webhooks_masked"), kind="records"),
+        sink=DeltaSink(lake("webhooks_masked"), kind="records"),
         partitions_def=TOPICS,
         group_name="webhooks",
         description="GitHub's webhooks of all kinds as records: people masked, noise dropped, routed to `masked.*`.",
@@ -34,7 +34,7 @@ def build_pushes() -> dg.AssetsDefinition:
         key=["webhooks", "pushes"],
         chain=HERE / "chains" / "pushes.yaml",
         table=TopicTable(FileTopics(working_topics()), topics=("github.push",), value=value),
-        sink=ParquetSink(lake("webhooks_pushes"), kind="columns"),
+        sink=DeltaSink(lake("webhooks_pushes"), kind="columns"),
         errors_tolerance="all",
         dead_letter_topic="dead.pushes",
         group_name="webhooks",

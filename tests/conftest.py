@@ -31,16 +31,28 @@ def pytest_collection_modifyitems(items):
             item.add_marker("spark")
 
 
+ICEBERG = {
+    "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.ice.type": "hadoop",
+}
+"""A catalog for tests, beside the session's own."""
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
-    """A local Spark session: two cores, small shuffles, UTC."""
+    """A local Spark session: two cores, small shuffles, UTC, Delta, and an Iceberg catalog ``ice``."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    import pyspark
     from pyspark.sql import SparkSession
 
+    from dagster_smt.spark.packages import session_settings
+
     folder = tmp_path_factory.mktemp("spark")
+    builder = SparkSession.builder.master("local[2]").appName("dagster_smt tests")
+    for key, value in session_settings(["delta", "iceberg"], ICEBERG, pyspark.__version__).items():
+        builder = builder.config(key, value)
     session = (
-        SparkSession.builder.master("local[2]")
-        .appName("dagster_smt tests")
+        builder.config("spark.sql.catalog.ice.warehouse", str(folder / "ice"))
         .config("spark.driver.memory", "2g")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
@@ -56,3 +68,12 @@ def spark(tmp_path_factory):
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def code_generation(request):
+    """Compiling code for each plan takes half of the time of a small run; tests of the evaluators have it as it is."""
+    if "spark" in request.fixturenames:
+        folder = request.path.relative_to(request.config.rootpath).parts[1]
+        generate = folder not in ("run", "tables", "orchestration")
+        request.getfixturevalue("spark").conf.set("spark.sql.codegen.wholeStage", str(generate).lower())

@@ -85,14 +85,15 @@ def expected():
 def done(spark, tmp_path_factory):
     """All shipped records through the demo's chain in one window: the report and the rows."""
     from dagster_smt.chain import parse_chain
-    from dagster_smt.run.batch import RunSpec, run
-    from dagster_smt.tables.sink import read_table
-    from dagster_smt.tables.spec import FileTopics, ParquetSink, TopicTable
+    from dagster_smt.run.batch import run
+    from dagster_smt.run.spec import RunSpec
+    from dagster_smt.tables.sinks import open_table
+    from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable
 
     sink = tmp_path_factory.mktemp("lake") / "masked"
     table = TopicTable(FileTopics(TOPICS), pattern=r"github\..*")
-    report = run(RunSpec("demo", parse_chain(CHAIN), table, ParquetSink(sink, "records")), spark)
-    rows = read_table(spark, sink).select("source_topic", "offset", "topic", "value").collect()
+    report = run(RunSpec("demo", parse_chain(CHAIN), table, DeltaSink(sink, "records")), spark)
+    rows = open_table(spark, DeltaSink(sink)).read().select("source_topic", "offset", "topic", "value").collect()
     return report, {(r.source_topic, r.offset): (r.topic, bytes(r.value)) for r in rows}
 
 

@@ -1,10 +1,11 @@
 """What a run says of itself: the ledger, the counts, the schema diff. All metadata is made from a ``RunReport``."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from dagster_smt.errors import Problem
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.model.window import Window
+from dagster_smt.model.window import Range, Window
 
 ACTIONS = ("added", "dropped", "renamed", "cast", "masked", "extracted", "routed")
 
@@ -75,6 +76,36 @@ class Reject:
     problem: Problem
 
 
+@dataclass(frozen=True, slots=True)
+class TopicCounts:
+    """What became of the records of one topic.
+
+    Attributes:
+        records: Records read.
+        converters: Records that a converter refused.
+        dropped, failed: Per stage.
+        touched: Per ledger entry.
+    """
+
+    records: int = 0
+    converters: int = 0
+    dropped: tuple[int, ...] = ()
+    failed: tuple[int, ...] = ()
+    touched: tuple[int, ...] = ()
+
+    @property
+    def all_dropped(self) -> int:
+        return sum(self.dropped)
+
+    @property
+    def all_failed(self) -> int:
+        return self.converters + sum(self.failed)
+
+    @property
+    def kept(self) -> int:
+        return self.records - self.all_dropped - self.all_failed
+
+
 @dataclass(slots=True)
 class RunReport:
     """One run over one window.
@@ -88,9 +119,10 @@ class RunReport:
         before, after: Value schema before and after the chain; ``None`` if schemaless.
         lineage: Output column (dotted path) to the input fields it comes from; empty if schemaless.
         masked: Output columns whose value a MaskField stage replaced.
-        rejects: The first few rejects.
-        files: Data files committed, relative to the sink's root.
-        bytes: Their size.
+        rejects: The first few rejects of each topic.
+        topics: Counts per topic; they sum up to those above.
+        failures: Topics that were left out, and why; nothing of them was committed.
+        files, bytes: Data files that the commit added, and their size.
         seconds: Wall time per phase.
         status: ``committed``, ``empty`` (nothing new), or ``already committed``.
         warnings: Problems that did not stop the run, such as a mask that touched nothing.
@@ -109,11 +141,31 @@ class RunReport:
     lineage: dict[str, tuple[str, ...]] = field(default_factory=dict)
     masked: tuple[str, ...] = ()
     rejects: list[Reject] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
+    topics: dict[str, TopicCounts] = field(default_factory=dict)
+    failures: dict[str, list[Problem]] = field(default_factory=dict)
+    files: int = 0
     bytes: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     status: str = "committed"
     warnings: list[Problem] = field(default_factory=list)
+
+    def of_topic(self, topic: str) -> "RunReport":
+        """The part of the report that is about one topic. Files and bytes are those of the whole commit."""
+        counts = self.topics.get(topic, TopicCounts())
+        return replace(
+            self,
+            name=f"{self.name} {topic}",
+            window=Window(tuple(r for r in self.window.ranges if r.topic == topic)),
+            records_in=counts.records,
+            records_out=counts.kept,
+            dropped=counts.all_dropped,
+            failed=counts.all_failed,
+            stages=stage_counts([(s.alias, s.transform) for s in self.stages], counts),
+            ledger=ledger_lines([line.entry for line in self.ledger], counts),
+            rejects=[r for r in self.rejects if r.topic == topic],
+            topics={topic: counts},
+            failures={},
+        )
 
     def touched(self, action: str) -> dict[str, int]:
         """Records touched per path, for one action, over all stages."""
@@ -122,6 +174,73 @@ class RunReport:
             if line.entry.action == action:
                 found[line.entry.path] = found.get(line.entry.path, 0) + line.records
         return found
+
+
+def stage_counts(stages: Sequence[tuple[str, str]], counts: TopicCounts) -> list[StageCounts]:
+    """How many records reached each stage, given alias and transform of each, and what became of them there."""
+    reached, found = counts.records - counts.converters, []
+    for index, (alias, transform) in enumerate(stages):
+        dropped = counts.dropped[index] if counts.dropped else 0
+        failed = counts.failed[index] if counts.failed else 0
+        found.append(StageCounts(alias, transform, reached, dropped, failed))
+        reached -= dropped + failed
+    return found
+
+
+def ledger_lines(entries: Sequence[LedgerEntry], counts: TopicCounts) -> list[LedgerLine]:
+    """How many records each entry touched."""
+    touched = counts.touched or (0,) * len(entries)
+    return [LedgerLine(entry, number) for entry, number in zip(entries, touched, strict=True)]
+
+
+def add_up(counts: Iterable[TopicCounts]) -> TopicCounts:
+    """The counts of several topics together."""
+    found = list(counts)
+    return TopicCounts(
+        sum(c.records for c in found),
+        sum(c.converters for c in found),
+        *(tuple(map(sum, zip(*(getattr(c, name) for c in found), strict=True))) for name in _PER_STAGE),
+    )
+
+
+def joined(reports: Sequence["RunReport"]) -> "RunReport":
+    """Several windows, one after the other, as one report. Schema and lineage are the last one's."""
+    last = reports[-1]
+    if len(reports) == 1:
+        return last
+    spans: dict[tuple[str, int], tuple[int, int]] = {}
+    seconds: dict[str, float] = {}
+    for report in reports:
+        for r in report.window.ranges:
+            start, end = spans.get((r.topic, r.partition), (r.start, r.end))
+            spans[r.topic, r.partition] = min(start, r.start), max(end, r.end)
+        for phase, spent in report.seconds.items():
+            seconds[phase] = round(seconds.get(phase, 0.0) + spent, 3)
+    topics = {
+        t: add_up(r.topics[t] for r in reports if t in r.topics) for t in sorted({t for r in reports for t in r.topics})
+    }
+    counts = add_up(topics.values())
+    ledger = [LedgerLine(line.entry, n) for line, n in zip(last.ledger, counts.touched or (), strict=False)]
+    return replace(
+        last,
+        window=Window(tuple(sorted(Range(*key, *span) for key, span in spans.items()))),
+        records_in=counts.records,
+        records_out=counts.kept,
+        dropped=counts.all_dropped,
+        failed=counts.all_failed,
+        stages=stage_counts([(s.alias, s.transform) for s in last.stages], counts),
+        ledger=ledger,
+        rejects=[reject for report in reports for reject in report.rejects],
+        topics=topics,
+        failures={t: problems for report in reports for t, problems in report.failures.items()},
+        files=sum(r.files for r in reports),
+        bytes=sum(r.bytes for r in reports),
+        seconds=seconds,
+        warnings=list(dict.fromkeys(w for r in reports for w in r.warnings)),
+    )
+
+
+_PER_STAGE = ("dropped", "failed", "touched")
 
 
 def leaf_labels(schema: Schema | None, prefix: str = "") -> dict[str, str]:

@@ -14,21 +14,19 @@ from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.errors import ConfigError, Problem, SmtError
 from dagster_smt.orchestration.config_schema import RunSettings, Tolerance, decode_config, smt_config_schema
 from dagster_smt.orchestration.execution import (
-    SmtOutcome,
-    SmtRun,
+    Executed,
     SmtWork,
     failure,
     make_run,
-    outcome_version,
     problems_as_failure,
     summary,
 )
 from dagster_smt.orchestration.partitions import partition_key_to_topic, topic_to_partition_key
 from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.translator import SmtAssetData, SmtTranslator
-from dagster_smt.orchestration.versions import code_version
+from dagster_smt.orchestration.versions import EndOffsets, code_version, data_version
 from dagster_smt.tables.planning import plan_table
-from dagster_smt.tables.spec import FileTopics, ParquetSink, TopicTable
+from dagster_smt.tables.spec import FileTopics, TableSink, TopicTable
 
 ChainSource = Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Chain
 Events = Iterator[dg.MaterializeResult | dg.AssetMaterialization]
@@ -39,12 +37,12 @@ def build_smt_asset(
     key: dg.AssetKey | Sequence[str] | str,
     chain: ChainSource,
     table: TopicTable,
-    sink: ParquetSink,
+    sink: TableSink,
     spark_key: str = "spark",
     partitions_def: dg.PartitionsDefinition | None = None,
     pool: str | None = None,
     errors_tolerance: Tolerance = "none",
-    dead_letters: FileTopics | None = None,
+    dead_letters: FileTopics | TableSink | None = None,
     dead_letter_topic: str = "",
     retry_policy: dg.RetryPolicy | None = None,
     translator: SmtTranslator | None = None,
@@ -63,7 +61,7 @@ def build_smt_asset(
                 key=["lake", "orders"],
                 chain=Path("chains/orders.properties"),
                 table=TopicTable(FileTopics(Path("topics")), topics=("orders",)),
-                sink=ParquetSink(Path("lake/orders")),
+                sink=DeltaSink(Path("lake/orders")),
             )
 
     Args:
@@ -72,8 +70,8 @@ def build_smt_asset(
         table: What to read.
         sink: Where to write.
         spark_key: Resource key of the Spark session (see ``spark_session_of`` for what is accepted).
-        partitions_def: One partition per topic, keys made by ``topic_to_partition_key``. All partitions of a run go
-            through one Spark session one after the other; one that fails does not stop the others.
+        partitions_def: One partition per topic, keys made by ``topic_to_partition_key``. All partitions of a run are
+            one window, one Spark job and one commit; a topic that fails is left out and does not stop the others.
         pool: Dagster pool; one per asset by default, as a table has one writer.
         errors_tolerance: ``none`` fails the run before it commits, ``all`` makes dead letters.
         dead_letters, dead_letter_topic: Where dead letters go.
@@ -129,14 +127,16 @@ class _Step:
             settings = self._settings(context, keys or [])
             session = spark_session_of(getattr(context.resources, self.spark_key))
             told = partial(_told, context, self.spec.key)
-            run = make_run(self.work, settings, session, context.op_execution_context, told)
+            done = make_run(self.work, settings, session, context.op_execution_context, told).execute()
+        context.log.info(summary(done.report))
+        failed = done.failure()
         if keys is None:
-            yield self._unpartitioned(context, run)
+            yield from self._unpartitioned(done, failed)
         else:
-            yield from self._partitioned(context, run, keys)
+            yield from self._partitioned(context, done, keys, failed)
 
     def _settings(self, context: dg.AssetExecutionContext, keys: Sequence[str]) -> RunSettings:
-        topics = tuple(map(partition_key_to_topic, keys))
+        topics = tuple(sorted(map(partition_key_to_topic, keys)))
         place = f"ops.{self.name}.config"
         settings = decode_config(context.op_execution_context.op_config, place, topics)
         explicit = settings.window.explicit
@@ -147,62 +147,49 @@ class _Step:
             raise ConfigError(Problem("SMT032", f"{place}.window.explicit", statement, hint))
         return settings
 
-    def _unpartitioned(self, context: dg.AssetExecutionContext, run: SmtRun) -> dg.MaterializeResult:
-        with problems_as_failure():
-            outcome = run.execute()
-        context.log.info(summary(outcome.report))
-        version = outcome_version([outcome], run.settings.chain)
-        return dg.MaterializeResult(asset_key=self.spec.key, metadata=outcome.metadata, data_version=version)
+    def _unpartitioned(self, done: Executed, failed: SmtError | None) -> Events:
+        outcome = done.outcome()
+        version = data_version(outcome.ends, done.run.settings.chain)
+        if failed is None:
+            yield dg.MaterializeResult(asset_key=self.spec.key, metadata=outcome.metadata, data_version=version)
+            return
+        tags = self._tags(version, done.run.settings.chain)  # what is committed is told although the step fails
+        yield dg.AssetMaterialization(self.spec.key, metadata=outcome.metadata, tags=tags)
+        raise failure(failed)
 
-    def _partitioned(self, context: dg.AssetExecutionContext, run: SmtRun, keys: Sequence[str]) -> Events:
-        """All partitions in one session. What is committed is told to Dagster even if the step ends badly."""
-        done: dict[str, SmtOutcome] = {}
-        failed: dict[str, SmtError] = {}
-        try:
-            for number, key in enumerate(keys, 1):
-                topic = partition_key_to_topic(key)
-                try:
-                    done[key] = run.execute(topic)
-                    context.log.info(f"{number}/{len(keys)} {summary(done[key].report)}")
-                except SmtError as error:
-                    failed[key] = error
-                    context.log.error(f"{number}/{len(keys)} {topic}: {error}")
-        except BaseException:
-            yield from self._events(done, run.settings.chain)
-            raise
-        if failed:
-            yield from self._events(done, run.settings.chain)
-            raise failure(_joined(failed))
-        for key, outcome in done.items():
+    def _partitioned(
+        self, context: dg.AssetExecutionContext, done: Executed, keys: Sequence[str], failed: SmtError | None
+    ) -> Events:
+        """One window, one commit; a materialization for each topic that is in it."""
+        chain = done.run.settings.chain
+        topics = {key: partition_key_to_topic(key) for key in keys}
+        outcomes = {k: done.outcome_of(t) for k, t in topics.items() if t not in done.report.failures}
+        if failed is not None:
+            for key, outcome in outcomes.items():
+                tags = self._tags(data_version(outcome.ends, chain), chain)
+                yield dg.AssetMaterialization(self.spec.key, partition=key, metadata=outcome.metadata, tags=tags)
+            raise failure(failed)
+        for key, outcome in outcomes.items():
             context.add_asset_metadata(outcome.metadata, asset_key=self.spec.key, partition_key=key)
-        version = outcome_version([*done.values()], run.settings.chain)
-        yield dg.MaterializeResult(asset_key=self.spec.key, data_version=version)
+        ends = {t: parts for outcome in outcomes.values() for t, parts in outcome.ends.items()}
+        yield dg.MaterializeResult(asset_key=self.spec.key, data_version=data_version(ends, chain))
 
-    def _events(self, done: Mapping[str, SmtOutcome], chain: Chain) -> Iterator[dg.AssetMaterialization]:
-        for key, outcome in done.items():
-            tags = {
-                "dagster/data_version": outcome_version([outcome], chain).value,
-                "dagster/data_version_is_user_provided": "true",
-                "dagster/code_version": self.spec.code_version or code_version(chain),
-            }
-            yield dg.AssetMaterialization(self.spec.key, partition=key, metadata=outcome.metadata, tags=tags)
+    def _tags(self, version: dg.DataVersion, chain: Chain) -> dict[str, str]:
+        return {
+            "dagster/data_version": version.value,
+            "dagster/data_version_is_user_provided": "true",
+            "dagster/code_version": self.spec.code_version or code_version(chain),
+        }
 
 
-def _joined(failed: Mapping[str, SmtError]) -> SmtError:
-    """One error for all partitions that failed; its class, and so whether to retry, is theirs if they agree."""
-    kinds = {type(error) for error in failed.values()}
-    problems = [p.at(f"[{key}]") for key, error in failed.items() for p in error.problems]
-    return (kinds.pop() if len(kinds) == 1 else SmtError)(problems)
-
-
-def _told(context: dg.AssetExecutionContext, key: dg.AssetKey, topic: str | None) -> str:
-    """The window of the last materialization that Dagster knows."""
+def _told(context: dg.AssetExecutionContext, key: dg.AssetKey, topic: str | None) -> EndOffsets | None:
+    """The end offsets of the last materialization that Dagster knows."""
     partitions = [topic_to_partition_key(topic)] if topic is not None else None
     wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=partitions)
     records = context.instance.fetch_materializations(wanted, limit=1).records
     event = records[0].asset_materialization if records else None
-    value = event.metadata.get("dagster_smt/window_id") if event else None
-    return str(value.value) if value else ""
+    value = event.metadata.get("dagster_smt/end_offsets") if event else None
+    return value.value if value is not None else None
 
 
 def op_name(key: dg.AssetKey) -> str:

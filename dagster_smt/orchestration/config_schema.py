@@ -7,6 +7,7 @@ the shape; ``decode_config`` checks the meaning, before any Spark work.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from typing import Any, Literal
 
 import dagster as dg
@@ -14,7 +15,7 @@ import dagster as dg
 from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.window import Range, Window
-from dagster_smt.tables.spec import WindowRequest
+from dagster_smt.tables.spec import MicroBatches, WindowRequest
 
 Tolerance = Literal["none", "all"]
 
@@ -52,12 +53,14 @@ class RunSettings:
         window: Which offsets to read.
         rebuild: Start the table over.
         errors_tolerance: What happens to records that fail.
+        micro_batch: Limits of a series of windows; None for one window.
     """
 
     chain: Chain
     window: WindowRequest
     rebuild: bool
     errors_tolerance: Tolerance
+    micro_batch: MicroBatches | None = None
 
 
 def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> dict[str, dg.Field]:
@@ -81,6 +84,11 @@ def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> d
             chain, default_value={"stages": default.to_stages()}, description="The transforms, in one of two forms."
         ),
         "window": dg.Field(_window_fields(), description="Which offsets to read. By default what is new."),
+        "micro_batch": dg.Field(
+            dg.Noneable(dg.Shape(_micro_batch_fields())),
+            default_value=None,
+            description="Work a backlog off in bounded windows, each with its own commit, in this one run.",
+        ),
         "errors.tolerance": dg.Field(
             _TOLERANCE, default_value=errors_tolerance, description="What happens to records that fail, as in Connect."
         ),
@@ -88,17 +96,47 @@ def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> d
 
 
 def _window_fields() -> dict[str, dg.Field]:
+    moment = dg.Noneable(str)
     return {
+        "topics": dg.Field(dg.Array(str), default_value=[], description="Only these topics of the table. Empty: all."),
         "explicit": dg.Field(
             dg.Noneable(dg.Map(str, dg.Any, key_label_name="topic")),
             default_value=None,
-            description='A fixed range {topic: {"partition": [start, end]}}, end excluded. It replaces what the table '
-            "holds of it. Null: go on after the last committed window.",
+            description='A fixed range {topic: {"partition": [start, end]}}, end excluded; {"*": [start, end]} is one '
+            "range for every partition. It replaces what the table holds of it. Null: go on after the last window.",
         ),
+        "since": dg.Field(
+            moment,
+            default_value=None,
+            description="A fixed range by time: from the first record at or after this moment (2026-01-31T12:00:00Z, "
+            "or milliseconds). It replaces what the table holds of it.",
+        ),
+        "until": dg.Field(moment, default_value=None, description="Up to the first record at or after this moment."),
         "max_records": dg.Field(
             dg.Noneable(int), default_value=None, description="At most this many records per partition of a topic."
         ),
-        "rebuild": dg.Field(bool, default_value=False, description="Start the table over from the earliest offsets."),
+        "accept_gap": dg.Field(
+            bool,
+            default_value=False,
+            description="Leave out for good what was deleted before it was read, or lies before a fixed range. The "
+            "table notes it.",
+        ),
+        "rebuild": dg.Field(
+            bool,
+            default_value=False,
+            description="Start over from the earliest offsets: replaces all rows, or those of the topics named here.",
+        ),
+    }
+
+
+def _micro_batch_fields() -> dict[str, dg.Field]:
+    def limit(kind: Any, what: str) -> dg.Field:
+        return dg.Field(dg.Noneable(kind), default_value=None, description=what)
+
+    return {
+        "max_records": dg.Field(int, description="At most this many records per partition of a topic and batch."),
+        "max_batches": limit(int, "At most so many batches. Null: until nothing is new."),
+        "max_seconds": limit(float, "No batch begins later than this."),
     }
 
 
@@ -121,19 +159,77 @@ def decode_config(config: Mapping[str, Any], place: str, topics: tuple[str, ...]
         chain = parse_chain(source, place=f"{place}.chain" + (".properties" if form == "properties" else ""))
     except ConfigError as error:
         problems += error.problems
-    explicit, found = _decode_window(config["window"]["explicit"], f"{place}.window.explicit")
+    window, found = _decode_request(config["window"], f"{place}.window", topics)
     problems += found
-    limit = config["window"]["max_records"]
-    if limit is not None and limit < 1:
-        hint = "give a number from 1 on, or null for all there is"
-        problems.append(Problem("SMT031", f"{place}.window.max_records", f"{limit} records are no window", hint))
-    if explicit is not None and topics and set(explicit.topics) - set(topics):
-        hint = f"this run is for {', '.join(topics)}: leave the others out, or launch their partitions"
-        problems.append(Problem("SMT032", f"{place}.window.explicit", "names other topics than the run's", hint))
+    batches, found = _decode_batches(config["micro_batch"], f"{place}.micro_batch", window)
+    problems += found
     if problems:
         raise ConfigError(problems)
-    window = WindowRequest(topics, explicit, limit)
-    return RunSettings(chain, window, config["window"]["rebuild"], config["errors.tolerance"])
+    return RunSettings(chain, window, config["window"]["rebuild"], config["errors.tolerance"], batches)
+
+
+def _decode_request(
+    config: Mapping[str, Any], place: str, topics: tuple[str, ...]
+) -> tuple[WindowRequest, list[Problem]]:
+    data, everywhere = config["explicit"], None
+    problems: list[Problem] = []
+    if data is not None and "*" in data:
+        if len(data) == 1 and _is_range(data["*"]):
+            everywhere, data = tuple(data["*"]), None
+        else:
+            problems.append(_no_range(f"{place}.explicit.*", "stands alone, with one pair [start, end] of offsets"))
+            data = None
+    explicit, found = _decode_window(data, f"{place}.explicit")
+    problems += found
+    limit = config["max_records"]
+    if limit is not None and limit < 1:
+        hint = "give a number from 1 on, or null for all there is"
+        problems.append(Problem("SMT031", f"{place}.max_records", f"{limit} records are no window", hint))
+    chosen = topics
+    if config["topics"]:
+        chosen = tuple(sorted(set(config["topics"]) & set(topics) if topics else set(config["topics"])))
+    for name, named in (("topics", config["topics"]), ("explicit", explicit.topics if explicit else ())):
+        if topics and set(named) - set(topics):
+            hint = f"this run is for {', '.join(topics[:5])}: leave the others out, or launch their partitions"
+            problems.append(Problem("SMT032", f"{place}.{name}", "names other topics than the run's", hint))
+    moments = {}
+    for name in ("since", "until"):
+        try:
+            moments[name] = millis_of(config[name])
+        except ValueError:
+            hint = "write 2026-01-31T12:00:00Z, or milliseconds since 1970"
+            problems.append(Problem("SMT033", f"{place}.{name}", "is no moment in time", hint))
+    request = WindowRequest(chosen, explicit, everywhere, **moments, max_records=limit, accept_gap=config["accept_gap"])
+    return request, problems
+
+
+def millis_of(moment: str | None) -> int | None:
+    """Milliseconds since 1970, of a moment in ISO 8601 (without a zone it is in UTC) or of their number itself.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if moment is None or moment.isdecimal():
+        return None if moment is None else int(moment)
+    found = datetime.fromisoformat(moment.replace("Z", "+00:00"))
+    aware = found if found.tzinfo is not None else found.replace(tzinfo=timezone.utc)
+    return (aware - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)
+
+
+def _decode_batches(
+    config: Mapping[str, Any] | None, place: str, window: WindowRequest
+) -> tuple[MicroBatches | None, list[Problem]]:
+    if config is None:
+        return None, []
+    problems = [
+        Problem("SMT034", f"{place}.{name}", f"{value} is no limit", "use a number above 0, or null")
+        for name, value in config.items()
+        if value is not None and value <= 0
+    ]
+    if window.fixed:
+        hint = "leave micro_batch out, or the fixed range"
+        problems.append(Problem("SMT034", place, "a fixed range cannot be cut into batches", hint))
+    return (None if problems else MicroBatches(**config)), problems
 
 
 def _decode_window(data: Mapping[str, Any] | None, place: str) -> tuple[Window | None, list[Problem]]:

@@ -1,26 +1,28 @@
 """One run of a chain inside a Dagster step: config in, cancellable Spark work, report and metadata out."""
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import dagster as dg
 
 from dagster_smt.chain import Chain, Plan
-from dagster_smt.errors import ConfigError, PlanError, RecordsRejected, SmtError, UnsupportedError
-from dagster_smt.model.report import RunReport
+from dagster_smt.errors import ConfigError, PlanError, RecordsRejected, SmtError, TableError, UnsupportedError
+from dagster_smt.model.report import RunReport, joined
 from dagster_smt.model.window import Window
 from dagster_smt.orchestration.config_schema import RunSettings
 from dagster_smt.orchestration.guard import Progress, run_cancellable
-from dagster_smt.orchestration.metadata import Metadata, RunContext, problem_table, run_metadata
-from dagster_smt.orchestration.sink_state import sink_state
-from dagster_smt.orchestration.versions import data_version
+from dagster_smt.orchestration.metadata import Metadata, RunContext, batch_table, problem_table, run_metadata
+from dagster_smt.orchestration.resources import need_packages
+from dagster_smt.orchestration.sink_state import SinkState, sink_state
+from dagster_smt.orchestration.versions import EndOffsets
 from dagster_smt.tables.planning import plan_table
-from dagster_smt.tables.spec import FileTopics, ParquetSink, TopicTable, WindowRequest
+from dagster_smt.tables.spec import FileTopics, TableSink, TopicTable, packages_of
 
 _FINAL = (ConfigError, PlanError, RecordsRejected, UnsupportedError)  # the same again would fail the same way
+Told = Callable[[str | None], EndOffsets | None]
 
 
 @dataclass(frozen=True)
@@ -38,15 +40,24 @@ class SmtWork:
     name: str
     chain: Chain
     table: TopicTable
-    sink: ParquetSink
+    sink: TableSink
     topics: Sequence[dg.AssetKey] = ()
-    dead_letters: FileTopics | None = None
+    dead_letters: FileTopics | TableSink | None = None
     dead_letter_topic: str = ""
+
+    def __post_init__(self) -> None:
+        need_packages(packages_of(self.table.source, self.sink, self.dead_letters))
 
 
 @dataclass(frozen=True)
 class SmtOutcome:
-    """What a run did, ready for Dagster."""
+    """What a run did, ready for Dagster.
+
+    Attributes:
+        report: The report, of all batches together.
+        metadata: The metadata of a materialization.
+        ends: Where the table's progress ends.
+    """
 
     report: RunReport
     metadata: Metadata
@@ -62,84 +73,129 @@ class SmtRun:
         settings: The run's settings.
         plan: The plan of the run's chain.
         session: The Spark session.
-        run_id: Dagster's id of the run, of the first one if this is a re-execution.
+        key: Dagster's run and step: of the first run if this is a re-execution.
         tag: Spark's tag for the jobs.
         log: Receives progress lines.
-        told: Gives the id of the last window that Dagster knows of, for a partition or (None) for the table.
+        told: Gives the end offsets that Dagster knows, of a topic's partition or (None) of the table.
     """
 
     work: SmtWork
     settings: RunSettings
     plan: Plan
     session: Any
-    run_id: str
+    key: str
     tag: str
     log: Progress
-    told: Callable[[str | None], str] = lambda topic: ""
+    told: Told = lambda topic: None
 
-    def execute(self, topic: str | None = None) -> SmtOutcome:
-        """Run the chain over the window, of one topic if it is given.
+    def execute(self) -> "Executed":
+        """Run the chain over the window, or over a series of windows.
 
         Raises:
             SmtError: Nothing was committed.
         """
-        report = run_cancellable(self.session, self.tag, lambda progress: self._run(topic, progress), log=self.log)
-        topics = (topic,) if topic is not None else ()
-        state = sink_state(self.work.sink, topics)
-        if report.status == "empty":
-            report = self._untold(report, state.last, topic)
-        context = RunContext(
-            plan=self.plan,
-            sink=self.work.sink,
-            topics=self.work.topics,
-            overridden=self.settings.chain.hash != self.work.chain.hash,
-            rows=state.rows,
-            partitioned=topic is not None,
-            ends=state.ends,
-            app_id=self.session.conf.get("spark.app.id", ""),
-            window_id=state.last.window.id if state.last is not None else "",
-            last=state.last,
-        )
-        return SmtOutcome(report, run_metadata(report, context), state.ends)
+        reports = run_cancellable(self.session, self.tag, self._run, log=self.log)
+        return Executed(self, reports, sink_state(self.session, self.work.sink))
 
-    def _run(self, topic: str | None, progress: Progress) -> RunReport:
-        from dagster_smt.run.batch import RunSpec, run  # loads PySpark
+    def _run(self, progress: Progress) -> list[RunReport]:
+        from dagster_smt.run.batch import run  # loads PySpark
+        from dagster_smt.run.micro_batch import run_batches
+        from dagster_smt.run.spec import RunSpec
 
-        request, rebuild = self._window(topic)
         spec = RunSpec(
-            name=self.work.name if topic is None else f"{self.work.name} {topic}",
+            name=self.work.name,
             chain=self.settings.chain,
             table=self.work.table,
             sink=self.work.sink,
-            window=request,
+            window=self.settings.window,
             errors_tolerance=self.settings.errors_tolerance,
             dead_letters=self.work.dead_letters,
             dead_letter_topic=self.work.dead_letter_topic,
-            rebuild=rebuild,
-            run_id=self.run_id,
+            rebuild=self.settings.rebuild,
+            key=self.key,
         )
-        return run(spec, self.session, progress)
+        limits = self.settings.micro_batch
+        if limits is None:
+            return [run(spec, self.session, progress)]
+        return run_batches(spec, self.session, limits, progress)
 
-    def _window(self, topic: str | None) -> tuple[WindowRequest, bool]:
-        """The window to ask for. To rebuild one topic of a shared table is to replace all that it has of the topic."""
-        request, rebuild = self.settings.window, self.settings.rebuild
-        if topic is None:
-            return request, rebuild
-        explicit = request.explicit
-        if explicit is not None:
-            explicit = Window(tuple(r for r in explicit.ranges if r.topic == topic))
-        elif rebuild:
-            from dagster_smt.tables.file_topics import topic_ranges
 
-            explicit = Window(tuple(r for r in topic_ranges(self.work.table.source, [topic]) if r.records))
-        return dataclasses.replace(request, topics=(topic,), explicit=explicit), False
+@dataclass(frozen=True)
+class Executed:
+    """A run that came to its end: its reports, and what the table holds now."""
 
-    def _untold(self, report: RunReport, last: RunReport | None, topic: str | None) -> RunReport:
+    run: SmtRun
+    reports: list[RunReport]
+    state: SinkState
+
+    @cached_property
+    def report(self) -> RunReport:
+        """All windows together."""
+        return joined(self.reports)
+
+    def failure(self) -> SmtError | None:
+        """The failure of the topics that were left out; its class, and so whether to retry, is theirs."""
+        problems = [p for found in self.report.failures.values() for p in found]
+        if not problems:
+            return None
+        rejected = all(any(p.code == "SMT530" for p in found) for found in self.report.failures.values())
+        return (RecordsRejected if rejected else TableError)(problems)
+
+    def outcome(self) -> SmtOutcome:
+        """Of the whole table."""
+        report, state = self.report, self.state
+        if report.status == "empty":
+            report = self._untold(report, state.last, None, state.ends)
+        return self._outcome(report, state.rows, state.ends, state.last, self.reports, partitioned=False)
+
+    def outcome_of(self, topic: str) -> SmtOutcome:
+        """Of one topic's partition."""
+        ends = {t: v for t, v in self.state.ends.items() if t == topic}
+        last = self.state.last
+        last = last.of_topic(topic) if last is not None and topic in last.window.topics else None
+        report = self.report.of_topic(topic)
+        if topic not in self.report.window.topics:
+            empty = RunReport(report.name, Window(), seconds=report.seconds, status="empty")
+            report = self._untold(empty, last, topic, ends)
+        batches = [r.of_topic(topic) for r in self.reports if topic in r.window.topics]
+        return self._outcome(report, self.state.by_topic.get(topic, 0), ends, last, batches, partitioned=True)
+
+    def _outcome(
+        self,
+        report: RunReport,
+        rows: int,
+        ends: dict[str, dict[str, int]],
+        last: RunReport | None,
+        batches: Sequence[RunReport],
+        *,
+        partitioned: bool,
+    ) -> SmtOutcome:
+        run = self.run
+        gaps = {t: v for t, v in self.state.gaps.items() if not partitioned or t in ends}
+        context = RunContext(
+            plan=run.plan,
+            sink=run.work.sink,
+            topics=run.work.topics,
+            overridden=run.settings.chain.hash != run.work.chain.hash,
+            rows=rows,
+            partitioned=partitioned,
+            ends=ends,
+            gaps=gaps,
+            app_id=run.session.conf.get("spark.app.id", ""),
+            window_id=last.window.id if last is not None else "",
+            last=self.state.last,
+        )
+        metadata = run_metadata(report, context)
+        if run.settings.micro_batch is not None:
+            metadata["dagster_smt/batches"] = batch_table([b for b in batches if b.status != "empty"])
+        return SmtOutcome(report, metadata, ends)
+
+    def _untold(self, report: RunReport, last: RunReport | None, topic: str | None, ends: EndOffsets) -> RunReport:
         """Nothing is new; but a commit whose run died before Dagster heard of it is reported now."""
-        if last is None or last.window.id == self.told(topic):
-            self.log("nothing new: the table holds every record of the topic already")
+        if last is None or self.run.told(topic) == ends:
+            self.run.log(f"nothing new: the table holds every record of {topic or 'the topics'} already")
             return report
-        self.log(f"nothing new; reporting window {last.window.id}, committed by a run that could not say so")
+        self.run.log(f"nothing new; reporting window {last.window.id}, committed by a run that could not say so")
         return last
 
 
@@ -148,7 +204,7 @@ def make_run(
     settings: RunSettings,
     session: Any,
     context: dg.OpExecutionContext,
-    told: Callable[[str | None], str] = lambda topic: "",
+    told: Told = lambda topic: None,
 ) -> SmtRun:
     """Bring together what a step needs to run.
 
@@ -161,16 +217,11 @@ def make_run(
         settings=settings,
         plan=plan_table(settings.chain, work.table),
         session=session,
-        run_id=run.root_run_id or run.run_id,
+        key=f"{run.root_run_id or run.run_id}/{context.op_handle}",
         tag=f"dagster-{run.run_id}-{context.op_handle}",
         log=context.log.debug,
         told=told,
     )
-
-
-def outcome_version(outcomes: Sequence[SmtOutcome], chain: Chain) -> dg.DataVersion:
-    """The data version after a run: of a partition, or of all the partitions of the run together."""
-    return data_version({t: parts for outcome in outcomes for t, parts in outcome.ends.items()}, chain)
 
 
 def summary(report: RunReport) -> str:

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from dagster_smt.spark.environment import is_connect
+
 T = TypeVar("T")
 Progress = Callable[[str], None]
 SETTLE_SECONDS = 30.0  # how long a cancelled job may take to end before the step ends without it
@@ -75,11 +77,6 @@ def _tagging(session: Any, tag: str) -> tuple[Callable[[], None], Callable[[], A
         return lambda: session.addTag(tag), lambda: session.interruptTag(tag)
     context = session.sparkContext  # classic session tags do not reach across threads, job tags do
     return lambda: context.addJobTag(tag), lambda: context.cancelJobsWithTag(tag)
-
-
-def is_connect(session: Any) -> bool:
-    """Whether this is a Spark Connect (or Databricks Connect) session."""
-    return any(".connect." in f"{base.__module__}." for base in type(session).__mro__)
 
 
 def _thread(session: Any, work: Callable[[], None]) -> threading.Thread:

@@ -13,7 +13,7 @@ from dagster_smt.chain import Chain, Plan
 from dagster_smt.errors import Problem
 from dagster_smt.model.report import FieldChange, RunReport, schema_diff
 from dagster_smt.orchestration.schema_metadata import Described, chain_markdown, column_lineage, column_schema
-from dagster_smt.tables.spec import ParquetSink
+from dagster_smt.tables.spec import TableSink
 
 Metadata = dict[str, Any]
 _PROBLEM_COLUMNS = {"code": "string", "place": "string", "statement": "string", "hint": "string"}
@@ -48,19 +48,21 @@ class RunContext:
         overridden: Whether the run config gave another chain than the definition's.
         rows: Rows in the table, or in the partition, after the run.
         partitioned: Whether ``rows`` counts a partition.
-        ends: Where the committed windows end, per topic and partition.
+        ends: Where the table's progress ends, per topic and partition.
+        gaps: Offsets that were left out for good.
         app_id: Spark's id of the application.
         window_id: The last window that the table holds; by default the report's.
         last: Report of the last commit, which may know columns that neither plan nor report do.
     """
 
     plan: Plan
-    sink: ParquetSink
+    sink: TableSink
     topics: Sequence[dg.AssetKey] = ()
     overridden: bool = False
     rows: int = 0
     partitioned: bool = False
     ends: Mapping[str, Mapping[str, int]] | None = None
+    gaps: Mapping[str, object] | None = None
     app_id: str = ""
     window_id: str = ""
     last: RunReport | None = None
@@ -78,22 +80,28 @@ def problem_table(problems: Sequence[Problem]) -> dg.TableMetadataValue:
 
 
 def definition_metadata(
-    plan: Plan, key: dg.AssetKey, sink: ParquetSink, topics: Sequence[dg.AssetKey], chain_file: Path | None = None
+    plan: Plan, key: dg.AssetKey, sink: TableSink, topics: Sequence[dg.AssetKey], chain_file: Path | None = None
 ) -> Metadata:
     """What is known before any run."""
     found: Metadata = {
         **_schema_part(plan, sink, topics),
         **_masked_part(plan),
         **_chain_part(plan.chain),
-        "dagster/table_name": ".".join(key.path),
-        "dagster/storage_kind": "parquet",
-        "dagster/uri": sink.root.absolute().as_uri(),
+        "dagster/table_name": sink.table or ".".join(key.path),
+        "dagster/storage_kind": sink.storage,
     }
+    if sink.path:
+        found["dagster/uri"] = uri_of(sink.path)
     if plan.warnings:
         found["dagster_smt/plan_warnings"] = problem_table(plan.warnings)
     if chain_file is not None:
         found["dagster/code_references"] = _code_reference(chain_file)
     return found
+
+
+def uri_of(path: str | Path) -> str:
+    """The place of a table, as a URI."""
+    return str(path) if "://" in str(path) else Path(path).absolute().as_uri()
 
 
 def _code_reference(path: Path) -> dg.CodeReferencesMetadataValue:
@@ -116,6 +124,8 @@ def run_metadata(report: RunReport, run: RunContext) -> Metadata:
         "dagster_smt/seconds": round(sum(report.seconds.values()), 3),
         "dagster_smt/seconds_by_phase": dg.MetadataValue.json({k: round(v, 3) for k, v in report.seconds.items()}),
     }
+    if run.gaps:
+        found["dagster_smt/gaps"] = dg.MetadataValue.json(dict(run.gaps))
     if run.app_id:
         found["dagster_smt/spark_app_id"] = run.app_id
     return found
@@ -128,7 +138,7 @@ def _described(report: RunReport, run: RunContext) -> Described:
     return run.last if report.after is None and run.last is not None else report
 
 
-def _schema_part(described: Described, sink: ParquetSink, topics: Sequence[dg.AssetKey]) -> Metadata:
+def _schema_part(described: Described, sink: TableSink, topics: Sequence[dg.AssetKey]) -> Metadata:
     schema, lineage = column_schema(described, sink), column_lineage(described, sink, topics)
     found: Metadata = {"dagster/column_schema": schema} if schema is not None else {}
     return found if lineage is None else {**found, "dagster/column_lineage": lineage}
@@ -176,6 +186,24 @@ def _table_part(report: RunReport) -> Metadata:
         "dagster_smt/dead_letters": table(_reject_rows(report), _REJECT_COLUMNS),
     }
     return {**found, "dagster_smt/warnings": problem_table(report.warnings)} if report.warnings else found
+
+
+def batch_table(batches: Sequence[RunReport]) -> dg.TableMetadataValue:
+    """The windows of a series, a line each."""
+    columns = {"batch": "int", "window": "string", **dict.fromkeys(_BATCH_COUNTS, "int"), "seconds": "float"}
+    rows = [
+        {
+            "batch": number,
+            "window": batch.window.id,
+            **{name: getattr(batch, name) for name in _BATCH_COUNTS},
+            "seconds": round(sum(batch.seconds.values()), 3),
+        }
+        for number, batch in enumerate(batches, 1)
+    ]
+    return table(rows, columns)
+
+
+_BATCH_COUNTS = ("records_in", "records_out", "dropped", "failed")
 
 
 def report_diff(report: RunReport) -> list[FieldChange]:

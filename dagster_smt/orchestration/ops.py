@@ -8,11 +8,12 @@ import dagster as dg
 from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.orchestration.assets import ChainSource
 from dagster_smt.orchestration.config_schema import Tolerance, decode_config, smt_config_schema
-from dagster_smt.orchestration.execution import SmtWork, make_run, outcome_version, problems_as_failure, summary
+from dagster_smt.orchestration.execution import SmtWork, failure, make_run, problems_as_failure, summary
 from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.translator import topic_keys
+from dagster_smt.orchestration.versions import data_version
 from dagster_smt.tables.planning import plan_table
-from dagster_smt.tables.spec import FileTopics, ParquetSink, TopicTable
+from dagster_smt.tables.spec import FileTopics, TableSink, TopicTable
 
 Events = Iterator[dg.AssetMaterialization | dg.Output[dict[str, object]]]
 
@@ -22,13 +23,13 @@ def build_smt_op(
     name: str,
     chain: ChainSource,
     table: TopicTable,
-    sink: ParquetSink,
+    sink: TableSink,
     asset_key: dg.AssetKey | None = None,
     spark_key: str = "spark",
     ins: Mapping[str, dg.In] | None = None,
     pool: str | None = None,
     errors_tolerance: Tolerance = "none",
-    dead_letters: FileTopics | None = None,
+    dead_letters: FileTopics | TableSink | None = None,
     dead_letter_topic: str = "",
     retry_policy: dg.RetryPolicy | None = None,
     description: str | None = None,
@@ -73,11 +74,14 @@ def build_smt_op(
 def _run(context: dg.OpExecutionContext, work: SmtWork, resource: object, asset_key: dg.AssetKey | None) -> Events:
     with problems_as_failure():
         settings = decode_config(context.op_config, f"ops.{context.op_handle}.config")
-        outcome = make_run(work, settings, spark_session_of(resource), context).execute()
+        done = make_run(work, settings, spark_session_of(resource), context).execute()
+    outcome, failed = done.outcome(), done.failure()
     report = outcome.report
     context.log.info(summary(report))
     if asset_key is not None:
-        tags = {"dagster/data_version": outcome_version([outcome], settings.chain).value}
+        tags = {"dagster/data_version": data_version(outcome.ends, settings.chain).value}
         yield dg.AssetMaterialization(asset_key, metadata=outcome.metadata, tags=tags)
+    if failed is not None:
+        raise failure(failed)
     counts = {n: getattr(report, n) for n in ("records_in", "records_out", "dropped", "failed", "status")}
     yield dg.Output(counts, metadata=outcome.metadata)

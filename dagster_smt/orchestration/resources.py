@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import dagster as dg
@@ -10,7 +10,8 @@ from pydantic import Field, PrivateAttr
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.orchestration.guard import keep_sigint
-from dagster_smt.spark.environment import check_java
+from dagster_smt.spark.environment import check_java, is_connect
+from dagster_smt.spark.packages import session_settings
 
 SESSION_CONF = {
     "spark.sql.session.timeZone": "UTC",
@@ -26,19 +27,30 @@ CLASSIC_CONF = {
     "spark.ui.showConsoleProgress": "false",
 }
 _warned: set[str] = set()
+_needed: set[str] = set()
+
+
+def need_packages(packages: Iterable[str]) -> None:
+    """Note what sessions of this process need; definitions call it, as they are loaded before any session is made."""
+    _needed.update(packages)
 
 
 class SparkSessionResource(dg.ConfigurableResource):
     """A Spark session, made when it is first asked for.
 
     One resource per code location: a Python process has one session, and the settings of the first one win. Without
-    settings it is a local session on all cores that listens on 127.0.0.1 only, in UTC, without a web interface. What
+    settings it is a local session on all cores that listens on 127.0.0.1 only, in UTC, without a web interface, with
+    the packages and settings that the sources and sinks of the loaded definitions need (``spark.packages``). What
     ``conf`` says wins over that.
     """
 
     conf: dict[str, str] = Field(default_factory=dict, description="Settings of Spark, such as spark.master.")
     remote: str | None = Field(
         default=None, description="Address of a Spark Connect server (sc://host:port) instead of a session in here."
+    )
+    archives: list[str] = Field(
+        default_factory=list,
+        description="Packed environments that a Connect session ships to its executors: environment.tar.gz#environment",
     )
     stop_on_teardown: bool = Field(
         default=False,
@@ -53,21 +65,30 @@ class SparkSessionResource(dg.ConfigurableResource):
         Raises:
             UnsupportedError: SMT601 or SMT602, there is no Java that Spark can run on.
         """
-        if self._session is None:
+        if not self.remote:
+            forget_dead_jvm()
+        if self._session is None or not _usable(self._session):
             self._session = self._connect() if self.remote else self._start()
         return self._session
 
     def _connect(self) -> Any:
         from pyspark.sql import SparkSession
 
-        return _configured(SparkSession.builder, {**SESSION_CONF, **self.conf}).remote(self.remote).getOrCreate()
+        session = _configured(SparkSession.builder, {**SESSION_CONF, **self.conf}).remote(self.remote).getOrCreate()
+        if self.archives:
+            session.addArtifacts(*self.archives, archive=True)
+        return session
 
     def _start(self) -> Any:
-        conf = {**SESSION_CONF, **CLASSIC_CONF, **self.conf}
+        import pyspark
+
+        conf = session_settings(_needed, {**SESSION_CONF, **CLASSIC_CONF, **self.conf}, pyspark.__version__)
         if conf["spark.master"].startswith("local"):
             check_java()
             conf = {**LOCAL_CONF, **conf}
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        if "spark.pyspark.python" in self.conf:  # in a process that runs already, PySpark reads the variable only
+            os.environ["PYSPARK_PYTHON"] = self.conf["spark.pyspark.python"]
         from pyspark.sql import SparkSession
 
         _warn_if_ignored(SparkSession.getActiveSession(), self.conf)
@@ -79,6 +100,31 @@ class SparkSessionResource(dg.ConfigurableResource):
         if self.stop_on_teardown and self._session is not None:
             self._session.stop()
         self._session = None
+
+
+def forget_dead_jvm() -> None:
+    """Let the next session start a JVM of its own, if that of this process has died."""
+    if "pyspark" not in sys.modules:
+        return
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession, SQLContext
+
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is None or process.poll() is None:
+        return
+    # PySpark keeps these for the life of the process and never asks whether the JVM behind them is still there; nothing
+    # public lets go of them: even stop() needs an answer from it.
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = SQLContext._instantiatedContext = None
+
+
+def _usable(session: Any) -> bool:
+    """Whether a session is still that of this process: not stopped, and its JVM not replaced."""
+    if is_connect(session):
+        return True
+    from pyspark import SparkContext
+
+    return session.sparkContext is SparkContext._active_spark_context
 
 
 def _configured(builder: Any, conf: Mapping[str, str]) -> Any:
@@ -108,6 +154,7 @@ def spark_session_of(resource: Any) -> Any:
         ConfigError: SMT030, the resource is something else.
         UnsupportedError: There is no Java that Spark can run on.
     """
+    forget_dead_jvm()
     with keep_sigint():  # dagster-pyspark's lazy one makes the session here
         session = getattr(resource, "spark_session", resource)
     if not (hasattr(session, "createDataFrame") and hasattr(session, "conf")):

@@ -7,7 +7,7 @@ import dagster as dg
 
 from dagster_smt.chain import Chain
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.tables.spec import ParquetSink
+from dagster_smt.tables.spec import TableSink
 
 MASKED_TAG = "dagster_smt/masked"
 RECORD_COLUMNS = {
@@ -35,17 +35,24 @@ class Described(Protocol):
     def masked(self) -> Collection[str]: ...
 
 
-def column_schema(found: Described, sink: ParquetSink) -> dg.TableSchema | None:
+def column_schema(found: Described, sink: TableSink) -> dg.TableSchema | None:
     """The table's columns; those inside of structs follow by dotted path. None if only a run can tell."""
     if sink.kind == "records":
         columns = [_column(n, t, n not in _NEVER_NULL, False) for n, t in RECORD_COLUMNS.items()]
         return dg.TableSchema(columns=columns)
     if found.after is None:
         return None
-    return dg.TableSchema(columns=[_schema_column(p, s, found.masked) for p, s in _columns(found.after)])
+    columns = [_schema_column(p, s, found.masked) for p, s in _columns(found.after)]
+    return dg.TableSchema(columns=columns + [_column(n, t, True, False) for n, t in _source_columns(sink).items()])
 
 
-def column_lineage(found: Described, sink: ParquetSink, topics: Sequence[dg.AssetKey]) -> dg.TableColumnLineage | None:
+def _source_columns(sink: TableSink) -> dict[str, str]:
+    """The columns that say where a row comes from, with their types."""
+    names = sink.source_columns.names if sink.source_columns is not None else ()
+    return dict(zip(names, ("string", "int32", "int64"), strict=False))
+
+
+def column_lineage(found: Described, sink: TableSink, topics: Sequence[dg.AssetKey]) -> dg.TableColumnLineage | None:
     """From each column to the fields of the topics that it comes from."""
     schema = column_schema(found, sink)
     if schema is None:
@@ -58,11 +65,13 @@ def column_lineage(found: Described, sink: ParquetSink, topics: Sequence[dg.Asse
     return dg.TableColumnLineage(deps_by_column=deps)
 
 
-def _sources(found: Described, sink: ParquetSink, column: str) -> set[str]:
+def _sources(found: Described, sink: TableSink, column: str) -> set[str]:
     if sink.kind == "records":
         if column == "value":
             return {source for sources in found.lineage.values() for source in sources} or {"value"}
         return {"topic" if column == "source_topic" else column}
+    if column in _source_columns(sink):
+        return {("topic", "partition", "offset")[list(_source_columns(sink)).index(column)]}
     wanted = "(whole)" if found.after is not None and found.after.type is not Type.STRUCT else column
     inside = (s for path, s in found.lineage.items() if path == wanted or path.startswith(f"{wanted}."))
     return {source for sources in inside for source in sources}

@@ -1,12 +1,11 @@
-"""What a sink holds, read from its commit log: the sink is the truth, Dagster its mirror."""
+"""What a table holds, read from its latest commit: the sink is the truth, Dagster its mirror."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from dagster_smt.model.report import RunReport
-from dagster_smt.run.report_json import report_of
-from dagster_smt.tables.commit_log import Commit, CommitLog, live, progress
-from dagster_smt.tables.spec import ParquetSink
+from dagster_smt.tables.spec import TableSink
 
 
 @dataclass(frozen=True)
@@ -15,33 +14,41 @@ class SinkState:
 
     Attributes:
         rows: Rows committed.
-        ends: Where the committed windows end, per topic and partition.
+        by_topic: The same per topic.
+        ends: Where the progress ends, per topic and partition.
+        gaps: Offsets that were left out for good, as ``{topic: {partition: [[start, end], …]}}``.
         last: Report of the last commit; it says ``already committed``.
     """
 
     rows: int = 0
+    by_topic: dict[str, int] = field(default_factory=dict)
     ends: dict[str, dict[str, int]] = field(default_factory=dict)
+    gaps: dict[str, dict[str, list[list[int]]]] = field(default_factory=dict)
     last: RunReport | None = None
 
 
-def sink_state(sink: ParquetSink, topics: Sequence[str] = ()) -> SinkState:
+def sink_state(session: Any, sink: TableSink, topics: Sequence[str] = ()) -> SinkState:
     """Read the state of a sink.
 
     Args:
+        session: The Spark session.
         sink: The sink.
-        topics: Only the commits with these topics; empty for all.
+        topics: Only what concerns these topics; empty for all.
 
     Raises:
-        TableError: SMT522, the log is damaged.
+        TableError: SMT522, the state cannot be read.
+        EngineError: Spark, the JVM or the file system failed.
     """
-    commits = [c for c in live(CommitLog(sink.root.absolute()).commits()) if _concerns(c, topics)]
-    ends: dict[str, dict[str, int]] = {}
-    for (topic, partition), end in sorted(progress(commits).items()):
-        if not topics or topic in topics:
-            ends.setdefault(topic, {})[str(partition)] = end
-    rows = sum(f.rows for c in commits for f in c.files)
-    return SinkState(rows, ends, report_of(commits[-1]) if commits else None)
+    from dagster_smt.run.failures import coded_failures
+    from dagster_smt.run.report_json import report_of
+    from dagster_smt.tables.sinks import open_table
 
-
-def _concerns(commit: Commit, topics: Sequence[str]) -> bool:
-    return not topics or bool(set(topics) & set(commit.window.topics))
+    with coded_failures(sink.place):
+        state = open_table(session, sink).state()
+    if state is None:
+        return SinkState()
+    ends = {t: v for t, v in state.ends().items() if not topics or t in topics}
+    gaps = {t: v for t, v in state.gaps.to_json().items() if not topics or t in topics}
+    rows = {t: n for t, n in state.rows.items() if not topics or t in topics}
+    last = report_of(state) if not topics or set(topics) & set(state.window.topics) else None
+    return SinkState(sum(rows.values()), rows, ends, gaps, last)

@@ -10,7 +10,7 @@ import dagster as dg
 from dagster_smt.chain import Plan
 from dagster_smt.orchestration.metadata import definition_metadata
 from dagster_smt.orchestration.versions import code_version
-from dagster_smt.tables.spec import ParquetSink, TopicTable
+from dagster_smt.tables.spec import TableSink, TopicTable
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class SmtAssetData:
 
     key: dg.AssetKey
     table: TopicTable
-    sink: ParquetSink
+    sink: TableSink
     plan: Plan
     chain_file: Path | None = None
     description: str | None = None
@@ -49,7 +49,7 @@ class SmtTranslator:
             metadata=definition_metadata(data.plan, data.key, data.sink, topics, data.chain_file),
             group_name=data.group_name,
             code_version=code_version(data.plan.chain),
-            kinds={"kafka", "pyspark", "parquet"},
+            kinds={"kafka", "pyspark", data.sink.storage},
             partitions_def=data.partitions_def,
         )
 

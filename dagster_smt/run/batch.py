@@ -1,89 +1,41 @@
 """One run: fix a window, read it, apply the chain, write and commit, report."""
 
-import hashlib
-import json
-import re
-import shutil
+import secrets
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
-from typing import Literal
 
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from dagster_smt.chain import Chain, Plan
+from dagster_smt.chain import Plan
 from dagster_smt.chain.forms import plan_forms
-from dagster_smt.errors import ConfigError, Problem, RecordsRejected, TableError
-from dagster_smt.model.report import RunReport
-from dagster_smt.model.window import Window
-from dagster_smt.run.counts import Counts, decode_counts, observed_columns, silent_entries
-from dagster_smt.run.rejects import (
-    PROBLEMS,
-    dead_letters_of,
-    first_rejects,
-    located,
-    publish_dead_letters,
-    rejected_rows,
-    stage_dead_letters,
-)
+from dagster_smt.errors import PlanError, Problem, RecordsRejected, TableError
+from dagster_smt.model.report import RunReport, add_up, ledger_lines, stage_counts
+from dagster_smt.model.table_state import TableState
+from dagster_smt.model.window import Range, Window
+from dagster_smt.run.commits import Draft, replaced_rows_of
+from dagster_smt.run.counts import silent_entries, stage_names
+from dagster_smt.run.dead_letters import Letters, check_dead_letters, publish
+from dagster_smt.run.failures import coded_failures
+from dagster_smt.run.rejects import first_rejects, located, rejected_rows
 from dagster_smt.run.report_json import report_of, report_to_json
+from dagster_smt.run.spec import Evaluate, Progress, RunSpec
+from dagster_smt.run.staging import Staged, staged
 from dagster_smt.spark.envelopes import found_forms
 from dagster_smt.spark.evaluate import evaluate as spark_evaluate
-from dagster_smt.tables.commit_log import Commit, CommitLog, DeadLetters, Intent, live, progress
-from dagster_smt.tables.file_topics import list_topics, read_window, topic_ranges
-from dagster_smt.tables.local import local_folder
+from dagster_smt.spark.executors import check_executors
 from dagster_smt.tables.planning import plan_table
-from dagster_smt.tables.sink import check_schema, list_files, open_log, write_files
-from dagster_smt.tables.spec import FileTopics, ParquetSink, TopicTable, WindowRequest
-from dagster_smt.tables.windows import check_available, choose_topics, describe, replaced_windows, resolve_window
+from dagster_smt.tables.schemas import conformed, evolved_schema
+from dagster_smt.tables.sinks import open_table
+from dagster_smt.tables.sinks.protocol import Replaced, Table
+from dagster_smt.tables.sources import Source, open_source
+from dagster_smt.tables.windows import Available, Resolved, choose_topics, describe, resolve_window
 
-Evaluate = Callable[[DataFrame, Plan, TopicTable, Literal["records", "columns"]], DataFrame]
-Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class RunSpec:
-    """What to run.
-
-    Attributes:
-        name: Name of the asset or op; the connector's name in dead letters.
-        chain: The chain.
-        table: What it reads.
-        sink: What it writes.
-        window: Which offsets; by default those after the last committed window.
-        errors_tolerance: Connect's ``errors.tolerance``: ``none`` commits nothing if a record fails, ``all`` goes on.
-        dead_letters: Where dead letters go; ``None`` is beside the topics read.
-        dead_letter_topic: Their topic; empty for none.
-        rebuild: Start the table over: this window replaces everything.
-        run_id: Id of the orchestrator's run. A second run with the same id and the same request is a retry.
-    """
-
-    name: str
-    chain: Chain
-    table: TopicTable
-    sink: ParquetSink
-    window: WindowRequest = field(default_factory=WindowRequest)
-    errors_tolerance: Literal["none", "all"] = "none"
-    dead_letters: FileTopics | None = None
-    dead_letter_topic: str = ""
-    rebuild: bool = False
-    run_id: str = ""
-
-    @property
-    def request(self) -> str:
-        """Identifies what is asked for, not what runs: the window request and ``rebuild``."""
-        explicit = self.window.explicit.to_json() if self.window.explicit else None
-        asked = [sorted(self.window.topics), explicit, self.window.max_records, self.rebuild]
-        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:16]
-
-    @property
-    def finds_schemas(self) -> bool:
-        """Whether the columns depend on the records."""
-        return self.sink.kind == "columns" and self.table.value.kind == "envelope"
+Failures = dict[str, list[Problem]]
 
 
 def run(
@@ -95,7 +47,8 @@ def run(
 ) -> RunReport:
     """Read one window, apply the chain, commit, report.
 
-    What dead runs left behind is put in order first: their dead letters are published, their windows replayed.
+    A topic that cannot be read as asked, or has records that fail under ``errors_tolerance="none"``, is left out: the
+    report names it in ``failures``, the others are committed. If no topic is left, the run fails.
 
     Args:
         spec: What to run.
@@ -107,11 +60,14 @@ def run(
         ConfigError, PlanError: Nothing was read.
         TableError: Topics, window or sink do not allow it; nothing was committed.
         RecordsRejected: Records failed under ``errors_tolerance="none"``; nothing was committed.
+        UnsupportedError: Executors lack what they need; nothing was read.
+        EngineError: Spark, the JVM or the file system failed.
     """
-    log = open_log(spec.sink.root)
-    with log.locked(spec.run_id):
+    with coded_failures(spec.name):
+        check_executors(session)
         evaluate = evaluate or partial(spark_evaluate, beat=lambda: progress(""))
-        return _Run(spec, session, progress, evaluate, log).run()
+        table, source = open_table(session, spec.sink), open_source(spec.table.source, session)
+        return _Run(spec, session, progress, evaluate, table, source).run()
 
 
 @dataclass
@@ -120,89 +76,101 @@ class _Run:
     session: SparkSession
     say: Progress
     evaluate: Evaluate
-    log: CommitLog
+    table: Table
+    source: Source
     seconds: dict[str, float] = field(default_factory=dict)
+    failures: Failures = field(default_factory=dict)
 
     def run(self) -> RunReport:
-        with self.timed("recovery"):
-            commits = self.recover()
-        for commit in reversed(commits):
-            if self.spec.run_id and (commit.run_id, commit.request) == (self.spec.run_id, self.spec.request):
-                self.say(f"committed before: {describe(commit.window)}")
-                return report_of(commit)
         with self.timed("window"):
-            intent, replaces = self.resolve(live(commits))
-        if not intent.window.ranges:
+            state = self.state()
+            if state is not None and (done := state.committed(self.spec.key, self.spec.request)) is not None:
+                self.say(f"committed before: window {done.window}")
+                if not done.left_out:
+                    return report_of(state, done)
+                self.spec = self.spec.of_topics(done.left_out)
+            resolved, identities = self.resolve(state)
+        spec, window = self.spec, resolved.window
+        if not window.ranges and not resolved.gaps:
+            if self.failures:
+                raise TableError([p for problems in self.failures.values() for p in problems])
             self.say("nothing new")
-            return RunReport(self.spec.name, intent.window, seconds=self.seconds, status="empty")
-        self.say(f"window: {intent.window.records} records, {describe(intent.window)}")
-        plan = plan_table(self.spec.chain, self.spec.table, intent.window.topics)
-        beside = [c for c in live(commits) if c.number not in replaces]
+            return RunReport(spec.name, window, seconds=self.seconds, status="empty")
+        self.say(f"window: {window.records} records, {describe(window)}")
+        replaced = replaced_rows_of(spec, window, state)
+        plan = plan_table(spec.chain, spec.table, window.topics)
         with self.timed("read"):
-            frame = read_window(self.session, self.spec.table.source, intent.window, lambda: self.say(""))
-        if self.spec.finds_schemas:
+            frame = self.source.read(window, lambda: self.say(""))
+        if spec.finds_schemas:
             with self.timed("schemas"):
-                plan = self.plan_found(frame, intent.window, beside)
+                plan = self.plan_found(frame, window, None if replaced.everything else state)
         with self.timed("read"):
-            evaluated = self.evaluate(frame, plan, self.spec.table, self.spec.sink.kind)
-            schema = self.checked_schema(evaluated, beside)
-        if not intent.id:
-            intent = self.log.take(intent.window, explicit=intent.explicit, rebuild=intent.rebuild)
-        draft = Commit(
-            number=len(commits) + 1,
-            intent=intent.id,
-            attempt=self.log.new_attempt(intent.window),
-            window=intent.window,
-            kind=self.spec.sink.kind,
-            schema=json.loads(schema.json()),
-            replaces=replaces,
-            run_id=self.spec.run_id,
-            request=self.spec.request,
-        )
-        return _Attempt(self, plan, frame, evaluated, draft).run(intent)
+            evaluated = self.evaluate(frame, plan, spec.table, spec.sink.kind)
+            schema = self.checked_schema(evaluated, replaced)
+        draft = Draft(spec, secrets.token_hex(8), window, resolved.gaps, identities, replaced, state)
+        return _Attempt(self, plan, frame, evaluated, schema, draft).run()
 
-    def recover(self) -> list[Commit]:
-        """Finish what dead runs began; return all commits."""
-        commits = self.log.commits()
-        for commit in commits:
-            if published := publish_dead_letters(self.log, commit):
-                self.say(f"published {published} dead letters of an earlier run")
-        self.log.clean()
-        return commits
+    def state(self) -> TableState | None:
+        """The table's state, if this run may go on from it."""
+        spec, state = self.spec, self.table.state()
+        fresh = spec.rebuild and not spec.window.topics
+        if state is None:
+            if not fresh and self.table.schema() is not None and self.table.holds_rows():
+                hint = "choose another place, or launch with window.rebuild: true to replace what is there"
+                raise TableError(Problem("SMT523", spec.sink.place, "there is a table with rows of others", hint))
+        elif state.kind != spec.sink.kind and not fresh:
+            statement = f"the table holds {state.kind}, the run would write {spec.sink.kind}"
+            hint = "use another place, or launch with window.rebuild: true"
+            raise TableError(Problem("SMT525", spec.sink.place, statement, hint))
+        return state
 
-    def resolve(self, commits: list[Commit]) -> tuple[Intent, tuple[int, ...]]:
-        """The window to run, and the commits that it replaces. An intent without id is still to be written."""
-        spec, source = self.spec, self.spec.table.source
-        topics = choose_topics(spec.table, spec.window, list_topics(source))
-        _check_dead_letter_topic(spec, topics)
-        windows = {c.number: c.window for c in commits}
-        fixed = spec.window.explicit is not None or spec.rebuild
-        waiting = [] if fixed else [i for i in self.log.intents() if {*i.window.topics} & {*topics}]
-        if waiting:
-            intent = waiting[0]
-            self.say("replaying the window of a run that did not commit")
-            check_available(intent.window, topic_ranges(source, intent.window.topics))
-        else:
-            reached = {} if spec.rebuild else progress(commits)
-            window = resolve_window(spec.window, topic_ranges(source, topics), reached)
-            intent = Intent("", window, spec.window.explicit is not None, spec.rebuild)
-        if intent.rebuild:
-            return intent, tuple(windows)
-        return intent, replaced_windows(intent.window, windows) if intent.explicit else ()
+    def resolve(self, state: TableState | None) -> tuple[Resolved, dict[str, str]]:
+        """The window to run, and the identities of its topics; topics that cannot be read go to ``failures``."""
+        spec, source = self.spec, self.source
+        topics = choose_topics(spec.table, spec.window, source.topics())
+        check_dead_letters(spec, topics)
+        ranges = self.readable(topics)
+        identities = source.identities([t for t in topics if t not in self.failures])
+        available = Available(ranges, identities, source.offsets_at)
+        resolved = resolve_window(spec.window, available, state, rebuild=spec.rebuild)
+        self.failures.update(resolved.problems)
+        return resolved, {t: i for t, i in identities.items() if t not in self.failures}
 
-    def plan_found(self, frame: DataFrame, window: Window, beside: list[Commit]) -> Plan:
+    def readable(self, topics: Sequence[str]) -> list[Range]:
+        """What there is of the topics that the source can measure."""
+        try:
+            return self.source.ranges(topics)
+        except TableError as error:
+            if len(topics) == 1:
+                raise
+            first = error
+        found: list[Range] = []
+        for topic in topics:
+            try:
+                found += self.source.ranges([topic])
+            except TableError as error:
+                self.failures[topic] = list(error.problems)
+        if len(self.failures) == len(topics):
+            raise first
+        return found
+
+    def plan_found(self, frame: DataFrame, window: Window, state: TableState | None) -> Plan:
         """The plan of records that bring their schemas along: a pass over the window finds them."""
         self.say("looking for the schemas of the records")
         forms = found_forms(frame, self.spec.table)
         self.say(f"{len({form.value for form in forms})} schemas of values found")
-        last = next((report_of(c) for c in reversed(beside) if c.kind == self.spec.sink.kind), None)
+        last = report_of(state) if state is not None and state.kind == self.spec.sink.kind else None
         return plan_forms(self.spec.chain, forms, topics=window.topics, last=last)
 
-    def checked_schema(self, evaluated: DataFrame, beside: list[Commit]) -> StructType:
-        schema = evaluated.schema["__out"].dataType
-        assert isinstance(schema, StructType)
+    def checked_schema(self, evaluated: DataFrame, replaced: Replaced) -> StructType:
+        """The table's columns after this run."""
+        spec = self.spec
+        rows = output_rows(evaluated, spec).schema
         sensitive = self.session.conf.get("spark.sql.caseSensitive") == "true"
-        check_schema(self.spec.sink, beside, schema, case_sensitive=sensitive)
+        now = None if replaced.everything else self.table.schema()
+        schema = evolved_schema(spec.sink, now, rows, case_sensitive=sensitive)
+        if problems := self.table.refused(schema):
+            raise TableError(problems)
         return schema
 
     @contextmanager
@@ -212,115 +180,134 @@ class _Run:
         self.seconds[phase] = round(self.seconds.get(phase, 0.0) + time.monotonic() - start, 3)
 
 
+def output_rows(evaluated: DataFrame, spec: RunSpec) -> DataFrame:
+    """The rows as the table holds them: the chain's columns, and where each row comes from.
+
+    Raises:
+        PlanError: SMT573, a column of the chain has the name of a source column.
+    """
+    coordinates = spec.sink.coordinates
+    if spec.sink.kind == "records" or coordinates is None:
+        return evaluated.select("__out.*")
+    out = evaluated.schema["__out"].dataType
+    assert isinstance(out, StructType)
+    names = {name.lower() for name in coordinates.names}
+    clashes = [name for name in out.names if name.lower() in names]
+    if clashes:
+        hint = "rename it in the chain, or give source_columns of the sink other names (None leaves them out)"
+        statement = "the chain makes a column with the name of a source column"
+        raise PlanError([Problem("SMT573", name, statement, hint) for name in clashes])
+    columns = zip(("__topic", "__partition", "__offset"), coordinates.names, strict=True)
+    return evaluated.select("__out.*", *(F.col(column).alias(name) for column, name in columns))
+
+
 @dataclass
 class _Attempt:
-    """One attempt at a window: its data folder is removed unless it comes to a commit."""
+    """The Spark work of a run: evaluate once, count, write, commit."""
 
     run_: _Run
     plan: Plan
     frame: DataFrame
     evaluated: DataFrame
-    draft: Commit
+    schema: StructType
+    draft: Draft
 
     @property
     def spec(self) -> RunSpec:
         return self.run_.spec
 
-    @property
-    def folder(self) -> Path:
-        return self.run_.log.data_folder(self.draft.attempt)
+    def run(self) -> RunReport:
+        run_ = self.run_
+        run_.say("evaluating")
+        with ExitStack() as kept:
+            with run_.timed("evaluate"):
+                found = kept.enter_context(staged(self.evaluated, self.plan))
+            return self.commit(found)
 
-    def run(self, intent: Intent) -> RunReport:
-        log, committing = self.run_.log, False
-        try:
-            commit, report = self.write()
-            self.run_.say("committing")  # a cancelled run stops here
-            committing = True  # from here on the folder may belong to a commit: only the next run can know
-            log.commit(commit)
-        finally:
-            if not committing:
-                shutil.rmtree(self.folder, ignore_errors=True)
-        self.run_.say(f"committed: {report.records_out} records in {len(report.files)} files, {report.dropped} dropped")
-        if published := publish_dead_letters(log, commit):
-            self.run_.say(f"published {published} dead letters")
-        log.drop(intent)
+    def commit(self, found: Staged) -> RunReport:
+        run_, draft = self.run_, self.draft
+        self.verify(found)
+        report = self.report(found)
+        letters = dict(draft.before.dead_letters) if draft.before and not self.spec.rebuild else {}
+        if any(c.all_failed for c in found.topics.values()):
+            with run_.timed("rejects"):
+                letters = self.reject(found, report) or letters
+        draft = draft.without(run_.failures)
+        report = replace(report, window=draft.window, topics=draft.of_topics(report.topics))
+        report = self.totals(report)
+        rows = conformed(output_rows(found.kept(frozenset(run_.failures)), self.spec), self.schema)
+        state = draft.state(report, report_to_json(report), letters, run_.table)
+        run_.say("committing")  # a cancelled run stops here
+        with run_.timed("write"):
+            written = run_.table.commit(rows, state, draft.replaced, draft.before)
+        report.files, report.bytes = written.files, written.bytes
+        run_.say(f"committed: {report.records_out} records in {written.files} files, {report.dropped} dropped")
         return report
 
-    def write(self) -> tuple[Commit, RunReport]:
-        """Write the data files and dead letters; return the commit that makes them count."""
-        spec, log, draft = self.spec, self.run_.log, self.draft
-        self.run_.say("writing")
-        with self.run_.timed("write"):
-            counts = self.write_kept()
-            files = list_files(log, draft.attempt)
-        self.verify(counts, sum(f.rows for f in files))
-        report = RunReport(
-            spec.name,
-            draft.window,
-            records_in=counts.records,
-            records_out=counts.kept,
-            dropped=counts.dropped,
-            failed=counts.failed,
-            stages=counts.stages,
-            ledger=counts.ledger,
+    def verify(self, found: Staged) -> None:
+        """Every record that was to be read was read."""
+        source, window = self.run_.source, self.draft.window
+        read = sum(c.records for c in found.topics.values())
+        if not source.dense or read == window.records:
+            return
+        problems = source.explain(window, lambda: self.run_.say(""))
+        statement = f"{window.records} records were to be read, {read} were"
+        unknown = Problem("SMT533", self.spec.name, statement, "the topic changed while it was read: run again")
+        raise TableError(problems or unknown)
+
+    def report(self, found: Staged) -> RunReport:
+        """The report, with the counts of every topic of the window."""
+        return RunReport(
+            self.spec.name,
+            self.draft.window,
             before=self.plan.before,
             after=self.plan.after,
             lineage=self.plan.lineage,
             masked=tuple(sorted(self.plan.masked)),
-            files=[f.path for f in files],
-            bytes=sum(f.bytes for f in files),
+            topics=found.topics,
+            failures=self.run_.failures,
             seconds=self.run_.seconds,
-            warnings=list(dict.fromkeys([*self.plan.warnings, *silent_entries(counts, spec.chain)])),
         )
-        letters = None
-        if counts.failed:
-            with self.run_.timed("rejects"):
-                letters = self.reject(counts, report)
-        return replace(draft, files=files, dead_letters=letters, report=report_to_json(report)), report
 
-    def write_kept(self) -> Counts:
-        """Write what is kept, and count everything on the way."""
-        chain, entries = self.spec.chain, self.plan.entries
-        observation = Observation()
-        observed = self.evaluated.observe(observation, *observed_columns(chain, entries))
-        write_files(observed.where("__status = 0").select("__out.*"), self.folder)
-        return decode_counts(observation.get, chain, entries)
+    def totals(self, report: RunReport) -> RunReport:
+        """The report with its counts added up."""
+        chain, counts = self.spec.chain, add_up(report.topics.values())
+        report.records_in, report.records_out = counts.records, counts.kept
+        report.dropped, report.failed = counts.all_dropped, counts.all_failed
+        report.stages = stage_counts(stage_names(chain), counts)
+        report.ledger = ledger_lines(self.plan.entries, counts)
+        silent = silent_entries(report.ledger, report.stages, chain)
+        report.warnings = list(dict.fromkeys([*self.plan.warnings, *silent]))
+        return report
 
-    def verify(self, counts: Counts, rows: int) -> None:
-        expected = self.draft.window.records
-        if (counts.records, rows) == (expected, counts.kept):
-            return
-        statement = f"{expected} records were to be read, {counts.records} were; {counts.kept} to be kept, {rows} were"
-        raise TableError(Problem("SMT533", self.draft.window.id, statement, "the topic changed while it was read"))
-
-    def reject(self, counts: Counts, report: RunReport) -> DeadLetters | None:
-        """Name the first rejects; make dead letters, or give up."""
+    def reject(self, found: Staged, report: RunReport) -> dict[str, int]:
+        """Name the first rejects; leave their topics out, or make dead letters."""
         spec = self.spec
-        rows = rejected_rows(self.evaluated, spec.chain, spec.table)
-        letters = None
-        if spec.errors_tolerance == "all" and spec.dead_letter_topic:
-            self.run_.say(f"{counts.failed} records failed: reading the window again for dead letters")
-            rows = stage_dead_letters(rows, self.frame, self.folder, counts.failed)
-            source = spec.dead_letters or spec.table.source
-            log, attempt = self.run_.log, self.draft.attempt
-            letters = dead_letters_of(source, spec.dead_letter_topic, spec.name, counts.failed, log, attempt)
+        rows = rejected_rows(found.frame, spec.chain, spec.table)
         report.rejects = first_rejects(rows, spec.chain)
-        shutil.rmtree(self.folder / PROBLEMS, ignore_errors=True)
+        failed = {topic: counts for topic, counts in found.topics.items() if counts.all_failed}
         if spec.errors_tolerance == "none":
-            statement = f"{counts.failed} of {counts.records} records failed; nothing was committed"
-            hint = "mend the chain and run again: it takes the same window; or set errors.tolerance to all"
-            summary = Problem("SMT530", spec.name, statement, hint)
-            raise RecordsRejected([*map(located, report.rejects), summary])
-        return letters
+            self.leave_out(failed, report)
+            return {}
+        if not spec.dead_letter_topic and spec.dead_letters is None:
+            return {}
+        count = sum(c.all_failed for c in failed.values())
+        self.run_.say(f"{count} records failed: reading the window again for dead letters")
+        draft = self.draft
+        letters = Letters(spec, rows, self.frame, draft.window, draft.attempt, draft.identities, count)
+        return publish(letters, draft.before, self.run_.say)
 
-
-def _check_dead_letter_topic(spec: RunSpec, topics: tuple[str, ...]) -> None:
-    """Refuse dead letters that have no topic, or that the same table would read again."""
-    if spec.dead_letters is not None and not spec.dead_letter_topic:
-        raise ConfigError(Problem("SMT531", spec.name, "dead letters have a place but no topic", "name the topic"))
-    source = spec.dead_letters or spec.table.source
-    same = local_folder(source.root) == local_folder(spec.table.source.root)
-    pattern = spec.table.pattern and re.fullmatch(spec.table.pattern, spec.dead_letter_topic)
-    if same and spec.dead_letter_topic and (spec.dead_letter_topic in (*topics, *spec.table.topics) or pattern):
-        hint = "choose a topic that neither the topics nor the pattern of the table name"
-        raise ConfigError(Problem("SMT534", spec.dead_letter_topic, "the table would read its own dead letters", hint))
+    def leave_out(self, failed: Collection[str], report: RunReport) -> None:
+        """Topics with records that fail are not committed; if there is no other, nothing is."""
+        for topic in failed:
+            counts = report.topics[topic]
+            what = "nothing" if len(self.draft.window.topics) == 1 else "nothing of this topic"
+            statement = f"{counts.all_failed} of {counts.records} records failed; {what} was committed"
+            hint = "mend the chain and run again: it takes the same offsets; or set errors.tolerance to all"
+            place = self.spec.name if len(self.draft.window.topics) == 1 else topic
+            summary = Problem("SMT530", place, statement, hint)
+            rejects = [located(r) for r in report.rejects if r.topic == topic]
+            self.run_.failures[topic] = [*rejects, summary]
+        report.rejects = [r for r in report.rejects if r.topic not in failed]
+        if not set(self.draft.window.topics) - set(self.run_.failures):
+            raise RecordsRejected([p for problems in self.run_.failures.values() for p in problems])

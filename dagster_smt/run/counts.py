@@ -1,14 +1,13 @@
-"""What happened to the records of a window, summed while they are written: no second pass."""
+"""What happened to the records of a window, per topic: one aggregation over the evaluator's result."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-from pyspark.sql import Column
+from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
 from dagster_smt.chain import Chain
 from dagster_smt.errors import Problem
-from dagster_smt.model.report import LedgerEntry, LedgerLine, StageCounts
+from dagster_smt.model.report import LedgerEntry, LedgerLine, StageCounts, TopicCounts
 from dagster_smt.spark.columns import BITS
 
 DROPPED, FAILED = 1, 2
@@ -16,37 +15,8 @@ CONVERTERS = {-2: "key.converter", -3: "value.converter"}
 _SILENT = {"masked": "masked", "dropped": "dropped", "renamed": "renamed"}
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Counts of one window.
-
-    Attributes:
-        records: Records read.
-        converters_failed: Records that a converter refused.
-        stages: Counts per stage.
-        ledger: Counts per ledger entry.
-    """
-
-    records: int
-    converters_failed: int = 0
-    stages: list[StageCounts] = field(default_factory=list)
-    ledger: list[LedgerLine] = field(default_factory=list)
-
-    @property
-    def dropped(self) -> int:
-        return sum(s.dropped for s in self.stages)
-
-    @property
-    def failed(self) -> int:
-        return self.converters_failed + sum(s.failed for s in self.stages)
-
-    @property
-    def kept(self) -> int:
-        return self.records - self.dropped - self.failed
-
-
-def observed_columns(chain: Chain, entries: Sequence[LedgerEntry]) -> list[Column]:
-    """The aggregates to observe on an evaluator's result, before anything is filtered."""
+def count_columns(chain: Chain, entries: Sequence[LedgerEntry]) -> list[Column]:
+    """The aggregates of an evaluator's result, before anything is filtered; ``read_counts`` reads them."""
     status, stage = F.col("__status"), F.col("__stage")
     columns = [
         F.count(F.lit(1)).alias("records"),
@@ -61,24 +31,28 @@ def observed_columns(chain: Chain, entries: Sequence[LedgerEntry]) -> list[Colum
     return columns
 
 
-def decode_counts(observed: dict[str, int], chain: Chain, entries: Sequence[LedgerEntry]) -> Counts:
-    """Read the sums of ``observed_columns``."""
-    converters = observed["converters"]
-    reached = observed["records"] - converters
-    stages = []
-    for index, stage in enumerate(chain.stages):
-        dropped, failed = observed[f"dropped{index}"], observed[f"failed{index}"]
-        stages.append(StageCounts(stage.alias, stage.label, reached, dropped, failed))
-        reached -= dropped + failed
-    ledger = [LedgerLine(entry, observed[f"touched{number}"]) for number, entry in enumerate(entries)]
-    return Counts(observed["records"], converters, stages, ledger)
+def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCounts:
+    """Read the sums of ``count_columns``."""
+    sums = row.asDict() if isinstance(row, Row) else row
+    return TopicCounts(
+        sums["records"],
+        sums["converters"],
+        tuple(sums[f"dropped{n}"] for n in range(stages)),
+        tuple(sums[f"failed{n}"] for n in range(stages)),
+        tuple(sums[f"touched{n}"] for n in range(entries)),
+    )
 
 
-def silent_entries(counts: Counts, chain: Chain) -> list[Problem]:
+def stage_names(chain: Chain) -> list[tuple[str, str]]:
+    """Alias and transform of each stage."""
+    return [(stage.alias, stage.label) for stage in chain.stages]
+
+
+def silent_entries(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], chain: Chain) -> list[Problem]:
     """Warnings for masks, drops and renames that touched nothing although records reached their stage."""
     problems = []
-    for line in counts.ledger:
-        reached = counts.stages[line.entry.stage].records_in
+    for line in ledger:
+        reached = stages[line.entry.stage].records_in
         if line.records or not reached or line.entry.action not in _SILENT:
             continue
         what = f"'{line.entry.path}' was {_SILENT[line.entry.action]} in none of {reached} records"

@@ -1,5 +1,6 @@
-"""A bounded series of runs, each with its own window and commit: what a long backlog is worked off with."""
+"""A backlog in bounded windows: a series of runs, each with its own commit. The table knows how far it is."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -7,48 +8,68 @@ from pyspark.sql import SparkSession
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.report import RunReport
-from dagster_smt.run.batch import Evaluate, RunSpec, run
+from dagster_smt.run.batch import run
+from dagster_smt.run.spec import Evaluate, Progress, RunSpec
+from dagster_smt.tables.sources import open_source
+from dagster_smt.tables.spec import MicroBatches as MicroBatches
+from dagster_smt.tables.windows import choose_topics
 
 
 def run_batches(
     spec: RunSpec,
     session: SparkSession,
-    batches: int,
-    max_records: int | None = None,
-    progress: Callable[[str], None] = lambda line: None,
+    batches: MicroBatches,
+    progress: Progress = lambda line: None,
     *,
     evaluate: Evaluate | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> list[RunReport]:
-    """Run until nothing is new, at most ``batches`` times.
+    """Run until nothing is new or a limit is reached.
 
-    A batch that fails ends the series; the others stay committed.
+    A batch that fails ends the series; the others stay committed. A topic that fails in one batch is left out of the
+    following ones.
 
     Args:
-        spec: What to run. ``rebuild`` concerns the first batch: the others continue it.
+        spec: What to run. ``rebuild`` and ``accept_gap`` concern the first batch: the others continue it.
         session: The Spark session.
-        batches: The most batches to run.
-        max_records: At most this many records per topic-partition and batch; default is the spec's.
+        batches: The limits.
         progress: Receives lines that say how far the run is.
         evaluate: As in ``run``.
+        clock: Seconds.
 
     Returns:
         One report per committed window; a single one with status ``empty`` if nothing was new.
 
     Raises:
-        ConfigError: SMT535, an explicit window is one batch; SMT536, ``batches`` is not positive.
+        ConfigError: SMT535, a fixed window is one batch.
     """
-    if spec.window.explicit is not None:
-        hint = "run it once, or leave the explicit window out"
-        raise ConfigError(Problem("SMT535", "window", "an explicit window cannot be cut into batches", hint))
-    if batches < 1:
-        raise ConfigError(Problem("SMT536", "batches", f"{batches} batches is no run", "use 1 or more"))
-    window = replace(spec.window, max_records=max_records or spec.window.max_records)
-    reports: list[RunReport] = []
-    for number in range(batches):
-        run_id = f"{spec.run_id}#{number}" if spec.run_id else ""  # a retry knows each batch
-        batch = replace(spec, window=window, run_id=run_id, rebuild=spec.rebuild and number == 0)
+    if spec.window.fixed:
+        hint = "run it without micro_batch, or leave the fixed window out"
+        raise ConfigError(Problem("SMT535", "window", "a fixed window cannot be cut into batches", hint))
+    started, reports = clock(), list[RunReport]()
+    window = replace(spec.window, max_records=batches.max_records)
+    number = 0
+    while batches.max_batches is None or number < batches.max_batches:
+        if number and batches.max_seconds is not None and clock() - started >= batches.max_seconds:
+            progress(f"{batches.max_seconds:g} seconds are over: the next run goes on")
+            break
+        key = f"{spec.key}#{number}" if spec.key else ""  # a retry knows each batch
+        batch = replace(spec, window=window, key=key, rebuild=spec.rebuild and number == 0)
         report = run(batch, session, progress, evaluate=evaluate)
         if report.status == "empty":
             return reports or [report]
         reports.append(report)
+        number += 1
+        progress(f"batch {number}: {report.records_in} records, {sum(r.records_in for r in reports)} so far")
+        window = replace(window, accept_gap=False)
+        if report.failures:
+            window = replace(window, topics=_others(batch, session, report))
+            if not window.topics:
+                break
     return reports
+
+
+def _others(spec: RunSpec, session: SparkSession, report: RunReport) -> tuple[str, ...]:
+    """The topics that have not failed."""
+    topics = choose_topics(spec.table, spec.window, open_source(spec.table.source, session).topics())
+    return tuple(t for t in topics if t not in report.failures)

@@ -1,4 +1,4 @@
-"""Run reports as JSON data: how a sink keeps them with each commit."""
+"""Run reports as JSON data: how a table keeps them with each commit."""
 
 import dataclasses
 from typing import Any
@@ -7,12 +7,13 @@ import msgspec
 
 from dagster_smt.model.report import RunReport
 from dagster_smt.model.schema import Schema
-from dagster_smt.tables.commit_log import Commit
+from dagster_smt.model.table_state import CommittedRun, TableState
+from dagster_smt.model.window import Window
 
 
 def report_to_json(report: RunReport) -> dict[str, Any]:
     """The report as JSON data. Defaults of schemas are left out: their Python form is not JSON."""
-    plain = dataclasses.replace(report, before=_plain(report.before), after=_plain(report.after))
+    plain = dataclasses.replace(report, before=_plain(report.before), after=_plain(report.after), failures={})
     data: dict[str, Any] = msgspec.to_builtins(plain)
     return data
 
@@ -22,9 +23,15 @@ def report_from_json(data: dict[str, Any]) -> RunReport:
     return msgspec.convert(data, RunReport)
 
 
-def report_of(commit: Commit) -> RunReport:
-    """The report that a commit keeps, for a run that committed but could not tell; says ``already committed``."""
-    return dataclasses.replace(report_from_json(commit.report), status="already committed")
+def report_of(state: TableState, run: CommittedRun | None = None) -> RunReport:
+    """The report of a run that committed but could not tell; says ``already committed``.
+
+    Of the last commit it is whole; of an earlier one the table remembers only that it was.
+    """
+    if run is not None and run.number != state.number:
+        name = str(state.report.get("name", ""))
+        return RunReport(name, Window(), status="already committed")
+    return dataclasses.replace(report_from_json(dict(state.report)), status="already committed")
 
 
 def _plain(schema: Schema | None) -> Schema | None:

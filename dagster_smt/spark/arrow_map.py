@@ -9,15 +9,25 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from dagster_smt.interpret.garbage import no_collection
-from dagster_smt.interpret.interpreter import KEPT, NO_STAGE, Batch, Interpreter
+from dagster_smt.interpret.interpreter import FAILED, KEPT, NO_STAGE, VALUE_CONVERTER, Batch, Interpreter, Outcome
 from dagster_smt.model.format import Format
 from dagster_smt.model.record import Header, Record
-from dagster_smt.spark.columns import BITS, HEADERS_DDL, PROBLEM_TYPE, RECORD_COLUMNS, problem_column, words
+from dagster_smt.spark.columns import (
+    BITS,
+    HEADERS_DDL,
+    PROBLEM_TYPE,
+    RECORD_COLUMNS,
+    UNREADABLE,
+    UNREADABLE_TIMESTAMP,
+    problem_column,
+    words,
+)
 from dagster_smt.spec.stage import Chain
 from dagster_smt.values.header_literals import parse_simple_header, simple_header_bytes
 
@@ -102,6 +112,9 @@ class BatchRunner:
         records = self._records(batch)
         keys = None if self.passes_key else _column(batch, "key").to_pylist()
         done = self.interpreter.run_all(records, keys, _column(batch, "value").to_pylist())
+        for number in _unreadable(batch):
+            done.lost[number] = Outcome(FAILED, VALUE_CONVERTER, UNREADABLE)
+            records[number].touched = 0
         for number in done.lost:
             done.values[number] = None
         columns = {**self._outcomes(batch, records, done), **self.outputs(batch, records, done)}
@@ -171,14 +184,21 @@ def _column(batch: pa.RecordBatch, name: str) -> Any:
     return batch.column(name)
 
 
+def _unreadable(batch: pa.RecordBatch) -> list[int]:
+    """The positions of records whose timestamp the source could not read."""
+    types = _column(batch, "timestampType")
+    found = pc.equal(types, UNREADABLE_TIMESTAMP)
+    return pc.indices_nonzero(found).to_pylist() if pc.any(found).as_py() else []
+
+
 def _header(row: dict[str, Any]) -> Header:
     raw = row["value"]
     schema, value = parse_simple_header(raw)
     return Header(row["key"], schema, value, raw, made=False)
 
 
-def _headers(record: Record) -> list[dict[str, Any]] | None:
-    return [{"key": h.key, "value": _header_bytes(h)} for h in record.headers] or None
+def _headers(record: Record) -> list[dict[str, Any]]:
+    return [{"key": h.key, "value": _header_bytes(h)} for h in record.headers]
 
 
 def _header_bytes(header: Header) -> bytes | None:

@@ -33,6 +33,14 @@ RECORD_COLUMNS = {
     "headers": HEADERS_DDL,
     "source_topic": "string",
 }
+UNREADABLE_TIMESTAMP = -2
+"""The ``timestampType`` of a record whose timestamp Spark cannot hold; its ``timestamp`` is null."""
+UNREADABLE = Problem(
+    "SMT429",
+    "",
+    "the record's timestamp is beyond what Spark can hold",
+    "send timestamps in milliseconds since 1970",
+)
 RECORD_DDL = ", ".join(f"{name}: {type_}" for name, type_ in RECORD_COLUMNS.items())
 
 

@@ -1,10 +1,11 @@
-"""Whether this machine can start Spark, told before PySpark prints a page of traces."""
+"""Whether this machine can start Spark, told before PySpark prints a page of traces; what kind a session is of."""
 
 import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from dagster_smt.errors import Problem, UnsupportedError
 
@@ -36,6 +37,11 @@ def check_java() -> int:
         version = found[1] if found else "of an unknown version"
         raise _unsupported("SMT602", where, f"{_WANTED}, and the one in {where} is {version}", home)
     return int(found[1])
+
+
+def is_connect(session: Any) -> bool:
+    """Whether this is a Spark Connect (or Databricks Connect) session."""
+    return any(".connect." in f"{base.__module__}." for base in type(session).__mro__)
 
 
 def _unsupported(code: str, where: str, statement: str, home: str) -> UnsupportedError:

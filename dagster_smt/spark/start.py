@@ -11,7 +11,7 @@ from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
 from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CONVERTER
 from dagster_smt.model.format import Format
 from dagster_smt.spark.column_values import check_defaults
-from dagster_smt.spark.columns import PROBLEM_FIELDS, PROBLEM_TYPE
+from dagster_smt.spark.columns import PROBLEM_FIELDS, PROBLEM_TYPE, UNREADABLE, UNREADABLE_TIMESTAMP
 from dagster_smt.spark.early_masks import Masks, below, early_masks
 from dagster_smt.spark.json_columns import ReadColumns, SideColumns
 from dagster_smt.spark.layout import Layout, Leaf, Struct
@@ -85,7 +85,8 @@ class _Start:
         read = {"timestamp": plan.chain.reads_metadata, "headers": headers or plan.chain.reads_headers}
         self.metadata = (*_COORDINATES, *(name for name, wanted in read.items() if wanted))
         extra = [c for c in frame.columns if c.startswith("in_")]
-        self.frame = frame.select(*self.metadata, *extra, "key", "value")
+        unreadable = (F.col("timestampType") == UNREADABLE_TIMESTAMP).alias("unreadable")
+        self.frame = frame.select(*self.metadata, *extra, unreadable, "key", "value")
 
     def read(self, side: str, form: Format) -> None:
         """Add the columns of a side: its value, and why it could not be read."""
@@ -139,6 +140,11 @@ class _Start:
             stage = F.when(bad.isNotNull(), F.lit(_CODES[side])).otherwise(stage)
             why = F.when(bad.isNotNull(), F.lit(number)).otherwise(why)
             problem = F.coalesce(bad, problem)
+        gone = F.coalesce("unreadable", F.lit(False))
+        status, stage = F.when(gone, F.lit(2)).otherwise(status), F.when(gone, F.lit(VALUE_CONVERTER)).otherwise(stage)
+        why = F.when(gone, F.lit(len(self.problems))).otherwise(why)
+        problem = F.when(gone, problem_struct(UNREADABLE)).otherwise(problem)
+        self.problems.append(UNREADABLE)
         kept = [c for c in frame.columns if c.startswith(("in_", "s_", "unread_"))]
         renamed = [F.col(n).alias(f"__{n}") for n in _COORDINATES] + [F.col(n).alias(f"m_{n}") for n in self.metadata]
         meta = [status.cast("tinyint").alias("__status"), stage.alias("__stage"), why.alias("__why")]

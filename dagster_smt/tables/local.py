@@ -1,15 +1,17 @@
 """Folders of the local file system: refusing what is not one, durable atomic writes, locks held by a process."""
 
+import errno
 import fcntl
 import json
 import os
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dagster_smt.errors import Problem, UnsupportedError
+from dagster_smt.errors import Problem, TableError, UnsupportedError
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _GLOB = re.compile(r"([\\{}\[\]*?])")
@@ -56,21 +58,12 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def write_json(path: Path, data: Any, *, exclusive: bool = False) -> None:
-    """Write a whole file or nothing.
-
-    Args:
-        path: The file.
-        data: Its content.
-        exclusive: Refuse to replace an existing file.
-
-    Raises:
-        FileExistsError: The file exists, and ``exclusive``.
-    """
+def write_json(path: Path, data: Any) -> None:
+    """Write a whole file or nothing."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     temporary.write_text(json.dumps(data, separators=(",", ":")), encoding="utf-8")
     sync(temporary)
-    publish(temporary, path, exclusive=exclusive)
+    publish(temporary, path, exclusive=False)
 
 
 def publish(temporary: Path, path: Path, *, exclusive: bool) -> None:
@@ -85,30 +78,83 @@ def publish(temporary: Path, path: Path, *, exclusive: bool) -> None:
     sync(path.parent)
 
 
+_REMEDIES = {
+    errno.EACCES: ("SMT550", "permission denied", "give the user of this process the right to use it"),
+    errno.EPERM: ("SMT550", "permission denied", "give the user of this process the right to use it"),
+    errno.ENOSPC: ("SMT551", "the disk is full", "free space there, then run again: nothing half-written counts"),
+    errno.EDQUOT: ("SMT551", "the disk quota is used up", "free space there, then run again"),
+    errno.EROFS: ("SMT552", "the file system is read-only", "mount it for writing, or name another folder"),
+}
+
+
+def os_problem(error: OSError, path: Path) -> Problem:
+    """What the file system refused, with its remedy: SMT550 to SMT553."""
+    place = str(error.filename or path)
+    other = ("SMT553", (error.strerror or type(error).__name__).lower(), "look at the file and its file system")
+    code, statement, hint = _REMEDIES.get(error.errno or 0, other)
+    return Problem(code, place, statement, hint)
+
+
+@contextmanager
+def coded(path: Path) -> Iterator[None]:
+    """Give what the file system refuses within the block a code.
+
+    Args:
+        path: Where, if the error does not say.
+
+    Raises:
+        TableError: SMT550 permission, SMT551 full disk, SMT552 read-only, SMT553 anything else.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise TableError(os_problem(error, path)) from error
+
+
 class LockTaken(Exception):
     """Another process, or another thread of this one, holds the lock. The text says who, if it said so."""
 
 
+_LONGEST_WAIT = 0.2  # seconds between two looks at a lock
+
+
 @contextmanager
-def locked(path: Path, holder: str = "", *, wait: bool) -> Iterator[None]:
+def locked(
+    path: Path, holder: str = "", *, wait: bool, say: Callable[[str], None] = lambda line: None
+) -> Iterator[None]:
     """Hold a lock while the block runs; it is released when the process dies, however it dies.
 
     Args:
         path: The lock file; its folder exists.
         holder: Who holds it, for the message to others.
         wait: Wait for the lock, or raise.
+        say: Hears once that this waits, then an empty line again and again; it may raise to stop.
 
     Raises:
         LockTaken: The lock is held, and not ``wait``.
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            raise LockTaken(path.read_text(encoding="utf-8").strip()) from None
+        if not _take(handle):
+            other = path.read_text(encoding="utf-8", errors="replace").strip()
+            if not wait:
+                raise LockTaken(other)
+            say(f"waiting for {path}, which {other or 'another process'} holds")
+            pause = 0.001
+            while not _take(handle):
+                say("")
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_WAIT)
         os.ftruncate(handle, 0)
         os.pwrite(handle, holder.encode(), 0)
         yield
     finally:
         os.close(handle)
+
+
+def _take(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,9 +1,12 @@
 """What a run reads and writes: topic tables, formats and sinks, as plain data (no pyspark here)."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
+from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.format import Format as Format
 from dagster_smt.model.window import Window
 
@@ -16,10 +19,35 @@ class FileTopics:
 
 
 @dataclass(frozen=True)
+class TableSource:
+    """A table with Kafka's columns, such as a lake's bronze table, read by offsets as if it were its topics.
+
+    Attributes:
+        name: The table's name in a catalog (``lake.bronze.events``); or
+        path: its path or URI, and
+        format: what is there.
+        columns: What the table calls Kafka's columns where it has other names: ``{"value": "payload"}``.
+    """
+
+    name: str = ""
+    path: str = ""
+    format: Literal["delta", "iceberg", "parquet"] = "delta"
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def place(self) -> str:
+        """What messages call the table."""
+        return self.name or self.path
+
+
+SourceSpec = FileTopics | TableSource
+
+
+@dataclass(frozen=True)
 class TopicTable:
     """What a chain reads: topics by name or pattern (a full-match regular expression), key and value format."""
 
-    source: FileTopics
+    source: SourceSpec
     topics: tuple[str, ...] = ()
     pattern: str = ""
     key: Format = field(default_factory=lambda: Format("string"))
@@ -27,28 +55,156 @@ class TopicTable:
 
 
 @dataclass(frozen=True)
-class ParquetSink:
-    """A Parquet table in a folder that this package alone writes.
+class SourceColumns:
+    """Columns of a table that say which record a row comes from: what makes a replay replace exactly its rows."""
+
+    topic: str = "_source_topic"
+    partition: str = "_source_partition"
+    offset: str = "_source_offset"
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        return self.topic, self.partition, self.offset
+
+
+RECORD_COORDINATES = SourceColumns("source_topic", "partition", "offset")
+"""Kafka's own columns already have two of them."""
+
+SinkKind = Literal["records", "columns"]
+SchemaEvolution = Literal["none", "add", "widen"]
+
+
+@dataclass(frozen=True)
+class TableSink:
+    """A table that runs write to, by path or by its name in a catalog.
 
     Attributes:
-        root: The folder.
+        path: Folder or URI; whatever file system the session knows.
         kind: ``records`` (Kafka's columns) or ``columns`` (one column per field of the value).
+        table: Name in a catalog, such as ``lake.orders``; instead of ``path``.
+        schema_evolution: What a run may do to the columns of the table: ``none``, ``add`` columns and fields, or also
+            ``widen`` their types.
+        source_columns: Columns for each row's source. None leaves them out: then nothing can be replaced. Of kind
+            ``records`` they are Kafka's own.
     """
 
-    root: Path
-    kind: Literal["records", "columns"] = "records"
+    path: str | Path = ""
+    kind: SinkKind = "records"
+    table: str = ""
+    schema_evolution: SchemaEvolution = "add"
+    source_columns: SourceColumns | None = SourceColumns()
+    storage: ClassVar[str] = ""
+    replaceable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if bool(self.path) == bool(self.table):
+            hint = "give a folder or URI as path, or the name of a table in a catalog as table"
+            raise ConfigError(Problem("SMT570", type(self).__name__, "a table has a path or a name, one of both", hint))
+
+    @property
+    def place(self) -> str:
+        """How messages call it."""
+        return self.table or str(self.path)
+
+    @property
+    def coordinates(self) -> SourceColumns | None:
+        """The columns with the source of each row."""
+        return RECORD_COORDINATES if self.kind == "records" else self.source_columns
+
+
+@dataclass(frozen=True)
+class DeltaSink(TableSink):
+    """A Delta table."""
+
+    storage: ClassVar[str] = "delta"
+
+
+@dataclass(frozen=True)
+class IcebergSink(TableSink):
+    """An Iceberg table. By path it is reached through a catalog of ours, ``smt_paths``."""
+
+    storage: ClassVar[str] = "iceberg"
+
+
+@dataclass(frozen=True)
+class FileTopicSink(TableSink):
+    """File topics below ``path``: records go to the topics that the chain's routers choose.
+
+    Attributes:
+        group: The consumer group whose progress is kept beside the topics.
+    """
+
+    group: str = "dagster_smt"
+    storage: ClassVar[str] = "file_topics"
+    replaceable: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kind != "records" or self.table or not re.fullmatch(r"[A-Za-z0-9._-]+", self.group):
+            hint = "give a folder as path, and a group of letters, digits, dots, underscores and hyphens"
+            statement = "file topics hold records below a folder, for a named group"
+            raise ConfigError(Problem("SMT576", self.place, statement, hint))
+
+    @property
+    def coordinates(self) -> SourceColumns | None:
+        """None: nothing in a topic can be replaced."""
+        return None
+
+
+def packages_of(*specs: "SourceSpec | TableSink | None") -> frozenset[str]:
+    """What a Spark session needs beyond Spark for sources and sinks; see ``spark.packages``."""
+    found = {spec.format for spec in specs if isinstance(spec, TableSource) and spec.format != "parquet"}
+    return frozenset(found | {spec.storage for spec in specs if isinstance(spec, DeltaSink | IcebergSink)})
 
 
 @dataclass(frozen=True)
 class WindowRequest:
-    """Which offsets a run is asked to read.
+    """Which offsets a run is asked to read. Without a fixed range it goes on where the table's progress ends.
 
     Attributes:
         topics: Only these of the table's topics; empty for all.
-        explicit: A fixed range, which replaces what the sink holds of it. ``None``: go on after the last commit.
-        max_records: At most this many records per topic-partition.
+        explicit: A fixed range of some topic-partitions. It replaces what the table holds of it.
+        everywhere: A fixed range ``(start, end)`` of every partition, as far as it is there.
+        since, until: A fixed range by time, in milliseconds: from the first record at or after ``since`` up to the
+            first at or after ``until`` (excluded). None is the beginning, or the end.
+        max_records: At most this many records per topic-partition; a fixed range is never shortened.
+        accept_gap: Leave out for good what lies between the table's progress and this window, or was deleted before it
+            was read. The table notes it.
     """
 
     topics: tuple[str, ...] = ()
     explicit: Window | None = None
+    everywhere: tuple[int, int] | None = None
+    since: int | None = None
+    until: int | None = None
     max_records: int | None = None
+    accept_gap: bool = False
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it names a range, which a second run reads again, instead of what is new."""
+        return any(x is not None for x in (self.explicit, self.everywhere, self.since, self.until))
+
+
+@dataclass(frozen=True)
+class MicroBatches:
+    """How a backlog is worked off; without a limit until nothing is new.
+
+    Attributes:
+        max_records: At most this many records per topic-partition and batch.
+        max_batches: At most so many batches.
+        max_seconds: No batch begins later than this.
+    """
+
+    max_records: int
+    max_batches: int | None = None
+    max_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        problems = [
+            Problem("SMT536", f"micro_batch.{name}", f"{value} is no limit", "use a number above 0, or leave it out")
+            for name, value in vars(self).items()
+            if value is not None and value <= 0
+        ]
+        if problems:
+            raise ConfigError(problems)

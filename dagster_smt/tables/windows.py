@@ -1,14 +1,17 @@
-"""Which offsets a run reads: the request, what the topics hold and what the sink has, settled before reading."""
+"""Which offsets a run reads: the request, what the topics hold and what the table has, settled before reading."""
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from dagster_smt.errors import ConfigError, Problem, TableError
+from dagster_smt.model.offsets import OffsetSet, TopicPartition, minus, offsets_of, union
+from dagster_smt.model.table_state import TableState
 from dagster_smt.model.window import Range, Window
 from dagster_smt.tables.spec import TopicTable, WindowRequest
 
-Progress = Mapping[tuple[str, int], int]
+OffsetsAt = Callable[[Iterable[str], int], Mapping[TopicPartition, int]]
 
 
 def choose_topics(table: TopicTable, request: WindowRequest, listed: Sequence[str]) -> tuple[str, ...]:
@@ -43,125 +46,198 @@ def _not_in_table(topic: str, known: Sequence[str]) -> Problem:
     return Problem("SMT512", topic, "not a topic of this table", f"its topics: {', '.join(similar) or 'none'}")
 
 
-def resolve_window(request: WindowRequest, available: Iterable[Range], progress: Progress) -> Window:
+@dataclass(frozen=True)
+class Available:
+    """What the topics hold now.
+
+    Attributes:
+        ranges: Earliest and end of each topic-partition.
+        identities: Identity of each topic.
+        offsets_at: See ``Source.offsets_at``.
+    """
+
+    ranges: Sequence[Range]
+    identities: Mapping[str, str] = field(default_factory=dict)
+    offsets_at: OffsetsAt = lambda topics, millis: {}
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The window of a run.
+
+    Attributes:
+        window: What to read; without empty ranges.
+        gaps: What is left out for good from now on.
+        problems: Topics that cannot be read as asked, and why.
+    """
+
+    window: Window = field(default_factory=Window)
+    gaps: OffsetSet = field(default_factory=OffsetSet)
+    problems: Mapping[str, list[Problem]] = field(default_factory=dict)
+
+
+def resolve_window(
+    request: WindowRequest, available: Available, state: TableState | None, *, rebuild: bool = False
+) -> Resolved:
     """Fix the window of a run.
 
-    Without an explicit one it starts, per topic-partition, where the last committed window ended, or at the earliest
-    record. ``max_records`` does not shorten an explicit window.
+    A window without a fixed range starts, per topic-partition, at the first offset that the table does not have, or at
+    the earliest record, and ends before what the table has already beyond it.
 
     Args:
         request: What is asked for.
-        available: Earliest and end of each topic-partition to read.
-        progress: Where the sink's last committed window ended.
+        available: What the topics hold.
+        state: The state of the table.
+        rebuild: The topics start over: what the table has of them does not count.
 
     Raises:
-        ConfigError: SMT513, ``max_records`` is not positive.
-        TableError: SMT510 the explicit range is not there, SMT511 records were deleted before they were read, SMT515 a
-            topic ends before what the sink has read of it.
+        ConfigError: SMT513, the request makes no sense.
     """
-    there = {(r.topic, r.partition): r for r in available}
+    _check(request)
+    topics = {r.topic for r in available.ranges}
+    covered = state.covered if state is not None else OffsetSet()
+    problems: dict[str, list[Problem]] = {}
+    if rebuild:
+        covered = covered.without(topics)
+    elif state is not None:
+        problems = _made_anew(state, available, topics)
+    ranges = _fixed_ranges(request, available) if request.fixed else _new_ranges(request, available, covered)
     if request.explicit is not None:
-        return check_available(request.explicit, there.values())
+        _join(problems, _not_there(request.explicit, available.ranges))
+    gaps, found = _gaps(request, available, ranges, covered)
+    _join(problems, found)
+    kept = [r for r in ranges if r.topic not in problems and r.records > 0]
+    return Resolved(Window(tuple(sorted(kept))), gaps.without(problems), problems)
+
+
+def _check(request: WindowRequest) -> None:
+    ways = [request.explicit, request.everywhere, request.since if request.since is not None else request.until]
+    if sum(way is not None for way in ways) > 1:
+        hint = "give one of explicit, everywhere, and since with until"
+        raise ConfigError(Problem("SMT513", "window", "the window is fixed in more than one way", hint))
     if request.max_records is not None and request.max_records < 1:
-        raise ConfigError(
-            Problem("SMT513", "max_records", f"{request.max_records} records is no window", "use 1 or more")
-        )
-    topics = {r.topic for r in there.values()}
-    problems = [
-        Problem("SMT515", f"{t}-{p}", f"the sink has read up to offset {at}, but the partition is gone", _REBUILD)
-        for (t, p), at in progress.items()
-        if at and t in topics and (t, p) not in there
+        statement = f"{request.max_records} records is no window"
+        raise ConfigError(Problem("SMT513", "max_records", statement, "use 1 or more"))
+    backwards = [
+        name
+        for name, pair in (("everywhere", request.everywhere), ("until", (request.since, request.until)))
+        if pair is not None and None not in pair and pair[0] > pair[1]  # type: ignore[operator]
     ]
+    if backwards:
+        raise ConfigError(Problem("SMT513", backwards[0], "the window ends before it starts", "ends are excluded"))
+
+
+def _join(problems: dict[str, list[Problem]], more: Iterable[tuple[str, Problem]]) -> None:
+    for topic, problem in more:
+        problems.setdefault(topic, []).append(problem)
+
+
+def _made_anew(state: TableState, available: Available, topics: Iterable[str]) -> dict[str, list[Problem]]:
+    """Topics that are not those that the table has read, although they have their names."""
+    found: dict[str, list[Problem]] = {}
+    there = {(r.topic, r.partition): r for r in available.ranges}
+    for topic in sorted(topics):
+        before, now = state.identities.get(topic, ""), available.identities.get(topic, "")
+        if before and now and before != now:
+            statement = "the topic was deleted and created anew since the table read it"
+            found[topic] = [Problem("SMT516", topic, statement, _rebuild(topic))]
+    for (topic, partition), intervals in sorted(state.held.parts.items()):
+        if topic not in topics or topic in found:
+            continue
+        end, place = intervals[-1][1], f"{topic}-{partition}"
+        now_there = there.get((topic, partition))
+        if now_there is None:
+            statement = f"the table has read up to offset {end}, but the partition is gone"
+            _join(found, [(topic, Problem("SMT515", place, statement, _rebuild(topic)))])
+        elif now_there.end < end:
+            statement = f"the table has read up to offset {end}, but the partition ends at {now_there.end}"
+            _join(found, [(topic, Problem("SMT515", place, statement, _rebuild(topic)))])
+    return found
+
+
+def _rebuild(topic: str) -> str:
+    return f"launch with window.rebuild: true and window.topics: [{topic}], which replaces the rows of this topic"
+
+
+def _fixed_ranges(request: WindowRequest, available: Available) -> list[Range]:
+    if request.explicit is not None:
+        return list(request.explicit.ranges)
+    topics = sorted({r.topic for r in available.ranges})
+    if request.everywhere is not None:
+        start, end = request.everywhere
+        return [Range(r.topic, r.partition, max(start, r.start), min(end, r.end)) for r in available.ranges]
+    starts = available.offsets_at(topics, request.since) if request.since is not None else {}
+    ends = available.offsets_at(topics, request.until) if request.until is not None else {}
     ranges = []
-    for key, found in there.items():
-        start = progress.get(key, found.start)
-        problems += _lost(found, start)
-        end = found.end if request.max_records is None else min(found.end, start + request.max_records)
-        if end > start:
-            ranges.append(Range(found.topic, found.partition, start, end))
-    if problems:
-        raise TableError(problems)
-    return Window(tuple(sorted(ranges)))
+    for r in available.ranges:
+        key = (r.topic, r.partition)
+        ranges.append(Range(*key, starts.get(key, r.start), ends.get(key, r.end)))
+    return ranges
 
 
-_REBUILD = "was the topic created anew? rebuild the table, or ask for an explicit window"
-
-
-def _lost(found: Range, start: int) -> list[Problem]:
-    place = f"{found.topic}-{found.partition}"
-    if start < found.start:
-        statement = f"offsets {start} to {found.start} were deleted before they were read"
-        hint = f"accept the loss with an explicit window that starts at {found.start}, or rebuild the table"
-        return [Problem("SMT511", place, statement, hint)]
-    if start > found.end:
-        return [
-            Problem("SMT515", place, f"the sink has read up to offset {start}, but it ends at {found.end}", _REBUILD)
-        ]
-    return []
-
-
-def check_available(window: Window, available: Iterable[Range]) -> Window:
-    """Return the window without empty ranges.
-
-    Raises:
-        TableError: SMT510, with every range that is not there or runs backwards.
-    """
+def _not_there(window: Window, available: Iterable[Range]) -> list[tuple[str, Problem]]:
+    """Every range of an explicit window that is not there or runs backwards."""
     there = {(r.topic, r.partition): r for r in available}
     problems = []
-    seen: set[str] = set()
+    seen: set[TopicPartition] = set()
     for wanted in window.ranges:
-        found = there.get((wanted.topic, wanted.partition))
-        place = f"{wanted.topic}-{wanted.partition}"
-        if place in seen:
-            problems.append(Problem("SMT510", place, "two ranges of one partition", "a window is one range of each"))
-        seen.add(place)
-        if wanted.start > wanted.end:
-            statement = f"the range ends at {wanted.end}, before it starts at {wanted.start}"
-            problems.append(Problem("SMT510", place, statement, "the end is the offset after the last record"))
-        elif found is None:
-            problems.append(Problem("SMT510", place, "there is no such partition", "list the topic's partitions"))
-        elif wanted.start < wanted.end and not (found.start <= wanted.start and wanted.end <= found.end):
-            statement = f"offsets {wanted.start} to {wanted.end} are not all there"
-            problems.append(Problem("SMT510", place, statement, f"the topic holds {found.start} to {found.end}"))
-    if problems:
-        raise TableError(problems)
-    return Window(tuple(sorted(r for r in window.ranges if r.records)))
+        key = (wanted.topic, wanted.partition)
+        wrong = _wrong_range(wanted, there.get(key))
+        if key in seen:
+            wrong = ("two ranges of one partition", "a window is one range of each")
+        seen.add(key)
+        if wrong is not None:
+            problems.append((wanted.topic, Problem("SMT510", f"{wanted.topic}-{wanted.partition}", *wrong)))
+    return problems
 
 
-def overlaps(one: Window, other: Window) -> bool:
-    """Whether two windows share an offset."""
-    mine = {(r.topic, r.partition): r for r in one.ranges}
-    pairs = ((mine.get((r.topic, r.partition)), r) for r in other.ranges)
-    return any(a is not None and a.start < b.end and b.start < a.end for a, b in pairs)
+def _wrong_range(wanted: Range, there: Range | None) -> tuple[str, str] | None:
+    if wanted.start > wanted.end:
+        statement = f"the range ends at {wanted.end}, before it starts at {wanted.start}"
+        return statement, "the end is the offset after the last record"
+    if there is None:
+        return "there is no such partition", "list the topic's partitions"
+    if wanted.start < wanted.end and not (there.start <= wanted.start and wanted.end <= there.end):
+        statement = f"offsets {wanted.start} to {wanted.end} are not all there"
+        return statement, f"the topic holds {there.start} to {there.end}"
+    return None
 
 
-def covers(window: Window, part: Window) -> bool:
-    """Whether a window holds every offset of another one."""
-    mine = {(r.topic, r.partition): r for r in window.ranges}
-    pairs = ((mine.get((r.topic, r.partition)), r) for r in part.ranges)
-    return all(a is not None and a.start <= b.start and b.end <= a.end for a, b in pairs)
+def _new_ranges(request: WindowRequest, available: Available, covered: OffsetSet) -> list[Range]:
+    ranges = []
+    for there in available.ranges:
+        missing = minus([(there.start, there.end)], covered.of(there.topic, there.partition))
+        if missing:
+            start, end = missing[0]
+            if request.max_records is not None:
+                end = min(end, start + request.max_records)
+            ranges.append(Range(there.topic, there.partition, start, end))
+    return ranges
 
 
-def replaced_windows(window: Window, committed: Mapping[int, Window]) -> tuple[int, ...]:
-    """Which commits an explicit window replaces: all that it touches, and it must cover each of them.
-
-    Args:
-        window: The explicit window.
-        committed: Windows of the live commits, by number.
-
-    Raises:
-        TableError: SMT514, with every committed window that it would cut in two.
-    """
-    touched = [n for n, other in committed.items() if overlaps(window, other)]
-    problems = [
-        Problem("SMT514", describe(committed[n]), "the explicit window covers only a part of this committed window",
-                "a committed window is replaced as a whole: ask for all of it, or for none")
-        for n in touched
-        if not covers(window, committed[n])
-    ]  # fmt: skip
-    if problems:
-        raise TableError(problems)
-    return tuple(touched)
+def _gaps(
+    request: WindowRequest, available: Available, ranges: Iterable[Range], covered: OffsetSet
+) -> tuple[OffsetSet, list[tuple[str, Problem]]]:
+    """What this run leaves out for good, or refuses to leave out."""
+    wanted = offsets_of(r for r in ranges if r.records > 0)
+    gaps = OffsetSet()
+    problems = []
+    for there in available.ranges:
+        key = (there.topic, there.partition)
+        before = covered.of(*key)
+        lost = minus([(before[0][0], there.start)], before) if before else ()
+        first = wanted.of(*key)
+        if request.accept_gap:
+            left_out = lost
+            if first:
+                left_out = union(left_out, minus([(there.start, first[0][0])], before))
+            gaps |= offsets_of(Range(*key, *part) for part in left_out)
+        elif lost and not request.fixed:
+            start, end = lost[0]
+            statement = f"offsets {start} to {end} were deleted before they were read"
+            hint = f"launch with window.accept_gap: true to go on at offset {there.start}; the table notes the gap"
+            problems.append((there.topic, Problem("SMT511", f"{there.topic}-{there.partition}", statement, hint)))
+    return gaps, problems
 
 
 def describe(window: Window, limit: int = 5) -> str:

@@ -38,8 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def append_pushes(count: int) -> None:
     """Append copies of the shipped pushes to their topic."""
-    from dagster_smt.tables.file_topics import NewRecord, append_records
-    from dagster_smt.tables.segments import parse_name, read_rows
+    from dagster_smt.tables.sources.file_writer import NewRecord, append_records
+    from dagster_smt.tables.sources.segments import parse_name, read_rows
     from dagster_smt.tables.spec import FileTopics
 
     first = next((working_topics() / PUSHES / "0").glob(f"{0:020d}.jsonl"))

@@ -11,7 +11,7 @@ from dagster_smt.errors import ConfigError, PlanError
 from dagster_smt.orchestration import SmtAssetData, SmtTranslator, build_smt_asset, build_smt_op, topic_to_partition_key
 from dagster_smt.orchestration.assets import op_name
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import FileTopics, Format, ParquetSink, TopicTable
+from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, TopicTable
 
 HIDE = {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["name"], "replacement": "*"}}
 DROP = {"alias": "drop", "type": "ReplaceField$Value", "options": {"exclude": ["note"]}}
@@ -24,20 +24,20 @@ def table(root, *topics, **more):
 
 
 def append(root, topic, *values):
-    from dagster_smt.tables.file_topics import NewRecord, append_records
+    from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 
     records = [NewRecord(None, v if isinstance(v, bytes) else json.dumps(v).encode()) for v in values]
     return append_records(FileTopics(root / "topics"), topic, records)
 
 
 def read(session, root):
-    from dagster_smt.tables.sink import read_table
+    from dagster_smt.tables.sinks import open_table
 
-    return read_table(session, root / "lake")
+    return open_table(session, DeltaSink(root / "lake")).read()
 
 
 def asset(root, *, chain=(HIDE, DROP), topics=("people",), kind="records", **more):
-    sink = ParquetSink(root / "lake", kind)
+    sink = DeltaSink(root / "lake", kind)
     return build_smt_asset(key=KEY, chain=list(chain), table=table(root, *topics), sink=sink, **more)
 
 
@@ -122,7 +122,7 @@ def test_a_chain_that_fits_no_record_is_refused_when_defined(tmp_path):
     form = Format("json_schema", parse_ddl("name STRING"))
     clash = {"alias": "origin", "type": "InsertField$Value", "options": {"topic.field": "name"}}
     with pytest.raises(PlanError, match=r"SMT110 transforms\.origin"):
-        build_smt_asset(key=KEY, chain=[clash], table=table(tmp_path, "t", value=form), sink=ParquetSink(tmp_path))
+        build_smt_asset(key=KEY, chain=[clash], table=table(tmp_path, "t", value=form), sink=DeltaSink(tmp_path))
     with pytest.raises(ConfigError, match="SMT011 lake/people chain:"):
         asset(tmp_path, chain=[{**HIDE, "options": {"x": 1}}])
 
@@ -151,11 +151,12 @@ def test_an_explicit_window_replaces_what_the_table_holds_of_it(spark, tmp_path)
 
 
 def test_a_committed_window_that_dagster_never_heard_of_is_reported_once(spark, tmp_path):
-    from dagster_smt.run.batch import RunSpec, run
+    from dagster_smt.run.batch import run
+    from dagster_smt.run.spec import RunSpec
 
     append(tmp_path, "people", PERSON, PERSON)
     people = asset(tmp_path)
-    spec = RunSpec("died", parse_chain([HIDE, DROP]), table(tmp_path, "people"), ParquetSink(tmp_path / "lake"))
+    spec = RunSpec("died", parse_chain([HIDE, DROP]), table(tmp_path, "people"), DeltaSink(tmp_path / "lake"))
     run(spec, spark)
     with dg.instance_for_test() as instance:
         found = [events(dg.materialize([people], instance=instance, resources={"spark": spark}))[0] for _ in range(3)]
@@ -205,7 +206,7 @@ def test_a_partition_that_fails_does_not_lose_the_others(spark, tmp_path, many):
         result = materialize_all(instance, many, spark, keys, raise_on_error=False)
         assert not result.success
         assert {e.partition: value(e, "records_out") for e in events(result)} == {"a": 1, "c%2E%2E%2Ed": 3}
-        assert "[b]" in failure(result).description and "[a]" not in failure(result).description
+        assert "b-0@1" in failure(result).description and "a-0" not in failure(result).description
         assert set(instance.get_materialized_partitions(KEY)) == {"a", "c%2E%2E%2Ed"}
     assert read(spark, tmp_path).count() == 4
 
@@ -234,14 +235,18 @@ def test_an_explicit_window_must_name_every_topic_of_the_run(tmp_path):
 def test_a_column_table_has_schema_and_lineage_before_and_after(spark, tmp_path):
     append(tmp_path, "people", PERSON)
     form = Format("json_schema", parse_ddl("id INT NOT NULL, name STRING, note STRING"))
-    sink = ParquetSink(tmp_path / "lake", "columns")
+    sink = DeltaSink(tmp_path / "lake", "columns")
     people = build_smt_asset(key=KEY, chain=[HIDE, DROP], table=table(tmp_path, "people", value=form), sink=sink)
     spec = next(iter(people.specs))
     (event,) = events(dg.materialize([people], resources={"spark": spark}))
     planned, seen = spec.metadata["dagster/column_schema"], event.metadata["dagster/column_schema"].value
-    assert planned == seen and [c.name for c in seen.columns] == ["id", "name"]
-    assert read(spark, tmp_path).collect()[0].asDict() == {"id": 1, "name": "*"}
+    assert planned == seen and [c.name for c in seen.columns] == ["id", "name", *SOURCE]
+    row = read(spark, tmp_path).collect()[0].asDict()
+    assert row == {"id": 1, "name": "*", **dict(zip(SOURCE, ("people", 0, 0), strict=True))}
     assert [d.asset_key for d in spec.deps] == [dg.AssetKey(["kafka", "people"])]
+
+
+SOURCE = ("_source_topic", "_source_partition", "_source_offset")
 
 
 def person(**fields):
@@ -252,7 +257,7 @@ def person(**fields):
 
 def test_columns_of_envelopes_are_known_after_a_run(spark, tmp_path):
     append(tmp_path, "people", person(id=1, name="x"), person(id=2, note="y", mail="z"))
-    sink = ParquetSink(tmp_path / "lake", "columns")
+    sink = DeltaSink(tmp_path / "lake", "columns", source_columns=None)
     origin = {"alias": "origin", "type": "InsertField$Value", "options": {"topic.field": "t!"}}
     source = table(tmp_path, "people", value=Format("envelope"))
     people = build_smt_asset(key=KEY, chain=[HIDE, DROP, origin], table=source, sink=sink)
@@ -289,7 +294,7 @@ def test_columns_of_envelopes_are_known_after_a_run(spark, tmp_path):
 def test_ops_run_chains_in_jobs_and_can_be_configured(spark, tmp_path):
     append(tmp_path, "people", PERSON, PERSON)
     mask = build_smt_op(
-        name="mask", chain=[HIDE], table=table(tmp_path, "people"), sink=ParquetSink(tmp_path / "lake"), asset_key=KEY
+        name="mask", chain=[HIDE], table=table(tmp_path, "people"), sink=DeltaSink(tmp_path / "lake"), asset_key=KEY
     )
     first_one = dg.configured(mask, name="first_one")({"window": {"max_records": 1}})
 
@@ -306,6 +311,45 @@ def test_ops_run_chains_in_jobs_and_can_be_configured(spark, tmp_path):
         "status": "committed",
     }
     assert [e.asset_key for e in events(result)] == [KEY]
+
+
+def test_two_ops_of_one_job_are_two_runs(spark, tmp_path):
+    """They ask for the same; the second is no retry of the first."""
+    append(tmp_path, "people", PERSON, PERSON)
+    sink = DeltaSink(tmp_path / "lake")
+    mask = build_smt_op(name="mask", chain=[HIDE], table=table(tmp_path, "people"), sink=sink)
+    one, two = (dg.configured(mask, name=name)({"window": {"max_records": 1}}) for name in ("one", "two"))
+
+    @dg.job(resource_defs={"spark": dg.ResourceDefinition.hardcoded_resource(spark)})
+    def job():
+        one()
+        two()
+
+    result = job.execute_in_process()
+    assert [result.output_for_node(n)["records_in"] for n in ("one", "two")] == [1, 1]
+    assert read(spark, tmp_path).count() == 2
+
+
+def test_micro_batches_are_one_materialization_that_lists_them(spark, tmp_path):
+    append(tmp_path, "people", *[PERSON] * 5)
+    config = {"ops": {"lake__people": {"config": {"micro_batch": {"max_records": 2, "max_batches": 2}}}}}
+    (event,) = events(dg.materialize([asset(tmp_path)], config, resources={"spark": spark}))
+    assert [value(event, n) for n in ("records_in", "records_out")] == [4, 4]
+    assert [r.data["records_in"] for r in event.metadata["dagster_smt/batches"].records] == [2, 2]
+    assert value(event, "start_offsets") == {"people": {"0": 0}} and value(event, "end_offsets") == {"people": {"0": 4}}
+
+
+def test_a_window_for_all_topics_and_by_time(spark, tmp_path):
+    for topic in ("a", "b"):
+        append(tmp_path, topic, *[PERSON] * 4)
+    both = build_smt_asset(key=KEY, chain=[HIDE], table=table(tmp_path, "a", "b"), sink=DeltaSink(tmp_path / "lake"))
+    windows = [{"explicit": {"*": [1, 3]}}, {"until": "1970-01-01T00:00:00Z"}, {"since": "0", "topics": ["a"]}]
+    with dg.instance_for_test() as instance:
+        for window, count in zip(windows, (4, 0, 4), strict=True):
+            config = {"ops": {"lake__people": {"config": {"window": window}}}}
+            (event,) = events(dg.materialize([both], config, instance=instance, resources={"spark": spark}))
+            assert value(event, "records_in") == count, window
+    assert read(spark, tmp_path).count() == 6
 
 
 def test_the_translator_changes_the_spec(tmp_path):
@@ -331,7 +375,7 @@ def test_the_translator_changes_the_spec(tmp_path):
     ],
 )
 def test_upstream_assets_stand_for_topics(tmp_path, table_, keys):
-    (spec,) = build_smt_asset(key="a", chain=[HIDE], table=table_, sink=ParquetSink(tmp_path)).specs
+    (spec,) = build_smt_asset(key="a", chain=[HIDE], table=table_, sink=DeltaSink(tmp_path)).specs
     assert [d.asset_key.path for d in spec.deps] == keys
 
 

@@ -7,6 +7,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError
 from dagster_smt.model.window import Range
 from dagster_smt.orchestration.config_schema import decode_config, smt_config_schema
+from dagster_smt.tables.spec import MicroBatches
 
 HIDE = {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["name"], "replacement": "*"}}
 GUARDED = {
@@ -62,6 +63,20 @@ DECODED = [
     ("rebuild", {"window": {"rebuild": True}}, lambda s: s.rebuild),
     ("at most", {"window": {"max_records": 5}}, lambda s: s.window.max_records == 5),
     ("a range", ranges({"0": [2, 5]}), lambda s: s.window.explicit.ranges == (Range("t", 0, 2, 5),)),
+    ("every partition", {"window": {"explicit": {"*": [2, 5]}}}, lambda s: s.window.everywhere == (2, 5)),
+    ("since", {"window": {"since": "2026-01-31T12:00:00.500Z"}}, lambda s: s.window.since == 1769860800500),
+    ("a zone", {"window": {"until": "2026-01-31T13:00:00+01:00"}}, lambda s: s.window.until == 1769860800000),
+    ("no zone is UTC", {"window": {"until": "2026-01-31"}}, lambda s: s.window.until == 1769817600000),
+    ("milliseconds", {"window": {"since": "5", "until": "7"}}, lambda s: (s.window.since, s.window.until) == (5, 7)),
+    ("topics", {"window": {"topics": ["b", "a"]}}, lambda s: s.window.topics == ("a", "b")),
+    ("a gap", {"window": {"accept_gap": True}}, lambda s: s.window.accept_gap),
+    ("one window", {}, lambda s: s.micro_batch is None and not s.window.fixed),
+    ("batches", {"micro_batch": {"max_records": 9}}, lambda s: s.micro_batch == MicroBatches(9)),
+    (
+        "limits",
+        {"micro_batch": {"max_records": 9, "max_batches": 2, "max_seconds": 1.5}},
+        lambda s: s.micro_batch == MicroBatches(9, 2, 1.5),
+    ),
     ("YAML's numbers", ranges({1: [2, 5]}), lambda s: s.window.explicit.ranges == (Range("t", 1, 2, 5),)),
 ]
 
@@ -101,6 +116,18 @@ REFUSED = [
     ("a flag", {"window": {"explicit": {"t": {"0": [False, 5]}}}}, "SMT032"),
     ("no partition", {"window": {"explicit": {"t": {"x": [1, 5]}}}}, "is no partition's number"),
     ("no partitions", {"window": {"explicit": {"t": [1, 5]}}}, "is no mapping of partitions"),
+    (
+        "every and one",
+        {"window": {"explicit": {"*": [0, 1], "t": {"0": [0, 1]}}}},
+        "SMT032 ops.mask.config.window.explicit.*",
+    ),
+    ("no moment", {"window": {"since": "yesterday"}}, "SMT033 ops.mask.config.window.since"),
+    ("no batch", {"micro_batch": {"max_records": 0}}, "SMT034 ops.mask.config.micro_batch.max_records"),
+    (
+        "batches of a range",
+        {"micro_batch": {"max_records": 1}, "window": {"since": "5"}},
+        "SMT034 ops.mask.config.micro_batch",
+    ),
     ("none at all", {"window": {"max_records": 0}}, "SMT031 ops.mask.config.window.max_records"),
 ]
 

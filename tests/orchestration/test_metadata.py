@@ -12,7 +12,7 @@ from dagster_smt.model.window import Range, Window
 from dagster_smt.orchestration.metadata import RunContext, definition_metadata, run_metadata
 from dagster_smt.orchestration.versions import code_version, data_version
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import ParquetSink
+from dagster_smt.tables.spec import DeltaSink
 
 TOPIC = dg.AssetKey(["kafka", "orders"])
 CHAIN = parse_chain(
@@ -23,8 +23,8 @@ CHAIN = parse_chain(
     ]
 )
 SCHEMA = parse_ddl("n INT NOT NULL COMMENT 'how many', who STRUCT<id: INT, mail: STRING NOT NULL>, note STRING")
-COLUMNS = ParquetSink(Path("lake/orders"), "columns")
-RECORDS = ParquetSink(Path("lake/orders"), "records")
+COLUMNS = DeltaSink(Path("lake/orders"), "columns")
+RECORDS = DeltaSink(Path("lake/orders"), "records")
 
 
 def typed_plan():
@@ -67,6 +67,9 @@ def test_schema_and_lineage_are_known_before_any_run():
         "who.id": "int32",
         "who.mail": "string",
         "source|topic": "string",
+        "_source_topic": "string",
+        "_source_partition": "int32",
+        "_source_offset": "int64",
     }
     assert [n for n, c in columns.items() if not c.constraints.nullable] == ["number", "who.mail", "source|topic"]
     assert [n for n, c in columns.items() if "dagster_smt/masked" in c.tags] == ["who", "who.mail"]
@@ -79,9 +82,12 @@ def test_schema_and_lineage_are_known_before_any_run():
         "who.id": [(TOPIC, "value.who.id")],
         "who.mail": [(TOPIC, "value.who.mail")],
         "source|topic": [(TOPIC, "topic")],
+        "_source_topic": [(TOPIC, "topic")],
+        "_source_partition": [(TOPIC, "partition")],
+        "_source_offset": [(TOPIC, "offset")],
     }
     assert found["dagster/table_name"] == "lake.orders"
-    assert found["dagster/uri"].startswith("file:///") and found["dagster/storage_kind"] == "parquet"
+    assert found["dagster/uri"].startswith("file:///") and found["dagster/storage_kind"] == "delta"
     assert found["dagster/code_references"].code_references[0].file_path == str(Path("chain.yaml").absolute())
     assert "source\\|topic!" in found["dagster_smt/chain"].value
 

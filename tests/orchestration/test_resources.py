@@ -10,8 +10,7 @@ import pytest
 
 from dagster_smt.errors import ConfigError, UnsupportedError
 from dagster_smt.orchestration import SparkSessionResource, spark_session_of
-from dagster_smt.orchestration.guard import is_connect
-from dagster_smt.spark.environment import check_java
+from dagster_smt.spark.environment import check_java, is_connect
 
 
 def java(folder, text, code=0):
@@ -113,6 +112,38 @@ resource.spark_session.stop()
     env = {k: v for k, v in os.environ.items() if k != "PYSPARK_PYTHON"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=120)
     assert done.stdout.splitlines() == ["True UTC false", "127.0.0.1 1000", "True"], done.stderr
+
+
+@pytest.mark.spark
+def test_after_the_jvm_died_the_next_use_makes_a_new_session():
+    code = """
+import os, signal
+from pyspark import SparkContext
+from dagster_smt.errors import EngineError
+from dagster_smt.orchestration import SparkSessionResource, spark_session_of
+from dagster_smt.run.failures import coded_failures
+
+conf = {"spark.master": "local[1]", "spark.log.level": "ERROR", "spark.driver.memory": "512m"}
+first, second = SparkSessionResource(conf=conf), SparkSessionResource(conf=conf)
+for resource in (first, second):
+    session = spark_session_of(resource)
+    print(session.range(3).count(), flush=True)
+    process = SparkContext._gateway.proc
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    try:
+        with coded_failures("orders"):
+            session.range(3).count()
+    except EngineError as error:
+        print(error.problems[0].code)
+assert first.spark_session is not session and second.spark_session.sparkContext is first.spark_session.sparkContext
+print(second.spark_session.range(5).count(), flush=True)
+first.spark_session.stop()
+print(second.spark_session.range(7).count())
+second.spark_session.stop()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.stdout.split() == ["3", "SMT621", "3", "SMT621", "5", "7"], done.stderr
 
 
 def test_stopping_on_teardown_is_opt_in():

@@ -8,12 +8,10 @@ import time
 from pathlib import Path
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.run import batch
-from dagster_smt.run.batch import RunSpec
-from dagster_smt.tables import local
-from dagster_smt.tables.commit_log import CommitLog
-from dagster_smt.tables.file_topics import TopicWriter
-from dagster_smt.tables.spec import FileTopics, ParquetSink, TopicTable, WindowRequest
+from dagster_smt.run import batch, dead_letters
+from dagster_smt.run.spec import RunSpec
+from dagster_smt.tables.sinks.delta import DeltaTable
+from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable, WindowRequest
 
 CHAIN = {
     "transforms": "drop,cast,mask",
@@ -34,7 +32,7 @@ def spec(folder: Path, **changes) -> RunSpec:
         "name": "orders",
         "chain": parse_chain(CHAIN),
         "table": TopicTable(FileTopics(folder / "topics"), ("orders",)),
-        "sink": ParquetSink(folder / "table"),
+        "sink": DeltaSink(folder / "table"),
         "errors_tolerance": "all",
         "dead_letter_topic": "orders.dead",
         "window": WindowRequest(max_records=20),
@@ -54,43 +52,37 @@ def dying_after(function):
     return wrapped
 
 
-def while_writing(frame, folder) -> None:
+def while_writing(table, writer) -> None:
     """Die as soon as Spark has begun to write."""
 
     def watch():
-        while not any(folder.rglob("part-*")):
+        while not any(Path(table.spec.path).rglob("part-*")):
             time.sleep(0.001)
         die()
 
     threading.Thread(target=watch).start()
-    WRITE(frame, folder)
+    SAVE(table, writer)
     time.sleep(60)
 
 
-def dying_at_commit(temporary, path, *, exclusive):
-    if path.parent.name == "commits":
-        die()
-    PUBLISH(temporary, path, exclusive=exclusive)
-
-
-WRITE, PUBLISH = batch.write_files, local.publish
+SAVE = DeltaTable._save
 POINTS = {
-    "with the intent": lambda: setattr(CommitLog, "take", dying_after(CommitLog.take)),
-    "while writing": lambda: setattr(batch, "write_files", while_writing),
-    "after writing": lambda: setattr(batch, "list_files", dying_after(batch.list_files)),
-    "with staged dead letters": lambda: setattr(batch, "dead_letters_of", dying_after(batch.dead_letters_of)),
-    "before the commit": lambda: setattr(local, "publish", dying_at_commit),
-    "after the commit": lambda: setattr(CommitLog, "commit", dying_after(CommitLog.commit)),
-    "after the dead letters": lambda: setattr(TopicWriter, "append", dying_after(TopicWriter.append)),
-    "before the end": lambda: setattr(CommitLog, "drop", die),
+    "after evaluating": lambda: setattr(batch._Attempt, "verify", die),
+    "after the dead letters": lambda: setattr(dead_letters, "append_once", dying_after(dead_letters.append_once)),
+    "before the commit": lambda: setattr(DeltaTable, "commit", die),
+    "while writing": lambda: setattr(DeltaTable, "_save", while_writing),
+    "after the commit": lambda: setattr(DeltaTable, "commit", dying_after(DeltaTable.commit)),
 }
 
 if __name__ == "__main__":
+    import pyspark
     from pyspark.sql import SparkSession
+
+    from dagster_smt.spark.packages import session_settings
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     POINTS[sys.argv[1]]()
-    session = (
+    builder = (
         SparkSession.builder.master("local[1]")
         .config("spark.driver.memory", "1g")
         .config("spark.driver.bindAddress", "127.0.0.1")
@@ -98,6 +90,7 @@ if __name__ == "__main__":
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.session.timeZone", "UTC")
-        .getOrCreate()
     )
-    batch.run(spec(Path(sys.argv[2])), session)
+    for key, setting in session_settings(["delta"], {}, pyspark.__version__).items():
+        builder = builder.config(key, setting)
+    batch.run(spec(Path(sys.argv[2])), builder.getOrCreate())

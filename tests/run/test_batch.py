@@ -1,4 +1,4 @@
-"""One run after another over a topic: windows, counts, rejects, dead letters, replay, rebuild."""
+"""One run after another over a topic: windows, counts, rejects, replay, rebuild."""
 
 import json
 from dataclasses import replace
@@ -11,89 +11,20 @@ from dagster_smt.errors import ConfigError, PlanError, RecordsRejected, TableErr
 from dagster_smt.model.format import Format
 from dagster_smt.model.report import RunReport
 from dagster_smt.model.window import Range, Window
-from dagster_smt.run.batch import RunSpec, run
-from dagster_smt.run.micro_batch import run_batches
+from dagster_smt.run.batch import run
+from dagster_smt.run.micro_batch import MicroBatches, run_batches
 from dagster_smt.run.report_json import report_from_json, report_of, report_to_json
-from dagster_smt.tables.commit_log import live
+from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.file_topics import NewRecord, append_records, read_window, topic_ranges
 from dagster_smt.tables.planning import plan_table
-from dagster_smt.tables.sink import open_log, read_table
-from dagster_smt.tables.spec import FileTopics, ParquetSink, TopicTable, WindowRequest
-
-SECRET = "secret-4711"
-TRANSFORMS = "org.apache.kafka.connect.transforms."
-CHAIN = {
-    "transforms": "drop,cast,mask",
-    "transforms.drop.type": TRANSFORMS + "Filter",
-    "transforms.drop.predicate": "gone",
-    "transforms.cast.type": TRANSFORMS + "Cast$Value",
-    "transforms.cast.spec": "amount:int32",
-    "transforms.mask.type": TRANSFORMS + "MaskField$Value",
-    "transforms.mask.fields": "name,nickname",
-    "predicates": "gone",
-    "predicates.gone.type": TRANSFORMS + "predicates.RecordIsTombstone",
-}
-MASK = {
-    "transforms": "mask",
-    "transforms.mask.type": TRANSFORMS + "MaskField$Value",
-    "transforms.mask.fields": "name",
-}
-COLUMNS = Format("json_schema", parse_ddl("id INT, name STRING, amount BIGINT"))
-
-
-def order(number: int, amount: object = 5) -> NewRecord:
-    value = json.dumps({"id": number, "name": SECRET, "amount": amount})
-    return NewRecord(b"k%d" % number, value.encode(), (("trace", b"\xff%d" % number),), 1700000000000 + number)
-
-
-def window(start: int, end: int, topic: str = "orders", partition: int = 0) -> Window:
-    return Window((Range(topic, partition, start, end),))
-
-
-class World:
-    """A folder with topics and a table."""
-
-    def __init__(self, folder: Path, session):
-        self.folder, self.session = folder, session
-        self.topics = FileTopics(folder / "topics")
-        self.lines: list[str] = []
-
-    def add(self, *records: NewRecord, topic: str = "orders", partition: int = 0) -> Range:
-        return append_records(self.topics, topic, records, partition)
-
-    def spec(self, chain=MASK, kind="records", value=None, **changes) -> RunSpec:
-        table = TopicTable(self.topics, ("orders",), value=value or Format())
-        sink = ParquetSink(self.folder / "table", kind)
-        return RunSpec("orders", parse_chain(chain), table, sink, **changes)
-
-    def run(self, *args, **kwargs) -> RunReport:
-        return run(self.spec(*args, **kwargs), self.session, self.lines.append)
-
-    def rows(self) -> list:
-        return sorted(read_table(self.session, self.folder / "table").collect(), key=repr)
-
-    def offsets(self) -> list[int]:
-        return sorted(r.offset for r in self.rows())
-
-    def dead(self, topic="orders.dead") -> list:
-        ranges = tuple(topic_ranges(self.topics, [topic]))
-        return read_window(self.session, self.topics, Window(ranges)).orderBy("partition", "offset").collect()
-
-    @property
-    def log(self):
-        return open_log(self.folder / "table")
+from dagster_smt.tables.sources.file_writer import NewRecord
+from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable, WindowRequest
+from tests.run.world import CHAIN, COLUMNS, MASK, SECRET, TRANSFORMS, World, mixed, order, window
 
 
 @pytest.fixture
 def world(spark, tmp_path):
     return World(tmp_path, spark)
-
-
-def mixed(world: World) -> None:
-    """Ten records: 2 and 7 fail, 4 is a tombstone."""
-    amounts = {2: SECRET, 7: SECRET}
-    world.add(*(order(n, amounts.get(n, n)) if n != 4 else NewRecord(b"k4", None) for n in range(10)))
 
 
 def test_windows_follow_each_other(world):
@@ -108,7 +39,7 @@ def test_windows_follow_each_other(world):
     assert world.run(window=WindowRequest(max_records=2)).window == window(7, 8)
     assert world.offsets() == [0, *range(8)]
     assert world.lines[0] == "window: 6 records, orders-0 [0, 5), orders-1 [0, 1)"
-    assert world.lines[-1].startswith("committed: 1 records in 1 files")
+    assert world.lines[-1].startswith("committed: 1 records in ")
 
 
 def test_records_sink_keeps_kafka_columns(world):
@@ -134,7 +65,8 @@ def test_counts_and_ledger(world):
     assert report.touched("masked") == {"name": 7, "nickname": 0}
     assert report.touched("cast") == {"amount": 7}
     assert [p.place.split()[0] for p in report.warnings if p.code == "SMT350"] == ["transforms.mask"]
-    assert report.bytes == sum((world.folder / "table" / f).stat().st_size for f in report.files) > 0
+    sizes = [f.stat().st_size for f in (world.folder / "table").glob("*.parquet")]
+    assert (report.files, report.bytes) == (len(sizes), sum(sizes)) and sizes
     assert SECRET not in json.dumps(report_to_json(report))
 
 
@@ -150,11 +82,10 @@ def test_records_rejected_commits_nothing_and_a_mended_chain_goes_on(world):
     ]
     assert problems[-1].statement == "2 of 10 records failed; nothing was committed"
     assert SECRET not in str(caught.value)
-    assert world.log.commits() == [] and list((world.folder / "table" / "data").iterdir()) == []
+    assert not (world.folder / "table").exists()
     world.add(order(10))
     mended = {**CHAIN, "transforms.cast.spec": "amount:string"}
-    assert world.run(mended, window=WindowRequest(max_records=1)).window == window(0, 10)
-    assert "replaying the window of a run that did not commit" in world.lines
+    assert world.run(mended, window=WindowRequest(max_records=10)).window == window(0, 10)
     assert world.run(mended).window == window(10, 11)
     assert world.offsets() == [0, 1, 2, 3, *range(5, 11)]
 
@@ -173,47 +104,12 @@ def test_tolerance_all_without_a_topic(world):
     assert world.offsets() == [0, 1, 3, 5, 6, 8, 9]
 
 
-def test_dead_letters(world):
-    mixed(world)
-    world.add(NewRecord(b"a", b"{", (), 5), partition=1)
-    dead = FileTopics(world.folder / "dead")
-    report = world.run(CHAIN, errors_tolerance="all", dead_letters=dead, dead_letter_topic="letters")
-    assert (report.failed, report.stages[0].records_in) == (3, 10)
-    world.topics = dead
-    letters = world.dead("letters")
-    headers = [{h.key: bytes(h.value) for h in r.headers} for r in letters]
-    first, last = headers[0], headers[2]
-    original = order(2, SECRET)
-    assert (bytes(letters[0].key), bytes(letters[0].value)) == (original.key, original.value)
-    assert letters[0].timestamp.timestamp() * 1000 == original.timestamp
-    commit = world.log.commits()[0]
-    message = first.pop("__connect.errors.exception.message").decode()
-    assert message.startswith("SMT4") and SECRET not in message
-    assert first == {
-        "trace": b"\xff2",
-        "__connect.errors.topic": b"orders",
-        "__connect.errors.partition": b"0",
-        "__connect.errors.offset": b"2",
-        "__connect.errors.connector.name": b"orders",
-        "__connect.errors.task.id": b"0",
-        "__connect.errors.stage": b"TRANSFORMATION",
-        "__connect.errors.class.name": b"org.apache.kafka.connect.transforms.Cast$Value",
-        "__connect.errors.exception.class.name": b"org.apache.kafka.connect.errors.DataException",
-        "dagster_smt.window": report.window.id.encode(),
-        "dagster_smt.commit": commit.attempt.encode(),
-    }
-    assert (last["__connect.errors.partition"], last["__connect.errors.stage"]) == (b"1", b"VALUE_CONVERTER")
-    assert last["__connect.errors.class.name"] == b"org.apache.kafka.connect.json.JsonConverter"
-    assert commit.dead_letters.records == 3
-    assert not [p for p in world.log.data_folder(commit.attempt).iterdir() if p.is_dir()]
-
-
 def test_any_folder(spark, tmp_path):
     world = World(tmp_path / "with space [a]{b} %20*?\\ ü" / "x=1", spark)
     mixed(world)
     world.run(CHAIN, errors_tolerance="all", dead_letter_topic="orders.dead")
     assert world.offsets() == [0, 1, 3, 5, 6, 8, 9]
-    assert "x" not in read_table(spark, world.folder / "table").columns
+    assert "x" not in world.table.read().columns
     assert len(world.dead()) == 2
 
 
@@ -228,56 +124,72 @@ def test_stages_that_drop_everything_when_planned(world):
         "predicates.orders.pattern": "orders",
     }
     report = world.run({**drop, "transforms": "drop"})
-    assert (report.records_in, report.dropped, report.files) == (2, 2, [])
+    assert (report.records_in, report.dropped, report.records_out) == (2, 2, 0)
 
 
-def test_dead_letters_of_a_replayed_window_belong_to_the_new_commit(world):
-    mixed(world)
-    options = {"errors_tolerance": "all", "dead_letter_topic": "orders.dead"}
-    world.run(CHAIN, **options)
-    world.run(CHAIN, window=WindowRequest(explicit=window(0, 10)), **options)
-    commits = [bytes(h.value).decode() for r in world.dead() for h in r.headers if h.key == "dagster_smt.commit"]
-    assert commits == [c.attempt for c in world.log.commits() for _ in range(2)]
+AGAIN = {
+    "transforms": "top",
+    "transforms.top.type": TRANSFORMS + "RegexRouter",
+    "transforms.top.regex": ".*",
+    "transforms.top.replacement": "again",
+}
 
 
-@pytest.mark.parametrize(
-    ("changes", "code"),
-    [
-        ({"dead_letter_topic": "orders"}, "SMT534"),
-        ({"dead_letters": FileTopics(Path("somewhere"))}, "SMT531"),
-    ],
-)
-def test_dead_letter_topic_must_be_another(world, changes, code):
-    world.add(order(1))
-    with pytest.raises(ConfigError, match=code):
-        world.run(CHAIN, errors_tolerance="all", **changes)
-
-
-def test_explicit_window_replaces_its_commit(world):
+def test_an_explicit_window_replaces_exactly_its_rows(world):
     world.add(*(order(n) for n in range(6)))
     for _ in range(3):
         world.run(window=WindowRequest(max_records=2))
-    report = world.run(
-        {"transforms": "top", "transforms.top.type": TRANSFORMS + "RegexRouter",
-         "transforms.top.regex": ".*", "transforms.top.replacement": "again"},
-        window=WindowRequest(explicit=window(2, 6)),
-    )  # fmt: skip
-    assert report.window == window(2, 6)
+    report = world.run(AGAIN, window=WindowRequest(explicit=window(3, 5)))
+    assert report.window == window(3, 5)
     assert [(r.offset, r.topic) for r in sorted(world.rows(), key=lambda r: r.offset)] == [
-        (0, "orders"), (1, "orders"), (2, "again"), (3, "again"), (4, "again"), (5, "again"),
+        (0, "orders"), (1, "orders"), (2, "orders"), (3, "again"), (4, "again"), (5, "orders"),
     ]  # fmt: skip
-    with pytest.raises(TableError, match="SMT514"):
-        world.run(window=WindowRequest(explicit=window(0, 3)))
+    assert world.state.rows == {"orders": 6}
     with pytest.raises(TableError, match="SMT510"):
         world.run(window=WindowRequest(explicit=window(4, 9)))
     assert world.run().status == "empty"
-    assert len(live(world.log.commits())) == 2
 
 
-def test_explicit_window_ahead_moves_on_from_there(world):
+def test_rows_without_a_source_cannot_be_replaced(world):
+    world.add(*(order(n) for n in range(4)))
+    sink = DeltaSink(world.folder / "table", "columns", source_columns=None)
+    spec = replace(world.spec(value=COLUMNS, kind="columns", window=WindowRequest(max_records=2)), sink=sink)
+    run(spec, world.session)
+    assert world.table.read().columns == ["id", "name", "amount"]
+    with pytest.raises(TableError, match="SMT514"):
+        run(replace(spec, window=WindowRequest(explicit=window(0, 1))), world.session)
+    assert run(replace(spec, window=WindowRequest(explicit=window(2, 4))), world.session).records_out == 2
+    assert run(replace(spec, rebuild=True), world.session).records_out == 2
+
+
+def test_what_lies_before_an_explicit_window_is_read_later(world):
     world.add(*(order(n) for n in range(6)))
     assert world.run(window=WindowRequest(explicit=window(2, 4))).records_out == 2
+    assert world.run().window == window(0, 2)
     assert world.run().window == window(4, 6)
+    assert world.offsets() == list(range(6))
+
+
+def test_a_gap_that_is_wanted_is_noted(world):
+    world.add(*(order(n) for n in range(6)))
+    world.run(window=WindowRequest(explicit=window(2, 4), accept_gap=True))
+    assert world.state.gaps.to_json() == {"orders": {"0": [[0, 2]]}}
+    assert world.run().window == window(4, 6)
+    assert world.run(window=WindowRequest(explicit=window(0, 1))).records_out == 1
+    assert world.state.gaps.to_json() == {"orders": {"0": [[1, 2]]}}
+
+
+def test_a_window_by_time(world):
+    world.add(*(order(n) for n in range(6)))
+    world.run()
+    start = 1700000000000
+    again = world.run(AGAIN, window=WindowRequest(since=start + 2, until=start + 4))
+    assert again.window == window(2, 4)
+    assert sorted(r.offset for r in world.rows() if r.topic == "again") == [2, 3]
+
+
+def source(offset: int) -> dict:
+    return {"_source_topic": "orders", "_source_partition": 0, "_source_offset": offset}
 
 
 def test_rebuild_starts_over_in_one_step(world):
@@ -288,7 +200,8 @@ def test_rebuild_starts_over_in_one_step(world):
     assert report.window == window(0, 2)
     assert [r.id for r in world.rows()] == [0, 1]
     assert world.run(kind="columns", value=COLUMNS).window == window(2, 4)
-    assert [r.asDict() for r in world.rows()] == [{"id": n, "name": "", "amount": 5} for n in range(4)]
+    found = [r.asDict() for r in world.rows()]
+    assert found == [{"id": n, "name": "", "amount": 5, **source(n)} for n in range(4)]
     with pytest.raises(TableError, match="SMT525"):
         world.run(kind="records", window=WindowRequest(explicit=window(0, 2)))
 
@@ -305,26 +218,36 @@ def test_columns_may_come_but_not_change(world):
     with pytest.raises(TableError) as caught:
         world.run(kind="columns", value=other)
     assert [(p.code, p.place) for p in caught.value.problems] == [("SMT521", "id"), ("SMT521", "amount")]
-    assert len(list((world.folder / "table" / "data").iterdir())) == 2 and world.log.intents() == []
-    assert [tuple(r) for r in world.rows()] == [(1, "", 5, None), (2, "", 5, None)]
+    rows = world.table.read().select("id", "name", "amount", "extra").orderBy("id").collect()
+    assert [tuple(r) for r in rows] == [(1, "", 5, None), (2, "", 5, None)]
+
+
+def test_comments_and_connects_schema_reach_the_table(world):
+    world.add(order(1))
+    value = Format("json_schema", parse_ddl("id INT COMMENT 'how many', name STRING, amount DECIMAL(9,2)"))
+    world.run(kind="columns", value=value, errors_tolerance="all")
+    fields = {f.name: f.metadata for f in world.table.schema().fields}
+    assert fields["id"]["comment"] == "how many"
+    assert fields["amount"]["connect"]["name"] == "org.apache.kafka.connect.data.Decimal"
 
 
 def test_all_dropped(world):
     world.add(*(NewRecord(b"k", None) for _ in range(3)))
     report = world.run(CHAIN)
-    assert (report.records_in, report.records_out, report.dropped, report.files) == (3, 0, 3, [])
+    assert (report.records_in, report.records_out, report.dropped) == (3, 0, 3)
     assert world.rows() == [] and world.run().status == "empty"
 
 
 def test_a_retry_of_a_committed_run_is_told_so(world):
     world.add(order(1))
-    first = world.run(run_id="r1")
+    first = world.run(key="r1")
     world.add(order(2))
-    again = world.run(run_id="r1")
-    assert again == replace(first, status="already committed")
-    assert world.run(run_id="r2").window == window(1, 2)
-    assert report_of(world.log.commits()[1]).records_in == 1
-    assert world.run(run_id="r1", rebuild=True).records_out == 2
+    again = world.run(key="r1")
+    assert replace(again, seconds={}) == replace(first, status="already committed", seconds={}, files=0, bytes=0)
+    assert world.run(key="r2").window == window(1, 2)
+    assert report_of(world.state).records_in == 1
+    assert world.run(key="r1").status == "already committed"
+    assert world.run(key="r1", rebuild=True).records_out == 2
 
 
 def test_report_survives_the_sink(world):
@@ -332,8 +255,8 @@ def test_report_survives_the_sink(world):
     report = world.run(kind="columns", value=COLUMNS)
     assert report_from_json(json.loads(json.dumps(report_to_json(report)))) == report
     assert report.before == COLUMNS.schema and report.after is not None
-    kept = report_from_json(world.log.commits()[0].report)
-    assert replace(kept, seconds={}) == replace(report, seconds={})
+    kept = report_from_json(dict(world.state.report))
+    assert replace(kept, seconds={}) == replace(report, seconds={}, files=0, bytes=0)
 
 
 def test_a_plan_that_does_not_fit_reads_nothing(world):
@@ -341,7 +264,7 @@ def test_a_plan_that_does_not_fit_reads_nothing(world):
     chain = {"transforms": "f", "transforms.f.type": TRANSFORMS + "ReplaceField$Value", "transforms.f.exclude": "a"}
     with pytest.raises(PlanError):
         world.run(chain, kind="columns", value=Format("string"))
-    assert world.log.intents() == [] and world.log.commits() == []
+    assert world.state is None
 
 
 def test_topics_of_one_request_leave_the_others_alone(world):
@@ -350,16 +273,9 @@ def test_topics_of_one_request_leave_the_others_alone(world):
     table = TopicTable(world.topics, pattern="a|b")
     spec = replace(world.spec(), table=table, window=WindowRequest(("a",)))
     assert run(spec, world.session).window == window(0, 1, "a")
-    world.log.take(window(0, 1, "b"), explicit=False, rebuild=False)
     world.add(order(2), topic="a")
     assert run(spec, world.session).window == window(1, 2, "a")
     assert run(replace(spec, window=WindowRequest(("b",))), world.session).window == window(0, 1, "b")
-
-
-def test_two_writers(world):
-    world.add(order(1))
-    with world.log.locked("first"), pytest.raises(TableError, match=r"SMT520 .*: run first is writing this table"):
-        world.run()
 
 
 def test_malformed_segment_stops_the_run(world):
@@ -368,29 +284,43 @@ def test_malformed_segment_stops_the_run(world):
     segment.write_text(segment.read_text() + "{\n")
     with pytest.raises(TableError, match=r"SMT503 orders/0/0+\.jsonl line 2: "):
         world.run()
-    assert world.log.intents() == []
+    assert world.state is None
 
 
 def test_batches(world):
     world.add(*(order(n) for n in range(7)))
-    reports = run_batches(world.spec(run_id="r"), world.session, 2, 3)
-    assert [r.window for r in reports] == [window(0, 3), window(3, 6)]
-    again = run_batches(world.spec(run_id="r"), world.session, 3, 3)
-    assert [(r.window, r.status) for r in again] == [
-        (window(0, 3), "already committed"),
-        (window(3, 6), "already committed"),
-        (window(6, 7), "committed"),
+
+    def series(spec: RunSpec, records: int, **limits) -> list[RunReport]:
+        return run_batches(spec, world.session, MicroBatches(records, **limits), world.lines.append)
+
+    assert [r.window for r in series(world.spec(key="r"), 3, max_batches=2)] == [window(0, 3), window(3, 6)]
+    assert "batch 2: 3 records, 6 so far" in world.lines
+    again = series(world.spec(key="r"), 3, max_batches=3)
+    assert [(r.records_in, r.status) for r in again] == [
+        (0, "already committed"),
+        (3, "already committed"),
+        (1, "committed"),
     ]
-    assert [r.status for r in run_batches(world.spec(), world.session, 5)] == ["empty"]
-    assert [r.window for r in run_batches(world.spec(rebuild=True), world.session, 5, 4)] == [
-        window(0, 4),
-        window(4, 7),
-    ]
+    assert [r.status for r in series(world.spec(), 5)] == ["empty"]
+    assert [r.window for r in series(world.spec(rebuild=True), 4)] == [window(0, 4), window(4, 7)]
     assert world.offsets() == list(range(7))
     with pytest.raises(ConfigError, match="SMT535"):
-        run_batches(world.spec(window=WindowRequest(explicit=window(0, 1))), world.session, 1)
+        series(world.spec(window=WindowRequest(explicit=window(0, 1))), 1)
+
+
+@pytest.mark.parametrize("limits", [{"max_records": 0}, {"max_records": 1, "max_seconds": 0}])
+def test_batches_without_sense(limits):
     with pytest.raises(ConfigError, match="SMT536"):
-        run_batches(world.spec(), world.session, 0)
+        MicroBatches(**limits)
+
+
+def test_no_batch_begins_after_the_time_is_over(world):
+    world.add(*(order(n) for n in range(5)))
+    ticks = iter([0.0, 5.0, 11.0])
+    limits = MicroBatches(1, max_seconds=10)
+    reports = run_batches(world.spec(), world.session, limits, world.lines.append, clock=lambda: next(ticks))
+    assert [r.window for r in reports] == [window(0, 1), window(1, 2)]
+    assert world.lines[-1] == "10 seconds are over: the next run goes on"
 
 
 def test_plan_is_typed_where_the_records_are():

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from dagster_smt.errors import ConfigError, SmtError, TableError
+from dagster_smt.errors import ConfigError, TableError
+from dagster_smt.model.offsets import offsets_of
+from dagster_smt.model.table_state import TableState
 from dagster_smt.model.window import Range, Window
 from dagster_smt.tables.spec import FileTopics, TopicTable, WindowRequest
-from dagster_smt.tables.windows import choose_topics, covers, describe, overlaps, replaced_windows, resolve_window
+from dagster_smt.tables.windows import Available, choose_topics, describe, resolve_window
 
 
 def ranges(text: str) -> tuple[Range, ...]:
@@ -24,78 +26,128 @@ def window(text: str) -> Window:
 
 @dataclass
 class Case:
+    """``there`` is what the topics hold, ``held`` and ``gaps`` what the table says, ``expected`` the window."""
+
     name: str
-    available: str
+    there: str
     expected: str
-    progress: dict[tuple[str, int], int] = field(default_factory=dict)
-    explicit: str | None = None
-    max_records: int | None = None
+    held: str = ""
+    gaps: str = ""
+    request: WindowRequest = field(default_factory=WindowRequest)
+    rebuild: bool = False
+    new_gaps: str = ""
+    before: dict[str, str] = field(default_factory=dict)
+    now: dict[str, str] = field(default_factory=dict)
+
+    def resolve(self):
+        held, gaps = offsets_of(ranges(self.held)), offsets_of(ranges(self.gaps))
+        state = TableState(1, "x", "records", held=held, gaps=gaps, identities=self.before) if self.held else None
+        return resolve_window(
+            self.request, Available(ranges(self.there), self.now, offsets_at), state, rebuild=self.rebuild
+        )
+
+
+def offsets_at(topics, millis):
+    """Every topic has one record per 10 ms, in partition 0 and 1."""
+    return {(t, p): millis // 10 for t in topics for p in (0, 1)}
+
+
+def asked(text: str, **more) -> WindowRequest:
+    return WindowRequest(explicit=window(text), **more)
 
 
 RESOLVED = [
     Case("first run reads all", "a-0 0:5, a-1 0:3", "a-0 0:5, a-1 0:3"),
     Case("first run starts at the earliest record", "a-0 7:9", "a-0 7:9"),
-    Case("goes on per partition", "a-0 0:5, a-1 0:3", "a-0 2:5", {("a", 0): 2, ("a", 1): 3}),
-    Case("a new partition starts at its beginning", "a-0 0:5, a-1 4:6", "a-1 4:6", {("a", 0): 5}),
-    Case("nothing new", "a-0 0:5", "", {("a", 0): 5}),
+    Case("goes on per partition", "a-0 0:5, a-1 0:3", "a-0 2:5", "a-0 0:2, a-1 0:3"),
+    Case("a new partition starts at its beginning", "a-0 0:5, a-1 4:6", "a-1 4:6", "a-0 0:5"),
+    Case("nothing new", "a-0 0:5", "", "a-0 0:5"),
     Case("nothing there", "a-0 0:0", ""),
-    Case("at most so many per partition", "a-0 0:5, a-1 0:1", "a-0 2:4, a-1 0:1", {("a", 0): 2}, max_records=2),
-    Case("old records deleted after they were read", "a-0 4:9", "a-0 5:9", {("a", 0): 5}),
-    Case("progress of topics not asked for is left alone", "a-0 0:5", "a-0 0:5", {("b", 0): 50}),
-    Case("explicit", "a-0 0:9", "a-0 2:4", {("a", 0): 9}, explicit="a-0 2:4"),
-    Case("explicit is not shortened", "a-0 0:9", "a-0 2:8", explicit="a-0 2:8", max_records=1),
-    Case("empty explicit ranges vanish", "a-0 0:9", "", explicit="a-0 2:2"),
-]
+    Case("at most so many per partition", "a-0 0:5, a-1 0:1", "a-0 2:4, a-1 0:1", "a-0 0:2",
+         request=WindowRequest(max_records=2)),
+    Case("old records deleted after they were read", "a-0 4:9", "a-0 5:9", "a-0 0:5"),
+    Case("progress of topics not asked for is left alone", "a-0 0:5", "a-0 0:5", "b-0 0:50"),
+    Case("what lies before an explicit window beyond the progress is read later", "a-0 0:90", "a-0 10:50",
+         "a-0 0:10, a-0 50:60"),
+    Case("then what lies after it", "a-0 0:90", "a-0 60:90", "a-0 0:50, a-0 50:60"),
+    Case("also before the first window of all", "a-0 0:90", "a-0 0:50", "a-0 50:60"),
+    Case("gaps that were asked for are not read", "a-0 0:90", "a-0 60:90", "a-0 0:10, a-0 50:60", "a-0 10:50"),
+    Case("explicit", "a-0 0:9", "a-0 2:4", "a-0 0:9", request=asked("a-0 2:4")),
+    Case("explicit is not shortened", "a-0 0:9", "a-0 2:8", request=asked("a-0 2:8", max_records=1)),
+    Case("empty explicit ranges vanish", "a-0 0:9", "", request=asked("a-0 2:2")),
+    Case("explicit beyond the progress", "a-0 0:90", "a-0 50:60", "a-0 0:10", request=asked("a-0 50:60")),
+    Case("with a gap that is wanted", "a-0 0:90", "a-0 50:60", "a-0 0:10", request=asked("a-0 50:60", accept_gap=True),
+         new_gaps="a-0 10:50"),
+    Case("from some offset on", "a-0 3:90", "a-0 50:60", request=asked("a-0 50:60", accept_gap=True),
+         new_gaps="a-0 3:50"),
+    Case("one range for all, as far as it is there", "a-0 0:9, a-1 3:4, b-0 7:9", "a-0 2:6, a-1 3:4",
+         request=WindowRequest(everywhere=(2, 6))),
+    Case("by time", "a-0 0:9, a-1 0:20", "a-0 4:7, a-1 4:7", "a-0 0:9", request=WindowRequest(since=40, until=70)),
+    Case("since", "a-0 0:9", "a-0 4:9", "a-0 0:9", request=WindowRequest(since=40)),
+    Case("until", "a-0 2:9", "a-0 2:7", "a-0 2:9", request=WindowRequest(until=70)),
+    Case("retention, accepted", "a-0 4:9", "a-0 4:9", "a-0 0:2", request=WindowRequest(accept_gap=True),
+         new_gaps="a-0 2:4"),
+    Case("retention of something between, accepted", "a-0 20:30", "a-0 20:30", "a-0 0:2, a-0 10:12",
+         request=WindowRequest(accept_gap=True), new_gaps="a-0 2:10, a-0 12:20"),
+    Case("rebuild", "a-0 4:9", "a-0 4:9", "a-0 0:2", rebuild=True),
+    Case("rebuild of a topic made anew", "a-0 0:3", "a-0 0:3", "a-0 0:9", rebuild=True,
+         before={"a": "one"}, now={"a": "two"}),
+    Case("identities that are not known say nothing", "a-0 0:9", "a-0 3:9", "a-0 0:3", before={"a": "one"}),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", RESOLVED, ids=[c.name for c in RESOLVED])
 def test_resolve(case):
-    request = WindowRequest((), window(case.explicit) if case.explicit is not None else None, case.max_records)
-    assert resolve_window(request, ranges(case.available), case.progress) == window(case.expected)
+    found = case.resolve()
+    assert found.problems == {}
+    assert (found.window, found.gaps) == (window(case.expected), offsets_of(ranges(case.new_gaps)))
 
 
+REBUILD = "launch with window.rebuild: true and window.topics: [a], which replaces the rows of this topic"
 REFUSED = [
-    (
-        Case("retention", "a-0 4:9, b-0 3:9", "", {("a", 0): 2, ("b", 0): 1}),
-        [
-            "SMT511 a-0: offsets 2 to 4 were deleted before they were read",
-            "SMT511 b-0: offsets 1 to 3 were deleted before they were read",
-        ],
-    ),
-    (
-        Case("created anew", "a-0 0:3", "", {("a", 0): 5}),
-        ["SMT515 a-0: the sink has read up to offset 5, but it ends at 3"],
-    ),
-    (
-        Case("partition gone", "a-0 0:3", "", {("a", 1): 5}),
-        ["SMT515 a-1: the sink has read up to offset 5, but the partition is gone"],
-    ),
-    (Case("no records", "a-0 0:3", "", max_records=0), ["SMT513 max_records: 0 records is no window"]),
-    (
-        Case("explicit not there", "a-0 2:5", "", explicit="a-0 1:3, a-1 0:1, b-0 4:3"),
-        [
-            "SMT510 a-0: offsets 1 to 3 are not all there",
-            "SMT510 a-1: there is no such partition",
-            "SMT510 b-0: the range ends at 3, before it starts at 4",
-        ],
-    ),
-    (
-        Case("two ranges of a partition", "a-0 0:9", "", explicit="a-0 1:3, a-0 5:6"),
-        ["SMT510 a-0: two ranges of one partition"],
-    ),
+    (Case("retention", "a-0 4:9, b-0 3:9", "b-0 3:9", "a-0 0:2"),
+     ["SMT511 a-0: offsets 2 to 4 were deleted before they were read",
+      "launch with window.accept_gap: true to go on at offset 4; the table notes the gap"]),
+    (Case("the topic ends before what was read", "a-0 0:3, b-0 0:1", "b-0 0:1", "a-0 0:5"),
+     ["SMT515 a-0: the table has read up to offset 5, but the partition ends at 3", REBUILD]),
+    (Case("a partition is gone", "a-1 0:3", "", "a-0 0:5"),
+     ["SMT515 a-0: the table has read up to offset 5, but the partition is gone", REBUILD]),
+    (Case("made anew and longer than before", "a-0 0:9, b-0 0:1", "b-0 0:1", "a-0 0:5", before={"a": "1", "b": "1"},
+          now={"a": "2", "b": "1"}),
+     ["SMT516 a: the topic was deleted and created anew since the table read it", REBUILD]),
+    (Case("explicit, not there", "a-0 2:9", "", request=asked("a-0 0:4")),
+     ["SMT510 a-0: offsets 0 to 4 are not all there", "the topic holds 2 to 9"]),
+    (Case("explicit, backwards", "a-0 2:9", "", request=asked("a-0 5:4")),
+     ["SMT510 a-0: the range ends at 4, before it starts at 5", "the end is the offset after the last record"]),
+    (Case("explicit, no such partition", "a-0 2:9", "", request=asked("a-3 5:6")),
+     ["SMT510 a-3: there is no such partition", "list the topic's partitions"]),
+    (Case("explicit, twice", "a-0 2:9", "", request=asked("a-0 5:6, a-0 7:8")),
+     ["SMT510 a-0: two ranges of one partition", "a window is one range of each"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("case", "problem"), REFUSED, ids=[c.name for c, _ in REFUSED])
+def test_a_topic_that_cannot_be_read_is_left_out_with_the_reason(case, problem):
+    found = case.resolve()
+    (topic,) = found.problems
+    assert topic == "a" and found.window == window(case.expected)
+    assert [line.strip().removeprefix("hint: ") for line in str(found.problems[topic][0]).splitlines()] == problem
+
+
+NONSENSE = [
+    (WindowRequest(max_records=0), "SMT513 max_records: 0 records is no window"),
+    (WindowRequest(since=5, until=4), "SMT513 until: the window ends before it starts"),
+    (WindowRequest(everywhere=(5, 4)), "SMT513 everywhere: the window ends before it starts"),
+    (WindowRequest(everywhere=(5, 6), since=4), "SMT513 window: the window is fixed in more than one way"),
+    (WindowRequest(explicit=Window(), until=4), "SMT513 window: the window is fixed in more than one way"),
 ]
 
 
-@pytest.mark.parametrize(("case", "expected"), REFUSED, ids=[c.name for c, _ in REFUSED])
-def test_resolve_refuses(case, expected):
-    with pytest.raises(SmtError) as caught:
-        resolve_window(
-            WindowRequest((), window(case.explicit) if case.explicit else None, case.max_records),
-            ranges(case.available),
-            case.progress,
-        )
-    assert [str(p).split("\n")[0] for p in caught.value.problems] == expected
-    assert all(p.hint for p in caught.value.problems)
+@pytest.mark.parametrize(("request_", "message"), NONSENSE, ids=[m for _, m in NONSENSE])
+def test_requests_that_make_no_sense(request_, message):
+    with pytest.raises(ConfigError) as caught:
+        resolve_window(request_, Available(ranges("a-0 0:9")), None)
+    assert str(caught.value).splitlines()[0] == message
 
 
 def table(*topics: str, pattern: str = "") -> TopicTable:
@@ -130,46 +182,6 @@ def test_choose_topics_refuses(spec, request_, error, message):
     with pytest.raises(error) as caught:
         choose_topics(spec, request_, ["a", "b"])
     assert str(caught.value).startswith(message)
-
-
-COMMITTED = {1: window("a-0 0:5, a-1 0:5"), 2: window("a-0 5:9"), 3: window("b-0 0:4")}
-
-
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        ("a-0 5:9", (2,)),
-        ("a-0 0:9, a-1 0:5", (1, 2)),
-        ("a-0 0:9, a-1 0:5, b-0 0:4", (1, 2, 3)),
-        ("a-0 9:12", ()),
-        ("a-0 5:12", (2,)),
-        ("c-0 0:4", ()),
-    ],
-)
-def test_explicit_replaces_whole_windows(asked, expected):
-    assert replaced_windows(window(asked), COMMITTED) == expected
-
-
-@pytest.mark.parametrize(
-    ("asked", "places"),
-    [
-        ("a-0 0:5", ["a-0 [0, 5), a-1 [0, 5)"]),
-        ("a-0 6:9", ["a-0 [5, 9)"]),
-        ("a-0 4:6, b-0 0:4", ["a-0 [0, 5), a-1 [0, 5)", "a-0 [5, 9)"]),
-    ],
-)
-def test_explicit_never_cuts_a_window(asked, places):
-    with pytest.raises(TableError) as caught:
-        replaced_windows(window(asked), COMMITTED)
-    assert [(p.code, p.place) for p in caught.value.problems] == [("SMT514", place) for place in places]
-
-
-def test_overlap_and_cover():
-    assert not overlaps(window("a-0 0:5"), window("a-0 5:6, a-1 0:5"))
-    assert overlaps(window("a-0 0:5, a-1 4:5"), window("a-1 3:9"))
-    assert covers(window("a-0 0:5, a-1 0:5"), window("a-1 2:5"))
-    assert not covers(window("a-0 0:5"), window("a-0 0:6"))
-    assert not covers(window("a-0 0:5"), window("a-1 0:1"))
 
 
 def test_describe():

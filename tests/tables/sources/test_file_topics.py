@@ -1,48 +1,16 @@
 """File topics: what is appended is read, what is not a topic is refused by file and line."""
 
-import json
 import threading
-from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from dagster_smt.errors import TableError, UnsupportedError
 from dagster_smt.model.window import Range, Window
-from dagster_smt.tables.file_topics import (
-    NewRecord,
-    append_records,
-    list_topics,
-    read_window,
-    topic_ranges,
-    writing,
-)
+from dagster_smt.tables.sources import open_source
+from dagster_smt.tables.sources.file_writer import NewRecord, append_records, writing
 from dagster_smt.tables.spec import FileTopics
-
-SECRET = "secret-4711"
-
-
-@pytest.fixture
-def source(tmp_path):
-    (tmp_path / "topics").mkdir()
-    return FileTopics(tmp_path / "topics")
-
-
-def line(at: int, **changes) -> str:
-    row = {"topic": "orders", "partition": 0, "offset": at, "timestamp": 1, "key": None, "value": SECRET}
-    return json.dumps({**row, **changes})
-
-
-def segment(source: FileTopics, name: str, *lines: str, topic: str = "orders") -> Path:
-    path = source.root / topic / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(text + "\n" for text in lines), encoding="utf-8")
-    return path
-
-
-def window(start: int, end: int, topic: str = "orders", partition: int = 0) -> Window:
-    return Window((Range(topic, partition, start, end),))
-
+from tests.tables.sources.topics import SECRET, assert_same, line, segment, window
 
 TRICKY = [
     NewRecord(b"k", b'{"a":1}', (("h", b"v"), ("h", b"w"), ("none", None), ("bytes", b"\xfe\xff")), 1700000000123, 1),
@@ -63,34 +31,28 @@ def test_appended_is_read_byte_for_byte(spark, tmp_path, folder):
     assert append_records(source, "orders", TRICKY[3:]) == Range("orders", 0, 3, 8)
     assert append_records(source, "orders", [NewRecord(b"p2", None)], partition=2) == Range("orders", 2, 0, 1)
     assert append_records(source, "orders", []) == Range("orders", 0, 8, 8)
-    assert topic_ranges(source, ["orders"]) == [Range("orders", 0, 0, 8), Range("orders", 2, 0, 1)]
-    rows = read_window(spark, source, window(0, 8)).orderBy("offset").collect()
-    assert [r.offset for r in rows] == list(range(8))
-    for row, record in zip(rows, TRICKY, strict=True):
-        assert (row.key, row.value) == (record.key, record.value)
-        assert [(h.key, h.value) for h in row.headers] == list(record.headers)
-        assert (row.topic, row.partition, row.timestampType) == ("orders", 0, record.timestamp_type)
-    assert rows[0].timestamp == datetime(2023, 11, 14, 22, 13, 20, 123000)
+    assert open_source(source).ranges(["orders"]) == [Range("orders", 0, 0, 8), Range("orders", 2, 0, 1)]
+    rows = open_source(source, spark).read(window(0, 8)).orderBy("offset").collect()
+    assert_same(rows, TRICKY)
 
 
 def test_window_reads_its_segments_and_offsets_only(spark, source):
     for start in (0, 3, 6):
         append_records(source, "orders", [NewRecord(str(start + i).encode(), b"") for i in range(3)])
         append_records(source, "other", [NewRecord(b"o", b"")], partition=1)
-    frame = read_window(spark, source, Window((Range("orders", 0, 4, 6), Range("other", 1, 0, 1))))
+    frame = open_source(source, spark).read(Window((Range("orders", 0, 4, 6), Range("other", 1, 0, 1))))
     assert sorted((r.topic, r.offset) for r in frame.collect()) == [("orders", 4), ("orders", 5), ("other", 0)]
-    assert sorted(Path(f).name for f in frame.inputFiles()) == [f"{0:020d}.jsonl", f"{3:020d}.jsonl"]
     assert frame.columns == ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
 
 
 def test_parquet_segments_beside_lines(spark, source):
     append_records(source, "orders", TRICKY)
-    frame = read_window(spark, source, window(0, 8)).withColumn("offset", _offset(8))
+    frame = open_source(source, spark).read(window(0, 8)).withColumn("offset", _offset(8))
     frame.coalesce(1).sortWithinPartitions("offset").write.parquet(str(source.root.parent / "out"))
     part = next((source.root.parent / "out").glob("*.parquet"))
     part.rename(source.root / "orders" / "0" / "8.parquet")
-    assert topic_ranges(source, ["orders"]) == [Range("orders", 0, 0, 16)]
-    rows = read_window(spark, source, window(0, 16)).orderBy("offset").collect()
+    assert open_source(source).ranges(["orders"]) == [Range("orders", 0, 0, 16)]
+    rows = open_source(source, spark).read(window(0, 16)).orderBy("offset").collect()
     assert [(r.key, r.value, r.headers, r.timestamp) for r in rows[:8]] == [
         (r.key, r.value, r.headers, r.timestamp) for r in rows[8:]
     ]
@@ -106,7 +68,7 @@ def test_the_example_topics(spark, source):
     """Rows as other tools write them: fields in another order, spaces after colons."""
     text = line(0, headers=[{"key": "h", "value": {"base64": "AP8="}}, {"key": "n", "value": None}], timestampType=1)
     segment(source, "0/0.jsonl", text, line(1, value={"base64": "/w=="}, key="k"))
-    rows = read_window(spark, source, window(0, 2)).orderBy("offset").collect()
+    rows = open_source(source, spark).read(window(0, 2)).orderBy("offset").collect()
     assert [bytes(r.value) for r in rows] == [SECRET.encode(), b"\xff"]
     assert [(h.key, h.value) for h in rows[0].headers] == [("h", b"\x00\xff"), ("n", None)]
     assert (rows[1].headers, rows[1].timestampType) == ([], 0)
@@ -133,24 +95,20 @@ LINES = [
 @pytest.mark.parametrize(("lines", "message"), LINES, ids=[m for _, m in LINES])
 def test_malformed_lines_are_named_and_not_quoted(source, lines, message):
     segment(source, "0/0.jsonl", *lines)
-    with pytest.raises(TableError) as caught:
-        read_window(None, source, window(0, 1))
-    assert str(caught.value).startswith(message)
-    assert SECRET not in str(caught.value)
+    problems = open_source(source).explain(window(0, len(lines)))
+    assert str(problems[0]).startswith(message)
+    assert SECRET not in str(problems)
 
 
 def test_text_that_is_not_utf8(source):
     segment(source, "0/0.jsonl").write_bytes(line(0).encode().replace(SECRET.encode(), b"\xff"))
-    with pytest.raises(TableError, match=r"SMT503 orders/0/0.jsonl line 1: "):
-        read_window(None, source, window(0, 1))
+    assert str(open_source(source).explain(window(0, 1))[0]).startswith("SMT503 orders/0/0.jsonl line 1: ")
 
 
 def test_all_problems_together_up_to_five_per_segment(source):
     segment(source, "0/0.jsonl", *["{"] * 9)
     segment(source, "0/9.jsonl", line(10))
-    with pytest.raises(TableError) as caught:
-        read_window(None, source, window(0, 10))
-    assert [p.place for p in caught.value.problems] == [
+    assert [p.place for p in open_source(source).explain(window(0, 10))] == [
         *(f"orders/0/0.jsonl line {n}" for n in range(1, 6)),
         "orders/0/9.jsonl line 1",
     ]
@@ -159,22 +117,21 @@ def test_all_problems_together_up_to_five_per_segment(source):
 def test_gap_between_segments(source):
     segment(source, "0/0.jsonl", line(0))
     segment(source, "0/2.jsonl", line(2))
-    assert topic_ranges(source, ["orders"]) == [Range("orders", 0, 0, 3)]
-    with pytest.raises(
-        TableError, match=r"SMT505 orders/0/0.jsonl: ends before offset 1, but the next segment begins at 2"
-    ):
-        read_window(None, source, window(0, 3))
+    assert open_source(source).ranges(["orders"]) == [Range("orders", 0, 0, 3)]
+    with pytest.raises(TableError, match=r"SMT505 orders/0/0.jsonl: ends before offset 1, but the next segment beg"):
+        open_source(source).read(window(1, 3))
+    assert "ends before offset 1, but the next segment begins at 2" in str(open_source(source).explain(window(0, 3)))
     segment(source, "0/1.jsonl", line(1), line(2))
-    with pytest.raises(
-        TableError, match=r"SMT505 orders/0/1.jsonl: ends before offset 3, but the next segment begins at 2"
-    ):
-        read_window(None, source, window(0, 3))
+    assert "ends before offset 3, but the next segment begins at 2" in str(open_source(source).explain(window(0, 3)))
 
 
 def test_parquet_that_is_none(source):
     segment(source, "0/0.parquet", "no")
-    with pytest.raises(TableError, match="SMT510"):
-        read_window(None, source, window(0, 1))
+    for use in (lambda s: s.read(window(0, 1)), lambda s: s.ranges(["orders"])):
+        with pytest.raises(TableError, match=r"SMT541 orders/0/0.parquet: the segment cannot be read"):
+            use(open_source(source))
+    with pytest.raises(TableError, match="SMT541"):
+        append_records(source, "orders", [NewRecord(b"", b"")])
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -182,7 +139,7 @@ def test_parquet_that_is_none(source):
         pa.table({"topic": ["orders"], "offset": [0], "partition": ["0"]}), source.root / "orders/0/0.parquet"
     )
     with pytest.raises(TableError) as caught:
-        read_window(None, source, window(0, 1))
+        open_source(source).read(window(0, 1))
     assert str(caught.value).startswith(
         "SMT503 orders/0/0.parquet: columns missing or of another type: key, value, partition, timestamp"
     )
@@ -192,7 +149,7 @@ def test_window_that_is_not_there(source):
     append_records(source, "orders", [NewRecord(b"", b"")])
     for wanted in (window(0, 2), window(1, 2), window(0, 1, "missing"), window(0, 1, partition=3)):
         with pytest.raises(TableError, match="SMT510"):
-            read_window(None, source, wanted)
+            open_source(source).read(wanted)
 
 
 def test_strangers_in_a_topic(source):
@@ -202,7 +159,7 @@ def test_strangers_in_a_topic(source):
     segment(source, "01/0.jsonl", line(0))
     segment(source, "0/.hidden", "")
     with pytest.raises(TableError) as caught:
-        topic_ranges(source, ["orders"])
+        open_source(source).ranges(["orders"])
     assert sorted((p.code, p.place) for p in caught.value.problems) == [
         ("SMT502", "orders/0/notes.txt"),
         ("SMT502", "orders/01"),
@@ -213,13 +170,13 @@ def test_strangers_in_a_topic(source):
 def test_missing_root_and_topic_suggest_names(source):
     append_records(source, "orders", [NewRecord(b"", b"")])
     with pytest.raises(TableError) as caught:
-        topic_ranges(source, ["order", "zzz"])
+        open_source(source).ranges(["order", "zzz"])
     assert str(caught.value) == (
         "SMT501 order: the topic does not exist\n  hint: did you mean orders?\n"
         "SMT501 zzz: the topic does not exist\n  hint: topics there: orders"
     )
     with pytest.raises(TableError) as caught:
-        list_topics(FileTopics(source.root.with_name("topic")))
+        open_source(FileTopics(source.root.with_name("topic"))).topics()
     assert "SMT500" in str(caught.value) and "did you mean topics?" in str(caught.value)
 
 
@@ -227,8 +184,8 @@ def test_list_topics_passes_over_other_folders(source):
     for name in ("b", "a.b", "with space", ".hidden"):
         (source.root / name).mkdir()
     (source.root / "file").write_text("")
-    assert list_topics(source) == ["a.b", "b"]
-    assert topic_ranges(source, ["b"]) == []
+    assert open_source(source).topics() == ["a.b", "b"]
+    assert open_source(source).ranges(["b"]) == []
 
 
 def test_names_that_cannot_be_topics(source):
@@ -241,7 +198,7 @@ def test_names_that_cannot_be_topics(source):
 
 def test_object_stores_are_refused():
     with pytest.raises(UnsupportedError, match="SMT951"):
-        list_topics(FileTopics(Path("s3://bucket/topics")))
+        open_source(FileTopics(Path("s3://bucket/topics"))).topics()
 
 
 def test_a_failing_producer_appends_nothing(source):
@@ -253,7 +210,7 @@ def test_a_failing_producer_appends_nothing(source):
 
     with pytest.raises(RuntimeError):
         append_records(source, "orders", records())
-    assert topic_ranges(source, ["orders"]) == [Range("orders", 0, 0, 1)]
+    assert open_source(source).ranges(["orders"]) == [Range("orders", 0, 0, 1)]
 
 
 def test_writers_wait_for_each_other(source):
@@ -266,13 +223,11 @@ def test_writers_wait_for_each_other(source):
         thread.start()
     for thread in threads:
         thread.join()
-    assert topic_ranges(source, ["orders"]) == [Range("orders", 0, 0, 160)]
+    assert open_source(source).ranges(["orders"]) == [Range("orders", 0, 0, 160)]
 
 
-def test_find_header(source):
+def test_a_writer_knows_its_end(source):
     with writing(source, "dead") as writer:
         writer.append([NewRecord(b"", b"")])
         writer.append([NewRecord(b"", b"", (("id", b"1"),))])
         assert writer.end() == 2
-        assert writer.find_header("id", "1", 0) and writer.find_header("id", "1", 1)
-        assert not writer.find_header("id", "1", 2) and not writer.find_header("id", "2", 0)

@@ -1,45 +1,43 @@
-"""Segment files of file topics: their names, their rows, and whether they hold what they claim.
+"""Segment files of file topics: their names, their rows, and what is wrong with them.
 
 A line of a ``.jsonl`` segment is an object with Kafka's columns. ``key``, ``value`` and the value of a header are text
 (a JSON string), ``null``, or bytes as ``{"base64": "..."}``. ``timestamp`` is in milliseconds.
 """
 
+import itertools
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
-from dagster_smt.errors import Problem
+from dagster_smt.errors import Problem, TableError
 
 ROW_PROBLEMS = 5
 BEAT = 5_000  # rows
-MAX_LINE = 16_000_000  # Spark reads key and value as VARIANT, which holds 16 MiB
+MAX_LINE = 16_000_000  # bytes: sixteen times what a Kafka broker takes by default
+LINES, PARQUET = ".jsonl", ".parquet"
 _NAME = re.compile(r"(\d{1,20})\.(jsonl|parquet)")
-_PARQUET_TYPES = {
-    "key": ("binary", "large_binary"),
-    "value": ("binary", "large_binary"),
-    "topic": ("string", "large_string"),
-    "partition": ("int32",),
-    "offset": ("int64",),
-    "timestamp": ("timestamp",),
-}
+DENSE = "offsets are dense; append records only with dagster_smt's writer"
 
 
-class Tagged(msgspec.Struct, forbid_unknown_fields=True):
+class Tagged(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """Bytes that are not text."""
 
     base64: bytes
 
 
-class HeaderRow(msgspec.Struct, forbid_unknown_fields=True):
+class HeaderRow(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """A header of a line."""
+
     key: str
     value: str | Tagged | None = None
 
 
-class Row(msgspec.Struct, forbid_unknown_fields=True):
+class Row(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A line of a segment."""
 
     topic: str
@@ -52,7 +50,9 @@ class Row(msgspec.Struct, forbid_unknown_fields=True):
     headers: list[HeaderRow] | None = None
 
 
-_decode = msgspec.json.Decoder(Row).decode
+_decoder = msgspec.json.Decoder(Row)
+decode_row = _decoder.decode
+decode_rows = _decoder.decode_lines
 _encode = msgspec.json.Encoder().encode
 
 
@@ -85,6 +85,11 @@ class Segment:
         """``orders/0/00000000000000000000.jsonl``"""
         return f"{self.topic}/{self.partition}/{self.path.name}"
 
+    @property
+    def parquet(self) -> bool:
+        """Whether it is a Parquet file, not JSON lines."""
+        return self.path.suffix == PARQUET
+
 
 def parse_name(path: Path, topic: str, partition: int) -> Segment | None:
     """The segment that a file's name stands for, if it is a segment's name."""
@@ -92,44 +97,77 @@ def parse_name(path: Path, topic: str, partition: int) -> Segment | None:
     return Segment(int(found[1]), path, topic, partition) if found else None
 
 
-def count_records(segment: Segment) -> int:
-    """Count the records without reading them. An unreadable Parquet file counts as empty; the check tells why."""
-    if segment.path.suffix == ".parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+def list_segments(root: Path, topic: str) -> dict[int, list[Segment]]:
+    """The segments of a topic per partition, in order of their offsets.
 
-        try:
-            return pq.read_metadata(segment.path).num_rows
-        except pa.ArrowInvalid:
-            return 0
-    count, block = 0, b"\n"
-    with segment.path.open("rb") as file:
-        while more := file.read(1 << 20):
-            block = more
-            count += block.count(b"\n")
-    return count + (not block.endswith(b"\n"))
+    Raises:
+        TableError: SMT502 a file that is not a segment, SMT542 two segments that begin at one offset.
+    """
+    found: dict[int, list[Segment]] = {}
+    problems: list[Problem] = []
+    for name, is_folder in _entries(root / topic):
+        if not (is_folder and name.isdecimal() and str(int(name)) == name):
+            problems.append(_stranger(f"{topic}/{name}", "not a partition's folder"))
+            continue
+        segments = found[int(name)] = []
+        for file, _ in _entries(root / topic / name):
+            segment = parse_name(root / topic / name / file, topic, int(name))
+            if segment:
+                segments.append(segment)
+            else:
+                problems.append(_stranger(f"{topic}/{name}/{file}", "not the name of a segment"))
+        segments.sort()
+        problems += _doubles(segments)
+    if problems:
+        raise TableError(problems)
+    return dict(sorted(found.items()))
+
+
+def _entries(folder: Path) -> list[tuple[str, bool]]:
+    with os.scandir(folder) as entries:
+        return sorted((e.name, e.is_dir()) for e in entries if not e.name.startswith("."))
+
+
+def _stranger(place: str, statement: str) -> Problem:
+    return Problem("SMT502", place, statement, "a topic's folder holds <partition>/<base-offset>.jsonl or .parquet")
+
+
+def _doubles(segments: list[Segment]) -> list[Problem]:
+    hint = "only one of them can hold the records from there on: remove the other"
+    return [
+        Problem("SMT542", one.place, f"begins at offset {one.base}, as {two.path.name} does", hint)
+        for one, two in itertools.pairwise(segments)
+        if one.base == two.base
+    ]
 
 
 def read_rows(segment: Segment) -> Iterator[Row]:
     """The rows of a JSON segment that is known to be right."""
     with segment.path.open("rb") as file:
-        yield from map(_decode, file)
+        yield from map(decode_row, file)
 
 
-def check_segment(segment: Segment, end: int | None, beat: Callable[[], None] = lambda: None) -> list[Problem]:
-    """Read a whole segment and list what is wrong with it.
+Coordinates = tuple[str, int, int]
+"""Topic, partition and offset."""
+
+Found = Iterator[tuple[str, Coordinates | str]]
+"""Per row of a segment: its place, and its coordinates or what is wrong with it."""
+
+
+def check_rows(rows: Found, segment: Segment, start: int, beat: Callable[[], None] = lambda: None) -> list[Problem]:
+    """List what is wrong with rows of a segment.
 
     Args:
-        segment: The segment.
-        end: The base offset of the next one, ``None`` for the last.
+        rows: The rows.
+        segment: Where they are.
+        start: The offset that the first one must have.
         beat: Called every few thousand rows; it may raise to stop the reading.
 
     Returns:
         The first problems: SMT503 not a record, SMT504 another topic or partition, SMT505 a gap or duplicate.
     """
-    rows = _parquet_rows(segment) if segment.path.suffix == ".parquet" else _json_rows(segment)
     problems: list[Problem] = []
-    expected = segment.base
+    expected = start
     for number, (place, row) in enumerate(rows):
         if number % BEAT == 0:
             beat()
@@ -140,14 +178,11 @@ def check_segment(segment: Segment, end: int | None, beat: Callable[[], None] = 
             problems += _misplaced(segment, place, row, expected)
             expected = row[2] + 1
         if len(problems) >= ROW_PROBLEMS:
-            return problems
-    if not problems and end is not None and expected != end:
-        what = f"ends before offset {expected}, but the next segment begins at {end}"
-        problems.append(Problem("SMT505", segment.place, what, "offsets are dense: restore the missing segment"))
+            break
     return problems
 
 
-def _misplaced(segment: Segment, place: str, row: tuple[str, int, int], expected: int) -> list[Problem]:
+def _misplaced(segment: Segment, place: str, row: Coordinates, expected: int) -> list[Problem]:
     topic, partition, offset = row
     problems = []
     if (topic, partition) != (segment.topic, segment.partition):
@@ -155,20 +190,28 @@ def _misplaced(segment: Segment, place: str, row: tuple[str, int, int], expected
         problems.append(Problem("SMT504", place, "the record's topic or partition is not the folder's", hint))
     if offset != expected:
         kind = "a gap" if offset > expected else "a duplicate"
-        hint = "offsets are dense; append records only with dagster_smt's writer"
-        problems.append(Problem("SMT505", place, f"offset {offset} stands where {expected} belongs: {kind}", hint))
+        problems.append(Problem("SMT505", place, f"offset {offset} stands where {expected} belongs: {kind}", DENSE))
     return problems
 
 
-def _json_rows(segment: Segment) -> Iterator[tuple[str, tuple[str, int, int] | str]]:
+def json_rows(segment: Segment, position: int, first: int, count: int) -> Found:
+    """Rows of a JSON segment, checked one by one.
+
+    Args:
+        segment: The segment.
+        position: The byte at which to begin.
+        first: The number of the line there, from 0.
+        count: How many lines to read.
+    """
     with segment.path.open("rb") as file:
-        for number, line in enumerate(file, 1):
+        file.seek(position)
+        for number, line in zip(range(first + 1, first + 1 + count), file, strict=False):
             place = f"{segment.place} line {number}"
             if len(line) > MAX_LINE:
                 yield place, f"the line is longer than {MAX_LINE} bytes"
                 continue
             try:
-                row = _decode(line)
+                row = decode_row(line)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 yield place, _why(error)
                 continue
@@ -181,29 +224,3 @@ def _why(error: Exception) -> str:
         return "the line is not UTF-8"
     text = str(error)
     return "the line has a field that records do not have" if "unknown field" in text else f"not a record: {text}"
-
-
-def _parquet_rows(segment: Segment) -> Iterator[tuple[str, tuple[str, int, int] | str]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        file = pq.ParquetFile(segment.path)
-    except pa.ArrowInvalid:
-        yield segment.place, "not a Parquet file"
-        return
-    wrong = [c for c, types in _PARQUET_TYPES.items() if not _has(file.schema_arrow, c, types)]
-    if wrong:
-        yield segment.place, f"columns missing or of another type: {', '.join(wrong)}"
-        return
-    number = 0
-    for batch in file.iter_batches(columns=["topic", "partition", "offset"]):
-        for row in zip(*(batch.column(c).to_pylist() for c in ("topic", "partition", "offset")), strict=True):
-            number += 1
-            place = f"{segment.place} row {number}"
-            yield place, "topic, partition or offset is null" if None in row else row
-
-
-def _has(schema: Any, column: str, types: tuple[str, ...]) -> bool:
-    index = schema.get_field_index(column)
-    return index >= 0 and str(schema.field(index).type).split("[")[0] in types

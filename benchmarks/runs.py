@@ -1,0 +1,110 @@
+"""Whole runs: file topics to tables, against Spark's own reader and writer; many topics against one; old tables."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from pyspark.sql import functions as F
+
+from benchmarks.cases import DDL, FLAT, Case, Setting
+from benchmarks.records import TOPIC, value_schema
+from dagster_smt.chain import parse_chain
+from dagster_smt.model.format import Format
+from dagster_smt.model.offsets import offsets_of
+from dagster_smt.model.table_state import TableState
+from dagster_smt.model.window import Range
+from dagster_smt.run.batch import run
+from dagster_smt.run.spec import RunSpec
+from dagster_smt.tables.sinks import open_table
+from dagster_smt.tables.sinks.protocol import Replaced
+from dagster_smt.tables.sources.frame_writer import append_frame
+from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, SinkKind, TableSink, TopicTable
+
+MANY = 200
+_BARE = "bare lines to Delta columns"
+_ONE = "no stage: a run over one topic"
+
+
+def _topics(setting: Setting, topics: int) -> FileTopics:
+    """The records as file topics; made in the warm-up, removed with the scratch folder."""
+    source = FileTopics(setting.scratch.with_name(f"topics{topics}"))
+    if not Path(source.root).exists():
+        number = F.pmod(F.hash("partition", "offset"), F.lit(topics))
+        frame = setting.frame.withColumn("topic", F.concat(F.lit(f"{TOPIC}."), number))
+        append_frame(source, frame.withColumn("timestamp_ms", F.unix_millis("timestamp")), ["partition", "offset"])
+    return source
+
+
+def bare_run(setting: Setting) -> None:
+    """Lines read, parsed and written by Spark alone: nothing is checked, counted or kept as progress."""
+    text = "partition INT, offset BIGINT, timestamp BIGINT, key STRING, value STRING"
+    lines = setting.frame.sparkSession.read.schema(text).json(f"{_topics(setting, 1).root}/*/*/*.jsonl")
+    rows = lines.select(F.from_json("value", DDL).alias("v")).select("v.*")
+    rows.write.format("delta").mode("overwrite").save(str(setting.scratch))
+    shutil.rmtree(setting.scratch)
+
+
+def whole_run(chain: dict[str, str], kind: SinkKind, topics: int = 1) -> Callable[[Setting], None]:
+    """List, find, read, check, evaluate, count, commit."""
+
+    def measured(setting: Setting) -> None:
+        value = Format("json_schema", value_schema()) if kind == "columns" else Format("json")
+        table = TopicTable(_topics(setting, topics), pattern=".*", value=value)
+        spec = RunSpec("benchmark", parse_chain(chain), table, DeltaSink(setting.scratch, kind))
+        report = run(spec, setting.frame.sparkSession)
+        if report.records_out != setting.records:
+            raise RuntimeError(f"{setting.records} records were to come through; {report.records_out} did")
+        shutil.rmtree(setting.scratch)
+
+    return measured
+
+
+def commit_of_age(sink: Callable[[Path], TableSink], before: int) -> Callable[[Setting], None]:
+    """One small commit to a table that has had so many before; they are made in the warm-up."""
+
+    def measured(setting: Setting) -> None:
+        session = setting.frame.sparkSession
+        table = open_table(session, sink(setting.scratch.with_name(f"aged{before}")))
+        rows = session.range(10).selectExpr(
+            "id", "'t' AS _source_topic", "0 AS _source_partition", "id AS _source_offset"
+        )
+        state = table.state() or TableState(0, "", "columns")
+        while True:
+            number = state.number + 1
+            held = offsets_of([Range("t", 0, 0, number * 10)])
+            following = replace(state, number=number, attempt=f"a{number}", held=held, report={"name": "x" * 2000})
+            table.commit(rows, following, Replaced(), state if state.number else None)
+            state = following
+            if number >= before:
+                return
+
+    return measured
+
+
+def _delta(path: Path) -> TableSink:
+    return DeltaSink(path / "delta", "columns")
+
+
+def _iceberg(path: Path) -> TableSink:
+    return IcebergSink(path / "iceberg", "columns")
+
+
+CASES = (
+    Case(_BARE, bare_run),
+    Case("a run: lines to Delta records, six stages", whole_run(FLAT, "records"), _BARE),
+    Case("a run: lines to Delta columns, six stages", whole_run(FLAT, "columns"), _BARE),
+    Case(_ONE, whole_run({"transforms": ""}, "records")),
+    Case(f"a run over {MANY} topics", whole_run({"transforms": ""}, "records", MANY), _ONE),
+)
+
+
+def aged_cases(commits: int) -> tuple[Case, ...]:
+    """Commits to tables of age 1, 100, … up to ``commits``."""
+    found: list[Case] = []
+    for name, sink in (("Delta", _delta), ("Iceberg", _iceberg)):
+        first = f"no stage: commit 1 of a {name} table"
+        found.append(Case(first, commit_of_age(sink, 1)))
+        ages = [age for age in (100, 1000) if age <= commits]
+        found += [Case(f"commit {age} of a {name} table", commit_of_age(sink, age), first) for age in ages]
+    return tuple(found)

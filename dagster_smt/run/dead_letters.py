@@ -1,0 +1,216 @@
+"""Dead letters: the original record with Connect's context headers, in a topic or a table of their own.
+
+They are published before the window is committed, each once: letters of the same connector and the same record that are
+there already, from a try that died or a window that is read again, are not written a second time.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from dagster_smt.errors import DATA_EXCEPTION, ConfigError, Problem, TableError
+from dagster_smt.model.offsets import OffsetSet, offsets_of
+from dagster_smt.model.table_state import TableState
+from dagster_smt.model.window import Window
+from dagster_smt.run.rejects import COORDINATES
+from dagster_smt.run.spec import Progress, RunSpec
+from dagster_smt.spark.columns import HEADERS_DDL
+from dagster_smt.tables import local
+from dagster_smt.tables.sinks import open_table
+from dagster_smt.tables.sinks.append_once import Trace, append_once, last_header
+from dagster_smt.tables.spec import FileTopics, TableSink
+
+WINDOW_HEADER = "dagster_smt.window"
+COMMIT_HEADER = "dagster_smt.commit"
+IDENTITY_HEADER = "dagster_smt.topic.id"
+_CONTEXT = "__connect.errors."
+_IDENTIFYING = (f"{_CONTEXT}connector.name", *(f"{_CONTEXT}{c}" for c in COORDINATES), IDENTITY_HEADER)
+
+
+@dataclass(frozen=True)
+class Letters:
+    """Dead letters of one window, about to be published.
+
+    Attributes:
+        spec: The run.
+        rows: ``rejected_rows`` of the window.
+        originals: The window as read.
+        window: The window.
+        attempt: Name of the commit that takes them in.
+        identities: Identity of each topic.
+        count: How many there must be.
+    """
+
+    spec: RunSpec
+    rows: DataFrame
+    originals: DataFrame
+    window: Window
+    attempt: str
+    identities: Mapping[str, str]
+    count: int
+
+    def frame(self) -> DataFrame:
+        """The letters: Kafka's columns, and the coordinates of the original as ``source_…``."""
+        # sorted and merged on the executors: a side that Spark thinks small would go through the driver
+        joined = self.originals.join(self.rows.hint("merge"), list(COORDINATES))
+        # in a select of its own: beside a new column "topic", Spark would take that one for the record's
+        joined = joined.withColumn("context", self._context())
+        return joined.select(
+            "key",
+            "value",
+            F.lit(self.spec.dead_letter_topic or self.spec.name).alias("topic"),
+            F.lit(0).alias("partition"),
+            F.coalesce(F.unix_millis("timestamp"), F.lit(-1).cast("bigint")).alias("timestamp_ms"),
+            F.when(F.col("timestampType") == 1, 1).otherwise(0).alias("timestampType"),
+            F.concat(F.coalesce("headers", F.array().cast(HEADERS_DDL)), "context").alias("headers"),
+            *(F.col(c).alias(f"source_{c}") for c in COORDINATES),
+        )
+
+    def _context(self) -> Column:
+        identities = F.create_map(*(F.lit(x) for pair in sorted(self.identities.items()) for x in pair))
+        texts: dict[str, Column] = {
+            f"{_CONTEXT}topic": F.col("topic"),
+            f"{_CONTEXT}partition": F.col("partition").cast("string"),
+            f"{_CONTEXT}offset": F.col("offset").cast("string"),
+            f"{_CONTEXT}connector.name": F.lit(self.spec.name),
+            f"{_CONTEXT}task.id": F.lit("0"),
+            f"{_CONTEXT}stage": F.col("connect_stage"),
+            f"{_CONTEXT}class.name": F.col("stage_class"),
+            f"{_CONTEXT}exception.class.name": F.when(F.col("connect_class") == "", F.lit(DATA_EXCEPTION)).otherwise(
+                F.col("connect_class")
+            ),
+            f"{_CONTEXT}exception.message": F.concat_ws(" ", "code", "statement"),
+            WINDOW_HEADER: F.lit(self.window.id),
+            COMMIT_HEADER: F.lit(self.attempt),
+            IDENTITY_HEADER: F.coalesce(identities[F.col("topic")], F.lit("")),
+        }
+        pairs = [F.struct(F.lit(k).alias("key"), v.cast("binary").alias("value")) for k, v in texts.items()]
+        return F.array(*pairs).cast(HEADERS_DDL)
+
+
+def publish(letters: Letters, state: TableState | None, say: Progress) -> dict[str, int]:
+    """Publish the letters that are not there yet.
+
+    Args:
+        letters: The letters.
+        state: The state of the table before this window: its letters up to there need no second look, unless the
+            window was read before.
+        say: Hears how far this is.
+
+    Returns:
+        Where the next run begins to look for letters, per partition of their topic: for the next state.
+
+    Raises:
+        TableError: SMT532, reading the window again found another number of failed records.
+    """
+    spec, session = letters.spec, letters.rows.sparkSession
+    frame = letters.frame().persist()
+    try:
+        found = frame.count()
+        if found != letters.count:
+            statement = f"{letters.count} records failed, but the second pass found {found} of them"
+            raise TableError(Problem("SMT532", spec.name, statement, "the topic changed while it was read: run again"))
+        place = spec.dead_letters or spec.table.source
+        if isinstance(place, TableSink):
+            _into_table(session, place, letters, frame)
+            return {}
+        assert isinstance(place, FileTopics)
+        return _into_topic(session, place, letters, frame, state, say)
+    finally:
+        frame.unpersist()
+
+
+def _into_topic(
+    session: SparkSession,
+    place: FileTopics,
+    letters: Letters,
+    frame: DataFrame,
+    state: TableState | None,
+    say: Progress,
+) -> dict[str, int]:
+    spec, order = letters.spec, [f"source_{c}" for c in COORDINATES]
+    since = {} if state is None or spec.rebuild or spec.window.fixed else state.dead_letters
+    source = [last_header(f"{_CONTEXT}{c}") for c in COORDINATES]
+    trace = Trace(_IDENTIFYING, (f"{_CONTEXT}connector.name", spec.name), source)
+    taken_in = _taken_in(letters, state)
+    ends, appended = append_once(place, frame, [spec.dead_letter_topic], trace, since, taken_in, order, say)
+    say(f"published {appended} dead letters")
+    return ends
+
+
+def _taken_in(letters: Letters, state: TableState | None) -> OffsetSet:
+    """What the table has taken in when this window is committed."""
+    spec, window = letters.spec, letters.window
+    covered = state.covered if state is not None else OffsetSet()
+    if spec.rebuild:
+        covered = covered.without(window.topics if spec.window.topics else {t for t, _ in covered.parts})
+    return covered | offsets_of(window)
+
+
+def _into_table(session: SparkSession, place: TableSink, letters: Letters, frame: DataFrame) -> None:
+    table = open_table(session, place)
+    rows = frame.select(
+        "key",
+        "value",
+        "topic",
+        F.timestamp_millis("timestamp_ms").alias("timestamp"),
+        "timestampType",
+        "headers",
+        *(f"source_{c}" for c in COORDINATES),
+        F.lit(letters.spec.name).alias("connector"),
+        *(last_header(name).alias(column) for column, name in _TABLE_COLUMNS.items()),
+    )
+    if table.schema() is not None:
+        there = table.read().where(F.col("connector") == letters.spec.name)
+        there = there.where(F.col("source_topic").isin(*letters.window.topics))
+        rows = rows.join(there.hint("merge"), [*_LETTER], "left_anti")
+    table.append(rows)
+
+
+_LETTER = ("connector", *(f"source_{c}" for c in COORDINATES), "topic_id")
+_TABLE_COLUMNS = {
+    "topic_id": IDENTITY_HEADER,
+    "stage": f"{_CONTEXT}stage",
+    "class": f"{_CONTEXT}class.name",
+    "exception_class": f"{_CONTEXT}exception.class.name",
+    "message": f"{_CONTEXT}exception.message",
+    "window": WINDOW_HEADER,
+    "commit": COMMIT_HEADER,
+}
+
+
+def check_dead_letters(spec: RunSpec, topics: Sequence[str]) -> None:
+    """Refuse dead letters that have no topic, or that the same table would read again, or beside masked rows.
+
+    Raises:
+        ConfigError: SMT531 no topic, SMT534 the table would read its own letters, SMT537 they lie in the table.
+    """
+    place = spec.dead_letters or spec.table.source
+    if isinstance(place, TableSink):
+        if place.place == spec.sink.place:
+            hint = "they hold original records: give them a table of their own"
+            raise ConfigError(Problem("SMT537", place.place, "dead letters would go into the table itself", hint))
+        return
+    if spec.dead_letters is not None and not spec.dead_letter_topic:
+        raise ConfigError(Problem("SMT531", spec.name, "dead letters have a place but no topic", "name the topic"))
+    if not spec.dead_letter_topic:
+        return
+    if not isinstance(place, FileTopics):
+        hint = "name file topics or a table as dead_letters"
+        raise ConfigError(Problem("SMT531", spec.name, "dead letters cannot go beside a table that is read", hint))
+    letters = local.local_folder(place.root).resolve()
+    if not spec.sink.table and "://" not in str(spec.sink.path):
+        table = local.local_folder(Path(spec.sink.path)).resolve()
+        if table == letters or table in letters.parents:
+            hint = "they hold original records: choose a folder outside of the table"
+            raise ConfigError(Problem("SMT537", str(place.root), "dead letters would lie inside of the table", hint))
+    source = spec.table.source
+    same = isinstance(source, FileTopics) and letters == local.local_folder(source.root).resolve()
+    pattern = spec.table.pattern and re.fullmatch(spec.table.pattern, spec.dead_letter_topic)
+    if same and (spec.dead_letter_topic in (*topics, *spec.table.topics) or pattern):
+        hint = "choose a topic that neither the topics nor the pattern of the table name"
+        raise ConfigError(Problem("SMT534", spec.dead_letter_topic, "the table would read its own dead letters", hint))

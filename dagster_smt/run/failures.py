@@ -1,0 +1,78 @@
+"""Failures of Spark, the JVM and the file system, as problems with a code.
+
+Their messages may quote the value of a field, so only names come along: Spark's error condition, Java's classes.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.errors import PySparkException
+
+from dagster_smt.errors import EngineError, Problem, SmtError
+from dagster_smt.spark.executors import SHIPPING
+
+_JAVA = re.compile(r"(?:^|Caused by: |: )((?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error))", re.MULTILINE)
+_FULL = re.compile(r"No space left on device|Disk quota exceeded", re.IGNORECASE)
+_DENIED = re.compile(r"Permission denied|AccessControlException|AccessDenied|Read-only file system", re.IGNORECASE)
+_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+_LOG = "the log of the Spark application tells more; nothing was committed unless this run said so: run again"
+
+
+@contextmanager
+def coded_failures(place: str) -> Iterator[None]:
+    """Turn everything that is not ours into an ``EngineError``.
+
+    Args:
+        place: What was running.
+
+    Raises:
+        EngineError: SMT620 Spark failed, SMT621 the JVM or the Connect server is gone, SMT622 the file system refused,
+            SMT623 the disk is full, SMT624 executors lack a Python module.
+    """
+    try:
+        yield
+    except SmtError:
+        raise
+    except OSError as error:
+        if type(error).__module__.startswith("py4j") or isinstance(error, ConnectionError):
+            raise EngineError(_gone(place)) from error
+        raise EngineError(_file_system(error, place)) from error
+    except Exception as error:
+        if type(error).__name__ in ("Py4JNetworkError", "Py4JError") and not hasattr(error, "java_exception"):
+            raise EngineError(_gone(place)) from error
+        if isinstance(error, PySparkException) or type(error).__module__.startswith("py4j"):
+            raise EngineError(_of_spark(error, place)) from error
+        raise
+
+
+def _gone(place: str) -> Problem:
+    hint = "look whether it ran out of memory (spark.driver.memory); run again: a new session is made"
+    return Problem("SMT621", place, "the JVM of the Spark session is gone", hint)
+
+
+def _file_system(error: OSError, place: str) -> Problem:
+    where = str(error.filename or place)
+    code, hint = "SMT622", "check that the place exists and that this process may read and write it; run again"
+    if error.errno is not None and _FULL.search(error.strerror or ""):
+        code, hint = "SMT623", "make room and run again"
+    return Problem(code, where, f"the file system refused: {error.strerror or type(error).__name__}", hint)
+
+
+def _of_spark(error: Exception, place: str) -> Problem:
+    text = str(error)
+    if found := _MODULE.search(text):
+        statement = f"the executors have no Python module '{found[1]}'"
+        return Problem("SMT624", place, statement, SHIPPING)
+    if _FULL.search(text):
+        return Problem("SMT623", place, "a disk is full that Spark writes to", "make room and run again")
+    if _DENIED.search(text):
+        hint = "check the rights of Spark's user on the topics, the table and spark.local.dir; run again"
+        return Problem("SMT622", place, "the file system refused access", hint)
+    names = list(dict.fromkeys(_JAVA.findall(text)))[:3]
+    condition = error.getCondition() if isinstance(error, PySparkException) else None
+    if condition == "RETRIES_EXCEEDED":
+        hint = "look whether it runs and can be reached, then run again"
+        return Problem("SMT621", place, "the Spark Connect server does not answer any more", hint)
+    what = ", ".join([*([condition] if condition else []), *names]) or type(error).__name__
+    return Problem("SMT620", place, f"Spark failed: {what}", _LOG)

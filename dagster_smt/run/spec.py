@@ -1,0 +1,69 @@
+"""What a run is asked to do."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from typing import Literal
+
+from pyspark.sql import DataFrame
+
+from dagster_smt.chain import Chain, Plan
+from dagster_smt.model.window import Window
+from dagster_smt.tables.spec import FileTopics, SinkKind, TableSink, TopicTable, WindowRequest
+
+Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind], DataFrame]
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """What to run.
+
+    Attributes:
+        name: Name of the asset or op; the connector's name in dead letters.
+        chain: The chain.
+        table: What it reads.
+        sink: What it writes.
+        window: Which offsets; by default those after the last committed window.
+        errors_tolerance: Connect's ``errors.tolerance``: ``none`` leaves out topics with records that fail, ``all``
+            goes on without these records.
+        dead_letters: Where dead letters go: file topics, or a table of their own. ``None`` is beside the topics read.
+        dead_letter_topic: Their topic; empty for none.
+        rebuild: Start over: this window replaces all rows, or all those of ``window.topics``.
+        key: Who runs: the orchestrator's run and step. A second run with the same key and request is a retry.
+        asked: The request, where this is a part of it.
+    """
+
+    name: str
+    chain: Chain
+    table: TopicTable
+    sink: TableSink
+    window: WindowRequest = field(default_factory=WindowRequest)
+    errors_tolerance: Literal["none", "all"] = "none"
+    dead_letters: FileTopics | TableSink | None = None
+    dead_letter_topic: str = ""
+    rebuild: bool = False
+    key: str = ""
+    asked: str = ""
+
+    @property
+    def request(self) -> str:
+        """Identifies what is asked for, not what runs: the window request and ``rebuild``."""
+        if self.asked:
+            return self.asked
+        explicit = self.window.explicit.to_json() if self.window.explicit else None
+        asked = {**asdict(replace(self.window, explicit=None)), "explicit": explicit, "rebuild": self.rebuild}
+        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
+
+    def of_topics(self, topics: tuple[str, ...]) -> "RunSpec":
+        """The same for some of its topics; it stays the same request."""
+        explicit = self.window.explicit
+        if explicit is not None:
+            explicit = Window(tuple(r for r in explicit.ranges if r.topic in topics))
+        return replace(self, window=replace(self.window, topics=topics, explicit=explicit), asked=self.request)
+
+    @property
+    def finds_schemas(self) -> bool:
+        """Whether the columns depend on the records."""
+        return self.sink.kind == "columns" and self.table.value.kind == "envelope"

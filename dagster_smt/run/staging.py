@@ -1,0 +1,49 @@
+"""The evaluated window, computed once: counted by topic, then written from what Spark keeps of it.
+
+Rows are counted before anything is committed, so that a commit can say what became of every record and a run without
+tolerance can stop. Spark keeps the rows on its executors, on disk where memory is short; nothing comes to the driver
+but counts.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from dagster_smt.chain import Plan
+from dagster_smt.model.report import TopicCounts
+from dagster_smt.run.counts import count_columns, read_counts
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A window, evaluated and counted.
+
+    Attributes:
+        frame: The evaluator's columns.
+        topics: Counts of each topic that has records in the window.
+    """
+
+    frame: DataFrame
+    topics: dict[str, TopicCounts]
+
+    def kept(self, left_out: frozenset[str] = frozenset()) -> DataFrame:
+        """The rows of the records that are kept, without those of some topics."""
+        rows = self.frame.where("__status = 0")
+        return rows.where(~F.col("__topic").isin(*left_out)) if left_out else rows
+
+
+@contextmanager
+def staged(evaluated: DataFrame, plan: Plan) -> Iterator[Staged]:
+    """Compute and count a window; what Spark keeps of it is given back at the end."""
+    chain, entries = plan.chain, plan.entries
+    frame = evaluated.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        rows = frame.groupBy("__topic").agg(*count_columns(chain, entries)).collect()
+        counts = {row["__topic"]: read_counts(row, len(chain.stages), len(entries)) for row in rows}
+        yield Staged(frame, dict(sorted(counts.items())))
+    finally:
+        frame.unpersist()

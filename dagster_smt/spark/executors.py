@@ -1,0 +1,126 @@
+"""Whether Spark's executors have what our functions need, told before the first record.
+
+Executors are other processes, mostly on other machines: this package and the libraries that it uses must be shipped to
+them. A tiny job looks. What it runs travels by value, so that it needs nothing of ours on the executors.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from weakref import WeakSet
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from dagster_smt.errors import Problem, UnsupportedError
+from dagster_smt.spark.environment import is_connect
+
+PACKAGE = "dagster_smt"
+MODULES = (PACKAGE, "msgspec", "numpy", "pyarrow", "pydantic", "regex", "yaml")
+"""What the functions import that run on executors, beside PySpark."""
+
+SHIPPING = (
+    "ship this process's environment to them, as docs/cluster.md tells: spark.archives with a packed one and "
+    "PYSPARK_PYTHON inside of it; over Spark Connect addArtifacts and spark.sql.execution.pyspark.python"
+)
+"""The remedy, wherever executors are found to lack something."""
+
+_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH\]?.*?(\d\.\d+).*?(\d\.\d+)", re.DOTALL)
+_NO_MODULE = re.compile(r"(?:ModuleNotFoundError|ImportError): No module named '([\w.]+)'")
+_ROWS = 10_000
+_checked: "WeakSet[Any]" = WeakSet()
+
+
+def check_executors(session: SparkSession) -> None:
+    """Look, once per session, whether executors have the modules that they need; a local session needs no look.
+
+    Executors that Spark adds later are not seen.
+
+    Raises:
+        UnsupportedError: SMT630 modules are missing, SMT631 they have another ``dagster_smt`` than this process, SMT632
+            they have another version of Python.
+    """
+    if session in _checked or not (is_connect(session) or _on_a_cluster(session.conf.get("spark.master", "local"))):
+        return
+    look = F.udf(probe(PACKAGE, MODULES), "string")
+    try:
+        found = session.range(_ROWS).select(look("id").alias("found")).distinct().collect()
+    except PySparkException as error:
+        if problem := failed_look(str(error)):
+            raise UnsupportedError(problem) from error
+        raise
+    problems = lacking([json.loads(row.found) for row in found])
+    if problems:
+        raise UnsupportedError(problems)
+    _checked.add(session)
+
+
+def _on_a_cluster(master: str | None) -> bool:
+    return re.fullmatch(r"local(\[.*\])?", master or "local") is None
+
+
+def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
+    """Make the function that executors run: which modules fail to import, and which files the package has.
+
+    It is nested and imports what it uses itself: so cloudpickle ships it by value.
+    """
+    wanted = tuple(modules)
+    known: dict[str, str] = {}
+
+    def digest(folder: Any, path: str = "") -> list[tuple[str, str]]:
+        import hashlib
+
+        found = []
+        for entry in folder.iterdir():
+            name = f"{path}/{entry.name}"
+            if entry.is_dir():
+                found += digest(entry, name)
+            elif name.endswith(".py"):
+                found.append((name, hashlib.sha256(entry.read_bytes()).hexdigest()))
+        return sorted(found)
+
+    def look(number: int) -> str:
+        import hashlib
+        import importlib
+        import json
+        from importlib.resources import files
+
+        if "found" not in known:
+            missing = []
+            for name in wanted:
+                try:
+                    importlib.import_module(name)
+                except ImportError:
+                    missing.append(name)
+            code = "" if package in missing else hashlib.sha256(repr(digest(files(package))).encode()).hexdigest()
+            known["found"] = json.dumps({"missing": missing, "code": code})
+        return known["found"]
+
+    return look
+
+
+def lacking(found: Iterable[Mapping[str, Any]]) -> list[Problem]:
+    """What the answers of executors tell: nothing, if all have everything and the same code as this process."""
+    answers = list(found)
+    missing = sorted({name for answer in answers for name in answer["missing"]})
+    if missing:
+        statement = f"they have no Python module {', '.join(missing)}"
+        return [Problem("SMT630", "Spark's executors", statement, SHIPPING)]
+    here = json.loads(probe(PACKAGE, (PACKAGE,))(0))["code"]
+    if any(answer["code"] != here for answer in answers):
+        statement = f"their {PACKAGE} is another than that of this process"
+        hint = "pack the environment again with the version that runs here, and " + SHIPPING
+        return [Problem("SMT631", "Spark's executors", statement, hint)]
+    return []
+
+
+def failed_look(text: str) -> Problem | None:
+    """Why executors could not even run a Python function; None if it is something else."""
+    if found := _PYTHON.search(text):
+        statement = f"they have another version of Python than this process: {found[1]} and {found[2]}"
+        return Problem("SMT632", "Spark's executors", statement, SHIPPING)
+    if found := _NO_MODULE.search(text):
+        return Problem("SMT630", "Spark's executors", f"they have no Python module {found[1]}", SHIPPING)
+    return None

@@ -1,0 +1,183 @@
+"""What a run may do to the columns of a table: which ones it adds or widens, and what is refused before reading."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    MapType,
+    StructField,
+    StructType,
+)
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.tables.spec import SchemaEvolution, TableSink
+from dagster_smt.tables.sql import quoted
+
+WIDER = {
+    "tinyint": ("smallint", "int", "bigint"),
+    "smallint": ("int", "bigint"),
+    "int": ("bigint",),
+    "float": ("double",),
+}
+"""Types that hold every value of another one, in Delta and in Iceberg."""
+
+
+@dataclass
+class _Merge:
+    """One comparison of two schemas, and the problems found on the way."""
+
+    evolution: SchemaEvolution
+    problems: list[Problem] = field(default_factory=list)
+
+    def struct(self, old: StructType, new: StructType, prefix: str) -> StructType:
+        fields = {f.name: f for f in old.fields}
+        for column in new.fields:
+            known, kind, place = fields.get(column.name), column.dataType, f"{prefix}{column.name}"
+            if known is not None:
+                kind, metadata = self.type(known.dataType, kind, place), {**column.metadata, **known.metadata}
+            else:
+                metadata = column.metadata
+                if self.evolution == "none":
+                    hint = "drop the field in the chain, or set schema_evolution of the sink to add"
+                    self.problems.append(Problem("SMT571", place, "the table has no such column", hint))
+            fields[column.name] = StructField(column.name, _nullable(kind), True, metadata)
+        return StructType(list(fields.values()))
+
+    def type(self, old: DataType, new: DataType, place: str) -> DataType:
+        if isinstance(old, StructType) and isinstance(new, StructType):
+            return self.struct(old, new, f"{place}.")
+        if isinstance(old, ArrayType) and isinstance(new, ArrayType):
+            return ArrayType(self.type(old.elementType, new.elementType, f"{place}[]"))
+        if isinstance(old, MapType) and isinstance(new, MapType):
+            keys = self.type(old.keyType, new.keyType, f"{place}.key")
+            return MapType(keys, self.type(old.valueType, new.valueType, f"{place}.value"))
+        if old == new:
+            return old
+        wider = _wider(old, new)
+        if wider is not None and self.evolution == "widen":
+            return wider
+        statement = f"the table has {old.simpleString()}, the run would write {new.simpleString()}"
+        hint = "cast or rename the field in the chain, or rebuild the table"
+        if wider is not None:
+            hint = "cast the field in the chain, or set schema_evolution of the sink to widen"
+        self.problems.append(Problem("SMT521", place, statement, hint))
+        return old
+
+
+def _wider(one: DataType, other: DataType) -> DataType | None:
+    """The type of two that holds the values of both, if there is one."""
+    if isinstance(one, DecimalType) and isinstance(other, DecimalType):
+        return max(one, other, key=lambda d: d.precision) if one.scale == other.scale else None
+    if other.simpleString() in WIDER.get(one.simpleString(), ()):
+        return other
+    return one if one.simpleString() in WIDER.get(other.simpleString(), ()) else None
+
+
+def evolved_schema(sink: TableSink, table: StructType | None, new: StructType, *, case_sensitive: bool) -> StructType:
+    """The columns of the table after a run.
+
+    Args:
+        sink: The sink.
+        table: Its columns now; None if it is made, or made anew.
+        new: The columns that the run writes.
+        case_sensitive: Whether Spark tells names apart that differ only in case.
+
+    Returns:
+        The columns of both, in order of appearance. Every one may be null.
+
+    Raises:
+        TableError: All of SMT521 a column of another type, SMT526 two columns or fields that differ only in case,
+            SMT527 no column at all, SMT529 a struct without fields, SMT571 a new column that is not wanted.
+    """
+    merge = _Merge(sink.schema_evolution if table is not None else "add")
+    merged = merge.struct(table or StructType(), new, "")
+    problems = merge.problems + ([] if case_sensitive else _twins(merged))
+    if not new.fields:
+        problems.append(Problem("SMT527", sink.place, "the chain leaves no column to write", "keep one field"))
+    for prefix, struct in all_structs(new):
+        if prefix and not struct.fields:
+            statement = "a struct without fields cannot be written to a table"
+            problems.append(Problem("SMT529", prefix.removesuffix("."), statement, "drop the field with ReplaceField"))
+    if problems:
+        raise TableError(problems)
+    return merged
+
+
+def conformed(frame: DataFrame, schema: StructType) -> DataFrame:
+    """The rows with exactly these columns: by name, widened where they are narrower, null where they are missing."""
+    have = {f.name: f.dataType for f in frame.schema.fields}
+    columns = []
+    for wanted in schema.fields:
+        kind = have.get(wanted.name)
+        found = F.lit(None) if kind is None else _conformed(frame[quoted(wanted.name)], kind, wanted.dataType)
+        columns.append(found.cast(wanted.dataType).alias(wanted.name, metadata=wanted.metadata))
+    return frame.select(*columns)
+
+
+def _conformed(column: Column, have: DataType, want: DataType) -> Column:
+    if _nullable(have) == _nullable(want):
+        return column
+    if isinstance(have, StructType) and isinstance(want, StructType):
+        numbers = {f.name: n for n, f in enumerate(have.fields)}
+        fields = []
+        for wanted in want.fields:
+            number = numbers.get(wanted.name)
+            if number is None:
+                made = F.lit(None)
+            else:
+                made = _conformed(column.getField(wanted.name), have.fields[number].dataType, wanted.dataType)
+            fields.append(made.cast(wanted.dataType).alias(wanted.name))
+        return F.when(column.isNotNull(), F.struct(*fields))
+    if isinstance(have, ArrayType) and isinstance(want, ArrayType):
+        old, new = have.elementType, want.elementType
+        return F.transform(column, lambda v: _conformed(v, old, new))
+    if isinstance(have, MapType) and isinstance(want, MapType) and have.keyType == want.keyType:
+        old, new = have.valueType, want.valueType
+        return F.transform_values(column, lambda _, v: _conformed(v, old, new))
+    return column
+
+
+def _nullable(kind: DataType) -> DataType:
+    """The type with nulls allowed everywhere."""
+    if isinstance(kind, StructType):
+        return StructType([StructField(f.name, _nullable(f.dataType), True, f.metadata) for f in kind.fields])
+    if isinstance(kind, ArrayType):
+        return ArrayType(_nullable(kind.elementType))
+    if isinstance(kind, MapType):
+        return MapType(_nullable(kind.keyType), _nullable(kind.valueType))
+    return kind
+
+
+def case_twins(schema: StructType) -> Iterator[tuple[str, str, str]]:
+    """Fields of one struct that differ only in case: what stands before their names, the first one, the other."""
+    for prefix, struct in all_structs(schema):
+        seen: dict[str, str] = {}
+        for name in struct.names:
+            first = seen.setdefault(name.lower(), name)
+            if first != name:
+                yield prefix, first, name
+
+
+def _twins(schema: StructType) -> list[Problem]:
+    hint = "rename one, or set spark.sql.caseSensitive=true"
+    return [
+        Problem("SMT526", prefix + name, f"columns '{prefix}{first}' and '{prefix}{name}' differ only in case", hint)
+        for prefix, first, name in case_twins(schema)
+    ]
+
+
+def all_structs(kind: DataType, prefix: str = "") -> Iterator[tuple[str, StructType]]:
+    """A struct and those inside it, the outermost first, each with what stands before the names of its fields."""
+    if isinstance(kind, StructType):
+        yield prefix, kind
+        for column in kind.fields:
+            yield from all_structs(column.dataType, f"{prefix}{column.name}.")
+    elif isinstance(kind, ArrayType):
+        yield from all_structs(kind.elementType, f"{prefix.removesuffix('.')}[].")
+    elif isinstance(kind, MapType):
+        yield from all_structs(kind.valueType, f"{prefix}value.")

@@ -1,0 +1,29 @@
+"""Sinks: one module each behind the protocol ``Table``."""
+
+from pyspark.sql import SparkSession
+
+from dagster_smt.errors import Problem, UnsupportedError
+from dagster_smt.tables.sinks.protocol import Table
+from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, TableSink
+
+
+def open_table(session: SparkSession, sink: TableSink) -> Table:
+    """Open a sink.
+
+    Raises:
+        UnsupportedError: SMT952, no module writes this kind of sink.
+    """
+    if isinstance(sink, DeltaSink):
+        from dagster_smt.tables.sinks.delta import DeltaTable
+
+        return DeltaTable(session, sink)
+    if isinstance(sink, IcebergSink):
+        from dagster_smt.tables.sinks.iceberg import IcebergTable
+
+        return IcebergTable(session, sink)
+    if isinstance(sink, FileTopicSink):
+        from dagster_smt.tables.sinks.file_topics import FileTopicsTable
+
+        return FileTopicsTable(session, sink)
+    statement = f"{type(sink).__name__} is no sink that runs can write to"
+    raise UnsupportedError(Problem("SMT952", sink.place, statement, "use DeltaSink, IcebergSink or FileTopicSink"))

@@ -1,0 +1,135 @@
+"""Appending to file topics once: what a try that died has left there is found and not written again.
+
+Each record says in its headers who wrote it and which record it comes from. The table keeps, per partition of the
+topics written to, where the next run begins to look: everything before is of records that the table has taken in.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from dagster_smt.model.offsets import OffsetSet
+from dagster_smt.model.window import Range, Window
+from dagster_smt.tables import local
+from dagster_smt.tables.sinks.protocol import Replaced
+from dagster_smt.tables.sinks.sql import replaced_rows
+from dagster_smt.tables.sources import open_source
+from dagster_smt.tables.sources.frame_writer import append_frame
+from dagster_smt.tables.spec import FileTopics, SourceColumns
+
+Ends = Mapping[str, int]
+"""``topic-partition`` to an offset."""
+_SOURCE = SourceColumns("source_topic", "source_partition", "source_offset")
+
+
+@dataclass(frozen=True)
+class Trace:
+    """How the records in a topic say what they are.
+
+    Attributes:
+        identity: Headers that together tell a record from all others; the last one of each name counts.
+        owner: The header that names who wrote it, and that name.
+        source: Topic, partition and offset of the record that it comes from, as texts.
+    """
+
+    identity: Sequence[str]
+    owner: tuple[str, str]
+    source: Sequence[Column]
+
+
+def append_once(
+    place: FileTopics,
+    frame: DataFrame,
+    topics: Sequence[str],
+    trace: Trace,
+    since: Ends,
+    taken_in: OffsetSet,
+    order: Sequence[str],
+    say: Callable[[str], None] = lambda line: None,
+) -> tuple[dict[str, int], int]:
+    """Append the records that are not there yet.
+
+    Args:
+        place: The topics.
+        frame: The records, as ``append_frame`` takes them.
+        topics: The topics they go to.
+        trace: What their headers say.
+        since: Where to begin to look for records that are there already.
+        taken_in: What the table has taken in after this commit: records of others are still to be looked for.
+        order: See ``append_frame``.
+        say: Hears how far this is.
+
+    Returns:
+        Where the next run begins to look, and how many records were appended.
+    """
+    looked: dict[str, int] = {}
+    there = _there(place, frame.sparkSession, topics)
+    tails = Window(tuple(r for r in (_from(r, since) for r in there) if r.records > 0))
+    with ExitStack() as kept:
+        if tails.ranges:
+            found = _traces(open_source(place, frame.sparkSession).read(tails), trace).persist()
+            kept.callback(found.unpersist)
+            known = found.select("identity").distinct().hint("merge")
+            frame = frame.withColumn("identity", _identity(trace)).join(known, "identity", "left_anti").drop("identity")
+            looked = _still_needed(found, trace.owner[1], taken_in)
+        appended = append_frame(place, frame, order, say)
+    looked = {_key(r): r.end for r in there} | looked
+    for r in appended:
+        if looked.get(_key(r), 0) == r.start:
+            looked[_key(r)] = r.end
+    return looked, sum(r.records for r in appended)
+
+
+def _there(place: FileTopics, session: SparkSession, topics: Sequence[str]) -> list[Range]:
+    if not local.local_folder(place.root).is_dir():
+        return []
+    source = open_source(place, session)
+    listed = source.topics()
+    return source.ranges([t for t in topics if t in listed])
+
+
+def _from(r: Range, since: Ends) -> Range:
+    return replace(r, start=max(r.start, since.get(_key(r), 0)))
+
+
+def _traces(records: DataFrame, trace: Trace) -> DataFrame:
+    """Where records are, and what their headers say of them."""
+    topic, partition, offset = trace.source
+    return records.select(
+        "topic",
+        "partition",
+        "offset",
+        _identity(trace).alias("identity"),
+        last_header(trace.owner[0]).alias("owner"),
+        topic.alias(_SOURCE.topic),
+        partition.cast("int").alias(_SOURCE.partition),
+        offset.cast("bigint").alias(_SOURCE.offset),
+    )
+
+
+def _still_needed(traces: DataFrame, owner: str, taken_in: OffsetSet) -> dict[str, int]:
+    """The first record, per partition, that comes from one which the table has not taken in.
+
+    A run that died has left it, or the table is made anew. The run that takes its source in has to find it.
+    """
+    records = traces.where(F.col("owner") == owner)
+    if taken_in:
+        records = records.where(f"NOT ({replaced_rows(Replaced(offsets=taken_in), _SOURCE)})")
+    firsts = records.groupBy("topic", "partition").agg(F.min("offset").alias("first")).collect()
+    return {f"{row['topic']}-{row['partition']}": row["first"] for row in firsts}
+
+
+def _key(r: Range) -> str:
+    return f"{r.topic}-{r.partition}"
+
+
+def last_header(name: str) -> Column:
+    """The text of the last header of a name."""
+    return F.element_at(F.filter("headers", lambda h: h["key"] == name), -1)["value"].cast("string")
+
+
+def _identity(trace: Trace) -> Column:
+    return F.concat_ws("\n", *(F.coalesce(last_header(name), F.lit("")) for name in trace.identity))

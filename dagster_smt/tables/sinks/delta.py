@@ -1,0 +1,261 @@
+"""Delta tables as sinks: one commit holds rows and state.
+
+The state is the commit's ``userMetadata``; the number of our commit is the ``txnVersion`` of the application
+``dagster_smt``, so of two writers with one number Delta lets the first through. A table that we make keeps its commits
+(``delta.enableExpiredLogCleanup`` is off): the state is in the log as long as the table is there. Where somebody has
+turned the clean-up on, each commit is followed by one that repeats the state as a table property.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+
+from dagster_smt.errors import Problem, TableError, UnsupportedError
+from dagster_smt.model.table_state import TableState
+from dagster_smt.tables.schemas import all_structs, case_twins
+from dagster_smt.tables.sinks.protocol import Replaced, Written, same_state, taken
+from dagster_smt.tables.sinks.sql import packed, replaced_rows, unpacked
+from dagster_smt.tables.spec import DeltaSink
+from dagster_smt.tables.sql import quoted
+
+APPLICATION = "dagster_smt"
+PROPERTY = "dagster_smt.state"
+_CLEAN_UP = "delta.enableExpiredLogCleanup"
+_EMPTY_COMMITS = "spark.databricks.delta.skipRecordingEmptyCommits"
+_MAPPED = re.compile(r"[ ,;{}()\n\t=]")
+_MAPPING = {
+    "delta.columnMapping.mode": "name",
+    "delta.minReaderVersion": "2",
+    "delta.minWriterVersion": "5",
+}
+_CONFLICT = re.compile(
+    r"Concurrent\w+Exception|MetadataChangedException|ProtocolChangedException|DELTA_CONCURRENT_|DELTA_METADATA_CHANGED"
+    r"|DELTA_PROTOCOL_CHANGED|DELTA_TABLE_ALREADY_EXISTS|TABLE_OR_VIEW_ALREADY_EXISTS|DELTA_MULTIPLE_CONFLICTS"
+)
+_NO_TABLE = re.compile(
+    r"DELTA_MISSING_DELTA_TABLE|DELTA_TABLE_NOT_FOUND|DELTA_PATH_DOES_NOT_EXIST|PATH_NOT_FOUND|TABLE_OR_VIEW_NOT_FOUND"
+    r"|DELTA_MISSING_TRANSACTION_LOG|NO_SUCH_TABLE|DELTA_SCHEMA_NOT_SET"
+)
+_NO_DELTA = re.compile(
+    r"DATA_SOURCE_NOT_FOUND|ClassNotFoundException|DELTA_CONFIGURE_SPARK_SESSION|delta\.DefaultSource"
+)
+_LOOKS = (1, 30, None)
+"""How far back the state is looked for: it is in the last commit unless somebody else has committed since."""
+
+
+class DeltaTable:
+    """See ``Table``."""
+
+    def __init__(self, session: SparkSession, spec: DeltaSink):
+        self.session, self.spec = session, spec
+        self.name = spec.table or f"delta.{quoted(str(spec.path))}"
+
+    # --- reading ---
+
+    def read(self) -> DataFrame:
+        """See ``Table``."""
+        return self.session.read.table(self.name)
+
+    def schema(self) -> StructType | None:
+        """See ``Table``."""
+        try:
+            return self.read().schema
+        except PySparkException as error:
+            self._refuse_without_delta(error)
+            if _NO_TABLE.search(str(error)):
+                return None
+            raise
+
+    def holds_rows(self) -> bool:
+        """See ``Table``."""
+        return bool(self.read().limit(1).count())
+
+    def state(self) -> TableState | None:
+        """See ``Table``."""
+        if self.schema() is None:
+            return None
+        found: TableState | None = None
+        for limit in _LOOKS:
+            states = [self._decode(r.userMetadata) for r in self._history(limit)]
+            found = next((state for state in states if state is not None), None)
+            if found is not None and states[0] is found:
+                return found
+            if found is not None or limit is None or len(states) < limit:
+                break
+        kept = self._kept()
+        return max((s for s in (found, kept) if s is not None), key=lambda s: s.number, default=None)
+
+    def _history(self, limit: int | None) -> list[Any]:
+        suffix = f" LIMIT {limit}" if limit else ""
+        rows = self.session.sql(f"DESCRIBE HISTORY {self.name}{suffix}")
+        return rows.select("version", "userMetadata", "operationMetrics").collect()
+
+    def _decode(self, text: str | None) -> TableState | None:
+        try:
+            return TableState.from_text(text)
+        except ValueError as error:
+            hint = "use the version that wrote it, or start the table over with window.rebuild: true"
+            raise TableError(Problem("SMT522", self.spec.place, f"the state in its log: {error}", hint)) from None
+
+    def _kept(self) -> TableState | None:
+        """The state that a property repeats."""
+        text = self._properties().get(PROPERTY)
+        try:
+            return self._decode(unpacked(text)) if text else None
+        except ValueError:
+            hint = f"remove the property {PROPERTY} if the table's log still holds commits of this package"
+            problem = Problem("SMT522", self.spec.place, "the property with its state is damaged", hint)
+            raise TableError(problem) from None
+
+    def _properties(self) -> dict[str, str]:
+        return {r.key: r.value for r in self.session.sql(f"SHOW TBLPROPERTIES {self.name}").collect()}
+
+    # --- writing ---
+
+    def refused(self, schema: StructType) -> list[Problem]:
+        """See ``Table``: Delta tells no names apart that differ only in case."""
+        hint = "rename one with ReplaceField, or use another sink"
+        return [
+            Problem(
+                "SMT572", prefix + name, f"a Delta table cannot hold both '{prefix}{first}' and '{prefix}{name}'", hint
+            )
+            for prefix, first, name in case_twins(schema)
+        ]
+
+    def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
+        """See ``Table``."""
+        if not same_state(self.state(), expected):
+            raise taken(self.spec.place)
+        table = self.schema()
+        with self._conflicts(), self._empty_commits():
+            if table is None and self.spec.table:
+                self._create(frame)
+            elif table is not None and not replaced.everything:
+                self._evolve(table, frame.schema)
+            self._save(self._writer(frame, state, replaced, new=table is None))
+        latest = self._history(_LOOKS[1])
+        mine = next((r for r in latest if (s := self._decode(r.userMetadata)) and s.attempt == state.attempt), None)
+        if mine is None:  # Delta passes over a transaction whose number is taken, without a word
+            raise taken(self.spec.place)
+        self._repeat_state(state)
+        metrics = mine.operationMetrics or {}
+        rows, copied, files, size = (
+            int(metrics.get(n, 0)) for n in ("numOutputRows", "numCopiedRows", "numFiles", "numOutputBytes")
+        )
+        return Written(rows - copied, files, size)
+
+    def append(self, frame: DataFrame) -> None:
+        """See ``Table``."""
+        self.schema()
+        self._save(frame.write.format("delta").mode("append").options(mergeSchema="true"))
+
+    def _writer(self, frame: DataFrame, state: TableState, replaced: Replaced, *, new: bool) -> DataFrameWriter:
+        options = {
+            "txnAppId": APPLICATION,
+            "txnVersion": str(state.number),
+            "userMetadata": state.to_text(),
+            "mergeSchema": "true",
+        }
+        if new:
+            options[_CLEAN_UP] = "false"
+        if (new or replaced.everything) and _odd_names(frame.schema):
+            options.update(_MAPPING)
+        mode = "append"
+        if replaced.everything:
+            mode = "overwrite"
+            options = {**options, "overwriteSchema": "true"}
+            del options["mergeSchema"]
+        elif replaced:
+            assert self.spec.coordinates is not None
+            mode, options["replaceWhere"] = "overwrite", replaced_rows(replaced, self.spec.coordinates)
+        return frame.write.format("delta").mode(mode).options(**options)
+
+    def _create(self, frame: DataFrame) -> None:
+        """A catalog table begins without rows: making it keeps neither transaction nor state."""
+        options = {_CLEAN_UP: "false", **(_MAPPING if _odd_names(frame.schema) else {})}
+        frame.limit(0).write.format("delta").options(**options).saveAsTable(self.spec.table)
+
+    def _save(self, writer: DataFrameWriter) -> None:
+        if self.spec.table:
+            writer.saveAsTable(self.spec.table)
+        else:
+            writer.save(str(self.spec.path))
+
+    def _evolve(self, table: StructType, schema: StructType) -> None:
+        """Switch on what new names and wider types need. New columns come with the rows."""
+        properties = {}
+        if _odd_names(schema) and self._properties().get("delta.columnMapping.mode") is None:
+            properties.update(_MAPPING)
+        wider = list(_widened(table, schema, ""))
+        if wider:
+            properties["delta.enableTypeWidening"] = "true"
+        if properties:
+            pairs = ", ".join(f"'{k}' = '{v}'" for k, v in properties.items())
+            self.session.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({pairs})")
+        for path, kind in wider:
+            self.session.sql(f"ALTER TABLE {self.name} ALTER COLUMN {path} TYPE {kind.simpleString()}")
+
+    def _repeat_state(self, state: TableState) -> None:
+        properties = self._properties()
+        if properties.get(_CLEAN_UP, "true") == "false":
+            return
+        self.session.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ('{PROPERTY}' = '{packed(state.to_text())}')")
+
+    @contextmanager
+    def _conflicts(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # of PySpark or of Py4J, as the case may be
+            if _CONFLICT.search(str(error)):
+                raise taken(self.spec.place) from error
+            raise
+
+    @contextmanager
+    def _empty_commits(self) -> Iterator[None]:
+        """Have windows recorded that leave no row."""
+        before = self.session.conf.get(_EMPTY_COMMITS, None)
+        self.session.conf.set(_EMPTY_COMMITS, "false")
+        try:
+            yield
+        finally:
+            if before is None:
+                self.session.conf.unset(_EMPTY_COMMITS)
+            else:
+                self.session.conf.set(_EMPTY_COMMITS, before)
+
+    def _refuse_without_delta(self, error: Exception) -> None:
+        if _NO_DELTA.search(str(error)):
+            hint = (
+                "let SparkSessionResource make the session, or add io.delta:delta-spark to spark.jars.packages, "
+                "io.delta.sql.DeltaSparkSessionExtension to spark.sql.extensions, and set "
+                "spark.sql.catalog.spark_catalog to org.apache.spark.sql.delta.catalog.DeltaCatalog"
+            )
+            problem = Problem("SMT610", self.spec.place, "this Spark session has no Delta Lake", hint)
+            raise UnsupportedError(problem) from error
+
+
+def _odd_names(schema: StructType) -> bool:
+    """Whether a name needs column mapping: Parquet's own names cannot have these characters."""
+    return any(_MAPPED.search(name) for _, struct in all_structs(schema) for name in struct.names)
+
+
+def _widened(old: DataType, new: DataType, path: str) -> Iterator[tuple[str, DataType]]:
+    """Columns and parts of them whose type is another now, as ALTER TABLE names them."""
+    if isinstance(old, StructType) and isinstance(new, StructType):
+        known = {f.name: f.dataType for f in old.fields}
+        for column in new.fields:
+            if column.name in known:
+                place = f"{path}.{quoted(column.name)}" if path else quoted(column.name)
+                yield from _widened(known[column.name], column.dataType, place)
+    elif isinstance(old, ArrayType) and isinstance(new, ArrayType):
+        yield from _widened(old.elementType, new.elementType, f"{path}.element")
+    elif isinstance(old, MapType) and isinstance(new, MapType):
+        yield from _widened(old.keyType, new.keyType, f"{path}.key")
+        yield from _widened(old.valueType, new.valueType, f"{path}.value")
+    elif old != new:
+        yield path, new

@@ -1,0 +1,144 @@
+"""File topics as sinks: records go to the topics that the chain's routers choose.
+
+A topic has no transaction. Progress is a file of the consumer group beside the topics, written after the records. A try
+that died between the two has left records beyond the ends that the progress names: each record carries its source, so
+the next try finds those and does not write them again.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.table_state import TableState
+from dagster_smt.model.window import Window
+from dagster_smt.spark.columns import HEADERS_DDL
+from dagster_smt.tables import local
+from dagster_smt.tables.sinks.append_once import Trace, append_once, last_header
+from dagster_smt.tables.sinks.protocol import Replaced, Written, same_state
+from dagster_smt.tables.sources import open_source
+from dagster_smt.tables.sources.frame_writer import append_frame
+from dagster_smt.tables.spec import FileTopics, FileTopicSink
+
+SOURCE_HEADER = "dagster_smt.source"
+"""Where a record comes from: ``orders-0@17``."""
+GROUP_HEADER = "dagster_smt.group"
+"""The group that wrote it."""
+
+
+class _Progress(msgspec.Struct):
+    """The file of a group."""
+
+    state: str
+    ends: dict[str, int]
+
+
+@dataclass(frozen=True)
+class FileTopicsTable:
+    """See ``Table``."""
+
+    session: SparkSession
+    spec: FileTopicSink
+
+    @property
+    def topics(self) -> FileTopics:
+        return FileTopics(Path(self.spec.path))
+
+    @property
+    def _file(self) -> Path:
+        return local.local_folder(self.topics.root) / ".progress" / f"{self.spec.group}.json"
+
+    def _progress(self) -> _Progress:
+        try:
+            return msgspec.json.decode(self._file.read_bytes(), type=_Progress)
+        except FileNotFoundError:
+            return _Progress("", {})
+        except msgspec.DecodeError:
+            raise TableError(self._unreadable("damaged")) from None
+
+    def _unreadable(self, why: str) -> Problem:
+        hint = "restore the file, or choose another group: that one reads the topics from the beginning"
+        return Problem("SMT522", str(self._file), f"the progress of the group is {why}", hint)
+
+    def state(self) -> TableState | None:
+        """See ``Table``."""
+        try:
+            return TableState.from_text(self._progress().state)
+        except ValueError as error:
+            raise TableError(self._unreadable(str(error))) from None
+
+    def schema(self) -> StructType | None:
+        """See ``Table``: topics have none of their own."""
+        return None
+
+    def holds_rows(self) -> bool:
+        """See ``Table``: what others have written to the topics is no obstacle."""
+        return False
+
+    def refused(self, schema: StructType) -> list[Problem]:
+        """See ``Table``: records always have the same columns."""
+        return []
+
+    def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
+        """See ``Table``. At least once; exactly once as far as tries that died are concerned."""
+        assert not replaced, "runs refuse that: see replaceable"
+        local.make_folder(self._file.parent)
+        try:
+            with local.locked(self._file.with_suffix(".lock"), wait=False):
+                if not same_state(self.state(), expected):
+                    raise TableError(self._taken())
+                return self._write(frame, state)
+        except local.LockTaken:
+            raise TableError(self._taken()) from None
+
+    def _write(self, frame: DataFrame, state: TableState) -> Written:
+        records = self._with_source(frame).persist()
+        try:
+            written = {row["topic"] for row in records.select("topic").distinct().collect()}
+            if own := sorted(written & set(state.window.topics)) if self._same_root(state) else []:
+                hint = "route the records to other topics, or choose another root"
+                statement = "the records would go to the topic that they come from"
+                raise TableError([Problem("SMT575", topic, statement, hint) for topic in own])
+            before = self._progress().ends
+            order = ("source_topic", "partition", "offset")
+            taken_in = state.covered
+            ends, rows = append_once(self.topics, records, sorted(written), self._trace(), before, taken_in, order)
+        finally:
+            records.unpersist()
+        local.write_json(self._file, msgspec.to_builtins(_Progress(state.to_text(), {**before, **ends})))
+        return Written(rows, len(ends), 0)
+
+    def _same_root(self, state: TableState) -> bool:
+        """Whether the records may come from here: their topics are there."""
+        known = open_source(self.topics, self.session).topics()
+        return bool(set(known) & set(state.window.topics))
+
+    def _trace(self) -> Trace:
+        place = last_header(SOURCE_HEADER)
+        source = [F.regexp_extract(place, r"^(.*)-(\d+)@(\d+)$", group) for group in (1, 2, 3)]
+        return Trace((GROUP_HEADER, SOURCE_HEADER), (GROUP_HEADER, self.spec.group), source)
+
+    def _with_source(self, frame: DataFrame) -> DataFrame:
+        """The records as ``append_frame`` takes them, with headers that say where each comes from."""
+        place = F.concat(F.col("source_topic"), F.lit("-"), F.col("partition"), F.lit("@"), F.col("offset"))
+        texts = {GROUP_HEADER: F.lit(self.spec.group), SOURCE_HEADER: place}
+        made = [F.struct(F.lit(k).alias("key"), v.cast("binary").alias("value")) for k, v in texts.items()]
+        headers = F.concat(F.coalesce("headers", F.array().cast(HEADERS_DDL)), F.array(*made).cast(HEADERS_DDL))
+        return frame.withColumn("headers", headers).withColumn("timestamp_ms", F.unix_millis("timestamp"))
+
+    def append(self, frame: DataFrame) -> None:
+        """See ``Table``."""
+        append_frame(self.topics, self._with_source(frame), ("source_topic", "partition", "offset"))
+
+    def read(self) -> DataFrame:
+        """See ``Table``: every record of every topic."""
+        source = open_source(self.topics, self.session)
+        return source.read(Window(tuple(r for r in source.ranges(source.topics()) if r.records)))
+
+    def _taken(self) -> Problem:
+        statement = "another run of this group committed meanwhile, or is at it; nothing of this one was written"
+        return Problem("SMT528", self.spec.place, statement, "run again: it takes what is new then")

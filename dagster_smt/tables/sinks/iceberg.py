@@ -1,0 +1,392 @@
+"""Iceberg tables as sinks: a run becomes visible in one step, with its rows and its state.
+
+Iceberg puts an append silently on top of what others committed meanwhile, which would double rows. So a run writes to a
+branch that starts at the snapshot it saw, and then moves ``main`` there: ``fast_forward`` refuses if ``main`` went
+elsewhere. The state is a property of the branch's last snapshot. As snapshots expire, it is repeated as a property of
+the table afterwards. Until that is done the branch stays and keeps its snapshot from expiring: whatever is cut short,
+the state is in one of the two places, or is refused as undecided, but never wrong.
+"""
+
+import json
+import logging
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import DataFrame, DataFrameWriterV2
+from pyspark.sql import functions as F
+from pyspark.sql.session import SparkSession
+from pyspark.sql.types import StructType
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.table_state import TableState
+from dagster_smt.tables.sinks import iceberg_sql as sql
+from dagster_smt.tables.sinks.protocol import Replaced, Written, same_state, taken
+from dagster_smt.tables.sinks.sql import packed, replaced_rows, unpacked
+from dagster_smt.tables.spec import IcebergSink
+from dagster_smt.tables.sql import literal, quoted
+
+STATE = "dagster_smt.state"
+"""The state, of a snapshot (as text) and of the table (packed)."""
+SNAPSHOT = "dagster_smt.snapshot"
+"""The snapshot whose state the table's property repeats."""
+COLUMNS = "dagster_smt.columns"
+"""Metadata of columns that Iceberg has no place for, packed JSON."""
+_NEW_TABLE = {
+    "format-version": "2",
+    "write.metadata.delete-after-commit.enabled": "true",  # a run writes some six metadata files, each with all states
+    "write.metadata.previous-versions-max": "50",
+}
+_NONE = "none"
+_HEAD = "current-snapshot-id"
+_BRANCH = re.compile(r"smt_(\d+)_\w+")
+_STALE = 24 * 3600
+_TRIES = 8
+_RACE = re.compile(r"CommitFailed|ommit conflict|onflicting|metadata refresh is required|AlreadyExists|already exists")
+_NO_TABLE = re.compile(r"TABLE_OR_VIEW_NOT_FOUND|SCHEMA_NOT_FOUND|NoSuchTableException|NoSuchNamespaceException")
+_NO_CLASS = re.compile(r"Cannot find catalog plugin class|ClassNotFoundException: org\.apache\.iceberg")
+logger = logging.getLogger(__name__)
+
+
+class IcebergTable:
+    """See ``Table``. By path it needs a file system that renames atomically, as Iceberg's Hadoop catalog does.
+
+    Raises:
+        UnsupportedError: SMT560, the session has no Iceberg.
+    """
+
+    def __init__(self, session: SparkSession, spec: IcebergSink):
+        self.session, self.spec = session, spec
+        self.catalog, self.name = sql.located(session, spec)
+
+    # --- reading ---
+
+    def read(self) -> DataFrame:
+        """See ``Table``."""
+        self._properties()
+        return self.session.table(self.name)
+
+    def schema(self) -> StructType | None:
+        """See ``Table``."""
+        properties = self._properties()
+        return None if properties is None else self._schema(properties)
+
+    def holds_rows(self) -> bool:
+        """See ``Table``."""
+        return self._properties() is not None and bool(self.session.table(self.name).limit(1).count())
+
+    def state(self) -> TableState | None:
+        """See ``Table``."""
+        properties = self._properties()
+        return None if properties is None else self._state(properties)
+
+    def _properties(self) -> dict[str, str] | None:
+        """The table's properties and the snapshot of ``main``, as they are now; None if there is no table."""
+        try:
+            rows = self.session.sql(f"SHOW TBLPROPERTIES {self.name}").collect()
+        except Exception as error:  # of PySpark or of Py4J, as the case may be
+            if _NO_TABLE.search(str(error)):
+                return None
+            if _NO_CLASS.search(str(error)):
+                raise sql.no_iceberg(self.spec.place) from error
+            raise
+        found = {r.key: r.value for r in rows}
+        if not found.get("format", "").startswith("iceberg/"):
+            hint = "name another table, or use the sink of its format"
+            raise TableError(Problem("SMT561", self.spec.place, "the table is none of Iceberg's", hint))
+        return found
+
+    def _schema(self, properties: dict[str, str]) -> StructType:
+        kept = json.loads(self._unpacked(properties.get(COLUMNS)) or "{}")
+        made: StructType = sql.with_metadata(self.session.table(self.name).schema, kept)
+        return made
+
+    def _state(self, properties: dict[str, str]) -> TableState | None:
+        """The state without a look at the snapshots, where the table's property is of the current one."""
+        text: str | None = self._unpacked(properties.get(STATE))
+        if properties.get(SNAPSHOT) != properties[_HEAD]:
+            text = self._newest(properties)[1]
+        return self._decoded(TableState.from_text, text)
+
+    def _newest(self, properties: dict[str, str]) -> tuple[str, str | None]:
+        """The newest snapshot of ours that led to the current one, and its state.
+
+        Others may have put snapshots on top of it, or have rolled it back. Where the way back ends at an expired
+        snapshot, what the property repeats is the newest, or a run's branch is still there.
+        """
+        rows = self._snapshots(f"snapshot_id, parent_id, summary['{STATE}'] IS NOT NULL")
+        known = {str(r[0]): (None if r[1] is None else str(r[1]), bool(r[2])) for r in rows}
+        passed: list[str] = []
+        at: str | None = properties[_HEAD]
+        while at in known and not known[at][1]:
+            passed.append(at)
+            at = known[at][0]
+        if at is None or at == _NONE:
+            return "", None
+        if at in known:
+            for row in self._snapshots(f"summary['{STATE}']", f"snapshot_id = {at}"):
+                return at, row[0]
+        text = self._unpacked(properties.get(STATE))
+        self._refuse_undecided(known, passed, self._decoded(TableState.from_text, text))
+        return properties.get(SNAPSHOT, ""), text
+
+    def _refuse_undecided(
+        self, known: dict[str, tuple[str | None, bool]], passed: list[str], kept: TableState | None
+    ) -> None:
+        """Refuse if a run died around its ``fast_forward``, and what would tell on which side of it has expired."""
+        for name, head in self._branches().items():
+            at: str | None = head if _BRANCH.fullmatch(name) and known.get(head, (None, False))[1] else None
+            if at is None:
+                continue
+            while at in known and at not in passed:
+                at = known[at][0]
+            if at in passed:  # main is where the run began: it has not committed, perhaps is about to
+                continue
+            text = self._snapshots(f"summary['{STATE}']", f"snapshot_id = {head}")[0][0]
+            died: TableState = self._decoded(TableState.from_text, text)
+            if died.number > (kept.number if kept else 0):
+                window = json.dumps(died.window.to_json())
+                statement = f"a run died while it committed its window {window}, and nothing tells any more"
+                hint = f"drop the branch {name}, then run this window as a fixed range: it replaces what is there of it"
+                raise TableError(Problem("SMT522", self.spec.place, f"{statement} whether it had", hint))
+
+    def _snapshots(self, columns: str, where: str = "true") -> list[Any]:
+        return self.session.sql(f"SELECT {columns} FROM {self.name}.snapshots WHERE {where}").collect()
+
+    def _unpacked(self, text: str | None) -> Any:
+        return self._decoded(unpacked, text) if text else None
+
+    def _decoded(self, decode: Callable[[Any], Any], text: str | None) -> Any:
+        try:
+            return decode(text)
+        except ValueError as error:
+            hint = "use the version that wrote it, or start the table over with window.rebuild: true"
+            raise TableError(Problem("SMT522", self.spec.place, f"the state that it keeps: {error}", hint)) from None
+
+    # --- writing ---
+
+    def refused(self, schema: StructType) -> list[Problem]:
+        """See ``Table``."""
+        return sql.refused(schema)
+
+    def append(self, frame: DataFrame) -> None:
+        """See ``Table``."""
+        properties = self._properties()
+        if properties is None:
+            try:
+                self._new(frame, "").create()
+                return
+            except Exception:  # of PySpark or of Py4J, as the case may be
+                properties = self._properties()
+                if properties is None:
+                    raise
+        self._evolve(frame.schema, None)
+        frame.writeTo(self.name).append()
+
+    def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
+        """See ``Table``."""
+        properties = self._properties()
+        now = None if properties is None else self._state(properties)
+        if not same_state(now, expected):
+            raise taken(self.spec.place)
+        written = self._commit(properties, frame, state, replaced)
+        if self.spec.table:
+            self.session.sql(f"REFRESH TABLE {self.spec.table}")  # the user's catalog may keep it in a cache
+        return written
+
+    def _commit(
+        self, properties: dict[str, str] | None, frame: DataFrame, state: TableState, replaced: Replaced
+    ) -> Written:
+        if properties is None:
+            return self._create(frame, state)
+        table, base = self._schema(properties), properties[_HEAD]
+        if replaced.everything and not sql.keeps(table, frame.schema):
+            return self._make_anew(frame, state, base)
+        columns = sql.column_metadata(frame.schema)
+        if not replaced.everything:
+            columns = {**sql.column_metadata(table), **columns}
+        return self._publish(base, state.to_text(), columns, state.attempt, lambda b: self._write(frame, b, replaced))
+
+    def _create(self, frame: DataFrame, state: TableState) -> Written:
+        """Make the table with its first rows."""
+        try:
+            self._new(frame, state.to_text()).create()
+        except Exception as error:  # of PySpark or of Py4J, as the case may be
+            if self._properties() is None:
+                raise
+            if not same_state(self.state(), state):
+                raise taken(self.spec.place) from error
+        return self._finish(state)
+
+    def _make_anew(self, frame: DataFrame, state: TableState, base: str) -> Written:
+        """Replace the table, columns and all.
+
+        Iceberg replaces whatever is there then. So an empty snapshot goes before: other runs that have begun find
+        ``main`` moved. Rows of one that begins and ends in between go, and so does its state: they are read again.
+        """
+        nothing = self.session.table(self.name).limit(0)
+        self._publish(base, "", None, state.attempt, lambda branch: self._to(nothing, branch).append())
+        self._new(frame, state.to_text()).createOrReplace()
+        return self._finish(state)
+
+    def _new(self, frame: DataFrame, text: str) -> DataFrameWriterV2:
+        """A writer that makes a table. It has the state as a property already, but cannot know its snapshot."""
+        properties = {**_NEW_TABLE, COLUMNS: packed(json.dumps(sql.column_metadata(frame.schema)))}
+        writer = frame.writeTo(self.name).using("iceberg")
+        if text:
+            properties.update({STATE: packed(text), SNAPSHOT: ""})
+            writer = writer.option(f"snapshot-property.{STATE}", text)
+        for key, value in properties.items():
+            writer = writer.tableProperty(key, value)
+        return writer
+
+    def _finish(self, state: TableState) -> Written:
+        """Note the snapshot of a table that was made with its state."""
+        where = f"instr(summary['{STATE}'], {literal(json.dumps(state.attempt))}) > 0"
+        snapshots = [str(row[0]) for row in self._snapshots("snapshot_id", where)]
+        if not snapshots:
+            raise taken(self.spec.place)
+        self._keep(snapshots[-1], state.to_text(), None)
+        return self._written(snapshots[-1], "")
+
+    def _publish(
+        self,
+        base: str,
+        text: str,
+        columns: dict[str, Any] | None,
+        attempt: str,
+        write: Callable[["_Branch"], None],
+    ) -> Written:
+        """Write to a branch of its own that starts at ``base``, and move ``main`` to its end."""
+        branch = _Branch(f"smt_{int(time.time())}_{re.sub(r'[^0-9A-Za-z]', '_', attempt)}", base, text)
+        start = "" if base == _NONE else f" AS OF VERSION {base}"
+        create = f"ALTER TABLE {self.name} CREATE BRANCH {branch.name}{start}"
+        self._change(create, base, lambda: branch.name in self._branches())
+        try:
+            write(branch)
+            branches = self._branches()
+            head = branches.pop(branch.name)
+            written = self._written(head, base)
+            target = f"table => {literal(self.name)}, branch => 'main', to => '{branch.name}'"
+            self._change(f"CALL {self.catalog}.system.fast_forward({target})", base, lambda: self._is_published(head))
+        except Exception as error:  # of PySpark or of Py4J, as the case may be
+            self._drop(branch.name)
+            if not isinstance(error, TableError) and self._head() != base:
+                raise taken(self.spec.place) from error
+            raise
+        if not text:
+            self._drop(branch.name)
+        elif self._keep(head, text, columns):
+            now = time.time()
+            stale = [b for b in branches if (f := _BRANCH.fullmatch(b)) and int(f[1]) < now - _STALE]
+            for name in (branch.name, *stale):
+                self._drop(name)
+        return written
+
+    def _write(self, frame: DataFrame, branch: "_Branch", replaced: Replaced) -> None:
+        self._evolve(frame.schema, branch.base)
+        if replaced and not replaced.everything:
+            assert self.spec.coordinates is not None
+            where = replaced_rows(replaced, self.spec.coordinates)
+            self.session.sql(f"DELETE FROM {branch.of(self.name)} WHERE {where}").collect()
+        writer = self._to(frame, branch)
+        if replaced.everything:
+            writer.overwrite(F.lit(True))
+        else:
+            writer.append()
+
+    def _to(self, frame: DataFrame, branch: "_Branch") -> DataFrameWriterV2:
+        """A writer to a branch: by its name, for the option ``branch`` is passed over without a word."""
+        writer = frame.writeTo(branch.of(self.name))
+        return writer.option(f"snapshot-property.{STATE}", branch.text) if branch.text else writer
+
+    def _evolve(self, schema: StructType, base: str | None) -> None:
+        """Add new columns, widen others. Another run may be doing the same."""
+        for last in (False,) * (_TRIES - 1) + (True,):
+            changes = sql.alterations(self.session.table(self.name).schema, schema)
+            try:
+                for change in changes:
+                    self.session.sql(f"ALTER TABLE {self.name} {change}")
+                return
+            except Exception as error:  # of PySpark or of Py4J, as the case may be
+                if base is not None and self._head() != base:
+                    raise taken(self.spec.place) from error
+                if last or not _RACE.search(str(error)):
+                    raise
+                time.sleep(0.05)
+
+    def _keep(self, head: str, text: str, columns: dict[str, Any] | None) -> bool:
+        """Repeat the newest state as a property, so that it outlives its snapshot. Tells whether that is done."""
+        try:
+            for _ in range(_TRIES):
+                pairs = {STATE: packed(text), SNAPSHOT: head}
+                if columns is not None:
+                    pairs[COLUMNS] = packed(json.dumps(columns))
+                listed = ", ".join(f"'{k}' = '{v}'" for k, v in pairs.items())
+                self._change(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({listed})", None)
+                properties = self._properties()
+                if properties is None or properties[_HEAD] == head:
+                    return True
+                newest, found = self._newest(properties)  # somebody committed since
+                if newest == head or found is None:
+                    return True
+                head, text, columns = newest, found, None
+        except Exception:  # the run is committed
+            logger.exception("%s: its state is not kept as a property yet", self.spec.place)
+        return False
+
+    def _change(self, statement: str, base: str | None, done: Callable[[], bool] = lambda: False) -> None:
+        """Change metadata, again if another writer came between and ``main`` is still where the run saw it."""
+        for last in (False,) * (_TRIES - 1) + (True,):
+            try:
+                self.session.sql(statement).collect()
+                return
+            except Exception as error:  # of PySpark or of Py4J, as the case may be
+                if done():
+                    return
+                if base is not None and self._head() != base:
+                    raise taken(self.spec.place) from error
+                if last or not _RACE.search(str(error)):
+                    raise
+                time.sleep(0.05)
+
+    def _drop(self, branch: str) -> None:
+        try:
+            self._change(f"ALTER TABLE {self.name} DROP BRANCH IF EXISTS {branch}", None)
+        except Exception:  # a later commit drops it
+            logger.exception("%s: the branch %s is still there", self.spec.place, branch)
+
+    # --- looking at snapshots ---
+
+    def _head(self) -> str:
+        return (self._properties() or {}).get(_HEAD, "")
+
+    def _branches(self) -> dict[str, str]:
+        rows = self.session.sql(f"SELECT name, snapshot_id FROM {self.name}.refs").collect()
+        return {r.name: str(r.snapshot_id) for r in rows}
+
+    def _is_published(self, snapshot: str) -> bool:
+        where = f"snapshot_id = {snapshot} AND is_current_ancestor"
+        return bool(self.session.sql(f"SELECT 1 FROM {self.name}.history WHERE {where}").collect())
+
+    def _written(self, head: str, base: str) -> Written:
+        """What the snapshots after ``base`` added: rows of the run, files with those that were rewritten."""
+        names = ("added-records", "added-data-files", "added-files-size")
+        counts = ", ".join(f"coalesce(CAST(summary['{n}'] AS BIGINT), 0)" for n in names)
+        siblings = f" OR parent_id = {base}" if base not in ("", _NONE) else ""
+        rows = self._snapshots(f"snapshot_id, parent_id, {counts}", f"snapshot_id = {head}{siblings}")
+        last = next(r for r in rows if str(r[0]) == head)
+        before = next((r for r in rows if r[0] == last[1]), (0, 0, 0, 0, 0))
+        return Written(last[2], last[3] + before[3], last[4] + before[4])
+
+
+class _Branch:
+    """The branch of a run, the snapshot it starts at, and the state that its end carries."""
+
+    def __init__(self, name: str, base: str, text: str):
+        self.name, self.base, self.text = name, base, text
+
+    def of(self, table: str) -> str:
+        """The branch as a table."""
+        return f"{table}.{quoted('branch_' + self.name)}"

@@ -1,0 +1,304 @@
+"""What Iceberg tables need in SQL: names, literals, conditions, changes of columns, and what they cannot hold."""
+
+import hashlib
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegralType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from dagster_smt.errors import Problem, TableError, UnsupportedError
+from dagster_smt.tables.spec import IcebergSink
+from dagster_smt.tables.sql import literal, quoted
+
+CATALOG = "smt_paths"
+PACKAGE = "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.1"
+EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+_CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(//[^/]*)?(/.*)")
+_SESSION_CLASS = "org.apache.iceberg.spark.SparkSessionCatalog"
+_PART = re.compile(r"`(?:[^`]|``)+`|[^.`]+")
+_RESERVED = ("_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number")
+_KNOWN = (
+    *(IntegralType, FloatType, DoubleType, DecimalType, BooleanType),
+    *(StringType, BinaryType, DateType, TimestampType, TimestampNTZType),
+)
+_WIDER = {("int", "bigint"), ("float", "double")}
+_METADATA = "connect"
+
+# --- names and literals ---
+
+
+# --- where a table is ---
+
+
+def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
+    """The catalog of a sink and the table's full name, both as SQL. Sets up the catalog of tables by path.
+
+    Raises:
+        UnsupportedError: SMT560, the session lacks Iceberg's extensions, or its catalog is none of Iceberg's.
+        TableError: SMT562, the path names no folder.
+    """
+    if EXTENSIONS not in str(session.conf.get("spark.sql.extensions", "") or ""):
+        raise no_iceberg(sink.place)
+    if not sink.table:
+        return _by_path(session, sink.place)
+    parts = [p.group() for p in _PART.finditer(sink.table)]
+    first = parts[0].strip("`").replace("``", "`")
+    if len(parts) > 1 and session.conf.get(f"spark.sql.catalog.{first}", None):
+        catalog, parts = first, parts[1:]
+    else:
+        catalog = session.catalog.currentCatalog()
+    if not str(session.conf.get(f"spark.sql.catalog.{catalog}", "")).startswith("org.apache.iceberg."):
+        raise no_iceberg(sink.place, catalog)
+    if len(parts) == 1:
+        parts = [quoted(session.catalog.currentDatabase()), *parts]
+    own = quoted(_uncached(session, catalog))
+    return own, ".".join((own, *parts))
+
+
+def _uncached(session: SparkSession, catalog: str) -> str:
+    """The same catalog without its cache of tables.
+
+    The runs of one Java process would share the cached table and its view of the metadata. Iceberg reads that twice
+    when a change begins; another run's commit in between is then lost, or both win.
+    """
+    key, own = f"spark.sql.catalog.{catalog}", f"smt_{catalog}"
+    if str(session.conf.get(f"{key}.cache-enabled", "true")).lower() == "false":
+        return catalog
+    if session.conf.get(f"spark.sql.catalog.{own}", None) is None:
+        for name, value in session.conf.getAll.items():
+            if name.startswith(f"{key}."):
+                session.conf.set(f"spark.sql.catalog.{own}{name.removeprefix(key)}", value)
+        session.conf.set(f"spark.sql.catalog.{own}.cache-enabled", "false")
+        found = str(session.conf.get(key))
+        session.conf.set(f"spark.sql.catalog.{own}", _CATALOG_CLASS if found == _SESSION_CLASS else found)
+    return own
+
+
+def no_iceberg(place: str, catalog: str = "") -> UnsupportedError:
+    """The error of a session that cannot write Iceberg tables."""
+    if catalog:
+        statement = f"the catalog {catalog} of this Spark session is none of Iceberg's"
+        hint = f"set spark.sql.catalog.{catalog} to {_CATALOG_CLASS}, or name a table in such a catalog"
+    else:
+        statement = "this Spark session has no Iceberg"
+        hint = (
+            f"let SparkSessionResource make the session, or add {PACKAGE} to spark.jars.packages "
+            f"and {EXTENSIONS} to spark.sql.extensions"
+        )
+    return UnsupportedError(Problem("SMT560", place, statement, hint))
+
+
+def _by_path(session: SparkSession, path: str) -> tuple[str, str]:
+    """Iceberg's Hadoop catalog joins its warehouse and a name: with a file system's root, a name is a path."""
+    uri = _URI.fullmatch(path)
+    if uri is None:
+        warehouse = _URI.match(str(session.conf.get("spark.sql.warehouse.dir", "") or ""))
+        local = warehouse is None or warehouse[1] == "file"
+        root, rest = ("file:///" if local else "/."), os.path.abspath(path)  # /. is Hadoop's default file system
+    elif uri[1] == "file":
+        root, rest = "file:///", uri[3]
+    else:
+        root, rest = f"{uri[1]}:{uri[2] or '//'}", uri[3]
+    rest = rest.strip("/")
+    if not rest:
+        raise TableError(Problem("SMT562", path, "a table cannot be the root of a file system", "name a folder"))
+    catalog = CATALOG if root == "file:///" else f"{CATALOG}_{hashlib.sha256(root.encode()).hexdigest()[:8]}"
+    key = f"spark.sql.catalog.{catalog}"
+    if session.conf.get(key, None) is None:
+        session.conf.set(f"{key}.type", "hadoop")
+        session.conf.set(f"{key}.warehouse", root)
+        session.conf.set(f"{key}.cache-enabled", "false")
+        session.conf.set(key, _CATALOG_CLASS)
+    return quoted(catalog), f"{quoted(catalog)}.{quoted(rest)}"
+
+
+# --- rows that go ---
+
+
+def held_type(kind: DataType) -> DataType:
+    """The type that Iceberg keeps for one of Spark's: it has no integers below 32 bits."""
+    if isinstance(kind, IntegralType) and kind.simpleString() in ("tinyint", "smallint"):
+        return DataType.fromDDL("int")
+    return StringType() if type(kind).__name__ in ("CharType", "VarcharType") else kind
+
+
+def alterations(old: DataType, new: DataType) -> list[str]:
+    """What ALTER TABLE has to do until a table holds the columns of both: new ones at once, then wider types."""
+    added, widened = [], []
+    for path, have, want in _differences(old, new, ""):
+        if isinstance(want, StructField):
+            comment = want.metadata.get("comment")
+            added.append(f"{path} {_type(want.dataType)}" + (f" COMMENT {literal(comment)}" if comment else ""))
+        elif _is_wider(have, want):
+            widened.append(f"ALTER COLUMN {path} TYPE {_type(want)}")
+    return ([f"ADD COLUMNS ({', '.join(added)})"] if added else []) + widened
+
+
+def keeps(old: DataType, new: DataType) -> bool:
+    """Whether a table with the first columns can be altered into one with the second and no others."""
+    if isinstance(old, StructType) and isinstance(new, StructType):
+        fields = {f.name: f for f in new.fields}
+        return all(
+            f.name in fields
+            and fields[f.name].metadata.get("comment") == f.metadata.get("comment")
+            and keeps(f.dataType, fields[f.name].dataType)
+            for f in old.fields
+        )
+    if isinstance(old, ArrayType) and isinstance(new, ArrayType):
+        return keeps(old.elementType, new.elementType)
+    if isinstance(old, MapType) and isinstance(new, MapType):
+        return old.keyType.simpleString() == new.keyType.simpleString() and keeps(old.valueType, new.valueType)
+    want = held_type(new)
+    return old == want or _is_wider(old, want)
+
+
+def _differences(old: DataType, new: DataType, path: str) -> Iterator[tuple[str, DataType, DataType | StructField]]:
+    """New fields and parts of another type, as ALTER TABLE names them."""
+    if isinstance(old, StructType) and isinstance(new, StructType):
+        known = {f.name: f.dataType for f in old.fields}
+        for column in new.fields:
+            place = f"{path}.{quoted(column.name)}" if path else quoted(column.name)
+            if column.name in known:
+                yield from _differences(known[column.name], column.dataType, place)
+            else:
+                yield place, old, column
+    elif isinstance(old, ArrayType) and isinstance(new, ArrayType):
+        yield from _differences(old.elementType, new.elementType, f"{path}.element")
+    elif isinstance(old, MapType) and isinstance(new, MapType):
+        yield from _differences(old.valueType, new.valueType, f"{path}.value")
+    elif old != held_type(new):
+        yield path, old, held_type(new)
+
+
+def _is_wider(old: DataType, new: DataType) -> bool:
+    if isinstance(old, DecimalType) and isinstance(new, DecimalType):
+        return old.scale == new.scale and new.precision > old.precision
+    return (old.simpleString(), new.simpleString()) in _WIDER
+
+
+def _type(kind: DataType) -> str:
+    if isinstance(kind, StructType):
+        fields = []
+        for f in kind.fields:
+            comment = f.metadata.get("comment")
+            fields.append(
+                f"{quoted(f.name)}: {_type(f.dataType)}" + (f" COMMENT {literal(comment)}" if comment else "")
+            )
+        return f"STRUCT<{', '.join(fields)}>"
+    if isinstance(kind, ArrayType):
+        return f"ARRAY<{_type(kind.elementType)}>"
+    if isinstance(kind, MapType):
+        return f"MAP<{_type(kind.keyType)}, {_type(kind.valueType)}>"
+    return kind.simpleString()
+
+
+def all_fields(kind: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], StructField]]:
+    """Every field of a schema with its path, the outermost first."""
+    for step, child in _children(kind):
+        if isinstance(child, StructField):
+            yield (*path, step), child
+            child = child.dataType
+        yield from all_fields(child, (*path, step))
+
+
+def _children(kind: DataType) -> list[tuple[str, DataType | StructField]]:
+    if isinstance(kind, StructType):
+        return [(f.name, f) for f in kind.fields]
+    if isinstance(kind, ArrayType):
+        return [("element", kind.elementType)]
+    if isinstance(kind, MapType):
+        return [("key", kind.keyType), ("value", kind.valueType)]
+    return []
+
+
+def column_metadata(schema: StructType) -> dict[str, Any]:
+    """What Iceberg has no place for: Connect's metadata, by the path of the field."""
+    return {json.dumps(path): f.metadata[_METADATA] for path, f in all_fields(schema) if _METADATA in f.metadata}
+
+
+def with_metadata(kind: Any, metadata: Mapping[str, Any], path: tuple[str, ...] = ()) -> Any:
+    """The type with the metadata that ``column_metadata`` took from it."""
+    if isinstance(kind, StructType):
+        fields = []
+        for f in kind.fields:
+            place = (*path, f.name)
+            kept = metadata.get(json.dumps(place))
+            more = {} if kept is None else {_METADATA: kept}
+            made = with_metadata(f.dataType, metadata, place)
+            fields.append(StructField(f.name, made, f.nullable, {**f.metadata, **more}))
+        return StructType(fields)
+    if isinstance(kind, ArrayType):
+        return ArrayType(with_metadata(kind.elementType, metadata, (*path, "element")), kind.containsNull)
+    if isinstance(kind, MapType):
+        key, value = (with_metadata(k, metadata, (*path, n)) for n, k in _children(kind))
+        return MapType(key, value, kind.valueContainsNull)
+    return kind
+
+
+def refused(schema: StructType) -> list[Problem]:
+    """Names and types that an Iceberg table cannot hold."""
+    rename = "rename the field with ReplaceField"
+    problems: list[Problem] = []
+    fields = list(all_fields(schema))
+    for path, field in fields:
+        place, kind = ".".join(path), field.dataType
+        for part in _parts(kind):
+            if not isinstance(part, _KNOWN):
+                statement = f"an Iceberg table of format 2 has no type {part.simpleString()}"
+                problems.append(Problem("SMT565", place, statement, "cast the field in the chain, or drop it"))
+        if any(isinstance(part, StructType) and not part.fields for part in _structs(kind)):
+            hint = "drop the field with ReplaceField"
+            problems.append(Problem("SMT566", place, "an Iceberg table cannot hold a struct without fields", hint))
+        if not field.name:
+            problems.append(Problem("SMT564", place, "an Iceberg table cannot hold a field without a name", rename))
+        if len(path) == 1 and field.name.lower() in _RESERVED:
+            statement = f"Iceberg keeps the name '{field.name}' for a column of its own"
+            problems.append(Problem("SMT563", place, statement, rename))
+    for name, count in Counter(".".join(path) for path, _ in fields).items():
+        if count > 1:
+            statement = f"Iceberg calls two fields '{name}': one with dots in its name, one inside a struct"
+            problems.append(Problem("SMT567", name, statement, rename))
+    return problems
+
+
+def _parts(kind: DataType) -> Iterator[DataType]:
+    """The types inside arrays and maps that have no parts themselves; fields of structs come on their own."""
+    if isinstance(kind, StructType):
+        return
+    inner = [c for _, c in _children(kind) if isinstance(c, DataType)]
+    if not inner:
+        yield kind
+    for child in inner:
+        yield from _parts(child)
+
+
+def _structs(kind: DataType) -> Iterator[DataType]:
+    """A struct, or those that are the elements of an array or map."""
+    if isinstance(kind, StructType):
+        yield kind
+    else:
+        for _, child in _children(kind):
+            if isinstance(child, DataType):
+                yield from _structs(child)

@@ -1,0 +1,52 @@
+"""What sinks say in SQL: which rows a commit replaces, and texts as properties keep them."""
+
+import zlib
+
+from dagster_smt.tables.sinks.protocol import Replaced
+from dagster_smt.tables.spec import SourceColumns
+from dagster_smt.tables.sql import literal, quoted
+
+
+def replaced_rows(replaced: Replaced, columns: SourceColumns) -> str:
+    """The rows that go, as a SQL condition. Its depth grows with the logarithm of the number of ranges.
+
+    Args:
+        replaced: What is replaced; not everything.
+        columns: The table's source columns.
+    """
+    topic, partition, offset = map(quoted, columns.names)
+    parts = [f"{topic} IN ({', '.join(map(literal, replaced.topics))})"] if replaced.topics else []
+    groups: dict[tuple[int, int, int], list[str]] = {}  # topics whose ranges have the same bounds share a condition
+    for r in replaced.offsets.ranges():
+        groups.setdefault((r.partition, r.start, r.end), []).append(r.topic)
+    for (number, start, end), topics in groups.items():
+        names = f"{topic} IN ({', '.join(map(literal, topics))})"
+        parts.append(f"{names} AND {partition} = {number} AND {offset} >= {start} AND {offset} < {end}")
+    return _any_of(parts)
+
+
+def _any_of(parts: list[str]) -> str:
+    if len(parts) == 1:
+        return f"({parts[0]})"
+    middle = len(parts) // 2
+    return f"({_any_of(parts[:middle])} OR {_any_of(parts[middle:])})"
+
+
+# --- columns ---
+
+
+def packed(text: str) -> str:
+    """A text as a table property keeps it: Spark blots out properties in which it sees words such as ``url``."""
+    return zlib.compress(text.encode()).hex()
+
+
+def unpacked(text: str) -> str:
+    """Read what ``packed`` wrote.
+
+    Raises:
+        ValueError: It is damaged.
+    """
+    try:
+        return zlib.decompress(bytes.fromhex(text)).decode()
+    except zlib.error as error:
+        raise ValueError("damaged") from error

@@ -1,0 +1,86 @@
+"""Where records come from: one module per kind of source, all behind one protocol.
+
+A new source is a module with a class that has the methods of ``Source``, its plain data in ``tables.spec``, and a line
+in ``open_source``; the conformance suite in the tests runs over it with one more line there.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Protocol
+
+from dagster_smt.errors import Problem
+from dagster_smt.model.window import Range, Window
+from dagster_smt.tables.sources.columns import KAFKA_COLUMNS as KAFKA_COLUMNS
+from dagster_smt.tables.sources.columns import UNREADABLE_TIMESTAMP as UNREADABLE_TIMESTAMP
+from dagster_smt.tables.spec import FileTopics, SourceSpec, TableSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Source(Protocol):
+    """An opened source: a specification, bound to a Spark session.
+
+    A run verifies what it has read: where the source is dense, the frame of a window has exactly ``window.records``
+    rows, however often it is computed. If it has another number, the run commits nothing and raises what ``explain``
+    finds. A source that finds a record to be wrong while Spark reads leaves it out, so that the number cannot fit.
+    """
+
+    @property
+    def dense(self) -> bool:
+        """Whether every offset of a range holds a record."""
+
+    def topics(self) -> list[str]:
+        """The names of all topics, sorted."""
+
+    def identities(self, topics: Iterable[str]) -> dict[str, str]:
+        """What tells a topic from another one under the same name; empty where the source cannot know.
+
+        Raises:
+            TableError: A topic is not there.
+        """
+
+    def ranges(self, topics: Iterable[str]) -> list[Range]:
+        """Earliest offset and end of each topic-partition, sorted.
+
+        Raises:
+            TableError: A topic is not there, or what is there cannot be read.
+        """
+
+    def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
+        """Kafka's ``offsetsForTimes``: per topic-partition the first offset whose timestamp is ``millis`` or later.
+
+        Where there is none, it is the end.
+        """
+
+    def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
+        """The records of a window, with Kafka's columns (``KAFKA_COLUMNS``).
+
+        A timestamp that Spark cannot hold comes as null with the type ``UNREADABLE_TIMESTAMP``.
+
+        Args:
+            window: What to read.
+            beat: Called now and then while the driver prepares the reading; it may raise to stop.
+
+        Raises:
+            TableError: The window is not there, or cannot be read.
+        """
+
+    def explain(self, window: Window, beat: Callable[[], None] = lambda: None) -> list[Problem]:
+        """Why reading a window gave another number of records: slow and precise, for a run that is about to fail."""
+
+
+def open_source(spec: SourceSpec, session: "SparkSession | None" = None) -> Source:
+    """Open a source.
+
+    Args:
+        spec: The source.
+        session: The Spark session. File topics list, identify and measure topics without one.
+    """
+    if isinstance(spec, FileTopics):
+        from dagster_smt.tables.sources.file_topics import FileTopicsSource
+
+        return FileTopicsSource(spec, session)
+    from dagster_smt.tables.sources.table import TableReader
+
+    assert isinstance(spec, TableSource) and session is not None
+    return TableReader(spec, session)

@@ -1,0 +1,46 @@
+"""Arrow columns of records, as Spark takes them: bytes, timestamps in microseconds, headers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dagster_smt.tables.sources.columns import KAFKA_COLUMNS, MOST_MILLIS, UNREADABLE_TIMESTAMP
+
+HEADER = pa.struct([("key", pa.string()), ("value", pa.binary())])
+TIMESTAMP = pa.timestamp("us", tz="UTC")
+_TYPES = (pa.binary(), pa.binary(), pa.string(), pa.int32(), pa.int64(), TIMESTAMP, pa.int32(), pa.list_(HEADER))
+SCHEMA = pa.schema(list(zip(KAFKA_COLUMNS, _TYPES, strict=True)))
+
+
+def times(counts: Any, per_milli: int, nulls: Any, types: Any) -> tuple[Any, Any]:
+    """The columns ``timestamp`` and ``timestampType``; a time that Spark cannot hold is null and marked.
+
+    Args:
+        counts: Times since 1970, as 64-bit integers.
+        per_milli: How many of them a millisecond has: 1, 1000, 1000000, or 0 for seconds.
+        nulls: Which of them are missing.
+        types: The timestamp types.
+    """
+    most, factor = (MOST_MILLIS // 1000, 1_000_000) if per_milli == 0 else (MOST_MILLIS, 1000)
+    if per_milli > 1:
+        micros, bad = counts // (per_milli // 1000), np.zeros(len(counts), bool)
+    else:
+        bad = (counts > most) | (counts < -most)
+        micros = np.where(bad, 0, counts) * factor
+    bad &= ~nulls
+    stamps = pa.array(micros, pa.int64(), mask=bad | nulls).cast(TIMESTAMP)
+    return stamps, pa.array(np.where(bad, UNREADABLE_TIMESTAMP, types).astype(np.int32))
+
+
+def headers(lengths: Any, keys: Any, values: Any) -> Any:
+    """The column ``headers``, from how many each record has and all of them in a row."""
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    pairs = pa.StructArray.from_arrays([keys, values], fields=list(HEADER))
+    return pa.ListArray.from_arrays(pa.array(offsets), pairs)
+
+
+def batch(columns: Sequence[Any]) -> pa.RecordBatch:
+    """A batch of Kafka's columns."""
+    return pa.RecordBatch.from_arrays(list(columns), schema=SCHEMA)

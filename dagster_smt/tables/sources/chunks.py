@@ -1,0 +1,206 @@
+"""Parts of segments, decoded on Spark's executors into Kafka's columns.
+
+A chunk says which offsets it must hold. Rows come out only while each is the record that belongs at its place: where
+one is not, the chunk ends, the frame has fewer rows than the window, and the run asks the source to explain.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from dagster_smt.tables.sources import arrow_rows
+from dagster_smt.tables.sources.parquet_rows import late_row, parquet_batches
+from dagster_smt.tables.sources.segments import MAX_LINE, PARQUET, HeaderRow, Row, Tagged, decode_row, decode_rows
+
+_BLOCK = 1 << 19  # bytes: about a thousand records
+_FOUND = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])
+FOUND_SCHEMA = "topic STRING, partition INT, offset BIGINT"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A part of a segment.
+
+    Attributes:
+        path: The file.
+        topic: The topic of all its records.
+        partition: Their partition.
+        start: The offset of the first record.
+        end: The offset after the last one.
+        first: The byte at which it begins (JSON lines), or the number of its first row (Parquet).
+        last: The byte at which it ends (JSON lines).
+    """
+
+    path: str
+    topic: str
+    partition: int
+    start: int
+    end: int
+    first: int = 0
+    last: int = 0
+
+    @property
+    def parquet(self) -> bool:
+        """Whether it is of a Parquet file."""
+        return self.path.endswith(PARQUET)
+
+
+@dataclass(frozen=True)
+class ReadChunks:
+    """A picklable function for ``DataFrame.mapInArrow`` over numbers of chunks: gives their records."""
+
+    chunks: Sequence[Chunk]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number in _numbers(batches):
+            yield from _whole(self.chunks[number])
+
+
+@dataclass(frozen=True)
+class FirstAt:
+    """A picklable function for ``DataFrame.mapInArrow``: the first offset of each chunk at a time or later."""
+
+    chunks: Sequence[Chunk]
+    millis: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        found = []
+        for number in _numbers(batches):
+            chunk = self.chunks[number]
+            row = (late_row if chunk.parquet else _late_line)(chunk, self.millis)
+            if row is not None and chunk.start + row < chunk.end:
+                found.append({"topic": chunk.topic, "partition": chunk.partition, "offset": chunk.start + row})
+        yield pa.RecordBatch.from_pylist(found, schema=_FOUND)
+
+
+def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
+    return chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
+
+
+def _whole(chunk: Chunk) -> Iterator[pa.RecordBatch]:
+    """The batches of a chunk. The last one is held back until it is known that no surplus rows follow."""
+    held = None
+    try:
+        for found in parquet_batches(chunk) if chunk.parquet else _line_batches(chunk):
+            if found is None:
+                return
+            if held is not None:
+                yield held
+            held = found
+    except (OSError, pa.ArrowException):  # the driver looks again, and says what it is
+        return
+    if held is not None:
+        yield held
+
+
+def _line_batches(chunk: Chunk) -> Iterator[pa.RecordBatch | None]:
+    """Batches of records; ``None`` where something else stands."""
+    at = chunk.start
+    for lines in _blocks(chunk):
+        rows = _decoded(lines, decode_rows, decode_row)
+        if rows is None or at + len(rows) > chunk.end or not _in_place(rows, chunk, at):
+            yield None
+            return
+        yield _batch(rows)
+        at += len(rows)
+
+
+def _blocks(chunk: Chunk) -> Iterator[bytes]:
+    """Whole lines, some hundred kilobytes at a time."""
+    rest, left = b"", chunk.last - chunk.first
+    with open(chunk.path, "rb") as file:
+        file.seek(chunk.first)
+        while left > 0 and len(rest) <= MAX_LINE and (more := file.read(min(_BLOCK, left))):
+            left -= len(more)
+            cut = more.rfind(b"\n") + 1
+            if cut:
+                yield rest + more[:cut]
+                rest = b""
+            rest += more[cut:]
+    if rest:
+        yield rest
+
+
+def _decoded(lines: bytes, decode_all: Callable[[bytes], list[Any]], decode: Callable[[bytes], Any]) -> Any:
+    """One row for each line, or ``None``. All at once where that cannot mistake a row for another line."""
+    count = lines.count(b"\n") + (not lines.endswith(b"\n"))
+    try:
+        if len(lines) <= MAX_LINE and lines.startswith(b"{") and lines.count(b"\n{") == count - 1:
+            rows = decode_all(lines)
+            return rows if len(rows) == count else None
+        texts = lines.removesuffix(b"\n").split(b"\n")
+        return None if any(len(text) >= MAX_LINE for text in texts) else [decode(text) for text in texts]
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _in_place(rows: list[Row], chunk: Chunk, at: int) -> bool:
+    offsets = np.fromiter((row.offset for row in rows), np.int64, len(rows))
+    places = {(row.topic, row.partition) for row in rows}
+    return places == {(chunk.topic, chunk.partition)} and bool((offsets == np.arange(at, at + len(rows))).all())
+
+
+def _batch(rows: list[Row]) -> pa.RecordBatch:
+    size = len(rows)
+    millis = np.fromiter((row.timestamp for row in rows), np.int64, size)
+    types = np.fromiter((row.timestampType for row in rows), np.int32, size)
+    return arrow_rows.batch(
+        [
+            _sides([row.key for row in rows]),
+            _sides([row.value for row in rows]),
+            pa.array([row.topic for row in rows], pa.string()),
+            pa.array(np.fromiter((row.partition for row in rows), np.int32, size)),
+            pa.array(np.fromiter((row.offset for row in rows), np.int64, size)),
+            *arrow_rows.times(millis, 1, np.zeros(size, bool), types),
+            _headers([row.headers or [] for row in rows]),
+        ]
+    )
+
+
+def _sides(sides: list[str | Tagged | None]) -> Any:
+    try:
+        return pa.array(sides, pa.string()).cast(pa.binary())
+    except pa.ArrowException:  # not all of them are text
+        data = [s.base64 if isinstance(s, Tagged) else None if s is None else s.encode() for s in sides]
+        return pa.array(data, pa.binary())
+
+
+def _headers(rows: list[list[HeaderRow]]) -> Any:
+    flat = list(chain.from_iterable(rows))
+    keys = pa.array([header.key for header in flat], pa.string())
+    return arrow_rows.headers([len(row) for row in rows], keys, _sides([header.value for header in flat]))
+
+
+class _Moment(msgspec.Struct, gc=False):
+    """What ``offsets_at`` needs of a line."""
+
+    timestamp: int
+
+
+_moments = msgspec.json.Decoder(_Moment)
+
+
+def _late_line(chunk: Chunk, millis: int) -> int | None:
+    """The number of the chunk's first line at a time or later. Lines that are no records have no time."""
+    number = 0
+    for lines in _blocks(chunk):
+        moments = _decoded(lines, _moments.decode_lines, _moments.decode)
+        if moments is None:
+            moments = [_moment(text) for text in lines.removesuffix(b"\n").split(b"\n")]
+        for moment in moments:
+            if moment is not None and moment.timestamp >= millis:
+                return number
+            number += 1
+    return None
+
+
+def _moment(text: bytes) -> _Moment | None:
+    try:
+        return _moments.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None

@@ -1,0 +1,12 @@
+"""Kafka's columns, as every source gives them."""
+
+from dagster_smt.spark.columns import UNREADABLE_TIMESTAMP as UNREADABLE_TIMESTAMP
+
+KAFKA_SCHEMA = (
+    "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, timestampType INT, "
+    "headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
+)
+KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
+
+MOST_MILLIS = (2**63 - 1) // 1000
+"""Spark counts microseconds in 64 bits: no timestamp of more milliseconds than this, before or after 1970."""

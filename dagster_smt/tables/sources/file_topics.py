@@ -1,0 +1,308 @@
+"""File topics: topics as folders of segment files, with dense offsets that only our locked writer gives out.
+
+``<root>/<topic>/<partition>/<base-offset>.jsonl`` (or ``.parquet``), rows with Kafka's columns, see ``segments``.
+A segment never changes once it has its name. The driver only finds where records are; executors read and check them.
+"""
+
+import difflib
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.window import Range, Window
+from dagster_smt.tables import local
+from dagster_smt.tables.sources.columns import KAFKA_SCHEMA
+from dagster_smt.tables.sources.positions import count_records, lines_of, row_groups_of
+from dagster_smt.tables.sources.segments import Segment, check_rows, json_rows, list_segments
+from dagster_smt.tables.spec import FileTopics
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from dagster_smt.tables.sources.chunks import Chunk
+
+ID = ".id"
+_TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
+_CHUNK = 4 << 20  # bytes
+_TASK = 128 << 20
+_PARALLEL = 16  # full tasks
+_FEW = 4  # chunks: a task for each; more tasks would start Python for nothing
+Listing = dict[int, list[Segment]]
+
+
+def is_topic(name: str) -> bool:
+    """Whether Kafka accepts the name for a topic."""
+    return _TOPIC.fullmatch(name) is not None
+
+
+def nothing() -> None:
+    """A beat that nobody listens to."""
+
+
+class FileTopicsSource:
+    """File topics, opened. Lists each topic once, and again when asked for its ranges."""
+
+    dense = True
+
+    def __init__(self, spec: FileTopics, session: "SparkSession | None" = None):
+        self.spec = spec
+        self.session = session
+        self.root = local.local_folder(spec.root)
+        self._listings: dict[str, Listing] = {}
+
+    def topics(self) -> list[str]:
+        """The topics below the root, sorted. Folders whose names cannot be topics are passed over.
+
+        Raises:
+            TableError: SMT500, the root is missing.
+        """
+        if not self.root.is_dir():
+            raise TableError(_missing("SMT500", str(self.spec.root), "the folder of topics does not exist", self.root))
+        with local.coded(self.root):
+            return sorted(p.name for p in self.root.iterdir() if is_topic(p.name) and _is_visible_folder(p))
+
+    def identities(self, topics: Iterable[str]) -> dict[str, str]:
+        """What the writer of a topic called it; of topics written by hand, what their first segment looks like."""
+        topics = self._existing(topics)
+        with local.coded(self.root):
+            return {topic: self._identity(topic) for topic in topics}
+
+    def _identity(self, topic: str) -> str:
+        file = self.root / topic / ID
+        if file.is_file():
+            return file.read_text(encoding="utf-8").strip()
+        firsts = (segments[0] for segments in self._listing(topic).values() if segments)
+        for segment in firsts:
+            stat = segment.path.stat()
+            return f"{segment.base}-{stat.st_size}-{stat.st_mtime_ns}"
+        return ""
+
+    def ranges(self, topics: Iterable[str]) -> list[Range]:
+        """The offsets that there are. Reads only the last segment of each partition.
+
+        Raises:
+            TableError: SMT500 no root, SMT501 no such topic, SMT502 a file that is not a segment, SMT541 a segment
+                that cannot be read, SMT542 two segments that begin at one offset.
+        """
+        found: list[Range] = []
+        problems: list[Problem] = []
+        for topic in self._existing(topics):
+            try:
+                found += self._topic_ranges(topic)
+            except TableError as error:
+                problems += error.problems
+        if problems:
+            raise TableError(problems)
+        return sorted(found)
+
+    def _topic_ranges(self, topic: str) -> Iterator[Range]:
+        for partition, segments in self._listing(topic, anew=True).items():
+            with local.coded(self.root / topic):
+                end = segments[-1].base + count_records(segments[-1]) if segments else 0
+            yield Range(topic, partition, segments[0].base if segments else 0, end)
+
+    def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
+        """See ``Source``. Reads the records of the topics on Spark; lines that are no records have no time."""
+        from dagster_smt.tables.sources.chunks import FOUND_SCHEMA, FirstAt
+
+        ranges = self.ranges(topics)
+        found = {(r.topic, r.partition): r.end for r in ranges}
+        chunks, problems = self._chunks(Window(tuple(r for r in ranges if r.records)), nothing)
+        if problems:
+            raise TableError(problems)
+        frame = self._numbers(chunks).mapInArrow(FirstAt(chunks, millis), FOUND_SCHEMA)
+        for row in frame.groupBy("topic", "partition").min("offset").collect():
+            found[row[0], row[1]] = row[2]
+        return found
+
+    def read(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
+        """See ``Source``. Opens only the segments that overlap the window.
+
+        Raises:
+            TableError: SMT503 a Parquet segment with other columns, SMT505 a segment ends before the next one begins,
+                SMT510 the window is not there, SMT541 a segment cannot be read.
+        """
+        from dagster_smt.tables.sources.chunks import ReadChunks
+
+        chunks, problems = self._chunks(window, beat)
+        if problems:
+            raise TableError(problems)
+        return self._numbers(chunks).mapInArrow(ReadChunks(chunks), KAFKA_SCHEMA)
+
+    def _numbers(self, chunks: "list[Chunk]") -> "DataFrame":
+        """A row per chunk. Spark's default parallelism splits them evenly, unless there are very few or very many."""
+        assert self.session is not None, "to read records takes a Spark session"
+        full = sum(c.last - c.first for c in chunks) // _TASK
+        tasks = max(len(chunks), 1) if len(chunks) < _FEW else full if full > _PARALLEL else None
+        return self.session.range(0, len(chunks), 1, tasks)
+
+    def explain(self, window: Window, beat: Callable[[], None] = nothing) -> list[Problem]:
+        """Read the window here, line by line; names file and line of what is wrong.
+
+        Returns:
+            SMT503 not a record, SMT504 another topic or partition, SMT505 a gap or duplicate; SMT544 if all is well.
+        """
+        hint = "run again; does every executor see the same files below this folder?"
+        statement = "Spark read another number of records than the segments hold now"
+        try:
+            return self.check(window, beat) or [Problem("SMT544", str(self.spec.root), statement, hint)]
+        except TableError as error:
+            return list(error.problems)
+
+    def check(self, window: Window, beat: Callable[[], None] = nothing) -> list[Problem]:
+        """Read the window here, line by line, and list what is wrong with it; see ``explain``."""
+        _, problems = self._chunks(window, beat)
+        if problems:
+            return problems
+        for wanted in window.ranges:
+            for part in _overlapping(self._listing(wanted.topic)[wanted.partition], wanted):
+                with local.coded(part.segment.path):
+                    wrong = check_segment(part.segment, part.start, part.end, beat)
+                    problems += wrong or _wrong_end(part, beat)
+        return problems
+
+    def _existing(self, topics: Iterable[str]) -> tuple[str, ...]:
+        topics, listed = tuple(topics), self.topics()
+        missing = [t for t in topics if t not in listed]
+        if missing:
+            raise TableError(_missing("SMT501", t, "the topic does not exist", self.root / t, listed) for t in missing)
+        return topics
+
+    def _listing(self, topic: str, anew: bool = False) -> Listing:
+        if anew or topic not in self._listings:
+            with local.coded(self.root / topic):
+                self._listings[topic] = list_segments(self.root, topic)
+        return self._listings[topic]
+
+    def _chunks(self, window: Window, beat: Callable[[], None]) -> "tuple[list[Chunk], list[Problem]]":
+        chunks: list[Chunk] = []
+        problems: list[Problem] = []
+        stale = set(self._listings)
+        for wanted in window.ranges:
+            try:
+                chunks += self._chunks_of(wanted, beat, stale)
+            except TableError as error:
+                problems += error.problems
+        return chunks, problems
+
+    def _chunks_of(self, wanted: Range, beat: Callable[[], None], stale: set[str]) -> "list[Chunk]":
+        place = f"{wanted.topic}-{wanted.partition}"
+        there = is_topic(wanted.topic) and (self.root / wanted.topic).is_dir()
+        segments = self._listing(wanted.topic).get(wanted.partition, []) if there else []
+        chunks: list[Chunk] = []
+        at = wanted.start
+        with local.coded(self.root / wanted.topic):
+            for part in _overlapping(segments, wanted):
+                found = list(_split(part, beat)) if part.start == at else []
+                chunks += found
+                at = found[-1].end if found else at
+        if at >= wanted.end:
+            return chunks
+        if wanted.topic in stale:  # listed before, and perhaps longer now
+            stale.discard(wanted.topic)
+            self._listings.pop(wanted.topic, None)
+            return self._chunks_of(wanted, beat, stale)
+        statement = f"offsets {wanted.start} to {wanted.end} are not all there"
+        raise TableError(Problem("SMT510", place, statement, "ask for a range that the topic still holds"))
+
+
+class _Part(NamedTuple):
+    """The part of a segment that a range asks for, and where the next segment begins."""
+
+    segment: Segment
+    start: int
+    end: int
+    following: int | None
+
+
+def _overlapping(segments: list[Segment], wanted: Range) -> Iterator[_Part]:
+    for segment, following in zip(segments, [*segments[1:], None], strict=False):
+        start = max(segment.base, wanted.start)
+        end = min(following.base, wanted.end) if following else wanted.end
+        if start < end:
+            yield _Part(segment, start, end, following.base if following else None)
+
+
+def _split(part: _Part, beat: Callable[[], None]) -> "Iterator[Chunk]":
+    """Chunks of a few megabytes.
+
+    Raises:
+        TableError: SMT503, SMT505 or SMT541.
+    """
+    from dagster_smt.tables.sources.chunks import Chunk
+
+    beat()
+    segment, start, end, following = part
+    size = segment.path.stat().st_size
+    if (start, end) == (segment.base, following) and size <= _CHUNK and not segment.parquet:
+        yield Chunk(str(segment.path), segment.topic, segment.partition, start, end, 0, size)
+        return
+    if problems := _wrong_end(part, beat):
+        raise TableError(problems)
+    reached = segment.base + count_records(segment, beat)
+    if start < reached:
+        yield from _pieces(segment, start, min(end, reached), beat)
+
+
+def _wrong_end(part: _Part, beat: Callable[[], None]) -> list[Problem]:
+    reached = part.segment.base + count_records(part.segment, beat)
+    if part.following is None or part.end <= reached <= (part.following if part.end == part.following else reached):
+        return []
+    what = f"ends before offset {reached}, but the next segment begins at {part.following}"
+    return [Problem("SMT505", part.segment.place, what, "offsets are dense: restore the missing segment")]
+
+
+def _pieces(segment: Segment, start: int, end: int, beat: Callable[[], None]) -> "Iterator[Chunk]":
+    from dagster_smt.tables.sources.chunks import Chunk
+
+    base, place = segment.base, (str(segment.path), segment.topic, segment.partition)
+    if segment.parquet:
+        from dagster_smt.tables.sources.parquet_rows import schema_problem
+
+        groups = row_groups_of(segment, beat)
+        if problem := schema_problem(groups.schema):
+            hint = "a segment has Kafka's columns; see the docs"
+            raise TableError(Problem("SMT503", segment.place, problem, hint))
+        cuts = [base + cut for cut in groups.ends if start < base + cut < end]
+        for low, high in itertools.pairwise([start, *cuts, end]):
+            yield Chunk(*place, low, high, low - base)
+        return
+    lines = lines_of(segment, beat)
+    first, last = lines.position(start - base), lines.position(end - base)
+    count = min((last - first) // _CHUNK + 1, end - start)
+    cuts = [start + (end - start) * n // count for n in range(1, count)]
+    bounds = [(start, first), *((cut, lines.position(cut - base)) for cut in cuts), (end, last)]
+    for (low, first_byte), (high, last_byte) in itertools.pairwise(bounds):
+        yield Chunk(*place, low, high, first_byte, last_byte)
+
+
+def check_segment(segment: Segment, start: int, end: int, beat: Callable[[], None] = nothing) -> list[Problem]:
+    """Read offsets ``start`` to ``end`` of a segment, row by row, and list what is wrong with them.
+
+    Returns:
+        The first problems: SMT503 not a record, SMT504 another topic or partition, SMT505 a gap or duplicate.
+    """
+    first = start - segment.base
+    if segment.parquet:
+        from dagster_smt.tables.sources.parquet_rows import checked_rows
+
+        return check_rows(checked_rows(segment, first, end - start), segment, start, beat)
+    lines = lines_of(segment, beat)
+    return check_rows(json_rows(segment, lines.position(first), first, end - start), segment, start, beat)
+
+
+def _is_visible_folder(path: Path) -> bool:
+    return not path.name.startswith(".") and path.is_dir()
+
+
+def _missing(code: str, place: str, statement: str, path: Path, names: Iterable[str] | None = None) -> Problem:
+    if names is None:
+        names = [p.name for p in path.parent.iterdir() if p.is_dir()] if path.parent.is_dir() else []
+    similar = difflib.get_close_matches(path.name, list(names), 3)
+    hint = f"did you mean {' or '.join(similar)}?" if similar else "look for the folder that holds the topics"
+    if code == "SMT501" and not similar:
+        hint = f"topics there: {', '.join(sorted(names)[:10]) or 'none'}"
+    return Problem(code, place, statement, hint)

@@ -1,0 +1,230 @@
+"""Appending to file topics, under a topic's lock: what appears is whole, and what reading refuses is not written."""
+
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.window import Range
+from dagster_smt.tables import local
+from dagster_smt.tables.sources.file_topics import ID, is_topic
+from dagster_smt.tables.sources.positions import count_records
+from dagster_smt.tables.sources.segments import (
+    LINES,
+    MAX_LINE,
+    HeaderRow,
+    Row,
+    Segment,
+    encode_row,
+    list_segments,
+    to_text,
+)
+from dagster_smt.tables.spec import FileTopics
+
+STAGING = ".staging"
+MOST_PARTITION = 2**31 - 1
+Say = Callable[[str], None]
+
+
+def silent(line: str) -> None:
+    """Nobody listens."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewRecord:
+    """A record to append. ``timestamp`` is in milliseconds; ``None`` is now."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    timestamp: int | None = None
+    timestamp_type: int = 0
+
+
+def append_records(
+    source: FileTopics, topic: str, records: Iterable[NewRecord], partition: int = 0, say: Say = silent
+) -> Range:
+    """Append records to a topic-partition, as one new segment that appears whole or not at all.
+
+    Creates root, topic and partition where they are missing. Waits for other writers of the topic.
+
+    Returns:
+        The offsets given out; empty if there were no records.
+
+    Raises:
+        TableError: SMT507 not a topic's name or not a partition's number, SMT541 where the topic ends cannot be read,
+            SMT543 a record that reading would refuse. Nothing was appended.
+    """
+    check_place(topic, partition)
+    with writing(source, topic, say) as writer:
+        return writer.append(records, partition)
+
+
+def check_place(topic: str, partition: int) -> None:
+    """Refuse what cannot be a topic-partition.
+
+    Raises:
+        TableError: SMT507.
+    """
+    if not is_topic(topic):
+        hint = "Kafka allows up to 249 letters, digits, dots, underscores and hyphens"
+        raise TableError(Problem("SMT507", topic, "cannot be the name of a topic", hint))
+    if not 0 <= partition <= MOST_PARTITION:
+        raise TableError(Problem("SMT507", topic, f"{partition} cannot be a partition", f"use 0 to {MOST_PARTITION}"))
+
+
+def encode(record: NewRecord, topic: str, partition: int, offset: int) -> bytes:
+    """The record as a line.
+
+    Raises:
+        ValueError: Reading would refuse it; the text says why, without any value.
+    """
+    timestamp = time.time_ns() // 1_000_000 if record.timestamp is None else record.timestamp
+    if not -(2**63) <= timestamp < 2**63:
+        raise ValueError("the timestamp does not fit into 64 bits")
+    if record.timestamp_type not in (-1, 0, 1):
+        raise ValueError("the timestamp type is not -1, 0 or 1")
+    headers = [HeaderRow(k, to_text(v)) for k, v in record.headers]
+    row = Row(topic, partition, offset, timestamp, to_text(record.key), to_text(record.value))
+    row.timestampType, row.headers = record.timestamp_type, headers
+    try:
+        line = encode_row(row)
+    except UnicodeEncodeError:
+        raise ValueError("the key of a header cannot be written as UTF-8") from None
+    if len(line) > MAX_LINE:
+        raise ValueError(f"as a line it is longer than {MAX_LINE} bytes")
+    return line
+
+
+def refused(place: str, why: str) -> Problem:
+    """The problem of a record that reading would refuse."""
+    return Problem("SMT543", place, f"a record cannot be appended: {why}", "nothing was appended: mend the record")
+
+
+@dataclass(frozen=True)
+class TopicWriter:
+    """Appends to one topic, whose lock it holds. Made by ``writing``."""
+
+    root: Path
+    topic: str
+    segments: dict[int, list[Segment]] = field(default_factory=dict)
+
+    def end(self, partition: int = 0) -> int:
+        """The next offset.
+
+        Raises:
+            TableError: SMT541, the last segment cannot be read.
+        """
+        segments = self.segments.get(partition)
+        with local.coded(self.root / self.topic):
+            return segments[-1].base + count_records(segments[-1]) if segments else 0
+
+    def append(self, records: Iterable[NewRecord], partition: int = 0) -> Range:
+        """See ``append_records``."""
+        check_place(self.topic, partition)
+        start = end = self.end(partition)
+        folder = self.root / self.topic / str(partition)
+        temporary = folder / f".{os.getpid()}.tmp"
+        with local.coded(folder):
+            local.make_folder(folder)
+            try:
+                with temporary.open("wb") as file:
+                    for record in records:
+                        file.write(self._line(record, partition, end, end - start))
+                        end += 1
+                if end > start:
+                    self.publish(temporary, Range(self.topic, partition, start, end))
+            finally:
+                temporary.unlink(missing_ok=True)
+        return Range(self.topic, partition, start, end)
+
+    def _line(self, record: NewRecord, partition: int, offset: int, number: int) -> bytes:
+        try:
+            return encode(record, self.topic, partition, offset)
+        except ValueError as error:
+            place = f"{self.topic}-{partition} record {number + 1} of those to append"
+            raise TableError(refused(place, str(error))) from None
+
+    def publish(self, file: Path, range_: Range) -> None:
+        """Make a finished file of JSON lines the next segment of a partition."""
+        folder = self.root / self.topic / str(range_.partition)
+        local.make_folder(folder)
+        local.sync(file)
+        segment = Segment(range_.start, folder / f"{range_.start:020d}{LINES}", self.topic, range_.partition)
+        local.publish(file, segment.path, exclusive=True)
+        self.segments.setdefault(range_.partition, []).append(segment)
+
+
+@contextmanager
+def writing(source: FileTopics, topic: str, say: Say = silent) -> Iterator[TopicWriter]:
+    """Hold a topic's lock while the block runs; waits for other writers.
+
+    What a killed writer of the topic left behind is removed: whoever holds the lock knows that nobody writes it.
+
+    Args:
+        source: The topics.
+        topic: The topic; it is created where it is missing.
+        say: Hears that this waits; it may raise to stop.
+
+    Raises:
+        TableError: SMT507, not the name of a topic; SMT550 to SMT553, the file system refuses.
+    """
+    check_place(topic, 0)
+    root = local.local_folder(source.root)
+    folder = root / topic
+    with ExitStack() as held:
+        with local.coded(folder):
+            local.make_folder(folder)
+            held.enter_context(local.locked(folder / ".lock", _holder(), wait=True, say=say))
+            for left in (*folder.glob(".*.tmp"), *folder.glob("*/.*.tmp")):
+                left.unlink(missing_ok=True)
+            segments = list_segments(root, topic)
+            if not any(segments.values()) and not (folder / ID).exists():
+                _name(folder)
+        yield TopicWriter(root, topic, segments)
+
+
+def _holder() -> str:
+    return f"process {os.getpid()}"
+
+
+def _name(folder: Path) -> None:
+    """Give a new topic an identity, so that it can be told from an earlier or later one of its name."""
+    temporary = folder / f"{ID}.tmp"
+    temporary.write_text(secrets.token_hex(16), encoding="utf-8")
+    local.sync(temporary)
+    local.publish(temporary, folder / ID, exclusive=False)
+
+
+@contextmanager
+def staging(root: Path, say: Say = silent) -> Iterator[Path]:
+    """A folder below the root for files on their way; those of dead writers are removed first.
+
+    A writer holds the lock of its folder while it lives, so a folder whose lock is free belongs to nobody.
+    """
+    folder = root / f"{STAGING}-{secrets.token_hex(8)}"
+    lock = folder.with_name(f"{folder.name}.lock")
+    with ExitStack() as held:
+        with local.coded(root):
+            local.make_folder(root)
+            with local.locked(root / f"{STAGING}.lock", _holder(), wait=True, say=say):
+                for other in root.glob(f"{STAGING}-*.lock"):
+                    _remove_dead(other)
+                held.enter_context(local.locked(lock, _holder(), wait=False))
+            folder.mkdir(mode=0o700)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            lock.unlink(missing_ok=True)
+
+
+def _remove_dead(lock: Path) -> None:
+    with suppress(local.LockTaken), local.locked(lock, wait=False):
+        shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+        lock.unlink(missing_ok=True)

@@ -1,0 +1,158 @@
+"""Appending a Spark DataFrame to file topics: Spark writes the lines, the driver only names the files.
+
+The frame is computed once, into staged lines without offsets; their numbers say which topics to lock and where each
+partition will end. Under the locks Spark numbers the lines, and each topic-partition's file becomes its next segment.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.window import Window as Over
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.window import Range
+from dagster_smt.tables import local
+from dagster_smt.tables.sources.file_writer import (
+    NewRecord,
+    Say,
+    TopicWriter,
+    check_place,
+    encode,
+    refused,
+    silent,
+    staging,
+    writing,
+)
+from dagster_smt.tables.spec import FileTopics
+
+FRAME_COLUMNS = ("key", "value", "topic", "partition", "timestamp_ms", "timestampType", "headers")
+_PLACE = ("topic", "partition")
+_ROW = {"topic": T.StringType(), "partition": T.IntegerType(), "rest": T.StringType(), "wrong": T.StringType()}
+
+
+def append_frame(source: FileTopics, frame: DataFrame, order: Sequence[str], say: Say = silent) -> list[Range]:
+    """Append the rows of a frame, as one new segment per topic-partition that appears whole or not at all.
+
+    Writes what ``append_records`` would. Rows never come to the driver. Waits for other writers of the topics.
+
+    Args:
+        source: The topics; they are created where they are missing.
+        frame: Columns ``FRAME_COLUMNS``: key and value as bytes, ``timestamp_ms`` in milliseconds (null is now), and
+            headers as Kafka's; it may have others. It is computed once.
+        order: Columns of the frame by which the rows of a topic-partition are ordered; each as Spark sorts it.
+        say: Hears how far this is; it may raise to stop.
+
+    Returns:
+        The offsets given out, sorted.
+
+    Raises:
+        TableError: As ``append_records``; nothing was appended.
+    """
+    root = local.local_folder(source.root)
+    with staging(root, say) as folder, ExitStack() as held:
+        rows, counts = _stage(frame, order, folder, say)
+        topics = sorted({topic for topic, _ in counts})
+        writers = {topic: held.enter_context(writing(source, topic, say)) for topic in topics}
+        starts = {place: writers[place[0]].end(place[1]) for place in counts}
+        if counts:
+            say(f"writing {sum(counts.values())} records to {len(topics)} topics")
+            _write_lines(rows, starts, len(order), folder / "lines")
+        ranges = [Range(*place, start, start + counts[place]) for place, start in sorted(starts.items())]
+        return _publish(writers, ranges, folder / "lines")
+
+
+@dataclass(frozen=True)
+class _EncodeRows:
+    """A picklable function for ``DataFrame.mapInArrow``: the part of each line that follows the offset."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            given = (batch.column(name).to_pylist() for name in FRAME_COLUMNS)
+            rows = [_encoded(*row) for row in zip(*given, strict=True)]
+            columns = [batch.column("topic"), batch.column("partition")]
+            columns += [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
+            order = batch.columns[len(FRAME_COLUMNS) :]
+            names = [*_ROW, *batch.schema.names[len(FRAME_COLUMNS) :]]
+            yield pa.RecordBatch.from_arrays([*columns, *order], names=names)
+
+
+def _encoded(
+    key: bytes | None,
+    value: bytes | None,
+    topic: str | None,
+    partition: int | None,
+    millis: int | None,
+    kind: int | None,
+    headers: list[dict[str, Any]] | None,
+) -> tuple[str | None, str | None]:
+    """The rest of a line, or why there is none."""
+    if topic is None or partition is None:
+        return None, "it has no topic or no partition"
+    pairs = tuple((header["key"], header["value"]) for header in headers or ())
+    try:
+        check_place(topic, partition)
+        record = NewRecord(key, value, pairs, millis, 0 if kind is None else kind)
+        line = encode(record, topic, partition, 2**63 - 1)
+    except TableError as error:
+        return None, f"{error.problems[0].code} {error.problems[0].statement}"
+    except ValueError as error:
+        return None, str(error)
+    # no name of a topic can hold quotes: the first comma with a timestamp behind it follows the offset
+    return line[line.index(b',"timestamp":') : -1].decode(), None
+
+
+def _stage(
+    frame: DataFrame, order: Sequence[str], folder: Path, say: Say
+) -> tuple[DataFrame, dict[tuple[str, int], int]]:
+    """Write the rests of all lines; return them, and how many each topic-partition has."""
+    say("staging records")
+    given = frame.select(*FRAME_COLUMNS, *(F.col(name).alias(f"order{n}") for n, name in enumerate(order)))
+    fields = [T.StructField(name, kind) for name, kind in _ROW.items()]
+    schema = T.StructType([*fields, *given.schema.fields[len(FRAME_COLUMNS) :]])
+    path = folder / "rows"
+    given.mapInArrow(_EncodeRows(), schema).write.parquet("file://" + str(path))
+    rows = frame.sparkSession.read.schema(schema).parquet(local.spark_path(path))
+    found = rows.groupBy(*_PLACE, "wrong").count().collect()
+    problems = [refused(f"{r.topic}-{r.partition}", f"{r.wrong} ({r['count']} of them)") for r in found if r.wrong]
+    if problems:
+        raise TableError(sorted(problems, key=str))
+    return rows, {(r.topic, r.partition): r["count"] for r in found}
+
+
+def _write_lines(rows: DataFrame, starts: dict[tuple[str, int], int], keys: int, path: Path) -> None:
+    """Write a file of whole lines per topic-partition."""
+    known = [(*place, start) for place, start in starts.items()]
+    bases = rows.sparkSession.createDataFrame(known, "topic STRING, partition INT, base BIGINT")
+    number = F.row_number().over(Over.partitionBy(*_PLACE).orderBy(*(f"order{n}" for n in range(keys))))
+    numbered = rows.join(F.broadcast(bases), list(_PLACE)).withColumn("offset", F.col("base") + number - 1)
+    # the order that numbering them has left: Spark sees that, and sorts once
+    lines = numbered.sortWithinPartitions(*_PLACE, *(f"order{n}" for n in range(keys))).select(
+        _line().alias("value"), *_PLACE
+    )
+    writer = lines.write.partitionBy(*_PLACE).option("maxRecordsPerFile", 0).option("compression", "none")
+    writer.option("lineSep", "\n").text("file://" + str(path))
+
+
+def _line() -> Column:
+    texts = ('{"topic":"', F.col("topic"), '","partition":', F.col("partition"), ',"offset":', F.col("offset"))
+    return F.concat(*(F.lit(t) if isinstance(t, str) else t.cast("string") for t in texts), F.col("rest"))
+
+
+def _publish(writers: dict[str, TopicWriter], ranges: list[Range], lines: Path) -> list[Range]:
+    files = [sorted((lines / f"topic={r.topic}" / f"partition={r.partition}").glob("part-*")) for r in ranges]
+    wrong = [r for r, found in zip(ranges, files, strict=True) if len(found) != 1]
+    if wrong:
+        hint = "nothing was appended: is the folder of the topics the same for every executor?"
+        statement = "Spark did not write the lines as one file that this process sees"
+        raise TableError(Problem("SMT545", f"{r.topic}-{r.partition}", statement, hint) for r in wrong)
+    with local.coded(lines):
+        for range_, found in zip(ranges, files, strict=True):
+            writers[range_.topic].publish(found[0], range_)
+    return ranges

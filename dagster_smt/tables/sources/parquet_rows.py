@@ -1,0 +1,173 @@
+"""Parquet segments: which types of columns they may have, and their rows in Kafka's columns."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from dagster_smt.tables.sources import arrow_rows
+from dagster_smt.tables.sources.segments import Found, Segment
+
+if TYPE_CHECKING:
+    from dagster_smt.tables.sources.chunks import Chunk
+
+_ROWS = 2_000
+_UNITS = {"s": 0, "ms": 1, "us": 1_000, "ns": 1_000_000}
+_COORDINATES = ("topic", "partition", "offset")
+
+
+def open_parquet(path: Any) -> pq.ParquetFile:
+    """Open a file. Spark writes timestamps of 96 bits, which need not fit into nanoseconds."""
+    return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+
+
+def schema_problem(schema: pa.Schema) -> str:
+    """What is wrong with the columns of a segment; empty if nothing is."""
+    checks = {
+        "key": _is_side,
+        "value": _is_side,
+        "topic": _is_text,
+        "partition": pa.types.is_integer,
+        "offset": pa.types.is_integer,
+        "timestamp": pa.types.is_timestamp,
+        "timestampType": pa.types.is_integer,
+        "headers": _is_headers,
+    }
+    optional = {"timestampType", "headers"}
+    names = [n for n in checks if n not in optional or n in schema.names]
+    wrong = [n for n in names if schema.names.count(n) != 1 or not checks[n](_plain(schema.field(n).type))]
+    return f"columns missing or of another type: {', '.join(wrong)}" if wrong else ""
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _is_side(kind: pa.DataType) -> bool:
+    types = pa.types
+    binary = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
+    return binary or _is_text(kind) or types.is_null(kind)
+
+
+def _is_headers(kind: pa.DataType) -> bool:
+    if pa.types.is_null(kind):
+        return True
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or not pa.types.is_struct(kind.value_type):
+        return False
+    fields = {field.name: field.type for field in kind.value_type}
+    return len(fields) == 2 and _is_text(fields.get("key", pa.null())) and _is_side(fields.get("value", pa.bool_()))
+
+
+def parquet_batches(chunk: "Chunk") -> Iterator[pa.RecordBatch | None]:
+    """Batches of a chunk's records; ``None`` where something else stands."""
+    at = chunk.start
+    with open_parquet(chunk.path) as file:
+        for rows in _slices(file, chunk.first, chunk.end - chunk.start):
+            found = convert(rows)
+            if not _in_place(found, chunk, at):
+                yield None
+                return
+            yield found
+            at += found.num_rows
+
+
+def _slices(file: pq.ParquetFile, first: int, count: int, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """Rows ``first`` to ``first + count`` of a file; reads only the row groups that hold them."""
+    sizes = [file.metadata.row_group(n).num_rows for n in range(file.metadata.num_row_groups)]
+    ends = np.cumsum(sizes)
+    groups = [n for n, end in enumerate(ends) if end > first and end - sizes[n] < first + count]
+    at = int(ends[groups[0]]) - sizes[groups[0]] if groups else 0
+    for batch in file.iter_batches(_ROWS, row_groups=groups, columns=columns):
+        low, high = max(first - at, 0), min(first + count - at, batch.num_rows)
+        if low < high:
+            yield batch.slice(low, high - low)
+        at += batch.num_rows
+
+
+def convert(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Kafka's columns of rows whose schema is right.
+
+    Raises:
+        pa.ArrowInvalid: A value does not fit, such as a partition of more than 32 bits.
+    """
+    columns = {name: _decode(rows.column(name)) for name in rows.schema.names}
+    stamps = columns["timestamp"]
+    nulls = np.asarray(stamps.is_null())
+    counts = np.asarray(stamps.cast(pa.int64()).fill_null(0))
+    types = columns.get("timestampType")
+    kinds = np.zeros(len(nulls), np.int32) if types is None else np.asarray(types.cast(pa.int32()).fill_null(0))
+    return arrow_rows.batch(
+        [
+            columns["key"].cast(pa.binary()),
+            columns["value"].cast(pa.binary()),
+            columns["topic"].cast(pa.string()),
+            columns["partition"].cast(pa.int32()),
+            columns["offset"].cast(pa.int64()),
+            *arrow_rows.times(counts, _UNITS[stamps.type.unit], nulls, kinds),
+            _headers(columns.get("headers"), len(nulls)),
+        ]
+    )
+
+
+def _decode(column: Any) -> Any:
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _headers(column: Any, size: int) -> Any:
+    if column is None or pa.types.is_null(column.type):
+        return arrow_rows.headers([0] * size, pa.array([], pa.string()), pa.array([], pa.binary()))
+    pairs = column.flatten()
+    keys, values = pc.struct_field(pairs, "key").cast(pa.string()), pc.struct_field(pairs, "value").cast(pa.binary())
+    return arrow_rows.headers(np.asarray(pc.list_value_length(column).fill_null(0)), keys, values)
+
+
+def _in_place(rows: pa.RecordBatch, chunk: "Chunk", at: int) -> bool:
+    if any(rows.column(name).null_count for name in _COORDINATES):
+        return False
+    offsets = np.asarray(rows.column("offset"))
+    topics, partitions = rows.column("topic").unique().to_pylist(), rows.column("partition").unique().to_pylist()
+    return (topics, partitions) == ([chunk.topic], [chunk.partition]) and bool(
+        (offsets == np.arange(at, at + len(offsets))).all()
+    )
+
+
+def late_row(chunk: "Chunk", millis: int) -> int | None:
+    """The number of the chunk's first row at a time or later."""
+    number = 0
+    with open_parquet(chunk.path) as file:
+        for rows in _slices(file, chunk.first, chunk.end - chunk.start, ["timestamp"]):
+            stamps = rows.column(0)
+            per_milli = _UNITS[stamps.type.unit]
+            # compared as whole milliseconds in 64 bits; a unit of seconds is the coarser side
+            counts = np.asarray(stamps.cast(pa.int64()).fill_null(-(2**63)))
+            late = counts >= -(-millis // 1000) if per_milli == 0 else counts // per_milli >= millis
+            late &= ~np.asarray(stamps.is_null())
+            if late.any():
+                return number + int(late.argmax())
+            number += rows.num_rows
+    return None
+
+
+def checked_rows(segment: Segment, first: int, count: int) -> Found:
+    """Rows of a Parquet segment, checked one by one."""
+    with open_parquet(segment.path) as file:
+        problem = schema_problem(file.schema_arrow)
+        if problem:
+            yield segment.place, problem
+            return
+        number = first
+        try:
+            for rows in _slices(file, first, count):
+                found = convert(rows)
+                for row in zip(*(found.column(c).to_pylist() for c in _COORDINATES), strict=True):
+                    number += 1
+                    yield f"{segment.place} row {number}", "topic, partition or offset is null" if None in row else row
+        except pa.ArrowException:
+            yield f"{segment.place} after row {number}", "the rows cannot be read, or a value does not fit its column"

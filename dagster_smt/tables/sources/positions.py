@@ -1,0 +1,134 @@
+"""Where in a segment's file its records are, without looking at them: how many, and at which bytes or row groups.
+
+Counted once per file and process: a run asks for the end of a segment, and then for windows inside it.
+"""
+
+import bisect
+import os
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.tables.sources.segments import Segment
+
+_BLOCK = 1 << 20
+_KEPT = 10_000  # files; a thousand bytes each
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The lines of a file.
+
+    Attributes:
+        path: The file.
+        size: Its bytes.
+        records: Its lines; the last one need not end.
+        newlines: How many newlines there are up to the end of each block of a mebibyte.
+    """
+
+    path: Path
+    size: int
+    records: int
+    newlines: "array[int]"
+
+    def position(self, line: int) -> int:
+        """The byte at which a line begins; lines count from 0."""
+        if line <= 0 or line >= self.records:
+            return self.size if line > 0 else 0
+        block = bisect.bisect_left(self.newlines, line)
+        missing = line - (self.newlines[block - 1] if block else 0)
+        with self.path.open("rb") as file:
+            file.seek(block * _BLOCK)
+            data = file.read(_BLOCK)
+        at = -1
+        for _ in range(missing):
+            at = data.index(b"\n", at + 1)
+        return block * _BLOCK + at + 1
+
+
+@dataclass(frozen=True)
+class RowGroups:
+    """The rows of a Parquet file: how many there are up to the end of each row group, and their schema."""
+
+    ends: tuple[int, ...]
+    schema: Any
+
+    @property
+    def records(self) -> int:
+        return self.ends[-1] if self.ends else 0
+
+
+_known: dict[tuple[str, int, int], Lines | RowGroups] = {}
+
+
+def _remembered(
+    path: Path, look: Callable[[Path, Callable[[], None]], Lines | RowGroups], beat: Callable[[], None]
+) -> Lines | RowGroups:
+    stat = os.stat(path)
+    key = (str(path), stat.st_size, stat.st_mtime_ns)
+    if key not in _known:
+        if len(_known) >= _KEPT:
+            _known.clear()
+        _known[key] = look(path, beat)
+    return _known[key]
+
+
+def lines_of(segment: Segment, beat: Callable[[], None] = lambda: None) -> Lines:
+    """The lines of a JSON segment."""
+    found = _remembered(segment.path, _count_lines, beat)
+    assert isinstance(found, Lines)
+    return found
+
+
+def row_groups_of(segment: Segment, beat: Callable[[], None] = lambda: None) -> RowGroups:
+    """The row groups of a Parquet segment.
+
+    Raises:
+        TableError: SMT541, the file cannot be read.
+    """
+    import pyarrow as pa
+
+    try:
+        found = _remembered(segment.path, _read_footer, beat)
+    except pa.ArrowException:
+        hint = "its offsets are taken, so nothing is appended after it: restore the file, or remove it as a whole"
+        problem = Problem("SMT541", segment.place, "the segment cannot be read: not a whole Parquet file", hint)
+        raise TableError(problem) from None
+    assert isinstance(found, RowGroups)
+    return found
+
+
+def count_records(segment: Segment, beat: Callable[[], None] = lambda: None) -> int:
+    """Count the records without reading them.
+
+    Raises:
+        TableError: SMT541, the segment cannot be read.
+    """
+    return (row_groups_of(segment, beat) if segment.parquet else lines_of(segment, beat)).records
+
+
+def _count_lines(path: Path, beat: Callable[[], None]) -> Lines:
+    newlines: array[int] = array("q")
+    count, size, block = 0, 0, b"\n"
+    with path.open("rb") as file:
+        while more := file.read(_BLOCK):
+            beat()
+            block = more
+            size += len(block)
+            count += block.count(b"\n")
+            newlines.append(count)
+    return Lines(path, size, count + (not block.endswith(b"\n")), newlines)
+
+
+def _read_footer(path: Path, beat: Callable[[], None]) -> RowGroups:
+    from dagster_smt.tables.sources.parquet_rows import open_parquet
+
+    with open_parquet(path) as file:
+        rows, ends = 0, []
+        for number in range(file.metadata.num_row_groups):
+            rows += file.metadata.row_group(number).num_rows
+            ends.append(rows)
+        return RowGroups(tuple(ends), file.schema_arrow)

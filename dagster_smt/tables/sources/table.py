@@ -1,0 +1,262 @@
+"""Tables with Kafka's columns, read by offsets as if they were the topics: a lake's bronze table, for one."""
+
+import functools
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.window import Range, Window
+from dagster_smt.tables.sources.columns import KAFKA_COLUMNS, KAFKA_SCHEMA
+from dagster_smt.tables.spec import TableSource
+from dagster_smt.tables.sql import quoted
+
+_PLACE = ("topic", "partition")
+_MANY = 50  # ranges: from here on a broadcast join is faster than their comparison one by one
+_OPTIONAL = ("timestampType", "headers")
+_SIDES = (T.BinaryType, T.StringType)
+_WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+_TYPES: dict[str, tuple[type[T.DataType], ...]] = {
+    "key": (*_SIDES, T.NullType),
+    "value": (*_SIDES, T.NullType),
+    "topic": (T.StringType,),
+    "partition": _WHOLE,
+    "offset": _WHOLE,
+    "timestamp": (T.TimestampType, T.TimestampNTZType),
+    "timestampType": _WHOLE,
+}
+
+
+class TableReader:
+    """A table, opened. Each call sees the table as it is then, except that a frame stays with what it was made from."""
+
+    dense = False
+
+    def __init__(self, spec: TableSource, session: SparkSession):
+        self.spec = spec
+        self.session = session
+
+    def topics(self) -> list[str]:
+        """The topics that the table has records of."""
+        rows = self._frame().select("topic").distinct().collect()
+        return sorted(row[0] for row in rows if row[0] is not None)
+
+    def identities(self, topics: Iterable[str]) -> dict[str, str]:
+        """The identity of the table, for each topic: Delta's id or Iceberg's; of Parquet there is none."""
+        topics = self._existing(topics)
+        found = self._delta_id() or self._iceberg_id()
+        return dict.fromkeys(topics, found)
+
+    def ranges(self, topics: Iterable[str]) -> list[Range]:
+        """See ``Source``: from the smallest offset to the greatest.
+
+        Raises:
+            TableError: SMT501 a topic that the table does not have, SMT546 no table, SMT547 its columns, SMT549 a
+                record without a partition or an offset.
+        """
+        topics = self._existing(topics)
+        incomplete = F.count_if(F.col("partition").isNull() | F.col("offset").isNull())
+        rows = (
+            self._frame()
+            .where(F.col("topic").isin(*topics))
+            .groupBy(*_PLACE)
+            .agg(F.min("offset"), F.max("offset") + 1, incomplete)
+            .collect()
+        )
+        lost = {topic: sum(row[4] for row in rows if row[0] == topic) for topic in topics}
+        problems = [
+            Problem("SMT549", topic, f"{count} records have no partition or no offset", "mend or remove these rows")
+            for topic, count in lost.items()
+            if count
+        ]
+        if problems:
+            raise TableError(problems)
+        return sorted(Range(*row[:4]) for row in rows)
+
+    def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
+        """See ``Source``."""
+        topics = tuple(topics)
+        found = {(r.topic, r.partition): r.end for r in self.ranges(topics)}
+        late = self._frame().where(F.col("topic").isin(*topics) & (F.unix_micros("timestamp") >= millis * 1000))
+        rows = late.groupBy(*_PLACE).agg(F.min("offset")).collect()
+        return found | {(row[0], row[1]): row[2] for row in rows}
+
+    def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> DataFrame:
+        """See ``Source``. Looks for duplicates first, at coordinates only.
+
+        Raises:
+            TableError: SMT546 no table, SMT547 its columns, SMT548 a window that holds an offset twice.
+        """
+        beat()
+        frame = within(self._frame(), window)
+        counts = frame.groupBy(*_PLACE).agg(F.count("*").alias("rows"), F.count_distinct("offset").alias("offsets"))
+        doubles = counts.where("rows > offsets").sort(*_PLACE).limit(10).collect()
+        beat()
+        if doubles:
+            hint = "keep one row of each topic, partition and offset, for instance with a MERGE into the table"
+            raise TableError(
+                Problem("SMT548", f"{r[0]}-{r[1]}", f"{r[2] - r[3]} rows repeat an offset of the window", hint)
+                for r in doubles
+            )
+        return frame
+
+    def explain(self, window: Window, beat: Callable[[], None] = lambda: None) -> list[Problem]:
+        """A table may lack offsets, so that no number of records is wrong."""
+        return []
+
+    def _existing(self, topics: Iterable[str]) -> tuple[str, ...]:
+        topics, listed = tuple(topics), self.topics()
+        hint = f"topics there: {', '.join(listed[:10]) or 'none'}"
+        missing = [
+            Problem("SMT501", t, "the table has no record of the topic", hint) for t in topics if t not in listed
+        ]
+        if missing:
+            raise TableError(missing)
+        return topics
+
+    def _frame(self) -> DataFrame:
+        """The table with Kafka's columns and their types."""
+        reader = self.session.read
+        try:
+            table = (
+                reader.table(self.spec.name) if self.spec.name else reader.format(self.spec.format).load(self.spec.path)
+            )
+            fields = {field.name: field.dataType for field in table.schema.fields}
+        except PySparkException as error:
+            why = error.getCondition() or type(error).__name__
+            hint = "name a table that the Spark session's catalogs know, or a path and its format"
+            raise TableError(Problem("SMT546", self.spec.place, f"Spark cannot open it: {why}", hint)) from error
+        if problems := self._column_problems(fields):
+            raise TableError(problems)
+        return table.select(*(self._column(name, fields) for name in KAFKA_COLUMNS))
+
+    def _name(self, name: str) -> str:
+        return self.spec.columns.get(name, name)
+
+    def _column_problems(self, fields: dict[str, T.DataType]) -> list[Problem]:
+        hint = "say with columns which column holds it"
+        problems = []
+        for name in (*KAFKA_COLUMNS, *(n for n in self.spec.columns if n not in KAFKA_COLUMNS)):
+            own = self._name(name)
+            place = f"{self.spec.place} {own}"
+            if name not in KAFKA_COLUMNS:
+                known = ", ".join(KAFKA_COLUMNS)
+                problems.append(Problem("SMT547", f"{self.spec.place} {name}", "not a column of Kafka's", known))
+            elif own not in fields:
+                if name not in _OPTIONAL or name in self.spec.columns:
+                    problems.append(Problem("SMT547", place, f"the table has no such column for {name}", hint))
+            elif not _fits(name, fields[own]):
+                statement = f"{fields[own].simpleString()} cannot be a {name}"
+                problems.append(Problem("SMT547", place, statement, f"Kafka's columns are {KAFKA_SCHEMA}"))
+        return problems
+
+    def _column(self, name: str, fields: dict[str, T.DataType]) -> Column:
+        own = self._name(name)
+        column = F.col(quoted(own))
+        if name == "headers":
+            return _headers(column if own in fields else None).alias(name)
+        if name == "timestampType":
+            column = F.coalesce(column.cast("int"), F.lit(0)) if own in fields else F.lit(0)
+        types = {"key": "binary", "value": "binary", "partition": "int", "offset": "bigint", "timestamp": "timestamp"}
+        return (column.cast(types[name]) if name in types else column).alias(name)
+
+    def _delta_id(self) -> str:
+        table = self.spec.name or f"delta.{quoted(self.spec.path)}"
+        if not self.spec.name and self.spec.format != "delta":
+            return ""
+        return self._first(lambda: self.session.sql(f"DESCRIBE DETAIL {table}").select("id"))
+
+    def _iceberg_id(self) -> str:
+        """The identity in the latest metadata file."""
+        if not self.spec.name and self.spec.format != "iceberg":
+            return ""
+        reader = self.session.read
+
+        def log() -> DataFrame:
+            suffix = "metadata_log_entries"
+            if self.spec.name:
+                return reader.table(f"{self.spec.name}.{suffix}")
+            return reader.format("iceberg").load(f"{self.spec.path}#{suffix}")
+
+        file = self._first(lambda: log().orderBy(F.desc("timestamp")).select("file"))
+        text = F.get_json_object("value", "$['table-uuid']")
+        return self._first(lambda: reader.text(file, wholetext=True).select(text)) if file else ""
+
+    def _first(self, frame: Callable[[], DataFrame]) -> str:
+        """The first value, or nothing where the table has no such thing."""
+        try:
+            row = frame().first()
+        except (AnalysisException, PySparkException):
+            return ""
+        return str(row[0]) if row and row[0] else ""
+
+
+def _fits(name: str, kind: T.DataType) -> bool:
+    if name != "headers":
+        return isinstance(kind, _TYPES[name])
+    if not isinstance(kind, T.ArrayType) or not isinstance(kind.elementType, T.StructType):
+        return False
+    fields = {field.name: field.dataType for field in kind.elementType.fields}
+    return isinstance(fields.get("key"), T.StringType) and isinstance(fields.get("value"), _TYPES["value"])
+
+
+def _headers(column: Column | None) -> Column:
+    none = F.array().cast("array<struct<key: string, value: binary>>")
+    if column is None:
+        return none
+    pairs = F.transform(column, lambda h: F.struct(h["key"].alias("key"), h["value"].cast("binary").alias("value")))
+    return F.coalesce(pairs, none)
+
+
+def within(frame: DataFrame, window: Window) -> DataFrame:
+    """The rows whose topic, partition and offset a window holds."""
+    topics, ranges = window.topics, window.ranges
+    if not ranges:
+        return frame.where(F.lit(False))
+    groups = _grouped(ranges)
+    if len(groups) <= _MANY:
+        return frame.where(_any([_condition(*group) for group in groups]))
+    low, high = min(r.start for r in ranges), max(r.end for r in ranges)
+    # a join alone keeps the table's statistics from skipping files
+    near = frame.where(F.col("topic").isin(*topics) & (F.col("offset") >= low) & (F.col("offset") < high))
+    rows = [(r.topic, r.partition, r.start, r.end) for r in ranges]
+    schema = "__topic STRING, __partition INT, __start BIGINT, __end BIGINT"
+    wanted = F.broadcast(frame.sparkSession.createDataFrame(rows, schema))
+    same = (F.col("topic") == F.col("__topic")) & (F.col("partition") == F.col("__partition"))
+    inside = (F.col("offset") >= F.col("__start")) & (F.col("offset") < F.col("__end"))
+    return near.join(wanted, same & inside, "left_semi")
+
+
+Group = tuple[tuple[str, ...], tuple[int, ...], int, int]
+
+
+def _grouped(ranges: Sequence[Range]) -> list[Group]:
+    """Ranges with equal bounds, together: topics, partitions, start, end."""
+    partitions: dict[tuple[str, int, int], list[int]] = {}
+    for r in sorted(ranges):
+        partitions.setdefault((r.topic, r.start, r.end), []).append(r.partition)
+    topics: dict[tuple[tuple[int, ...], int, int], list[str]] = {}
+    for (topic, start, end), numbers in partitions.items():
+        topics.setdefault((tuple(numbers), start, end), []).append(topic)
+    return [(tuple(names), *key) for key, names in topics.items()]
+
+
+def _condition(topics: tuple[str, ...], partitions: tuple[int, ...], start: int, end: int) -> Column:
+    offset = F.col("offset")
+    return _one_of("topic", topics) & _one_of("partition", partitions) & (offset >= start) & (offset < end)
+
+
+def _one_of(name: str, values: Sequence[Any]) -> Column:
+    return F.col(name) == values[0] if len(values) == 1 else F.col(name).isin(*values)
+
+
+def _any(conditions: list[Column]) -> Column:
+    # a balanced tree: a chain of hundreds of ORs overflows the stack of Spark's analyzer
+    while len(conditions) > 1:
+        conditions = [functools.reduce(operator.or_, conditions[i : i + 2]) for i in range(0, len(conditions), 2)]
+    return conditions[0]

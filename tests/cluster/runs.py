@@ -1,0 +1,111 @@
+"""The runs that a cluster and a local session must agree on; as a script, a driver process that does them."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.errors import SmtError
+from dagster_smt.model.report import RunReport
+from dagster_smt.model.window import Window
+from dagster_smt.run.batch import run
+from dagster_smt.run.spec import RunSpec
+from dagster_smt.tables.sources import open_source
+from dagster_smt.tables.sources.file_writer import NewRecord, append_records
+from dagster_smt.tables.spec import DeltaSink, FileTopics, TableSource, TopicTable
+from tests.run.world import CHAIN, COLUMNS
+
+RECORDS = 2000
+CONF = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "768m",
+    "spark.executor.memory": "512m",
+    "spark.ui.enabled": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    # a third of the window: records that came to the driver would not fit
+    "spark.driver.maxResultSize": "1m",
+}
+RUNS = {"table-records": ("table", "records"), "files-columns": ("files", "columns")}
+
+
+def value(number: int) -> bytes | None:
+    """Every 7th record has no value, every 11th fails; 2 KB each."""
+    if number % 7 == 4:
+        return None
+    amount = "none" if number % 11 == 3 else number
+    return json.dumps({"id": number, "name": f"{number:04}" * 500, "amount": amount}).encode()
+
+
+def make_topics(folder: Path, session) -> None:
+    """The records, as file topics and as a Delta table."""
+    topics = FileTopics(folder / "topics")
+    for partition in (0, 1):
+        numbers = range(partition, RECORDS, 2)
+        append_records(topics, "orders", [NewRecord(b"%d" % n, value(n), (), 10 + n) for n in numbers], partition)
+    source = open_source(topics, session)
+    frame = source.read(Window(tuple(source.ranges(["orders"]))))
+    frame.write.format("delta").save(str(folder / "bronze"))
+
+
+def spec(folder: Path, lake: Path, name: str) -> RunSpec:
+    """A run over the records below ``folder``, whose tables lie in ``lake``."""
+    read, kind = RUNS[name]
+    source = FileTopics(folder / "topics") if read == "files" else TableSource(path=str(folder / "bronze"))
+    return RunSpec(
+        name,
+        parse_chain(CHAIN),
+        TopicTable(source, ("orders",), value=COLUMNS),
+        DeltaSink(lake / name, kind),
+        errors_tolerance="all",
+        dead_letters=DeltaSink(lake / f"{name}-dead"),
+    )
+
+
+def did(report: RunReport) -> list[object]:
+    """What a run says of itself, but for the time it took."""
+    return [report.status, report.records_in, report.records_out, report.dropped, report.failed, *report.rejects]
+
+
+def told(folder: Path, lake: Path, name: str, session) -> str:
+    """One of the runs, and in a line how that ended."""
+    return ended(name, spec(folder, lake, name), session)
+
+
+def ended(name: str, asked: RunSpec, session) -> str:
+    """Run, and say in a line how that ended."""
+    try:
+        return f"{name} {did(run(asked, session))}"
+    except SmtError as error:
+        return f"{name} {type(error).__name__} {error.problems[0].code} {error.problems[0].statement}"
+
+
+def make_session(conf: dict[str, str]):
+    import pyspark
+    from pyspark.sql import SparkSession
+
+    from dagster_smt.spark.packages import session_settings
+
+    builder = SparkSession.builder
+    for key, setting in session_settings(["delta"], conf, pyspark.__version__).items():
+        builder = builder.config(key, setting)
+    return builder.getOrCreate()
+
+
+def main(folder: Path, asked: list[dict]) -> None:
+    """Do the runs of each session: its settings, its executors' Python, what is shipped, the lake, the runs."""
+    for one in asked:
+        os.environ["PYSPARK_PYTHON"] = one["python"]
+        session = make_session(one["conf"])
+        if one.get("ship"):
+            session.sparkContext.addPyFile(one["ship"])
+        for name in one["runs"]:
+            print(told(folder, Path(one["lake"]), name, session), flush=True)
+        session.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), json.loads(sys.argv[2]))

@@ -1,0 +1,182 @@
+"""A process that carries out runs as they are ordered on its input, and may die at a point named there.
+
+It says on its output how far it is: whoever kills it knows where.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.errors import SmtError
+from dagster_smt.model.window import Range, Window
+from dagster_smt.run import batch, dead_letters
+from dagster_smt.run.batch import run
+from dagster_smt.run.micro_batch import MicroBatches, run_batches
+from dagster_smt.run.spec import RunSpec
+from dagster_smt.tables.sinks.delta import DeltaTable
+from dagster_smt.tables.sinks.iceberg import IcebergTable
+from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, TopicTable, WindowRequest
+from tests.run.world import CHAIN
+
+SINKS = {"delta": DeltaSink, "iceberg": IcebergSink}
+TOPICS = ("audit", "orders", "people")
+LETTERS = "orders.dead"
+armed: dict[str, Any] = {"point": None, "statement": None}
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+def reach(point: str) -> None:
+    """Die here if that was asked for."""
+    if armed["point"] == point:
+        os.killpg(0, signal.SIGKILL)
+        time.sleep(60)
+
+
+def around(owner: Any, name: str, before: str, after: str) -> None:
+    """Make a function one that may die before or after."""
+    function = getattr(owner, name)
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        reach(before)
+        say(f"PHASE in {name.strip('_')}")
+        found = function(*args, **kwargs)
+        reach(after)
+        say(f"PHASE after {name.strip('_')}")
+        return found
+
+    setattr(owner, name, wrapped)
+
+
+def count_statements() -> None:
+    """Have the session die before the statement of a given number within a commit."""
+    sql = SparkSession.sql
+
+    def counted(self: Any, text: Any, *rest: Any, **more: Any) -> Any:
+        if armed["statement"] is not None:
+            if armed["statement"] == 0:
+                os.killpg(0, signal.SIGKILL)
+                time.sleep(60)
+            armed["statement"] -= 1
+        found = sql(self, text, *rest, **more)
+        if "fast_forward" in str(text):
+            say("PHASE after fast_forward")
+        return found
+
+    SparkSession.sql = counted
+
+
+def arm_commit(table: type) -> None:
+    """Statements are counted from the beginning of a commit on."""
+    commit = table.commit
+
+    def armed_commit(*args: Any, **kwargs: Any) -> Any:
+        if str(armed["point"]).startswith("statement "):
+            armed["statement"] = int(armed["point"].split()[1])
+        try:
+            return commit(*args, **kwargs)
+        finally:
+            armed["statement"] = None
+
+    table.commit = armed_commit
+
+
+def prepare() -> None:
+    """Put the points into the code."""
+    around(batch._Attempt, "verify", "after evaluating", "after counting")
+    around(dead_letters, "append_frame", "before the letters", "after the letters")
+    around(DeltaTable, "_save", "before saving", "after saving")
+    around(IcebergTable, "_write", "before saving", "after saving")
+    around(IcebergTable, "_keep", "before the property", "after the property")
+    around(DeltaTable, "_repeat_state", "before the property", "after the property")
+    for table in (DeltaTable, IcebergTable):
+        arm_commit(table)
+        around(table, "commit", "before the commit", "after the commit")
+    count_statements()
+
+
+def spec_of(order: dict[str, Any]) -> RunSpec:
+    """The run that an order asks for."""
+    folder, kind = Path(order["folder"]), order["kind"]
+    explicit = Window(tuple(Range(*part) for part in order["window"])) if order.get("window") else None
+    times = {name: order.get(name) for name in ("since", "until", "max_records")} if kind != "micro" else {}
+    window = WindowRequest(topics=tuple(order.get("topics", ())), explicit=explicit, **times)
+    return RunSpec(
+        "orders",
+        parse_chain(CHAIN),
+        TopicTable(FileTopics(folder / "topics"), TOPICS),
+        SINKS[order["sink"]](folder / "table"),
+        window=window,
+        errors_tolerance="none" if kind == "rejected" else "all",
+        dead_letter_topic=LETTERS,
+        rebuild=kind == "rebuild",
+        key=order.get("key", ""),
+    )
+
+
+def carry_out(order: dict[str, Any], session: SparkSession) -> str:
+    """Run what is ordered; tells how it ended."""
+    armed["point"] = order.get("point")
+    try:
+        if order["kind"] == "micro":
+            batches = MicroBatches(order["max_records"], order["max_batches"])
+            return run_batches(spec_of(order), session, batches, say)[-1].status
+        return run(spec_of(order), session, say).status
+    except SmtError as error:
+        return f"refused {error}".replace("\n", " ")
+    finally:
+        armed["point"] = None
+
+
+def start(jars: str) -> SparkSession:
+    """A session with both formats that has worked once. Jars of an earlier session save looking for them."""
+    import pyspark
+
+    from dagster_smt.spark.packages import session_settings
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    conf = {
+        "spark.master": "local[1]",
+        "spark.python.daemon.module": "tests.run.kill_daemon",
+        "spark.driver.memory": "1g",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.parquet.compression.codec": "uncompressed",  # raw values in a file would be seen
+        "spark.sql.iceberg.compression-codec": "uncompressed",
+    }
+    if jars:
+        conf["spark.driver.extraClassPath"] = jars
+    builder = SparkSession.builder
+    for key, value in session_settings(["delta", "iceberg"], conf, pyspark.__version__).items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.range(2).mapInArrow(lambda batches: batches, "id BIGINT").collect()
+    return session
+
+
+def main() -> None:
+    jars = sys.argv[1]
+    session = start(jars)
+    prepare()
+    found = session.conf.get("spark.jars", "").replace("file://", "").replace(",", ":")
+    say("READY " + json.dumps(jars or found))
+    for line in sys.stdin:
+        say("DONE " + carry_out(json.loads(line), session))
+
+
+if __name__ == "__main__":
+    main()

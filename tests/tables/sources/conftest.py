@@ -1,0 +1,11 @@
+"""What tests of file topics start from."""
+
+import pytest
+
+from dagster_smt.tables.spec import FileTopics
+
+
+@pytest.fixture
+def source(tmp_path):
+    (tmp_path / "topics").mkdir()
+    return FileTopics(tmp_path / "topics")
