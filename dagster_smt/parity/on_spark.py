@@ -25,6 +25,7 @@ from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.spark.plain import reader, to_plain
 from dagster_smt.spark.start import typed_evaluator
 from dagster_smt.spark.typed import State, TypedEvaluator
+from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.values.header_literals import parse_simple_header
 
 Case = dict[str, Any]
@@ -100,7 +101,7 @@ class SparkAnswers:
         if not jobs:
             return
         table = pa.table({"number": [n for n, _ in jobs], "text": [json.dumps(c).encode() for _, c in jobs]})
-        frame = self.session.createDataFrame(table).mapInArrow(_run_batches, "number bigint, text binary")
+        frame = map_in_arrow(self.session.createDataFrame(table), _run_batches, "number bigint, text binary")
         for row in frame.collect():
             yield row["number"], json.loads(row["text"])
 

@@ -28,6 +28,7 @@ from dagster_smt.spark.columns import (
     problem_column,
     words,
 )
+from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.spec.stage import Chain
 from dagster_smt.values.header_literals import parse_simple_header, simple_header_bytes
 
@@ -78,7 +79,7 @@ def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
         headers, restored = F.to_json("headers"), F.from_json("headers", HEADERS_DDL)
     given = frame.select(*(headers.alias(n) if n == "headers" else F.col(n) for n in _SEEN))
     record = [given.schema[n] for n in ("timestamp", "timestampType", "headers", "key", "value", "topic")]
-    done = given.mapInArrow(job, T.StructType([*job.outcome_fields(), *record]))
+    done = map_in_arrow(given, job, T.StructType([*job.outcome_fields(), *record]))
     read = {"partition": "__partition", "offset": "__offset", "source_topic": "__topic"}
     out = {n: restored if n == "headers" else F.col(read.get(n, n)) for n in RECORD_COLUMNS}
     kept = F.when(F.col("__status") == KEPT, F.struct(*(column.alias(n) for n, column in out.items())))

@@ -24,6 +24,7 @@ from dagster_smt.spark.layout import Leaf
 from dagster_smt.spark.output import NO_COLUMNS, is_struct, output_columns
 from dagster_smt.spark.plain import from_plain, plain_type
 from dagster_smt.spark.typed import State
+from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables.spec import TopicTable
 
 _SEEN = {
@@ -45,7 +46,7 @@ def found_forms(frame: DataFrame, table: TopicTable) -> tuple[Form, ...]:
         frame: Kafka's columns.
         table: Where the records come from; the format of the values is ``envelope``.
     """
-    seen = frame.select(*_SEEN).mapInArrow(SchemaTexts(table.key.kind == "envelope"), _SEEN_DDL)
+    seen = map_in_arrow(frame.select(*_SEEN), SchemaTexts(table.key.kind == "envelope"), _SEEN_DDL)
     first = F.min(F.struct("partition", "offset")).alias("first")
     rows = sorted(seen.groupBy("topic", "key", "value").agg(first).collect(), key=lambda r: (r.topic, r.first))
     keys, values = EnvelopeReader(table.key), EnvelopeReader(table.value)
@@ -106,7 +107,9 @@ def evaluate_envelopes(frame: DataFrame, plan: Plan, table: TopicTable, *, ledge
     after = plan.after
     assert after is not None
     job = ColumnsMap(ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger), after)
-    done = frame.mapInArrow(job, T.StructType([*job.job.outcome_fields(), T.StructField("__out", plain_type(after))]))
+    done = map_in_arrow(
+        frame, job, T.StructType([*job.job.outcome_fields(), T.StructField("__out", plain_type(after))])
+    )
     done = with_bitmap(done, job.job).select(*COMMON, from_plain(F.col("__out"), after).alias("__value"))
     columns = output_columns(plan, {0: State({"value": Leaf("__value", after)}, {})})
     return done.select(*COMMON, F.when(F.col("__status") == 0, columns).alias("__out"))

@@ -19,6 +19,7 @@ from dagster_smt.spark.narrow import narrowed
 from dagster_smt.spark.plain import from_plain, plain_type
 from dagster_smt.spark.typed import Beat, State, TypedEvaluator, no_beat
 from dagster_smt.spark.types import internal_type, spark_type
+from dagster_smt.spark.workers import map_in_arrow
 
 _COORDINATES = ("topic", "partition", "offset")
 _CODES = {"key": KEY_CONVERTER, "value": VALUE_CONVERTER}
@@ -166,5 +167,5 @@ class _Start:
             columns |= {name: F.col(name) for name in (side.there, f"bad_{side.side}")}
         for declared in self.declared:
             columns |= declared.unread
-        read = self.frame.select(*kept, *texts).mapInArrow(ReadColumns(sides, tuple(kept)), T.StructType(fields))
+        read = map_in_arrow(self.frame.select(*kept, *texts), ReadColumns(sides, tuple(kept)), T.StructType(fields))
         return read.select(*(column.alias(name) for name, column in columns.items()))

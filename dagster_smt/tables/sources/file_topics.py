@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.window import Range, Window
+from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables import local
 from dagster_smt.tables.sources.columns import KAFKA_SCHEMA
 from dagster_smt.tables.sources.positions import count_records, lines_of, row_groups_of
@@ -113,7 +114,7 @@ class FileTopicsSource:
         chunks, problems = self._chunks(Window(tuple(r for r in ranges if r.records)), nothing)
         if problems:
             raise TableError(problems)
-        frame = self._numbers(chunks).mapInArrow(FirstAt(chunks, millis), FOUND_SCHEMA)
+        frame = map_in_arrow(self._numbers(chunks), FirstAt(chunks, millis), FOUND_SCHEMA)
         for row in frame.groupBy("topic", "partition").min("offset").collect():
             found[row[0], row[1]] = row[2]
         return found
@@ -130,7 +131,7 @@ class FileTopicsSource:
         chunks, problems = self._chunks(window, beat)
         if problems:
             raise TableError(problems)
-        return self._numbers(chunks).mapInArrow(ReadChunks(chunks), KAFKA_SCHEMA)
+        return map_in_arrow(self._numbers(chunks), ReadChunks(chunks), KAFKA_SCHEMA)
 
     def _numbers(self, chunks: "list[Chunk]") -> "DataFrame":
         """A row per chunk. Spark's default parallelism splits them evenly, unless there are very few or very many."""

@@ -18,6 +18,7 @@ from pyspark.sql.window import Window as Over
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.window import Range
+from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables import local
 from dagster_smt.tables.sources.file_writer import (
     NewRecord,
@@ -117,7 +118,7 @@ def _stage(
     fields = [T.StructField(name, kind) for name, kind in _ROW.items()]
     schema = T.StructType([*fields, *given.schema.fields[len(FRAME_COLUMNS) :]])
     path = folder / "rows"
-    given.mapInArrow(_EncodeRows(), schema).write.parquet("file://" + str(path))
+    map_in_arrow(given, _EncodeRows(), schema).write.parquet("file://" + str(path))
     rows = frame.sparkSession.read.schema(schema).parquet(local.spark_path(path))
     found = rows.groupBy(*_PLACE, "wrong").count().collect()
     problems = [refused(f"{r.topic}-{r.partition}", f"{r.wrong} ({r['count']} of them)") for r in found if r.wrong]

@@ -1,0 +1,48 @@
+"""Workers read the directory of each jar on their path once, and still find modules that are there."""
+
+import zipfile
+
+import pyarrow as pa
+
+from dagster_smt.spark.workers import map_in_arrow
+
+DDL = "pid int, reads int, archives int, module string"
+
+
+def look(batches):
+    """Count how often directories of archives are read when caches are invalidated, as before each task."""
+    import importlib
+    import os
+    import sys
+    import zipimport
+
+    for _ in batches:
+        pass
+    reads, read = [], zipimport._read_directory
+    zipimport._read_directory = lambda archive: reads.append(archive) or read(archive)
+    try:
+        importlib.invalidate_caches()
+    finally:
+        zipimport._read_directory = read
+    try:
+        module = importlib.import_module("smt_shipped_later").TEXT
+    except ImportError:
+        module = ""
+    archives = [k for k in sys.path_importer_cache if k.endswith((".jar", ".zip"))]
+    row = {"pid": os.getpid(), "reads": len(reads), "archives": len(archives), "module": module}
+    yield pa.RecordBatch.from_pylist(
+        [row], pa.schema([(k, pa.int32()) for k in list(row)[:3]] + [("module", pa.string())])
+    )
+
+
+def test_directories_are_read_once(spark, tmp_path):
+    frame = spark.range(2).coalesce(1)
+    (plain,) = frame.mapInArrow(look, DDL).collect()
+    assert plain.archives > 3, "Spark puts jars on the path"
+    (ours,) = map_in_arrow(frame, look, DDL).collect()
+    assert (ours.reads, ours.module) == (0, "")
+    with zipfile.ZipFile(tmp_path / "shipped.zip", "w") as archive:
+        archive.writestr("smt_shipped_later.py", "TEXT = 'found'")
+    spark.sparkContext.addPyFile(str(tmp_path / "shipped.zip"))
+    (later,) = map_in_arrow(frame, look, DDL).collect()
+    assert (later.reads, later.module) == (0, "found")
