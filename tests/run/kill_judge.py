@@ -5,6 +5,7 @@ there now (``Found``), and works on single offsets: slow, and without any of the
 """
 
 import json
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -129,10 +130,21 @@ def read_iceberg(folder: Path) -> Found:
     table = StaticTable.from_metadata(str(folder / "metadata" / f"v{max(versions)}.metadata.json"))
     states, at = [], table.current_snapshot()
     while at is not None:
-        states.append(state_of(at.summary["dagster_smt.state"] if at.summary else None))
+        if at.summary and (mark := at.summary["dagster_smt.commit"]):
+            states.append(_marked(mark, table.properties))
         at = table.snapshot_by_id(at.parent_snapshot_id) if at.parent_snapshot_id is not None else None
     data = table.scan(selected_fields=("source_topic", "partition", "offset", "value")).to_arrow()
-    return Found(list(_rows(data)), [state for state in reversed(states) if state is not None])
+    return Found(list(_rows(data)), states[::-1])
+
+
+def _marked(mark: str, properties: Mapping[str, str]) -> State:
+    """The state of a mark, or of an old one, whose state is gone, what the mark says."""
+    text = properties.get(f"dagster_smt.state.{mark}")
+    number, attempt = mark.split(".")
+    if text is None:
+        return {"number": int(number), "attempt": attempt}
+    state: State = json.loads(zlib.decompress(bytes.fromhex(text)))["dagster_smt"]
+    return state
 
 
 READERS = {"delta": read_delta, "iceberg": read_iceberg}

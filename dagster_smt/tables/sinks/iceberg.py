@@ -2,14 +2,17 @@
 
 Iceberg puts an append silently on top of what others committed meanwhile, which would double rows. So a run writes to a
 branch that starts at the snapshot it saw, and then moves ``main`` there: ``fast_forward`` refuses if ``main`` went
-elsewhere. The state is a property of the branch's last snapshot. As snapshots expire, it is repeated as a property of
-the table afterwards. Until that is done the branch stays and keeps its snapshot from expiring: whatever is cut short,
-the state is in one of the two places, or is refused as undecided, but never wrong.
+elsewhere. The state is a property of the table, written before; a mark at the branch's last snapshot says which one.
+(Iceberg writes the properties of all snapshots again with each change: a state at each would make runs slower and
+slower.) As snapshots expire, another property names the newest mark afterwards. Until that is done the branch stays and
+keeps its snapshot from expiring: whatever is cut short, the mark is in one of the two places, or is refused as
+undecided, but never wrong.
 """
 
 import json
 import logging
 import re
+import secrets
 import time
 from collections.abc import Callable
 from typing import Any
@@ -27,10 +30,12 @@ from dagster_smt.tables.sinks.sql import packed, replaced_rows, unpacked
 from dagster_smt.tables.spec import IcebergSink
 from dagster_smt.tables.sql import literal, quoted
 
-STATE = "dagster_smt.state"
-"""The state, of a snapshot (as text) and of the table (packed)."""
-SNAPSHOT = "dagster_smt.snapshot"
-"""The snapshot whose state the table's property repeats."""
+STATE = "dagster_smt.state."
+"""Property of the table, with a mark after the dot: a state, packed."""
+MARK = "dagster_smt.commit"
+"""Property of a snapshot: the mark of its state, such as ``17.5f3a``."""
+NEWEST = "dagster_smt.newest"
+"""Property of the table: the newest snapshot with a mark, and the mark."""
 COLUMNS = "dagster_smt.columns"
 """Metadata of columns that Iceberg has no place for, packed JSON."""
 _NEW_TABLE = {
@@ -38,6 +43,8 @@ _NEW_TABLE = {
     "write.metadata.delete-after-commit.enabled": "true",  # a run writes some six metadata files, each with all states
     "write.metadata.previous-versions-max": "50",
 }
+KEPT = 5
+"""States that stay, for whoever rolls the table back. Up to twice as many are there, so that few runs have to tidy."""
 _NONE = "none"
 _HEAD = "current-snapshot-id"
 _BRANCH = re.compile(r"smt_(\d+)_\w+")
@@ -103,50 +110,59 @@ class IcebergTable:
         return made
 
     def _state(self, properties: dict[str, str]) -> TableState | None:
-        """The state without a look at the snapshots, where the table's property is of the current one."""
-        text: str | None = self._unpacked(properties.get(STATE))
-        if properties.get(SNAPSHOT) != properties[_HEAD]:
-            text = self._newest(properties)[1]
-        return self._decoded(TableState.from_text, text)
+        """The state without a look at the snapshots, where the newest mark is at the current one."""
+        head, _, mark = properties.get(NEWEST, "").partition(" ")
+        return self._marked(properties, mark if head == properties[_HEAD] else self._newest(properties)[1])
 
-    def _newest(self, properties: dict[str, str]) -> tuple[str, str | None]:
-        """The newest snapshot of ours that led to the current one, and its state.
+    def _marked(self, properties: dict[str, str], mark: str) -> TableState | None:
+        """The state of a mark; of none there is none."""
+        if not mark:
+            return None
+        text = properties.get(STATE + mark)
+        if text is None:
+            hint = "roll the table forward again, or start it over with window.rebuild: true"
+            statement = f"its property {STATE}{mark} is gone: the table keeps the last {KEPT} states"
+            raise TableError(Problem("SMT522", self.spec.place, statement, hint))
+        state: TableState = self._decoded(lambda packed: TableState.from_text(unpacked(packed)), text)
+        return state
+
+    def _newest(self, properties: dict[str, str]) -> tuple[str, str]:
+        """The newest snapshot with a mark that led to the current one, and the mark; empty if there is none.
 
         Others may have put snapshots on top of it, or have rolled it back. Where the way back ends at an expired
-        snapshot, what the property repeats is the newest, or a run's branch is still there.
+        snapshot, what the property names is the newest, or a run's branch is still there.
         """
-        rows = self._snapshots(f"snapshot_id, parent_id, summary['{STATE}'] IS NOT NULL")
-        known = {str(r[0]): (None if r[1] is None else str(r[1]), bool(r[2])) for r in rows}
+        rows = self._snapshots(f"snapshot_id, parent_id, coalesce(summary['{MARK}'], '')")
+        known = {str(r[0]): (None if r[1] is None else str(r[1]), str(r[2])) for r in rows}
         passed: list[str] = []
         at: str | None = properties[_HEAD]
         while at in known and not known[at][1]:
             passed.append(at)
             at = known[at][0]
         if at is None or at == _NONE:
-            return "", None
+            return "", ""
         if at in known:
-            for row in self._snapshots(f"summary['{STATE}']", f"snapshot_id = {at}"):
-                return at, row[0]
-        text = self._unpacked(properties.get(STATE))
-        self._refuse_undecided(known, passed, self._decoded(TableState.from_text, text))
-        return properties.get(SNAPSHOT, ""), text
+            return at, known[at][1]
+        snapshot, _, mark = properties.get(NEWEST, "").partition(" ")
+        self._refuse_undecided(known, passed, properties, _number(mark))
+        return snapshot, mark
 
     def _refuse_undecided(
-        self, known: dict[str, tuple[str | None, bool]], passed: list[str], kept: TableState | None
+        self, known: dict[str, tuple[str | None, str]], passed: list[str], properties: dict[str, str], newest: int
     ) -> None:
         """Refuse if a run died around its ``fast_forward``, and what would tell on which side of it has expired."""
         for name, head in self._branches().items():
-            at: str | None = head if _BRANCH.fullmatch(name) and known.get(head, (None, False))[1] else None
-            if at is None:
+            mark = known.get(head, (None, ""))[1] if _BRANCH.fullmatch(name) else ""
+            at: str | None = head
+            if not mark:
                 continue
             while at in known and at not in passed:
                 at = known[at][0]
             if at in passed:  # main is where the run began: it has not committed, perhaps is about to
                 continue
-            text = self._snapshots(f"summary['{STATE}']", f"snapshot_id = {head}")[0][0]
-            died: TableState = self._decoded(TableState.from_text, text)
-            if died.number > (kept.number if kept else 0):
-                window = json.dumps(died.window.to_json())
+            if _number(mark) > newest and STATE + mark in properties:  # the state comes before the one step that counts
+                died = self._marked(properties, mark)
+                window = json.dumps(died.window.to_json() if died else {})
                 statement = f"a run died while it committed its window {window}, and nothing tells any more"
                 hint = f"drop the branch {name}, then run this window as a fixed range: it replaces what is there of it"
                 raise TableError(Problem("SMT522", self.spec.place, f"{statement} whether it had", hint))
@@ -175,7 +191,7 @@ class IcebergTable:
         properties = self._properties()
         if properties is None:
             try:
-                self._new(frame, "").create()
+                self._new(frame, None).create()
                 return
             except Exception:  # of PySpark or of Py4J, as the case may be
                 properties = self._properties()
@@ -206,12 +222,12 @@ class IcebergTable:
         columns = sql.column_metadata(frame.schema)
         if not replaced.everything:
             columns = {**sql.column_metadata(table), **columns}
-        return self._publish(base, state.to_text(), columns, state.attempt, lambda b: self._write(frame, b, replaced))
+        return self._publish(base, state, columns, lambda branch: self._write(frame, branch, replaced))
 
     def _create(self, frame: DataFrame, state: TableState) -> Written:
         """Make the table with its first rows."""
         try:
-            self._new(frame, state.to_text()).create()
+            self._new(frame, state).create()
         except Exception as error:  # of PySpark or of Py4J, as the case may be
             if self._properties() is None:
                 raise
@@ -226,40 +242,40 @@ class IcebergTable:
         ``main`` moved. Rows of one that begins and ends in between go, and so does its state: they are read again.
         """
         nothing = self.session.table(self.name).limit(0)
-        self._publish(base, "", None, state.attempt, lambda branch: self._to(nothing, branch).append())
-        self._new(frame, state.to_text()).createOrReplace()
+        self._publish(base, None, None, lambda branch: self._to(nothing, branch).append())
+        self._new(frame, state).createOrReplace()
         return self._finish(state)
 
-    def _new(self, frame: DataFrame, text: str) -> DataFrameWriterV2:
+    def _new(self, frame: DataFrame, state: TableState | None) -> DataFrameWriterV2:
         """A writer that makes a table. It has the state as a property already, but cannot know its snapshot."""
         properties = {**_NEW_TABLE, COLUMNS: packed(json.dumps(sql.column_metadata(frame.schema)))}
         writer = frame.writeTo(self.name).using("iceberg")
-        if text:
-            properties.update({STATE: packed(text), SNAPSHOT: ""})
-            writer = writer.option(f"snapshot-property.{STATE}", text)
+        if state is not None:
+            properties.update({STATE + _mark(state): packed(state.to_text()), NEWEST: ""})
+            writer = writer.option(f"snapshot-property.{MARK}", _mark(state))
         for key, value in properties.items():
             writer = writer.tableProperty(key, value)
         return writer
 
     def _finish(self, state: TableState) -> Written:
         """Note the snapshot of a table that was made with its state."""
-        where = f"instr(summary['{STATE}'], {literal(json.dumps(state.attempt))}) > 0"
+        where = f"summary['{MARK}'] = {literal(_mark(state))}"
         snapshots = [str(row[0]) for row in self._snapshots("snapshot_id", where)]
         if not snapshots:
             raise taken(self.spec.place)
-        self._keep(snapshots[-1], state.to_text(), None)
+        self._keep(snapshots[-1], _mark(state))
         return self._written(snapshots[-1], "")
 
     def _publish(
         self,
         base: str,
-        text: str,
+        state: TableState | None,
         columns: dict[str, Any] | None,
-        attempt: str,
         write: Callable[["_Branch"], None],
     ) -> Written:
         """Write to a branch of its own that starts at ``base``, and move ``main`` to its end."""
-        branch = _Branch(f"smt_{int(time.time())}_{re.sub(r'[^0-9A-Za-z]', '_', attempt)}", base, text)
+        mark = _mark(state) if state else ""
+        branch = _Branch(f"smt_{int(time.time())}_{secrets.token_hex(8)}", base, mark)
         start = "" if base == _NONE else f" AS OF VERSION {base}"
         create = f"ALTER TABLE {self.name} CREATE BRANCH {branch.name}{start}"
         self._change(create, base, lambda: branch.name in self._branches())
@@ -268,6 +284,8 @@ class IcebergTable:
             branches = self._branches()
             head = branches.pop(branch.name)
             written = self._written(head, base)
+            if state is not None:
+                self._set({STATE + mark: packed(state.to_text())}, base)
             target = f"table => {literal(self.name)}, branch => 'main', to => '{branch.name}'"
             self._change(f"CALL {self.catalog}.system.fast_forward({target})", base, lambda: self._is_published(head))
         except Exception as error:  # of PySpark or of Py4J, as the case may be
@@ -275,9 +293,9 @@ class IcebergTable:
             if not isinstance(error, TableError) and self._head() != base:
                 raise taken(self.spec.place) from error
             raise
-        if not text:
+        if not mark:
             self._drop(branch.name)
-        elif self._keep(head, text, columns):
+        elif self._keep(head, mark, columns):
             now = time.time()
             stale = [b for b in branches if (f := _BRANCH.fullmatch(b)) and int(f[1]) < now - _STALE]
             for name in (branch.name, *stale):
@@ -299,7 +317,7 @@ class IcebergTable:
     def _to(self, frame: DataFrame, branch: "_Branch") -> DataFrameWriterV2:
         """A writer to a branch: by its name, for the option ``branch`` is passed over without a word."""
         writer = frame.writeTo(branch.of(self.name))
-        return writer.option(f"snapshot-property.{STATE}", branch.text) if branch.text else writer
+        return writer.option(f"snapshot-property.{MARK}", branch.mark) if branch.mark else writer
 
     def _evolve(self, schema: StructType, base: str | None) -> None:
         """Add new columns, widen others. Another run may be doing the same."""
@@ -316,25 +334,39 @@ class IcebergTable:
                     raise
                 time.sleep(0.05)
 
-    def _keep(self, head: str, text: str, columns: dict[str, Any] | None) -> bool:
-        """Repeat the newest state as a property, so that it outlives its snapshot. Tells whether that is done."""
+    def _keep(self, head: str, mark: str, columns: dict[str, Any] | None = None) -> bool:
+        """Name the newest mark in a property, so that it outlives its snapshot. Tells whether that is done."""
         try:
             for _ in range(_TRIES):
-                pairs = {STATE: packed(text), SNAPSHOT: head}
+                pairs = {NEWEST: f"{head} {mark}"}
                 if columns is not None:
                     pairs[COLUMNS] = packed(json.dumps(columns))
-                listed = ", ".join(f"'{k}' = '{v}'" for k, v in pairs.items())
-                self._change(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({listed})", None)
+                self._set(pairs)
                 properties = self._properties()
-                if properties is None or properties[_HEAD] == head:
+                if properties is None:
                     return True
-                newest, found = self._newest(properties)  # somebody committed since
-                if newest == head or found is None:
+                newest = (head, mark)
+                if properties[_HEAD] != head:  # somebody committed since
+                    newest = self._newest(properties)
+                if newest == (head, mark) or not newest[0]:
+                    self._tidy(properties, _number(mark))
                     return True
-                head, text, columns = newest, found, None
+                (head, mark), columns = newest, None
         except Exception:  # the run is committed
-            logger.exception("%s: its state is not kept as a property yet", self.spec.place)
+            logger.exception("%s: no property names its newest state yet", self.spec.place)
         return False
+
+    def _set(self, pairs: dict[str, str], base: str | None = None) -> None:
+        listed = ", ".join(f"'{k}' = '{v}'" for k, v in pairs.items())
+        self._change(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({listed})", base)
+
+    def _tidy(self, properties: dict[str, str], newest: int) -> None:
+        """Remove old states, those of lost races among them, and those of a table that stood here before."""
+        numbers = {k: _number(k.removeprefix(STATE)) for k in properties if k.startswith(STATE)}
+        states = sorted(numbers, key=lambda k: (numbers[k] <= newest + 1, numbers[k]))  # a run at work has the next one
+        if len(states) > 2 * KEPT:
+            listed = ", ".join(f"'{k}'" for k in states[:-KEPT])
+            self._change(f"ALTER TABLE {self.name} UNSET TBLPROPERTIES IF EXISTS ({listed})", None)
 
     def _change(self, statement: str, base: str | None, done: Callable[[], bool] = lambda: False) -> None:
         """Change metadata, again if another writer came between and ``main`` is still where the run saw it."""
@@ -381,11 +413,21 @@ class IcebergTable:
         return Written(last[2], last[3] + before[3], last[4] + before[4])
 
 
-class _Branch:
-    """The branch of a run, the snapshot it starts at, and the state that its end carries."""
+def _mark(state: TableState) -> str:
+    """What names a state: its number, and the try that made it."""
+    return f"{state.number}.{re.sub(r'[^0-9A-Za-z]', '_', state.attempt)}"
 
-    def __init__(self, name: str, base: str, text: str):
-        self.name, self.base, self.text = name, base, text
+
+def _number(mark: str) -> int:
+    """The number in a mark; of none 0."""
+    return int(mark.partition(".")[0] or 0)
+
+
+class _Branch:
+    """The branch of a run, the snapshot it starts at, and the mark that its end carries."""
+
+    def __init__(self, name: str, base: str, mark: str):
+        self.name, self.base, self.mark = name, base, mark
 
     def of(self, table: str) -> str:
         """The branch as a table."""
