@@ -26,6 +26,7 @@ from dagster_smt.tables.sql import quoted
 APPLICATION = "dagster_smt"
 PROPERTY = "dagster_smt.state"
 _CLEAN_UP = "delta.enableExpiredLogCleanup"
+_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 _EMPTY_COMMITS = "spark.databricks.delta.skipRecordingEmptyCommits"
 _MAPPED = re.compile(r"[ ,;{}()\n\t=]")
 _MAPPING = {
@@ -68,6 +69,7 @@ class DeltaTable:
         except PySparkException as error:
             self._refuse_without_delta(error)
             if _NO_TABLE.search(str(error)):
+                self._check_session()
                 return None
             raise
 
@@ -213,6 +215,7 @@ class DeltaTable:
         except Exception as error:  # of PySpark or of Py4J, as the case may be
             if _CONFLICT.search(str(error)):
                 raise taken(self.spec.place) from error
+            self._refuse_without_delta(error)
             raise
 
     @contextmanager
@@ -228,11 +231,20 @@ class DeltaTable:
             else:
                 self.session.conf.set(_EMPTY_COMMITS, before)
 
+    def _check_session(self) -> None:
+        """Tell a session that finds no table of any kind, for it has no Delta, from one that finds none here."""
+        if _EXTENSION in str(self.session.conf.get("spark.sql.extensions", "") or ""):
+            return
+        try:
+            self.session.read.format("delta").load(str(self.spec.path) or "/dagster_smt")
+        except Exception as error:  # noqa: BLE001 - of PySpark or of Py4J; that there is no such table is fine
+            self._refuse_without_delta(error)
+
     def _refuse_without_delta(self, error: Exception) -> None:
         if _NO_DELTA.search(str(error)):
             hint = (
                 "let SparkSessionResource make the session, or add io.delta:delta-spark to spark.jars.packages, "
-                "io.delta.sql.DeltaSparkSessionExtension to spark.sql.extensions, and set "
+                f"{_EXTENSION} to spark.sql.extensions, and set "
                 "spark.sql.catalog.spark_catalog to org.apache.spark.sql.delta.catalog.DeltaCatalog"
             )
             problem = Problem("SMT610", self.spec.place, "this Spark session has no Delta Lake", hint)
