@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import sys
 from pathlib import Path
 
@@ -26,18 +27,19 @@ CONF = {
     "spark.log.level": "ERROR",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
-    # a third of the window: records that came to the driver would not fit
-    "spark.driver.maxResultSize": "1m",
+    # records or dead letters that came to the driver would not fit: they hold 8 MB and 700 kB of random digits
+    "spark.driver.maxResultSize": "256k",
 }
 RUNS = {"table-records": ("table", "records"), "files-columns": ("files", "columns")}
 
 
 def value(number: int) -> bytes | None:
-    """Every 7th record has no value, every 11th fails; 2 KB each."""
+    """Every 7th record has no value, every 11th fails; 4 kB each, which compress to half of that."""
     if number % 7 == 4:
         return None
     amount = "none" if number % 11 == 3 else number
-    return json.dumps({"id": number, "name": f"{number:04}" * 500, "amount": amount}).encode()
+    name = random.Random(number).randbytes(2000).hex()
+    return json.dumps({"id": number, "name": name, "amount": amount}).encode()
 
 
 def make_topics(folder: Path, session) -> None:
@@ -83,6 +85,14 @@ def ended(name: str, asked: RunSpec, session) -> str:
         return f"{name} {type(error).__name__} {error.problems[0].code} {error.problems[0].statement}"
 
 
+def collected(path: Path, session) -> str:
+    """Whether the rows of a table would fit into what the driver takes."""
+    try:
+        return f"{path.name} {len(session.read.format('delta').load(str(path)).collect())} rows came"
+    except Exception as error:  # noqa: BLE001 - of Py4J
+        return f"{path.name} {'too big' if 'spark.driver.maxResultSize' in str(error) else error}"
+
+
 def make_session(conf: dict[str, str]):
     import pyspark
     from pyspark.sql import SparkSession
@@ -104,6 +114,9 @@ def main(folder: Path, asked: list[dict]) -> None:
             session.sparkContext.addPyFile(one["ship"])
         for name in one["runs"]:
             print(told(folder, Path(one["lake"]), name, session), flush=True)
+        for name in one["runs"] if one.get("ship") else ():
+            for table in (name, f"{name}-dead"):
+                print(collected(Path(one["lake"]) / table, session), flush=True)
         session.stop()
 
 

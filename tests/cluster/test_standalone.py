@@ -43,6 +43,13 @@ def test_rows_dead_letters_and_counts_are_those_of_a_local_run(shared, done, nam
     assert shared.equal(name, folder / "lake")
 
 
+@pytest.mark.parametrize("number", range(2 * len(runs.RUNS)))
+def test_rows_and_dead_letters_do_not_fit_into_the_driver(done, number):
+    """So the runs had neither there."""
+    line = done[1][1 + len(runs.RUNS) + number]
+    assert line.endswith(" too big"), line
+
+
 def test_nothing_was_written_but_the_tables_and_what_each_process_has_for_itself(done):
     folder, _ = done
     written = set(cluster.files(folder))
