@@ -112,8 +112,15 @@ class _Run:
 
     def state(self) -> TableState | None:
         """The table's state, if this run may go on from it."""
-        spec, state = self.spec, self.table.state()
+        spec = self.spec
         fresh = spec.rebuild and not spec.window.topics
+        try:
+            state = self.table.state()
+        except TableError:
+            if not fresh:
+                raise
+            self.say("the state of the table cannot be read: it starts over without it")
+            return None
         if state is None:
             if not fresh and self.table.schema() is not None and self.table.holds_rows():
                 hint = "choose another place, or launch with window.rebuild: true to replace what is there"

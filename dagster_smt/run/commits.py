@@ -95,7 +95,7 @@ class Draft:
         self, report: RunReport, data: Mapping[str, Any], dead_letters: Mapping[str, int], table: Table
     ) -> TableState:
         """The state after this commit."""
-        spec, before = self.spec, self.before or TableState(0, "", self.spec.sink.kind)
+        spec, before = self.spec, self.before or TableState(table.numbered(), "", self.spec.sink.kind)
         held, gaps, rows, identities = before.held, before.gaps, dict(before.rows), dict(before.identities)
         if self.replaced.everything:
             held, gaps, rows, identities = OffsetSet(), OffsetSet(), {}, {}

@@ -18,7 +18,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 from dagster_smt.errors import Problem, TableError, UnsupportedError
 from dagster_smt.model.table_state import TableState
 from dagster_smt.tables.schemas import all_structs, case_twins
-from dagster_smt.tables.sinks.protocol import Replaced, Written, same_state, taken
+from dagster_smt.tables.sinks.protocol import Replaced, Written, check_expected, taken
 from dagster_smt.tables.sinks.sql import packed, replaced_rows, unpacked
 from dagster_smt.tables.spec import DeltaSink
 from dagster_smt.tables.sql import quoted
@@ -83,14 +83,19 @@ class DeltaTable:
             return None
         found: TableState | None = None
         for limit in _LOOKS:
-            states = [self._decode(r.userMetadata) for r in self._history(limit)]
-            found = next((state for state in states if state is not None), None)
-            if found is not None and states[0] is found:
+            commits = self._history(limit)
+            states = ((n, s) for n, r in enumerate(commits) if (s := self._decode(r.userMetadata)) is not None)
+            at, found = next(states, (None, None))
+            if at == 0:
                 return found
-            if found is not None or limit is None or len(states) < limit:
+            if found is not None or limit is None or len(commits) < limit:
                 break
         kept = self._kept()
         return max((s for s in (found, kept) if s is not None), key=lambda s: s.number, default=None)
+
+    def numbered(self) -> int:
+        """See ``Table``: each commit of ours is at least one version. Delta skips a number that it has had."""
+        return 0 if self.schema() is None else int(self._history(1)[0].version) + 1
 
     def _history(self, limit: int | None) -> list[Any]:
         suffix = f" LIMIT {limit}" if limit else ""
@@ -131,8 +136,7 @@ class DeltaTable:
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
         """See ``Table``."""
-        if not same_state(self.state(), expected):
-            raise taken(self.spec.place)
+        check_expected(self.state, expected, replaced, self.spec.place)
         table = self.schema()
         with self._conflicts(), self._empty_commits():
             if table is None and self.spec.table:

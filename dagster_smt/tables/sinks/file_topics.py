@@ -71,6 +71,10 @@ class FileTopicsTable:
         except ValueError as error:
             raise TableError(self._unreadable(str(error))) from None
 
+    def numbered(self) -> int:
+        """See ``Table``: a group without a state has had no commit."""
+        return 0
+
     def schema(self) -> StructType | None:
         """See ``Table``: topics have none of their own."""
         return None

@@ -15,6 +15,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, DataFrameWriterV2
@@ -25,7 +26,7 @@ from pyspark.sql.types import StructType
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.table_state import TableState
 from dagster_smt.tables.sinks import iceberg_sql as sql
-from dagster_smt.tables.sinks.protocol import Replaced, Written, same_state, taken
+from dagster_smt.tables.sinks.protocol import Replaced, Written, check_expected, same_state, taken
 from dagster_smt.tables.sinks.sql import packed, replaced_rows, unpacked
 from dagster_smt.tables.spec import IcebergSink
 from dagster_smt.tables.sql import literal, quoted
@@ -87,6 +88,10 @@ class IcebergTable:
         """See ``Table``."""
         properties = self._properties()
         return None if properties is None else self._state(properties)
+
+    def numbered(self) -> int:
+        """See ``Table``."""
+        return max((_number(k.removeprefix(STATE)) for k in self._properties() or () if k.startswith(STATE)), default=0)
 
     def _properties(self) -> dict[str, str] | None:
         """The table's properties and the snapshot of ``main``, as they are now; None if there is no table."""
@@ -203,9 +208,8 @@ class IcebergTable:
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
         """See ``Table``."""
         properties = self._properties()
-        now = None if properties is None else self._state(properties)
-        if not same_state(now, expected):
-            raise taken(self.spec.place)
+        now = None if properties is None else partial(self._state, properties)
+        check_expected(now or (lambda: None), expected, replaced, self.spec.place)
         written = self._commit(properties, frame, state, replaced)
         if self.spec.table:
             self.session.sql(f"REFRESH TABLE {self.spec.table}")  # the user's catalog may keep it in a cache
@@ -251,7 +255,7 @@ class IcebergTable:
         properties = {**_NEW_TABLE, COLUMNS: packed(json.dumps(sql.column_metadata(frame.schema)))}
         writer = frame.writeTo(self.name).using("iceberg")
         if state is not None:
-            properties.update({STATE + _mark(state): packed(state.to_text()), NEWEST: ""})
+            properties.update({STATE + _mark(state): packed(state.to_text()), NEWEST: f"- {_mark(state)}"})
             writer = writer.option(f"snapshot-property.{MARK}", _mark(state))
         for key, value in properties.items():
             writer = writer.tableProperty(key, value)
@@ -420,7 +424,8 @@ def _mark(state: TableState) -> str:
 
 def _number(mark: str) -> int:
     """The number in a mark; of none 0."""
-    return int(mark.partition(".")[0] or 0)
+    found = re.match(r"\d+", mark)
+    return int(found[0]) if found else 0
 
 
 class _Branch:

@@ -1,5 +1,6 @@
 """What a run needs of a sink. One module beside this one per sink; ``open_table`` chooses."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -45,6 +46,24 @@ def same_state(one: TableState | None, other: TableState | None) -> bool:
     return (one.number, one.attempt) == (other.number, other.attempt)
 
 
+def check_expected(
+    now: Callable[[], TableState | None], expected: TableState | None, replaced: Replaced, place: str
+) -> None:
+    """Refuse if somebody has committed since the run began. What starts over may find a state that nobody can read.
+
+    Raises:
+        TableError: SMT528; SMT522, the state cannot be read.
+    """
+    try:
+        found = now()
+    except TableError:
+        if replaced.everything and expected is None:
+            return
+        raise
+    if not same_state(found, expected):
+        raise taken(place)
+
+
 def taken(place: str) -> TableError:
     """Another run was first."""
     statement = "another run committed to this table meanwhile; nothing of this one was written"
@@ -64,6 +83,10 @@ class Table(Protocol):
 
     def schema(self) -> StructType | None:
         """The table's columns with comments and metadata; None if there is no table."""
+        ...
+
+    def numbered(self) -> int:
+        """A number that no commit of ours has gone beyond: one that knows of no state goes on from it."""
         ...
 
     def holds_rows(self) -> bool:

@@ -155,6 +155,12 @@ def test_a_damaged_state_is_refused(sink, text):
     sink.damage(text)
     assert refused_code(sink.open().state) == "SMT522"
     assert refused_code(sink.open().commit, sink.rows(2), state(2), NOTHING, state(1)) == "SMT522"
+    if sink.spec.replaceable:  # the hint leads out
+        anew = state(sink.open().numbered() + 1, "anew")
+        sink.open().commit(sink.rows(3), anew, Replaced(everything=True), None)
+        assert sink.open().state() == anew and sink.held() == [3]
+        sink.open().append(sink.rows(4))
+        assert sink.open().state() == anew
 
 
 # --- rows that go ---
