@@ -16,10 +16,11 @@ from pyspark.sql import SparkSession
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import SmtError
 from dagster_smt.model.window import Range, Window
-from dagster_smt.run import batch, dead_letters
+from dagster_smt.run import batch
 from dagster_smt.run.batch import run
 from dagster_smt.run.micro_batch import MicroBatches, run_batches
 from dagster_smt.run.spec import RunSpec
+from dagster_smt.tables.sinks import append_once
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, TopicTable, WindowRequest
@@ -93,7 +94,7 @@ def arm_commit(table: type) -> None:
 def prepare() -> None:
     """Put the points into the code."""
     around(batch._Attempt, "verify", "after evaluating", "after counting")
-    around(dead_letters, "append_frame", "before the letters", "after the letters")
+    around(append_once, "append_frame", "before the letters", "after the letters")
     around(DeltaTable, "_save", "before saving", "after saving")
     around(IcebergTable, "_write", "before saving", "after saving")
     around(IcebergTable, "_keep", "before the property", "after the property")

@@ -44,6 +44,22 @@ def test_a_rejected_explicit_window_is_not_replayed(world):
     assert world.run(errors_tolerance="all").window == window(5, 10)
 
 
+def test_a_table_whose_state_cannot_be_read_is_started_over(world):
+    """Delta passes over a transaction whose number it has had: numbers go on."""
+    world.add(*(order(n) for n in range(3)))
+    for end in (1, 2):
+        world.run(window=WindowRequest(max_records=1))
+        assert world.state.number == end
+    later = world.table.read().limit(1).write.format("delta").mode("append")
+    later.option("userMetadata", '{"dagster_smt":{"format":99}}').save(str(world.folder / "table"))
+    with pytest.raises(TableError, match=r"SMT522 [\s\S]*window.rebuild: true"):
+        world.run()
+    assert world.run(rebuild=True).records_out == 3
+    assert world.offsets() == [0, 1, 2] and world.state.number > 2
+    world.add(order(3))
+    assert world.run().window == window(3, 4)
+
+
 HEADERS = [
     {"type": "DropHeaders", "headers": "trace"},
     {"type": "HeaderFrom$Value", "fields": "name", "headers": "n", "operation": "copy"},
