@@ -12,7 +12,6 @@ KILLS = 2
 
 
 @pytest.mark.spark
-@pytest.mark.long
 def test_killed_at_random(tmp_path):
     """The long form is ``python -m tests.run.kills``."""
     pool = Pool(tmp_path)
