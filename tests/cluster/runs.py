@@ -115,8 +115,8 @@ def main(folder: Path, asked: list[dict]) -> None:
         for name in one["runs"]:
             print(told(folder, Path(one["lake"]), name, session), flush=True)
         for name in one["runs"] if one.get("ship") else ():
-            for table in (name, f"{name}-dead"):
-                print(collected(Path(one["lake"]) / table, session), flush=True)
+            for table in (folder / "bronze", Path(one["lake"]) / f"{name}-dead"):
+                print(collected(table, session), flush=True)
         session.stop()
 
 
