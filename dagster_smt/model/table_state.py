@@ -38,7 +38,7 @@ class TableState:
     """The state of a table after a commit of ours. Holds offsets, names and counts, never a field's value.
 
     Attributes:
-        number: How many commits of ours the table has had.
+        number: Number of the commit. It goes on where a table starts over, so that no two commits share one.
         attempt: Random name of the try that made this one: tells whose commit it is.
         kind: ``records`` or ``columns``.
         window: What this commit read.

@@ -18,11 +18,11 @@ from dagster_smt.model.table_state import TableState
 from dagster_smt.model.window import Window
 from dagster_smt.run.rejects import COORDINATES
 from dagster_smt.run.spec import Progress, RunSpec
-from dagster_smt.spark.columns import HEADERS_DDL
 from dagster_smt.tables import local
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.append_once import Trace, append_once, last_header
 from dagster_smt.tables.spec import FileTopics, TableSink
+from dagster_smt.values.headers import HEADERS_DDL
 
 WINDOW_HEADER = "dagster_smt.window"
 COMMIT_HEADER = "dagster_smt.commit"

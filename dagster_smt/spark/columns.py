@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import types as T
 
 from dagster_smt.errors import Problem
+from dagster_smt.values.headers import HEADERS_DDL
 
 BITS = 62
 """Ledger entries per element of ``__touched``."""
@@ -21,7 +22,6 @@ BITS = 62
 PROBLEM_FIELDS = ("code", "statement", "hint", "connect_class")
 PROBLEM_TYPE = T.StructType([T.StructField(name, T.StringType()) for name in PROBLEM_FIELDS])
 _ARROW_PROBLEM = pa.struct([(name, pa.string()) for name in PROBLEM_FIELDS])
-HEADERS_DDL = "array<struct<key: string, value: binary>>"
 RECORD_COLUMNS = {
     "key": "binary",
     "value": "binary",

@@ -27,6 +27,8 @@ SETTINGS: dict[str, dict[str, str]] = {
     },
     "iceberg": {"spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"},
 }
+TUNING = ("spark.databricks.delta.snapshotPartitions",)
+"""Those of them that only make it faster."""
 _LISTS = ("spark.jars.packages", "spark.sql.extensions")
 _BROUGHT = ("spark.jars.packages", "spark.jars", "spark.driver.extraClassPath")
 
@@ -57,6 +59,22 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
         for key, value in wanted.items():
             found[key] = _joined(found.get(key, ""), value) if key in _LISTS else found.get(key, value)
     return found
+
+
+def remedy(package: str, version: str) -> str:
+    """What makes a session have a package, as a hint.
+
+    Args:
+        package: A key of ``PACKAGES``.
+        version: PySpark's version.
+    """
+    minor = ".".join(version.split(".")[:2])
+    coordinates = PACKAGES.get(minor, {}).get(package) or f"the {package} package for Spark {minor}"
+    parts = [f"add {coordinates} to spark.jars.packages"]
+    for key, value in SETTINGS.get(package, {}).items():
+        if key not in TUNING:
+            parts.append(f"add {value} to {key}" if key in _LISTS else f"set {key} to {value}")
+    return "let SparkSessionResource make the session, or " + ", and ".join(parts)
 
 
 def _artifact(package: str) -> str:

@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from dagster_smt.errors import Problem, TableError, UnsupportedError
 from dagster_smt.model.table_state import TableState
+from dagster_smt.spark.packages import SETTINGS, remedy
 from dagster_smt.tables.schemas import all_structs, case_twins
 from dagster_smt.tables.sinks.protocol import Replaced, Written, check_expected, taken
 from dagster_smt.tables.sinks.sql import packed, replaced_rows, unpacked
@@ -26,7 +28,6 @@ from dagster_smt.tables.sql import quoted
 APPLICATION = "dagster_smt"
 PROPERTY = "dagster_smt.state"
 _CLEAN_UP = "delta.enableExpiredLogCleanup"
-_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 _EMPTY_COMMITS = "spark.databricks.delta.skipRecordingEmptyCommits"
 _MAPPED = re.compile(r"[ ,;{}()\n\t=]")
 _MAPPING = {
@@ -237,7 +238,7 @@ class DeltaTable:
 
     def _check_session(self) -> None:
         """Tell a session that finds no table of any kind, for it has no Delta, from one that finds none here."""
-        if _EXTENSION in str(self.session.conf.get("spark.sql.extensions", "") or ""):
+        if SETTINGS["delta"]["spark.sql.extensions"] in str(self.session.conf.get("spark.sql.extensions", "") or ""):
             return
         try:
             self.session.read.format("delta").load(str(self.spec.path) or "/dagster_smt")
@@ -246,11 +247,7 @@ class DeltaTable:
 
     def _refuse_without_delta(self, error: Exception) -> None:
         if _NO_DELTA.search(str(error)):
-            hint = (
-                "let SparkSessionResource make the session, or add io.delta:delta-spark to spark.jars.packages, "
-                f"{_EXTENSION} to spark.sql.extensions, and set "
-                "spark.sql.catalog.spark_catalog to org.apache.spark.sql.delta.catalog.DeltaCatalog"
-            )
+            hint = remedy("delta", pyspark.__version__)
             problem = Problem("SMT610", self.spec.place, "this Spark session has no Delta Lake", hint)
             raise UnsupportedError(problem) from error
 

@@ -16,13 +16,13 @@ from pyspark.sql.types import StructType
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.table_state import TableState
 from dagster_smt.model.window import Window
-from dagster_smt.spark.columns import HEADERS_DDL
 from dagster_smt.tables import local
 from dagster_smt.tables.sinks.append_once import Trace, append_once, last_header
 from dagster_smt.tables.sinks.protocol import Replaced, Written, same_state
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.frame_writer import append_frame
 from dagster_smt.tables.spec import FileTopics, FileTopicSink
+from dagster_smt.values.headers import HEADERS_DDL
 
 SOURCE_HEADER = "dagster_smt.source"
 """Where a record comes from: ``orders-0@17``."""

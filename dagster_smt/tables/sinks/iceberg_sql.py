@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import pyspark
 from pyspark.sql import SparkSession
 from pyspark.sql.types import (
     ArrayType,
@@ -28,12 +29,11 @@ from pyspark.sql.types import (
 )
 
 from dagster_smt.errors import Problem, TableError, UnsupportedError
+from dagster_smt.spark.packages import SETTINGS, remedy
 from dagster_smt.tables.spec import IcebergSink
 from dagster_smt.tables.sql import literal, quoted
 
 CATALOG = "smt_paths"
-PACKAGE = "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.1"
-EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 _CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(//[^/]*)?(/.*)")
 _SESSION_CLASS = "org.apache.iceberg.spark.SparkSessionCatalog"
@@ -46,9 +46,6 @@ _KNOWN = (
 _WIDER = {("int", "bigint"), ("float", "double")}
 _METADATA = "connect"
 
-# --- names and literals ---
-
-
 # --- where a table is ---
 
 
@@ -59,7 +56,7 @@ def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
         UnsupportedError: SMT560, the session lacks Iceberg's extensions, or its catalog is none of Iceberg's.
         TableError: SMT562, the path names no folder.
     """
-    if EXTENSIONS not in str(session.conf.get("spark.sql.extensions", "") or ""):
+    if SETTINGS["iceberg"]["spark.sql.extensions"] not in str(session.conf.get("spark.sql.extensions", "") or ""):
         raise no_iceberg(sink.place)
     if not sink.table:
         return _by_path(session, sink.place)
@@ -103,10 +100,7 @@ def no_iceberg(place: str, catalog: str = "") -> UnsupportedError:
         hint = f"set spark.sql.catalog.{catalog} to {_CATALOG_CLASS}, or name a table in such a catalog"
     else:
         statement = "this Spark session has no Iceberg"
-        hint = (
-            f"let SparkSessionResource make the session, or add {PACKAGE} to spark.jars.packages "
-            f"and {EXTENSIONS} to spark.sql.extensions"
-        )
+        hint = remedy("iceberg", pyspark.__version__)
     return UnsupportedError(Problem("SMT560", place, statement, hint))
 
 

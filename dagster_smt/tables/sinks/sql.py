@@ -32,9 +32,6 @@ def _any_of(parts: list[str]) -> str:
     return f"({_any_of(parts[:middle])} OR {_any_of(parts[middle:])})"
 
 
-# --- columns ---
-
-
 def packed(text: str) -> str:
     """A text as a table property keeps it: Spark blots out properties in which it sees words such as ``url``."""
     return zlib.compress(text.encode()).hex()

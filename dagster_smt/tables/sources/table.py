@@ -15,6 +15,7 @@ from dagster_smt.model.window import Range, Window
 from dagster_smt.tables.sources.columns import KAFKA_COLUMNS, KAFKA_SCHEMA
 from dagster_smt.tables.spec import TableSource
 from dagster_smt.tables.sql import quoted
+from dagster_smt.values.headers import HEADERS_DDL
 
 _PLACE = ("topic", "partition")
 _MANY = 50  # ranges: from here on a broadcast join is faster than their comparison one by one
@@ -206,7 +207,7 @@ def _fits(name: str, kind: T.DataType) -> bool:
 
 
 def _headers(column: Column | None) -> Column:
-    none = F.array().cast("array<struct<key: string, value: binary>>")
+    none = F.array().cast(HEADERS_DDL)
     if column is None:
         return none
     pairs = F.transform(column, lambda h: F.struct(h["key"].alias("key"), h["value"].cast("binary").alias("value")))
