@@ -26,7 +26,7 @@ from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.translator import SmtAssetData, SmtTranslator
 from dagster_smt.orchestration.versions import EndOffsets, code_version, data_version
 from dagster_smt.tables.planning import plan_table
-from dagster_smt.tables.spec import FileTopics, TableSink, TopicTable
+from dagster_smt.tables.spec import FileTopics, Sink, TableSink, TopicTable
 
 ChainSource = Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Chain
 Events = Iterator[dg.MaterializeResult | dg.AssetMaterialization]
@@ -37,7 +37,7 @@ def build_smt_asset(
     key: dg.AssetKey | Sequence[str] | str,
     chain: ChainSource,
     table: TopicTable,
-    sink: TableSink,
+    sink: Sink,
     spark_key: str = "spark",
     partitions_def: dg.PartitionsDefinition | None = None,
     pool: str | None = None,

@@ -19,7 +19,7 @@ from dagster_smt.orchestration.resources import need_packages
 from dagster_smt.orchestration.sink_state import SinkState, sink_state
 from dagster_smt.orchestration.versions import EndOffsets
 from dagster_smt.tables.planning import plan_table
-from dagster_smt.tables.spec import FileTopics, TableSink, TopicTable, packages_of
+from dagster_smt.tables.spec import FileTopics, Sink, TableSink, TopicTable, packages_of
 
 _FINAL = (ConfigError, PlanError, RecordsRejected, UnsupportedError)  # the same again would fail the same way
 Told = Callable[[str | None], EndOffsets | None]
@@ -40,7 +40,7 @@ class SmtWork:
     name: str
     chain: Chain
     table: TopicTable
-    sink: TableSink
+    sink: Sink
     topics: Sequence[dg.AssetKey] = ()
     dead_letters: FileTopics | TableSink | None = None
     dead_letter_topic: str = ""

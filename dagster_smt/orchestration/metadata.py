@@ -13,7 +13,7 @@ from dagster_smt.chain import Chain, Plan
 from dagster_smt.errors import Problem
 from dagster_smt.model.report import FieldChange, RunReport, schema_diff
 from dagster_smt.orchestration.schema_metadata import Described, chain_markdown, column_lineage, column_schema
-from dagster_smt.tables.spec import TableSink
+from dagster_smt.tables.spec import Sink
 
 Metadata = dict[str, Any]
 _PROBLEM_COLUMNS = {"code": "string", "place": "string", "statement": "string", "hint": "string"}
@@ -56,7 +56,7 @@ class RunContext:
     """
 
     plan: Plan
-    sink: TableSink
+    sink: Sink
     topics: Sequence[dg.AssetKey] = ()
     overridden: bool = False
     rows: int = 0
@@ -80,7 +80,7 @@ def problem_table(problems: Sequence[Problem]) -> dg.TableMetadataValue:
 
 
 def definition_metadata(
-    plan: Plan, key: dg.AssetKey, sink: TableSink, topics: Sequence[dg.AssetKey], chain_file: Path | None = None
+    plan: Plan, key: dg.AssetKey, sink: Sink, topics: Sequence[dg.AssetKey], chain_file: Path | None = None
 ) -> Metadata:
     """What is known before any run."""
     found: Metadata = {
@@ -138,7 +138,7 @@ def _described(report: RunReport, run: RunContext) -> Described:
     return run.last if report.after is None and run.last is not None else report
 
 
-def _schema_part(described: Described, sink: TableSink, topics: Sequence[dg.AssetKey]) -> Metadata:
+def _schema_part(described: Described, sink: Sink, topics: Sequence[dg.AssetKey]) -> Metadata:
     schema, lineage = column_schema(described, sink), column_lineage(described, sink, topics)
     found: Metadata = {"dagster/column_schema": schema} if schema is not None else {}
     return found if lineage is None else {**found, "dagster/column_lineage": lineage}

@@ -13,7 +13,7 @@ from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.translator import topic_keys
 from dagster_smt.orchestration.versions import data_version
 from dagster_smt.tables.planning import plan_table
-from dagster_smt.tables.spec import FileTopics, TableSink, TopicTable
+from dagster_smt.tables.spec import FileTopics, Sink, TableSink, TopicTable
 
 Events = Iterator[dg.AssetMaterialization | dg.Output[dict[str, object]]]
 
@@ -23,7 +23,7 @@ def build_smt_op(
     name: str,
     chain: ChainSource,
     table: TopicTable,
-    sink: TableSink,
+    sink: Sink,
     asset_key: dg.AssetKey | None = None,
     spark_key: str = "spark",
     ins: Mapping[str, dg.In] | None = None,

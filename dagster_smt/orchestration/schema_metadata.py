@@ -7,7 +7,7 @@ import dagster as dg
 
 from dagster_smt.chain import Chain
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.tables.spec import TableSink
+from dagster_smt.tables.spec import Sink, TableSink
 
 MASKED_TAG = "dagster_smt/masked"
 RECORD_COLUMNS = {
@@ -35,7 +35,7 @@ class Described(Protocol):
     def masked(self) -> Collection[str]: ...
 
 
-def column_schema(found: Described, sink: TableSink) -> dg.TableSchema | None:
+def column_schema(found: Described, sink: Sink) -> dg.TableSchema | None:
     """The table's columns; those inside of structs follow by dotted path. None if only a run can tell."""
     if sink.kind == "records":
         columns = [_column(n, t, n not in _NEVER_NULL, False) for n, t in RECORD_COLUMNS.items()]
@@ -46,13 +46,14 @@ def column_schema(found: Described, sink: TableSink) -> dg.TableSchema | None:
     return dg.TableSchema(columns=columns + [_column(n, t, True, False) for n, t in _source_columns(sink).items()])
 
 
-def _source_columns(sink: TableSink) -> dict[str, str]:
+def _source_columns(sink: Sink) -> dict[str, str]:
     """The columns that say where a row comes from, with their types."""
-    names = sink.source_columns.names if sink.source_columns is not None else ()
-    return dict(zip(names, ("string", "int32", "int64"), strict=False))
+    if not isinstance(sink, TableSink) or sink.source_columns is None:
+        return {}
+    return dict(zip(sink.source_columns.names, ("string", "int32", "int64"), strict=True))
 
 
-def column_lineage(found: Described, sink: TableSink, topics: Sequence[dg.AssetKey]) -> dg.TableColumnLineage | None:
+def column_lineage(found: Described, sink: Sink, topics: Sequence[dg.AssetKey]) -> dg.TableColumnLineage | None:
     """From each column to the fields of the topics that it comes from."""
     schema = column_schema(found, sink)
     if schema is None:
@@ -65,7 +66,7 @@ def column_lineage(found: Described, sink: TableSink, topics: Sequence[dg.AssetK
     return dg.TableColumnLineage(deps_by_column=deps)
 
 
-def _sources(found: Described, sink: TableSink, column: str) -> set[str]:
+def _sources(found: Described, sink: Sink, column: str) -> set[str]:
     if sink.kind == "records":
         if column == "value":
             return {source for sources in found.lineage.values() for source in sources} or {"value"}

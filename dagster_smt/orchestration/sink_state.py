@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dagster_smt.model.report import RunReport
-from dagster_smt.tables.spec import TableSink
+from dagster_smt.tables.spec import Sink
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class SinkState:
     last: RunReport | None = None
 
 
-def sink_state(session: Any, sink: TableSink, topics: Sequence[str] = ()) -> SinkState:
+def sink_state(session: Any, sink: Sink, topics: Sequence[str] = ()) -> SinkState:
     """Read the state of a sink.
 
     Args:

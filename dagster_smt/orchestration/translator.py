@@ -10,7 +10,7 @@ import dagster as dg
 from dagster_smt.chain import Plan
 from dagster_smt.orchestration.metadata import definition_metadata
 from dagster_smt.orchestration.versions import code_version
-from dagster_smt.tables.spec import TableSink, TopicTable
+from dagster_smt.tables.spec import Sink, TopicTable
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class SmtAssetData:
 
     key: dg.AssetKey
     table: TopicTable
-    sink: TableSink
+    sink: Sink
     plan: Plan
     chain_file: Path | None = None
     description: str | None = None

@@ -7,7 +7,6 @@ there already, from a try that died or a window that is read again, are not writ
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -203,8 +202,8 @@ def check_dead_letters(spec: RunSpec, topics: Sequence[str]) -> None:
         hint = "name file topics or a table as dead_letters"
         raise ConfigError(Problem("SMT531", spec.name, "dead letters cannot go beside a table that is read", hint))
     letters = local.local_folder(place.root).resolve()
-    if not spec.sink.table and "://" not in str(spec.sink.path):
-        table = local.local_folder(Path(spec.sink.path)).resolve()
+    if spec.sink.folder is not None:
+        table = local.local_folder(spec.sink.folder).resolve()
         if table == letters or table in letters.parents:
             hint = "they hold original records: choose a folder outside of the table"
             raise ConfigError(Problem("SMT537", str(place.root), "dead letters would lie inside of the table", hint))

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from dagster_smt.chain import Chain, Plan
 from dagster_smt.model.window import Window
-from dagster_smt.tables.spec import FileTopics, SinkKind, TableSink, TopicTable, WindowRequest
+from dagster_smt.tables.spec import FileTopics, Sink, SinkKind, TableSink, TopicTable, WindowRequest
 
 Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind], DataFrame]
 Progress = Callable[[str], None]
@@ -38,7 +38,7 @@ class RunSpec:
     name: str
     chain: Chain
     table: TopicTable
-    sink: TableSink
+    sink: Sink
     window: WindowRequest = field(default_factory=WindowRequest)
     errors_tolerance: Literal["none", "all"] = "none"
     dead_letters: FileTopics | TableSink | None = None

@@ -15,7 +15,7 @@ from pyspark.sql.types import (
 )
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.tables.spec import SchemaEvolution, TableSink
+from dagster_smt.tables.spec import SchemaEvolution, Sink
 from dagster_smt.tables.sql import quoted
 
 WIDER = {
@@ -78,7 +78,7 @@ def _wider(one: DataType, other: DataType) -> DataType | None:
     return one if one.simpleString() in WIDER.get(other.simpleString(), ()) else None
 
 
-def evolved_schema(sink: TableSink, table: StructType | None, new: StructType, *, case_sensitive: bool) -> StructType:
+def evolved_schema(sink: Sink, table: StructType | None, new: StructType, *, case_sensitive: bool) -> StructType:
     """The columns of the table after a run.
 
     Args:

@@ -74,8 +74,43 @@ SinkKind = Literal["records", "columns"]
 SchemaEvolution = Literal["none", "add", "widen"]
 
 
+class Sink:
+    """What runs write to. Each kind of sink is a frozen dataclass below.
+
+    Attributes:
+        kind: ``records`` (Kafka's columns) or ``columns`` (one column per field of the value).
+        schema_evolution: What a run may do to the columns of a table.
+        path: Folder or URI, of those that have one.
+        table: Name in a catalog, of those that have one.
+        storage: Short name of the format.
+        replaceable: Whether rows that are committed can be replaced.
+    """
+
+    kind: SinkKind = "records"
+    schema_evolution: SchemaEvolution = "add"
+    path: str | Path = ""
+    table: str = ""
+    storage: ClassVar[str]
+    replaceable: ClassVar[bool] = False
+
+    @property
+    def place(self) -> str:
+        """How messages call it."""
+        return self.table or str(self.path)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of this machine that holds it, if it is in one."""
+        return Path(self.path) if self.path and "://" not in str(self.path) else None
+
+    @property
+    def coordinates(self) -> SourceColumns | None:
+        """The columns with the source of each row; None: nothing can be replaced."""
+        return None
+
+
 @dataclass(frozen=True)
-class TableSink:
+class TableSink(Sink):
     """A table that runs write to, by path or by its name in a catalog.
 
     Attributes:
@@ -93,18 +128,12 @@ class TableSink:
     table: str = ""
     schema_evolution: SchemaEvolution = "add"
     source_columns: SourceColumns | None = SourceColumns()
-    storage: ClassVar[str] = ""
     replaceable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if bool(self.path) == bool(self.table):
             hint = "give a folder or URI as path, or the name of a table in a catalog as table"
             raise ConfigError(Problem("SMT570", type(self).__name__, "a table has a path or a name, one of both", hint))
-
-    @property
-    def place(self) -> str:
-        """How messages call it."""
-        return self.table or str(self.path)
 
     @property
     def coordinates(self) -> SourceColumns | None:
@@ -127,31 +156,26 @@ class IcebergSink(TableSink):
 
 
 @dataclass(frozen=True)
-class FileTopicSink(TableSink):
-    """File topics below ``path``: records go to the topics that the chain's routers choose.
+class FileTopicSink(Sink):
+    """File topics: records go to the topics that the chain's routers choose.
 
     Attributes:
+        path: Their folder.
         group: The consumer group whose progress is kept beside the topics.
     """
 
+    path: str | Path
     group: str = "dagster_smt"
     storage: ClassVar[str] = "file_topics"
-    replaceable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.kind != "records" or self.table or not re.fullmatch(r"[A-Za-z0-9._-]+", self.group):
+        if not self.path or not re.fullmatch(r"[A-Za-z0-9._-]+", self.group):
             hint = "give a folder as path, and a group of letters, digits, dots, underscores and hyphens"
             statement = "file topics hold records below a folder, for a named group"
             raise ConfigError(Problem("SMT576", self.place, statement, hint))
 
-    @property
-    def coordinates(self) -> SourceColumns | None:
-        """None: nothing in a topic can be replaced."""
-        return None
 
-
-def packages_of(*specs: "SourceSpec | TableSink | None") -> frozenset[str]:
+def packages_of(*specs: "SourceSpec | Sink | None") -> frozenset[str]:
     """What a Spark session needs beyond Spark for sources and sinks; see ``spark.packages``."""
     found = {spec.format for spec in specs if isinstance(spec, TableSource) and spec.format != "parquet"}
     return frozenset(found | {spec.storage for spec in specs if isinstance(spec, DeltaSink | IcebergSink)})

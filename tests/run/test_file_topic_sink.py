@@ -129,10 +129,10 @@ def test_two_writers(world):
     assert run(spec, world.session).records_out == 1
 
 
-@pytest.mark.parametrize("options", [{"kind": "columns"}, {"group": "a/b"}])
+@pytest.mark.parametrize("options", [{"path": ""}, {"group": "a/b"}])
 def test_what_file_topics_cannot_be(tmp_path, options):
     with pytest.raises(ConfigError, match="SMT576"):
-        FileTopicSink(tmp_path, **options)
+        FileTopicSink(**{"path": tmp_path, **options})
 
 
 def test_what_a_try_that_died_wrote_is_found_by_smaller_windows(world, monkeypatch):

@@ -4,10 +4,10 @@ from pyspark.sql import SparkSession
 
 from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.tables.sinks.protocol import Table
-from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, TableSink
+from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, Sink
 
 
-def open_table(session: SparkSession, sink: TableSink) -> Table:
+def open_table(session: SparkSession, sink: Sink) -> Table:
     """Open a sink.
 
     Raises:

@@ -4,7 +4,7 @@ A new source is a module with a class that has the methods of ``Source``, its pl
 in ``open_source``; the conformance suite in the tests runs over it with one more line there.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from dagster_smt.errors import Problem
@@ -20,14 +20,9 @@ if TYPE_CHECKING:
 class Source(Protocol):
     """An opened source: a specification, bound to a Spark session.
 
-    A run verifies what it has read: where the source is dense, the frame of a window has exactly ``window.records``
-    rows, however often it is computed. If it has another number, the run commits nothing and raises what ``explain``
-    finds. A source that finds a record to be wrong while Spark reads leaves it out, so that the number cannot fit.
+    A run verifies what it has read: if ``verify`` finds a problem, it commits nothing. A source that finds a record to
+    be wrong while Spark reads leaves it out, so that the number of records cannot fit.
     """
-
-    @property
-    def dense(self) -> bool:
-        """Whether every offset of a range holds a record."""
 
     def topics(self) -> list[str]:
         """The names of all topics, sorted."""
@@ -65,8 +60,14 @@ class Source(Protocol):
             TableError: The window is not there, or cannot be read.
         """
 
-    def explain(self, window: Window, beat: Callable[[], None] = lambda: None) -> list[Problem]:
-        """Why reading a window gave another number of records: slow and precise, for a run that is about to fail."""
+    def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = lambda: None) -> list[Problem]:
+        """Why what was read cannot be all of a window; nothing if it can be.
+
+        Args:
+            window: What was to be read.
+            read: How many records of each topic were read; one without any may be missing.
+            beat: As in ``read``.
+        """
 
 
 def open_source(spec: SourceSpec, session: "SparkSession | None" = None) -> Source:

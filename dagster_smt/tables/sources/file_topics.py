@@ -7,7 +7,7 @@ A segment never changes once it has its name. The driver only finds where record
 import difflib
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,8 +45,6 @@ def nothing() -> None:
 
 class FileTopicsSource:
     """File topics, opened. Lists each topic once, and again when asked for its ranges."""
-
-    dense = True
 
     def __init__(self, spec: FileTopics, session: "SparkSession | None" = None):
         self.spec = spec
@@ -140,8 +138,12 @@ class FileTopicsSource:
         tasks = max(len(chunks), 1) if len(chunks) < _FEW else full if full > _PARALLEL else None
         return self.session.range(0, len(chunks), 1, tasks)
 
+    def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = nothing) -> list[Problem]:
+        """See ``Source``: every offset of a window has a record."""
+        return [] if sum(read.values()) == window.records else self.explain(window, beat)
+
     def explain(self, window: Window, beat: Callable[[], None] = nothing) -> list[Problem]:
-        """Read the window here, line by line; names file and line of what is wrong.
+        """Why another number of records was read. Reads line by line here; names file and line of what is wrong.
 
         Returns:
             SMT503 not a record, SMT504 another topic or partition, SMT505 a gap or duplicate; SMT544 if all is well.

@@ -2,7 +2,7 @@
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pyspark.errors import AnalysisException, PySparkException
@@ -35,8 +35,6 @@ _TYPES: dict[str, tuple[type[T.DataType], ...]] = {
 
 class TableReader:
     """A table, opened. Each call sees the table as it is then, except that a frame stays with what it was made from."""
-
-    dense = False
 
     def __init__(self, spec: TableSource, session: SparkSession):
         self.spec = spec
@@ -106,8 +104,8 @@ class TableReader:
             )
         return frame
 
-    def explain(self, window: Window, beat: Callable[[], None] = lambda: None) -> list[Problem]:
-        """A table may lack offsets, so that no number of records is wrong."""
+    def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = lambda: None) -> list[Problem]:
+        """See ``Source``: a table may lack offsets, so that no number of records is wrong."""
         return []
 
     def _existing(self, topics: Iterable[str]) -> tuple[str, ...]:

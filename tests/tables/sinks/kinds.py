@@ -20,7 +20,7 @@ from dagster_smt.spark.columns import RECORD_DDL
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.protocol import Replaced, Table
-from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, TableSink
+from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, Sink
 
 NOTHING = Replaced()
 SOURCE = [
@@ -51,7 +51,7 @@ class Kind:
     """Whether it has columns, which runs add and widen; else it holds records."""
 
     @property
-    def spec(self) -> TableSink:
+    def spec(self) -> Sink:
         raise NotImplementedError
 
     def open(self) -> Table:

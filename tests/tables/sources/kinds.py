@@ -42,6 +42,8 @@ class Lines:
     spark: Any
     folder: Path
     keeps_identity = True
+    counts = True
+    """Whether it knows how many records a window has."""
 
     @property
     def spec(self):
@@ -80,6 +82,7 @@ class Table(Lines):
     """A table by its path."""
 
     format: str = "delta"
+    counts = False
 
     def __post_init__(self):
         self.ends: dict[tuple[str, int], int] = {}
