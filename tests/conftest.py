@@ -7,6 +7,8 @@ import time
 import pytest
 from hypothesis import settings
 
+from dagster_smt.errors import UnsupportedError
+
 # a loaded machine is no failure; more examples than in the quick loop: HYPOTHESIS_EXAMPLES=1000
 # The same examples every time: a test that fails by chance helps nobody. HYPOTHESIS_SEARCH=1 looks for new ones.
 settings.register_profile(
@@ -49,7 +51,7 @@ def spark(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("spark")
     builder = SparkSession.builder.master("local[2]").appName("dagster_smt tests")
-    for key, value in session_settings(["delta", "iceberg"], ICEBERG, pyspark.__version__).items():
+    for key, value in session_settings(["delta", "iceberg", "kafka"], ICEBERG, pyspark.__version__).items():
         builder = builder.config(key, value)
     session = (
         builder.config("spark.sql.catalog.ice.warehouse", str(folder / "ice"))
@@ -68,6 +70,19 @@ def spark(tmp_path_factory):
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory):
+    """One Kafka broker for all tests that ask for it."""
+    from dagster_smt.testing.broker import KafkaBroker, fetch_jars
+
+    try:
+        fetch_jars()
+    except UnsupportedError as error:
+        pytest.skip(f"no Kafka: {error}")
+    with KafkaBroker(tmp_path_factory.mktemp("kafka"), {"message.max.bytes": str(16 * 2**20)}) as running:
+        yield running
 
 
 @pytest.fixture(autouse=True)

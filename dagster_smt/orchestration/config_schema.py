@@ -7,7 +7,6 @@ the shape; ``decode_config`` checks the meaning, before any Spark work.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
 from typing import Any, Literal
 
 import dagster as dg
@@ -15,7 +14,7 @@ import dagster as dg
 from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.window import Range, Window
-from dagster_smt.tables.spec import MicroBatches, WindowRequest
+from dagster_smt.tables.spec import MicroBatches, WindowRequest, check_start, millis_of
 
 Tolerance = Literal["none", "all"]
 
@@ -115,6 +114,13 @@ def _window_fields() -> dict[str, dg.Field]:
         "max_records": dg.Field(
             dg.Noneable(int), default_value=None, description="At most this many records per partition of a topic."
         ),
+        "start": dg.Field(
+            str,
+            default_value="",
+            description="Where to begin with topics that the table has not read before: earliest, latest, a moment "
+            "(2026-01-31T12:00:00Z), or group:NAME, at a consumer group's committed offsets. What lies before is left "
+            "out for good. Empty: as defined.",
+        ),
         "accept_gap": dg.Field(
             bool,
             default_value=False,
@@ -192,28 +198,36 @@ def _decode_request(
         if topics and set(named) - set(topics):
             hint = f"this run is for {', '.join(topics[:5])}: leave the others out, or launch their partitions"
             problems.append(Problem("SMT032", f"{place}.{name}", "names other topics than the run's", hint))
-    moments = {}
-    for name in ("since", "until"):
-        try:
-            moments[name] = millis_of(config[name])
-        except ValueError:
-            hint = "write 2026-01-31T12:00:00Z, or milliseconds since 1970"
-            problems.append(Problem("SMT033", f"{place}.{name}", "is no moment in time", hint))
-    request = WindowRequest(chosen, explicit, everywhere, **moments, max_records=limit, accept_gap=config["accept_gap"])
+    moments, found = _decode_moments(config, place)
+    problems += found
+    request = WindowRequest(
+        topics=chosen,
+        explicit=explicit,
+        everywhere=everywhere,
+        since=moments.get("since"),
+        until=moments.get("until"),
+        max_records=limit,
+        accept_gap=config["accept_gap"],
+        start=config["start"],
+    )
     return request, problems
 
 
-def millis_of(moment: str | None) -> int | None:
-    """Milliseconds since 1970, of a moment in ISO 8601 (without a zone it is in UTC) or of their number itself.
-
-    Raises:
-        ValueError: It is none.
-    """
-    if moment is None or moment.isdecimal():
-        return None if moment is None else int(moment)
-    found = datetime.fromisoformat(moment.replace("Z", "+00:00"))
-    aware = found if found.tzinfo is not None else found.replace(tzinfo=timezone.utc)
-    return (aware - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)
+def _decode_moments(config: Mapping[str, Any], place: str) -> tuple[dict[str, int], list[Problem]]:
+    moments: dict[str, int] = {}
+    problems: list[Problem] = []
+    for name in ("since", "until"):
+        try:
+            if config[name] is not None:
+                moments[name] = millis_of(config[name])
+        except ValueError:
+            hint = "write 2026-01-31T12:00:00Z, or milliseconds since 1970"
+            problems.append(Problem("SMT033", f"{place}.{name}", "is no moment in time", hint))
+    try:
+        check_start(config["start"] or "earliest", f"{place}.start")
+    except ConfigError as error:
+        problems += error.problems
+    return moments, problems
 
 
 def _decode_batches(

@@ -80,6 +80,7 @@ class _Run:
     source: Source
     seconds: dict[str, float] = field(default_factory=dict)
     failures: Failures = field(default_factory=dict)
+    warnings: list[Problem] = field(default_factory=list)
 
     def run(self) -> RunReport:
         with self.timed("window"):
@@ -91,7 +92,7 @@ class _Run:
                 self.spec = self.spec.of_topics(done.left_out)
             resolved, identities = self.resolve(state)
         spec, window = self.spec, resolved.window
-        if not window.ranges and not resolved.gaps:
+        if not window.ranges and not resolved.gaps and not resolved.begins:
             if self.failures:
                 raise TableError([p for problems in self.failures.values() for p in problems])
             self.say("nothing new")
@@ -138,9 +139,11 @@ class _Run:
         check_dead_letters(spec, topics)
         ranges = self.readable(topics)
         identities = source.identities([t for t in topics if t not in self.failures])
-        available = Available(ranges, identities, source.offsets_at)
-        resolved = resolve_window(spec.window, available, state, rebuild=spec.rebuild)
+        available = Available(ranges, identities, source.offsets_at, source.committed)
+        request = replace(spec.window, start=spec.window.start or spec.table.start)
+        resolved = resolve_window(request, available, state, rebuild=spec.rebuild, on_data_loss=spec.table.on_data_loss)
         self.failures.update(resolved.problems)
+        self.warnings += resolved.warnings
         return resolved, {t: i for t, i in identities.items() if t not in self.failures}
 
     def readable(self, topics: Sequence[str]) -> list[Range]:
@@ -279,7 +282,7 @@ class _Attempt:
         report.stages = stage_counts(stage_names(chain), counts)
         report.ledger = ledger_lines(self.plan.entries, counts)
         silent = silent_entries(report.ledger, report.stages, chain)
-        report.warnings = list(dict.fromkeys([*self.plan.warnings, *silent]))
+        report.warnings = list(dict.fromkeys([*self.run_.warnings, *self.plan.warnings, *silent]))
         return report
 
     def reject(self, found: Staged, report: RunReport) -> dict[str, int]:

@@ -3,12 +3,15 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.format import Format as Format
 from dagster_smt.model.window import Window
+from dagster_smt.tables.kafka.spec import KafkaTopics as KafkaTopics
+from dagster_smt.tables.kafka.spec import NewTopics as NewTopics
 
 
 @dataclass(frozen=True)
@@ -40,18 +43,65 @@ class TableSource:
         return self.name or self.path
 
 
-SourceSpec = FileTopics | TableSource
+SourceSpec = FileTopics | TableSource | KafkaTopics
 
 
 @dataclass(frozen=True)
 class TopicTable:
-    """What a chain reads: topics by name or pattern (a full-match regular expression), key and value format."""
+    """What a chain reads.
+
+    Attributes:
+        source: Where the topics are.
+        topics: Their names; and
+        pattern: a regular expression that whole names match.
+        key, value: Formats.
+        start: Where a table begins with a topic that it has not read before: ``earliest``; ``latest``; a moment
+            (``2026-01-31T12:00:00Z``), at the first record of that time or a later one; or ``group:NAME``, at the
+            committed offsets of a consumer group. What lies before is left out for good; the table notes it as a gap.
+        on_data_loss: What a run does when records were deleted before it read them: ``fail``, or ``gap``, which notes
+            them as a gap, warns, and goes on.
+    """
 
     source: SourceSpec
     topics: tuple[str, ...] = ()
     pattern: str = ""
     key: Format = field(default_factory=lambda: Format("string"))
     value: Format = field(default_factory=Format)
+    start: str = "earliest"
+    on_data_loss: Literal["fail", "gap"] = "fail"
+
+    def __post_init__(self) -> None:
+        check_start(self.start, "start")
+        if self.on_data_loss not in ("fail", "gap"):
+            raise ConfigError(Problem("SMT584", "on_data_loss", f"no such way: {self.on_data_loss}", "fail or gap"))
+
+
+def check_start(start: str, place: str) -> None:
+    """Refuse a start that is none.
+
+    Raises:
+        ConfigError: SMT584.
+    """
+    if start in ("earliest", "latest") or re.fullmatch(r"group:.+", start):
+        return
+    try:
+        millis_of(start)
+    except ValueError:
+        hint = "use earliest, latest, a moment such as 2026-01-31T12:00:00Z, or group:NAME"
+        raise ConfigError(Problem("SMT584", place, f"'{start}' is no place to begin", hint)) from None
+
+
+def millis_of(moment: str) -> int:
+    """Milliseconds since 1970, of a moment in ISO 8601 (without a zone it is in UTC) or of their number itself.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if moment.isdecimal():
+        return int(moment)
+    found = datetime.fromisoformat(moment.replace("Z", "+00:00"))
+    aware = found if found.tzinfo is not None else found.replace(tzinfo=timezone.utc)
+    return (aware - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True)
@@ -177,8 +227,9 @@ class FileTopicSink(Sink):
 
 def packages_of(*specs: "SourceSpec | Sink | None") -> frozenset[str]:
     """What a Spark session needs beyond Spark for sources and sinks; see ``spark.packages``."""
-    found = {spec.format for spec in specs if isinstance(spec, TableSource) and spec.format != "parquet"}
-    return frozenset(found | {spec.storage for spec in specs if isinstance(spec, DeltaSink | IcebergSink)})
+    found: set[str] = {spec.format for spec in specs if isinstance(spec, TableSource) and spec.format != "parquet"}
+    found |= {spec.storage for spec in specs if isinstance(spec, DeltaSink | IcebergSink)}
+    return frozenset(found | {"kafka" for spec in specs if isinstance(spec, KafkaTopics)})
 
 
 @dataclass(frozen=True)
@@ -194,6 +245,7 @@ class WindowRequest:
         max_records: At most this many records per topic-partition; a fixed range is never shortened.
         accept_gap: Leave out for good what lies between the table's progress and this window, or was deleted before it
             was read. The table notes it.
+        start: Instead of the topic table's ``start``; empty for that one.
     """
 
     topics: tuple[str, ...] = ()
@@ -203,6 +255,7 @@ class WindowRequest:
     until: int | None = None
     max_records: int | None = None
     accept_gap: bool = False
+    start: str = ""
 
     @property
     def fixed(self) -> bool:

@@ -2,14 +2,14 @@
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dagster_smt.errors import ConfigError, Problem, TableError
 from dagster_smt.model.offsets import OffsetSet, TopicPartition, minus, offsets_of, union
 from dagster_smt.model.table_state import TableState
 from dagster_smt.model.window import Range, Window
-from dagster_smt.tables.spec import TopicTable, WindowRequest
+from dagster_smt.tables.spec import TopicTable, WindowRequest, millis_of
 
 OffsetsAt = Callable[[Iterable[str], int], Mapping[TopicPartition, int]]
 
@@ -54,11 +54,13 @@ class Available:
         ranges: Earliest and end of each topic-partition.
         identities: Identity of each topic.
         offsets_at: See ``Source.offsets_at``.
+        committed: See ``Source.committed``.
     """
 
     ranges: Sequence[Range]
     identities: Mapping[str, str] = field(default_factory=dict)
     offsets_at: OffsetsAt = lambda topics, millis: {}
+    committed: Callable[[str], Mapping[TopicPartition, int]] = lambda group: {}
 
 
 @dataclass(frozen=True)
@@ -69,15 +71,25 @@ class Resolved:
         window: What to read; without empty ranges.
         gaps: What is left out for good from now on.
         problems: Topics that cannot be read as asked, and why.
+        begins: Whether topics are read for the first time, from elsewhere than their beginning: to be committed even
+            if there is nothing to read, so that the next run does not choose its beginning again.
+        warnings: What was lost and is a gap now.
     """
 
     window: Window = field(default_factory=Window)
     gaps: OffsetSet = field(default_factory=OffsetSet)
     problems: Mapping[str, list[Problem]] = field(default_factory=dict)
+    begins: bool = False
+    warnings: Sequence[Problem] = ()
 
 
 def resolve_window(
-    request: WindowRequest, available: Available, state: TableState | None, *, rebuild: bool = False
+    request: WindowRequest,
+    available: Available,
+    state: TableState | None,
+    *,
+    rebuild: bool = False,
+    on_data_loss: str = "fail",
 ) -> Resolved:
     """Fix the window of a run.
 
@@ -88,7 +100,8 @@ def resolve_window(
         request: What is asked for.
         available: What the topics hold.
         state: The state of the table.
-        rebuild: The topics start over: what the table has of them does not count.
+        rebuild: The topics start over from their earliest records: what the table has of them does not count.
+        on_data_loss: As of ``TopicTable``.
 
     Raises:
         ConfigError: SMT513, the request makes no sense.
@@ -101,13 +114,48 @@ def resolve_window(
         covered = covered.without(topics)
     elif state is not None:
         problems = _made_anew(state, available, topics)
+    begins, skipped = frozenset[str](), OffsetSet()
+    if not request.fixed and not rebuild and request.start not in ("", "earliest"):
+        begins = frozenset(topics - known_topics(state))
+        skipped, found = _skipped(request.start, available, begins)
+        _join(problems, found)
+        covered |= skipped
     ranges = _fixed_ranges(request, available) if request.fixed else _new_ranges(request, available, covered)
     if request.explicit is not None:
         _join(problems, _not_there(request.explicit, available.ranges))
-    gaps, found = _gaps(request, available, ranges, covered)
-    _join(problems, found)
+    gaps, lost = _gaps(request, available, ranges, covered)
+    if on_data_loss == "gap":
+        gaps |= offsets_of(lost)
+    else:
+        _join(problems, ((r.topic, _lost(r)) for r in lost))
     kept = [r for r in ranges if r.topic not in problems and r.records > 0]
-    return Resolved(Window(tuple(sorted(kept))), gaps.without(problems), problems)
+    warnings = [_now_gap(r) for r in lost if r.topic not in problems]
+    all_gaps = (gaps | skipped).without(problems)
+    return Resolved(Window(tuple(sorted(kept))), all_gaps, problems, bool(begins - {*problems}), warnings)
+
+
+def known_topics(state: TableState | None) -> set[str]:
+    """The topics that a table has read, be it that they held nothing."""
+    return {*state.identities, *(t for t, _ in state.covered.parts)} if state is not None else set()
+
+
+def _skipped(start: str, available: Available, topics: Collection[str]) -> tuple[OffsetSet, list[tuple[str, Problem]]]:
+    """What lies before the beginning of topics that are read for the first time."""
+    there = [r for r in available.ranges if r.topic in topics]
+    if start == "latest":
+        begins: Mapping[TopicPartition, int] = {(r.topic, r.partition): r.end for r in there}
+    elif start.startswith("group:"):
+        begins = available.committed(start.removeprefix("group:")) if there else {}
+    else:
+        begins = available.offsets_at(sorted(topics), millis_of(start)) if there else {}
+    strange = sorted({r.topic for r in there} - {topic for topic, _ in begins})
+    hint = "name the group of the connector or consumer that read the topic, or start with earliest"
+    problems = [(t, Problem("SMT517", t, f"the {start} has committed nothing of the topic", hint)) for t in strange]
+    skipped = []
+    for r in there:
+        begin = min(max(begins.get((r.topic, r.partition), r.start), r.start), r.end)
+        skipped.append(Range(r.topic, r.partition, r.start, begin))
+    return offsets_of(s for s in skipped if s.records > 0), problems
 
 
 def _check(request: WindowRequest) -> None:
@@ -217,27 +265,36 @@ def _new_ranges(request: WindowRequest, available: Available, covered: OffsetSet
 
 def _gaps(
     request: WindowRequest, available: Available, ranges: Iterable[Range], covered: OffsetSet
-) -> tuple[OffsetSet, list[tuple[str, Problem]]]:
-    """What this run leaves out for good, or refuses to leave out."""
+) -> tuple[OffsetSet, list[Range]]:
+    """What this run leaves out for good because it was told to, and what was lost."""
     wanted = offsets_of(r for r in ranges if r.records > 0)
     gaps = OffsetSet()
-    problems = []
+    lost: list[Range] = []
     for there in available.ranges:
         key = (there.topic, there.partition)
         before = covered.of(*key)
-        lost = minus([(before[0][0], there.start)], before) if before else ()
+        gone = minus([(before[0][0], there.start)], before) if before else ()
         first = wanted.of(*key)
         if request.accept_gap:
-            left_out = lost
+            left_out = gone
             if first:
                 left_out = union(left_out, minus([(there.start, first[0][0])], before))
             gaps |= offsets_of(Range(*key, *part) for part in left_out)
-        elif lost and not request.fixed:
-            start, end = lost[0]
-            statement = f"offsets {start} to {end} were deleted before they were read"
-            hint = f"launch with window.accept_gap: true to go on at offset {there.start}; the table notes the gap"
-            problems.append((there.topic, Problem("SMT511", f"{there.topic}-{there.partition}", statement, hint)))
-    return gaps, problems
+        elif gone and not request.fixed:
+            lost += [Range(*key, *part) for part in gone]
+    return gaps, lost
+
+
+def _lost(lost: Range) -> Problem:
+    statement = f"offsets {lost.start} to {lost.end} were deleted before they were read"
+    hint = f"launch with window.accept_gap: true to go on at offset {lost.end}; the table notes the gap"
+    return Problem("SMT511", f"{lost.topic}-{lost.partition}", statement, hint)
+
+
+def _now_gap(lost: Range) -> Problem:
+    statement = f"offsets {lost.start} to {lost.end} were deleted before they were read: a gap of {lost.records} now"
+    hint = "run more often, or let the topic keep its records longer"
+    return Problem("SMT518", f"{lost.topic}-{lost.partition}", statement, hint)
 
 
 def describe(window: Window, limit: int = 5) -> str:

@@ -38,13 +38,16 @@ class Case:
     new_gaps: str = ""
     before: dict[str, str] = field(default_factory=dict)
     now: dict[str, str] = field(default_factory=dict)
+    on_data_loss: str = "fail"
 
     def resolve(self):
         held, gaps = offsets_of(ranges(self.held)), offsets_of(ranges(self.gaps))
         state = TableState(1, "x", "records", held=held, gaps=gaps, identities=self.before) if self.held else None
-        return resolve_window(
-            self.request, Available(ranges(self.there), self.now, offsets_at), state, rebuild=self.rebuild
-        )
+        available = Available(ranges(self.there), self.now, offsets_at, lambda group: {**COMMITTED[group]})
+        return resolve_window(self.request, available, state, rebuild=self.rebuild, on_data_loss=self.on_data_loss)
+
+
+COMMITTED = {"g": {("a", 0): 4, ("b", 0): 1, ("b", 1): 99}, "other": {("z", 0): 1}}
 
 
 def offsets_at(topics, millis):
@@ -193,3 +196,53 @@ def test_describe():
 def test_window_id_holds_offsets_only_and_any_order():
     assert window("a-0 0:5, b-0 1:2").id == window("b-0 1:2, a-0 0:5").id
     assert Window.from_json(window("b-0 1:2, a-0 0:5").to_json()) == window("a-0 0:5, b-0 1:2")
+
+
+def starting(where: str, **more) -> WindowRequest:
+    return WindowRequest(start=where, **more)
+
+
+STARTS = [
+    Case("earliest", "a-0 2:9", "a-0 2:9", request=starting("earliest")),
+    Case("latest", "a-0 2:9, a-1 0:0", "", request=starting("latest"), new_gaps="a-0 2:9"),
+    Case("a moment", "a-0 2:9, a-1 5:9", "a-0 3:9, a-1 5:9", request=starting("1970-01-01T00:00:00.030Z"),
+         new_gaps="a-0 2:3"),
+    Case("a moment after all", "a-0 2:9", "", request=starting("1000"), new_gaps="a-0 2:9"),
+    Case("a group", "a-0 2:9, a-1 5:9", "a-0 4:9, a-1 5:9", request=starting("group:g"), new_gaps="a-0 2:4"),
+    Case("a group beyond both ends", "b-0 3:9, b-1 0:4", "b-0 3:9", request=starting("group:g"), new_gaps="b-1 0:4"),
+    Case("a topic that has been read goes on, its new partition from its beginning", "a-0 0:9, a-1 0:5, b-0 0:9",
+         "a-0 3:9, a-1 0:5", "a-0 0:3", request=starting("latest"), new_gaps="b-0 0:9"),
+    Case("a topic that was read when it held nothing", "a-0 0:9, b-0 0:5", "a-0 3:9, b-0 0:5", "a-0 0:3",
+         before={"a": "", "b": ""}, request=starting("latest")),
+    Case("at most so many", "a-0 2:9", "a-0 4:6", request=starting("group:g", max_records=2), new_gaps="a-0 2:4"),
+    Case("a rebuild begins with the earliest", "a-0 2:9", "a-0 2:9", "a-0 2:5", rebuild=True,
+         request=starting("latest")),
+    Case("a fixed range is as it is", "a-0 2:9", "a-0 3:5", request=asked("a-0 3:5", start="latest")),
+    Case("lost records are a gap", "a-0 4:9, b-0 3:9", "a-0 4:9, b-0 3:9", "a-0 0:2", on_data_loss="gap",
+         new_gaps="a-0 2:4"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", STARTS, ids=lambda c: c.name)
+def test_where_a_table_begins(case):
+    test_resolve(case)
+    begun = case.request.start not in ("", "earliest") and not case.rebuild and not case.request.fixed
+    new = {r.topic for r in ranges(case.there)} - {r.topic for r in ranges(case.held)} - set(case.before)
+    assert case.resolve().begins is (begun and bool(new))
+
+
+def test_lost_records_are_told_as_a_warning():
+    case = next(c for c in STARTS if c.on_data_loss == "gap")
+    (warning,) = case.resolve().warnings
+    assert (warning.code, warning.place) == ("SMT518", "a-0") and "a gap of 2 now" in warning.statement
+
+
+def test_a_group_that_has_committed_nothing_of_a_topic():
+    found = Case("", "a-0 2:9, z-0 0:4", "", request=starting("group:other")).resolve()
+    assert found.window == window("z-0 1:4") and [p.code for p in found.problems["a"]] == ["SMT517"]
+
+
+@pytest.mark.parametrize("start", ["", "Earliest", "group:", "yesterday", "2026-13-01"])
+def test_what_is_no_start(start):
+    with pytest.raises(ConfigError, match="SMT584"):
+        TopicTable(FileTopics(Path("x")), ("a",), start=start)

@@ -11,7 +11,7 @@ from dagster_smt.errors import Problem
 from dagster_smt.model.window import Range, Window
 from dagster_smt.tables.sources.columns import KAFKA_COLUMNS as KAFKA_COLUMNS
 from dagster_smt.tables.sources.columns import UNREADABLE_TIMESTAMP as UNREADABLE_TIMESTAMP
-from dagster_smt.tables.spec import FileTopics, SourceSpec, TableSource
+from dagster_smt.tables.spec import FileTopics, KafkaTopics, SourceSpec, TableSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,6 +47,13 @@ class Source(Protocol):
         Where there is none, it is the end.
         """
 
+    def committed(self, group: str) -> dict[tuple[str, int], int]:
+        """What a consumer group has committed, per topic-partition.
+
+        Raises:
+            UnsupportedError: SMT585, the source has no such groups.
+        """
+
     def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
         """The records of a window, with Kafka's columns (``KAFKA_COLUMNS``).
 
@@ -75,12 +82,16 @@ def open_source(spec: SourceSpec, session: "SparkSession | None" = None) -> Sour
 
     Args:
         spec: The source.
-        session: The Spark session. File topics list, identify and measure topics without one.
+        session: The Spark session. File topics and Kafka list, identify and measure topics without one.
     """
     if isinstance(spec, FileTopics):
         from dagster_smt.tables.sources.file_topics import FileTopicsSource
 
         return FileTopicsSource(spec, session)
+    if isinstance(spec, KafkaTopics):
+        from dagster_smt.tables.sources.kafka import KafkaReader
+
+        return KafkaReader(spec, session)
     from dagster_smt.tables.sources.table import TableReader
 
     assert isinstance(spec, TableSource) and session is not None

@@ -16,6 +16,7 @@ from dagster_smt.model.window import Range, Window
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables import local
 from dagster_smt.tables.sources.columns import KAFKA_SCHEMA
+from dagster_smt.tables.sources.groups import no_groups
 from dagster_smt.tables.sources.positions import count_records, lines_of, row_groups_of
 from dagster_smt.tables.sources.segments import Segment, check_rows, json_rows, list_segments
 from dagster_smt.tables.spec import FileTopics
@@ -137,6 +138,10 @@ class FileTopicsSource:
         full = sum(c.last - c.first for c in chunks) // _TASK
         tasks = max(len(chunks), 1) if len(chunks) < _FEW else full if full > _PARALLEL else None
         return self.session.range(0, len(chunks), 1, tasks)
+
+    def committed(self, group: str) -> dict[tuple[str, int], int]:
+        """See ``Source``."""
+        raise no_groups(str(self.spec.root))
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = nothing) -> list[Problem]:
         """See ``Source``: every offset of a window has a record."""

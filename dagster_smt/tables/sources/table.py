@@ -13,6 +13,7 @@ from pyspark.sql import types as T
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.window import Range, Window
 from dagster_smt.tables.sources.columns import KAFKA_COLUMNS, KAFKA_SCHEMA
+from dagster_smt.tables.sources.groups import no_groups
 from dagster_smt.tables.spec import TableSource
 from dagster_smt.tables.sql import quoted
 from dagster_smt.values.headers import HEADERS_DDL
@@ -103,6 +104,10 @@ class TableReader:
                 for r in doubles
             )
         return frame
+
+    def committed(self, group: str) -> dict[tuple[str, int], int]:
+        """See ``Source``."""
+        raise no_groups(self.spec.place)
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = lambda: None) -> list[Problem]:
         """See ``Source``: a table may lack offsets, so that no number of records is wrong."""

@@ -6,7 +6,7 @@ Another source is one more class here with one more line in ``KINDS``.
 import itertools
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 from dagster_smt.tables.sources import Source, open_source
 from dagster_smt.tables.sources.arrow_rows import SCHEMA
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import FileTopics, TableSource
+from dagster_smt.tables.spec import FileTopics, KafkaTopics, TableSource
+from tests.kafka import Topics
 
 Records = Iterable[tuple[str, int, NewRecord]]
 """Topic, partition and record; offsets count from 0, in the order given."""
@@ -56,6 +57,10 @@ class Lines:
         """Append records, and partitions where there are none."""
         for (topic, partition), group in itertools.groupby(sorted(records, key=lambda r: r[:2]), key=lambda r: r[:2]):
             append_records(self.spec, topic, [r for _, _, r in group], partition)
+
+    def possible(self, records: list[NewRecord]) -> list[NewRecord]:
+        """The records as they can be there."""
+        return records
 
     def remove(self) -> None:
         """Forget every topic."""
@@ -126,10 +131,34 @@ class Iceberg(Table):
         self.ends.clear()
 
 
+class Kafka(Lines):
+    """Topics of a broker; each test has names of its own there."""
+
+    def __init__(self, spark, folder, servers):
+        super().__init__(spark, folder)
+        self.spec_ = KafkaTopics(servers)
+        self.world = Topics(self.spec_)
+
+    @property
+    def spec(self):
+        return self.spec_
+
+    def possible(self, records: list[NewRecord]) -> list[NewRecord]:
+        """The type of timestamps is a setting of the topic."""
+        return [replace(record, timestamp_type=0) for record in records]
+
+    def add(self, records: Records) -> None:
+        self.world.add(records)
+
+    def remove(self) -> None:
+        self.world.remove()
+
+
 KINDS = {
     "lines": Lines,
     "parquet segments": ParquetSegments,
     "delta": lambda spark, folder: Table(spark, folder, "delta"),
     "iceberg": lambda spark, folder: Iceberg(spark, folder, "iceberg"),
     "parquet": lambda spark, folder: Table(spark, folder, "parquet"),
+    "kafka": Kafka,
 }

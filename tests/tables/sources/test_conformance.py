@@ -23,7 +23,11 @@ TRICKY = [
 
 @pytest.fixture(params=list(KINDS))
 def kind(request, spark, tmp_path):
-    return KINDS[request.param](spark, tmp_path)
+    if request.param != "kafka":
+        return KINDS[request.param](spark, tmp_path)
+    made = KINDS["kafka"](spark, tmp_path, request.getfixturevalue("broker").servers)
+    made.world.remove()
+    return made
 
 
 def at(*times):
@@ -39,8 +43,9 @@ def test_lists_topics_and_their_ranges(kind):
     kind.add(placed("a", 0, at(4)))
     source = kind.open()
     assert source.topics() == ["a", "b"]
-    assert source.ranges(["a", "b"]) == [Range("a", 0, 0, 2), Range("a", 10, 0, 3), Range("b", 1, 0, 2)]
-    assert source.ranges(["b"]) == [Range("b", 1, 0, 2)]
+    filled = [r for r in source.ranges(["a", "b"]) if r.records]  # Kafka has the partitions before, too
+    assert filled == [Range("a", 0, 0, 2), Range("a", 10, 0, 3), Range("b", 1, 0, 2)]
+    assert [r for r in source.ranges(["b"]) if r.records] == [Range("b", 1, 0, 2)]
     assert source.ranges([]) == []
 
 
@@ -53,13 +58,14 @@ def test_a_missing_topic_is_named(kind):
 
 
 def test_reads_byte_for_byte(kind):
-    kind.add(placed("orders", 0, TRICKY[:3]))
-    kind.add(placed("orders", 0, TRICKY[3:]))
+    tricky = kind.possible(TRICKY)
+    kind.add(placed("orders", 0, tricky[:3]))
+    kind.add(placed("orders", 0, tricky[3:]))
     window = Window((Range("orders", 0, 0, 8),))
     frame = kind.open().read(window)
     assert tuple(frame.columns) == KAFKA_COLUMNS
     rows = frame.orderBy("offset").collect()
-    assert_same(rows, TRICKY)
+    assert_same(rows, tricky)
     assert kind.open().verify(window, {"orders": 8}) == []
     assert bool(kind.open().verify(window, {"orders": 7})) is kind.counts
 

@@ -1,0 +1,277 @@
+"""What brokers know, asked without Spark: topics, ids, offsets, consumer groups. Every question has a time limit."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+
+from dagster_smt.errors import EngineError, Problem, TableError
+from dagster_smt.model.window import Range, Window
+from dagster_smt.tables.kafka.options import client_config
+from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics, resolved
+
+Place = tuple[str, int]
+"""A topic's partition."""
+_BATCH = 10_000
+_UNKNOWN = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
+_RETRIED = (
+    *(KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION),
+    *(KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE),
+)
+_DENIED = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED,
+           KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)  # fmt: skip
+_LOGIN = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
+
+
+@dataclass(frozen=True)
+class Committed:
+    """What a consumer group has committed for a topic's partition."""
+
+    offset: int
+    metadata: str
+
+
+class KafkaClient:
+    """The brokers of some topics.
+
+    Args:
+        topics: How to reach them.
+
+    Raises:
+        ConfigError: SMT582 a variable is not set, SMT583 an option that librdkafka has no form of.
+    """
+
+    def __init__(self, topics: KafkaTopics):
+        self.topics_of = topics
+        self._heard: list[KafkaError] = []
+        own = resolved(topics.client_options, "KafkaTopics client_options")
+        config = client_config(topics.kafka_options(), own, topics.servers)
+        self._config: dict[str, Any] = {**config, "error_cb": self._heard.append, "log_level": 0}
+        self._admin: Any = None
+        self._lock = threading.Lock()
+
+    @property
+    def timeout(self) -> float:
+        return self.topics_of.timeout
+
+    def admin(self) -> Any:
+        """The client, made on first use."""
+        with self._lock:
+            if self._admin is None:
+                with self.asking(""):
+                    self._admin = AdminClient(self._config)
+            return self._admin
+
+    # --- topics ---
+
+    def names(self) -> list[str]:
+        """The names of all topics but Kafka's internal ones, sorted."""
+        with self.asking("topics"):
+            found = self.admin().list_topics(timeout=self.timeout).topics
+        return sorted(name for name in found if not name.startswith("__"))
+
+    def described(self, topics: Iterable[str]) -> dict[str, tuple[str, list[int]]]:
+        """Id and partitions of each topic.
+
+        Raises:
+            TableError: SMT501, for each topic that is not there.
+        """
+        topics = list(dict.fromkeys(topics))
+        if not topics:
+            return {}
+        with self.asking("topics"):
+            asked = self.admin().describe_topics(TopicCollection(topics), request_timeout=self.timeout)
+        found, missing = {}, []
+        for topic, future in asked.items():
+            try:
+                with self.asking(topic):
+                    told = future.result()
+                found[topic] = (str(told.topic_id), sorted(p.id for p in told.partitions))
+            except _Unknown:
+                missing.append(topic)
+        if missing:
+            listed = ", ".join([*self.names()[:10]]) or "none"
+            raise TableError(Problem("SMT501", t, "there is no such topic", f"topics there: {listed}") for t in missing)
+        return found
+
+    def create(self, names: Sequence[str], how: NewTopics) -> None:
+        """Make topics; one that somebody else has made meanwhile is fine."""
+        settings = dict(how.settings)
+        wanted = [NewTopic(name, how.partitions, how.replication_factor, config=settings) for name in names]
+        with self.asking("topics"):
+            made = self.admin().create_topics(wanted, request_timeout=self.timeout)
+        for topic, future in made.items():
+            try:
+                with self.asking(topic):
+                    future.result()
+            except EngineError as error:
+                cause = error.__cause__
+                if not isinstance(cause, KafkaException) or cause.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise
+        until = time.monotonic() + self.timeout
+        while set(names) - set(self.names()) and time.monotonic() < until:
+            time.sleep(0.1)
+
+    # --- offsets ---
+
+    def ranges(self, topics: Iterable[str]) -> list[Range]:
+        """Earliest offset and end of each partition, sorted; the end as readers of this isolation level see it."""
+        places = [(t, p) for t, (_, partitions) in self.described(topics).items() for p in partitions]
+        starts = self.offsets(places, OffsetSpec.earliest())
+        ends = self.offsets(places, OffsetSpec.latest())
+        return sorted(Range(*place, starts[place], max(starts[place], ends[place])) for place in places)
+
+    def offsets(self, places: Sequence[Place], which: Any) -> dict[Place, int]:
+        """One offset of each partition; -1 where there is none."""
+        if not places:
+            return {}
+        level = self.topics_of.isolation_level == "read_committed"
+        isolation = IsolationLevel.READ_COMMITTED if level else IsolationLevel.READ_UNCOMMITTED
+        wanted = {TopicPartition(*place): which for place in places}
+        return self._patiently(lambda: self._offsets(wanted, isolation))
+
+    def _offsets(self, wanted: Mapping[Any, Any], isolation: Any) -> dict[Place, int]:
+        with self.asking("offsets"):
+            asked = self.admin().list_offsets(wanted, isolation_level=isolation, request_timeout=self.timeout)
+        found = {}
+        for place, future in asked.items():
+            with self.asking(f"{place.topic}-{place.partition}"):
+                found[place.topic, place.partition] = future.result().offset
+        return found
+
+    def offsets_at(self, places: Sequence[Place], millis: int) -> dict[Place, int]:
+        """The first offset whose record has this timestamp or a later one; -1 where there is none."""
+        return self.offsets(places, OffsetSpec.for_timestamp(max(0, millis)))
+
+    def count(self, window: Window, beat: Callable[[], None] = lambda: None) -> dict[str, int]:
+        """Count the records of a window by reading it, per topic."""
+        level = self.topics_of.isolation_level
+        config = {**self._config, "group.id": "dagster_smt.count", "enable.auto.commit": False,
+                  "isolation.level": level, "auto.offset.reset": "error", "enable.partition.eof": True}  # fmt: skip
+        found = dict.fromkeys(window.topics, 0)
+        ends = {(r.topic, r.partition): r.end for r in window.ranges}
+        with self.asking("records"):
+            consumer = Consumer(config)
+            try:
+                consumer.assign([TopicPartition(r.topic, r.partition, r.start) for r in window.ranges])
+                self._count(consumer, ends, found, beat)
+            finally:
+                consumer.close()
+        return found
+
+    def _count(self, consumer: Any, ends: dict[Place, int], found: dict[str, int], beat: Callable[[], None]) -> None:
+        open_, until = set(ends), time.monotonic() + self.timeout
+        while open_:
+            beat()
+            messages = consumer.consume(_BATCH, timeout=1.0)
+            if messages:
+                until = time.monotonic() + self.timeout
+            elif time.monotonic() > until:
+                raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+            for message in messages:
+                place = (message.topic(), message.partition())
+                if (error := message.error()) is not None:
+                    if error.code() != KafkaError._PARTITION_EOF:
+                        raise KafkaException(error)
+                    open_.discard(place)
+                elif message.offset() < ends[place]:
+                    found[place[0]] += 1
+                if error is None and message.offset() + 1 >= ends[place]:
+                    open_.discard(place)
+
+    # --- groups ---
+
+    def committed(self, group: str) -> dict[Place, Committed]:
+        """What a consumer group has committed."""
+        return self._patiently(lambda: self._committed(group))
+
+    def _committed(self, group: str) -> dict[Place, Committed]:
+        with self.asking(group):
+            asked = self.admin().list_consumer_group_offsets(
+                [ConsumerGroupTopicPartitions(group)], require_stable=True, request_timeout=self.timeout
+            )
+            told = asked[group].result().topic_partitions
+        return {(p.topic, p.partition): Committed(p.offset, p.metadata or "") for p in told if p.offset >= 0}
+
+    def commit(self, group: str, offsets: Mapping[Place, Committed]) -> None:
+        """Commit offsets of a consumer group that has no members."""
+        wanted = [TopicPartition(*place, c.offset, c.metadata) for place, c in offsets.items()]
+
+        def ask() -> None:
+            with self.asking(group):
+                asked = self.admin().alter_consumer_group_offsets(
+                    [ConsumerGroupTopicPartitions(group, wanted)], request_timeout=self.timeout
+                )
+                for place in asked[group].result().topic_partitions:
+                    if place.error is not None:
+                        raise KafkaException(place.error)
+
+        self._patiently(ask)
+
+    # --- failures ---
+
+    def _patiently(self, ask: Callable[[], Any]) -> Any:
+        """Ask again while a broker is not ready yet, which is usual right after it has started."""
+        until = time.monotonic() + self.timeout
+        while True:
+            try:
+                return ask()
+            except EngineError as error:
+                cause = error.__cause__
+                code = cause.args[0].code() if isinstance(cause, KafkaException) else None
+                if code not in _RETRIED or time.monotonic() > until:
+                    raise
+            time.sleep(0.2)
+
+    @contextmanager
+    def asking(self, what: str) -> Iterator[None]:
+        """Turn failures of the client into ours.
+
+        Raises:
+            EngineError: SMT625 no broker answers, SMT626 a refused login, SMT627 TLS, SMT628 no right, SMT629 another
+                refusal.
+        """
+        self._heard.clear()
+        try:
+            yield
+        except KafkaException as error:
+            first = error.args[0] if error.args and isinstance(error.args[0], KafkaError) else KafkaError(-1)
+            if first.code() in _UNKNOWN:
+                raise _Unknown(Problem("SMT501", what, "there is no such topic or partition")) from error
+            raise EngineError(self._problem([first, *self._heard], what)) from error
+
+    def _problem(self, errors: Sequence[KafkaError], what: str) -> Problem:
+        codes = {e.code() for e in errors}
+        place = self.topics_of.place
+        if codes & {*_LOGIN}:
+            hint = "check kafka.sasl.mechanism, kafka.sasl.jaas.config and the variables that it refers to"
+            return Problem("SMT626", place, "the brokers refuse the login", hint)
+        if KafkaError._SSL in codes or any("ssl" in str(e.str()).lower() for e in errors):
+            hint = "check kafka.security.protocol, the certificates and the host names in them"
+            return Problem("SMT627", place, "no TLS connection comes about", hint)
+        if codes & {*_DENIED}:
+            hint = "grant Read and Describe on the topics and the group, Write and Create where the run writes"
+            return Problem("SMT628", what or place, "the brokers do not allow it", hint)
+        if codes & {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE,
+                    KafkaError.REQUEST_TIMED_OUT, KafkaError._TIMED_OUT_QUEUE}:  # fmt: skip
+            hint = "check bootstrap_servers, kafka.security.protocol and the network; run again when they answer"
+            return Problem("SMT625", place, f"no broker answers within {self.timeout:g} s", hint)
+        hint = "look into the brokers' logs"
+        return Problem("SMT629", what or place, f"the brokers refuse: {errors[0].name()}", hint)
+
+
+class _Unknown(TableError):
+    """A topic or a partition that is not there."""

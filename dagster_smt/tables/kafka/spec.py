@@ -1,0 +1,175 @@
+"""Kafka clusters as plain data: servers, options of the clients, secrets by reference.
+
+Options are spelled as Spark spells them: ``kafka.`` in front of Kafka's own names. A value may hold references to the
+environment, ``${env:NAME}``, as Connect's ``EnvVarConfigProvider`` has them, or be a Dagster ``EnvVar``. They are
+looked up when a client is made: a definition, its ``repr``, its metadata and its messages hold names only.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dagster_smt.errors import ConfigError, Problem
+
+_REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
+_SECRET = re.compile(r"password|secret|token$|credential|sasl\.oauthbearer\.assertion|(?:keystore|private)\.key", re.I)
+_IN_JAAS = re.compile(r"""(?:password|secret|token)[\w.]*\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;]+))""", re.IGNORECASE)
+_JAAS = "kafka.sasl.jaas.config"
+OURS = {
+    "kafka.bootstrap.servers": "it is bootstrap_servers",
+    "kafka.group.id": "Spark names a group for each read; progress is the table's",
+    "kafka.isolation.level": "it is isolation_level",
+    "assign": "the run names partitions and offsets",
+    "subscribe": "topics are named by the topic table",
+    "subscribePattern": "topics are named by the topic table",
+    "startingOffsets": "the run names partitions and offsets",
+    "endingOffsets": "the run names partitions and offsets",
+    "startingTimestamp": "the run config has window.since",
+    "endingTimestamp": "the run config has window.until",
+    "startingOffsetsByTimestamp": "the run config has window.since",
+    "endingOffsetsByTimestamp": "the run config has window.until",
+    "failOnDataLoss": "the topic table has on_data_loss",
+    "includeHeaders": "headers are always read",
+    "topic": "the chain's routers choose it",
+    **dict.fromkeys(
+        (
+            *("kafka.auto.offset.reset", "kafka.enable.auto.commit", "kafka.interceptor.classes"),
+            *("kafka.key.deserializer", "kafka.value.deserializer", "kafka.key.serializer", "kafka.value.serializer"),
+        ),
+        "Spark sets it",
+    ),
+}
+"""Options that users cannot give, and why."""
+
+
+@dataclass(frozen=True)
+class NewTopics:
+    """How topics are made that are not there yet.
+
+    Attributes:
+        partitions: Partitions of each.
+        replication_factor: Copies of each partition; -1 is the broker's default.
+        settings: Topic settings, such as ``cleanup.policy``.
+    """
+
+    partitions: int = 1
+    replication_factor: int = -1
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class KafkaTopics:
+    """The topics of a Kafka cluster.
+
+    Attributes:
+        bootstrap_servers: ``host:port``, several with commas; may be a reference to the environment.
+        options: Options of Kafka's Java clients as Spark spells them (``kafka.security.protocol``), and of Spark's
+            reader and writer. Secrets are references: ``${env:NAME}`` or a Dagster ``EnvVar``.
+        client_options: Options of librdkafka for the client that lists topics and offsets. What it needs is derived
+            from ``options``; this is for what has another form there.
+        isolation_level: ``read_committed`` leaves out aborted transactions and ends before open ones.
+        timeout: Seconds that a question to the brokers may take.
+    """
+
+    bootstrap_servers: str
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    client_options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    isolation_level: str = "read_committed"
+    timeout: float = 30.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bootstrap_servers", as_reference(self.bootstrap_servers))
+        for name in ("options", "client_options"):
+            object.__setattr__(self, name, {k: as_reference(v) for k, v in getattr(self, name).items()})
+        problems = [*_option_problems(self.options), *_secret_problems(self.client_options, "client_options")]
+        choices = {
+            "bootstrap_servers": (bool(self.bootstrap_servers.strip()), "host:port, several with commas"),
+            "isolation_level": (self.isolation_level in ("read_committed", "read_uncommitted"), "read_committed"),
+            "timeout": (self.timeout > 0, "a number of seconds above 0"),
+        }
+        problems += [
+            Problem("SMT580", f"KafkaTopics {name}", "is none that Kafka topics have", f"use {hint}")
+            for name, (fine, hint) in choices.items()
+            if not fine
+        ]
+        if problems:
+            raise ConfigError(problems)
+
+    @property
+    def place(self) -> str:
+        """How messages call it."""
+        return self.bootstrap_servers
+
+    @property
+    def servers(self) -> str:
+        """The bootstrap servers.
+
+        Raises:
+            ConfigError: SMT582, a variable is not set.
+        """
+        return resolved({"bootstrap_servers": self.bootstrap_servers}, "KafkaTopics")["bootstrap_servers"]
+
+    def kafka_options(self) -> dict[str, str]:
+        """Options of Kafka's own clients, without Spark's prefix. They hold secrets: not to be shown.
+
+        Raises:
+            ConfigError: SMT582, a variable is not set.
+        """
+        found = {k: v for k, v in self.options.items() if k.startswith("kafka.")}
+        return {k.removeprefix("kafka."): v for k, v in resolved(found, "KafkaTopics options").items()}
+
+    def spark_options(self) -> dict[str, str]:
+        """Options of Spark's own, as given."""
+        return {k: v for k, v in self.options.items() if not k.startswith("kafka.")}
+
+
+def resolved(values: Mapping[str, str], place: str) -> dict[str, str]:
+    """The values, with references to the environment replaced.
+
+    Raises:
+        ConfigError: SMT582, for each variable that is not set.
+    """
+    hint = "set it where the run executes"
+    missing = [
+        Problem("SMT582", f"{place} {key}", f"refers to {name}, which is not in the environment", hint)
+        for key, value in values.items()
+        for name in _REFERENCE.findall(value)
+        if name not in os.environ
+    ]
+    if missing:
+        raise ConfigError(missing)
+    return {key: _REFERENCE.sub(lambda m: os.environ[m[1]], value) for key, value in values.items()}
+
+
+def as_reference(value: str) -> str:
+    """A text as it is, a Dagster ``EnvVar`` as a reference (it is a ``str`` that refuses to be printed)."""
+    return f"${{env:{value.env_var_name}}}" if hasattr(value, "env_var_name") else value
+
+
+def _option_problems(options: Mapping[str, str]) -> list[Problem]:
+    refused = [(key, "is not yours to set", OURS[key]) for key in options if key in OURS]
+    refused += [(key, "is no text", "write it in quotes") for key, value in _any(options) if not isinstance(value, str)]
+    problems = [Problem("SMT580", f"KafkaTopics options {key}", *why) for key, *why in refused]
+    return problems + _secret_problems(options, "options")
+
+
+def _any(options: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    return options.items()
+
+
+def _secret_problems(options: Mapping[str, str], place: str) -> list[Problem]:
+    hint = "put it into the environment and write ${env:NAME}, or EnvVar('NAME') of Dagster"
+    return [
+        Problem("SMT581", f"KafkaTopics {place} {key}", "a secret stands in the definition", hint)
+        for key, value in _any(options)
+        if isinstance(value, str) and _shows_secret(key, value)
+    ]
+
+
+def _shows_secret(key: str, value: str) -> bool:
+    if key == _JAAS:
+        found = ("".join(groups) for groups in _IN_JAAS.findall(value))
+        return any(not _REFERENCE.fullmatch(text) for text in found if text)
+    return bool(_SECRET.search(key)) and not _REFERENCE.search(value)

@@ -1,0 +1,124 @@
+"""Topics of a Kafka cluster. The client asks for topics and offsets; Spark's own source reads the records.
+
+Offsets of a topic are not dense: compaction, aborted transactions and the markers of all transactions leave holes. A
+window is a range of offsets; what a reader of the topic's isolation level can see in it are its records.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from dagster_smt.errors import Problem
+from dagster_smt.model.window import Range, Window
+from dagster_smt.tables.kafka.client import KafkaClient
+from dagster_smt.tables.kafka.spec import KafkaTopics
+from dagster_smt.tables.sources.columns import KAFKA_COLUMNS, KAFKA_SCHEMA
+from dagster_smt.values.headers import HEADERS_DDL
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_TUNED = {
+    "kafka.fetch.max.wait.ms": "50",  # as shipped, a reader waits half a second at the end of each partition
+    "kafka.max.poll.records": "5000",
+    "maxRecordsPerPartition": "250000",  # a long partition is read by several tasks
+}
+
+
+def nothing() -> None:
+    """A beat that never stops anything."""
+
+
+class KafkaReader:
+    """Topics of a cluster, opened.
+
+    Args:
+        spec: The topics.
+        session: The Spark session; listing and measuring topics does without one.
+    """
+
+    def __init__(self, spec: KafkaTopics, session: "SparkSession | None" = None):
+        self.spec, self.session = spec, session
+        self.client = KafkaClient(spec)
+        self._ids: dict[str, str] = {}
+
+    def topics(self) -> list[str]:
+        """See ``Source``: all but Kafka's internal ones."""
+        return self.client.names()
+
+    def identities(self, topics: Iterable[str]) -> dict[str, str]:
+        """See ``Source``: the ids of the topics (KIP-516)."""
+        found = {topic: id_ for topic, (id_, _) in self.client.described(topics).items()}
+        self._ids |= found
+        return found
+
+    def ranges(self, topics: Iterable[str]) -> list[Range]:
+        """See ``Source``. With ``read_committed`` a partition ends before the first open transaction."""
+        return self.client.ranges(topics)
+
+    def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
+        """See ``Source``: the brokers' own ``offsetsForTimes``."""
+        ends = {(r.topic, r.partition): r.end for r in self.ranges(topics)}
+        at = self.client.offsets_at(list(ends), millis)
+        return {place: min(end, at[place]) if at[place] >= 0 else end for place, end in ends.items()}
+
+    def committed(self, group: str) -> dict[tuple[str, int], int]:
+        """See ``Source``."""
+        return {place: found.offset for place, found in self.client.committed(group).items()}
+
+    def read(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
+        """See ``Source``: Spark's ``kafka`` source between explicit offsets. Lost records fail the reading."""
+        assert self.session is not None
+        beat()
+        if not window.ranges:
+            return self.session.createDataFrame([], KAFKA_SCHEMA)
+        starts: dict[str, dict[str, int]] = {}
+        ends: dict[str, dict[str, int]] = {}
+        for r in window.ranges:
+            starts.setdefault(r.topic, {})[str(r.partition)] = r.start
+            ends.setdefault(r.topic, {})[str(r.partition)] = r.end
+        options = {
+            **_TUNED,
+            **self.spec.spark_options(),
+            **{f"kafka.{key}": value for key, value in self.spec.kafka_options().items()},
+            "kafka.bootstrap.servers": self.spec.servers,
+            "kafka.isolation.level": self.spec.isolation_level,
+            "assign": json.dumps({topic: sorted(map(int, partitions)) for topic, partitions in starts.items()}),
+            "startingOffsets": json.dumps(starts),
+            "endingOffsets": json.dumps(ends),
+            "failOnDataLoss": "true",
+            "includeHeaders": "true",
+        }
+        frame = self.session.read.format("kafka").options(**options).load()
+        return frame.withColumn("headers", _headers()).select(*KAFKA_COLUMNS)
+
+    def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = nothing) -> list[Problem]:
+        """See ``Source``.
+
+        A topic with fewer records than offsets is counted again by reading it with the other client: no record that
+        the brokers still give may be missing.
+
+        Returns:
+            SMT516 a topic that was made anew meanwhile, SMT533 records that were not read.
+        """
+        now = self.identities([t for t in window.topics if t in self._ids]) if (was := dict(self._ids)) else {}
+        hint = "run again: the next run says what became of it"
+        statement = "the topic was deleted and created anew while it was read"
+        problems = [Problem("SMT516", t, statement, hint) for t, id_ in now.items() if was[t] != id_]
+        offsets = {t: sum(r.records for r in window.ranges if r.topic == t) for t in window.topics}
+        thin = [t for t, count in offsets.items() if read.get(t, 0) < count]
+        if thin and not problems:
+            there = self.client.count(Window(tuple(r for r in window.ranges if r.topic in thin)), beat)
+            hint = "run again; if it happens again, ask the brokers' keeper about unclean leaders"
+            problems += [
+                Problem("SMT533", topic, f"the brokers give {count} records of the window, Spark read {found}", hint)
+                for topic, count in there.items()
+                if (found := read.get(topic, 0)) < count
+            ]
+        return problems
+
+
+def _headers() -> "Column":
+    from pyspark.sql import functions as F
+
+    return F.coalesce("headers", F.array().cast(HEADERS_DDL))

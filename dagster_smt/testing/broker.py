@@ -1,0 +1,250 @@
+"""One Kafka broker (KRaft) on free ports of 127.0.0.1: for tests, and for trying things out. Java is all it takes.
+
+``python -m dagster_smt.testing.broker`` runs one until it is interrupted. Its jars come from Maven Central through the
+Ivy that PySpark ships, once, into a cache folder (``$XDG_CACHE_HOME/dagster_smt``).
+"""
+
+import argparse
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from dagster_smt.errors import EngineError, Problem, UnsupportedError
+
+KAFKA = "4.3.1"
+_CLUSTER_ID = "c210LXRlc3QtY2x1c3Rlcg"  # any UUID as Kafka writes them
+_PROPERTIES = {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "controller.listener.names": "CONTROLLER",
+    "inter.broker.listener.name": "PLAINTEXT",
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "4",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "4",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "log.cleaner.backoff.ms": "500",
+}
+_SECONDS = 60
+
+
+def cache_folder() -> Path:
+    """Where jars are kept between runs."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dagster_smt"
+
+
+def fetch_jars(*artifacts: str, folder: Path | None = None) -> Path:
+    """Fetch artifacts of Apache Kafka with all that they need.
+
+    Args:
+        artifacts: Their names; by default the broker's.
+        folder: Where to keep them.
+
+    Returns:
+        A folder of jars.
+
+    Raises:
+        UnsupportedError: SMT960, the jars cannot be had.
+    """
+    names = artifacts or ("kafka_2.13",)
+    cache = folder or cache_folder()
+    jars = cache / f"kafka-{KAFKA}-{'-'.join(names)}"
+    if not jars.is_dir():
+        cache.mkdir(parents=True, exist_ok=True)
+        made = jars.with_name(f"{jars.name}.{os.getpid()}")
+        for name in names:
+            _retrieve(name, cache / "ivy", made)
+        with contextlib.suppress(OSError):  # another process was first
+            made.rename(jars)
+        shutil.rmtree(made, ignore_errors=True)
+    return jars
+
+
+def _retrieve(artifact: str, ivy: Path, into: Path) -> None:
+    import pyspark
+
+    ships = Path(pyspark.__file__).parent / "jars" / "*"
+    pattern = f"{into}/[artifact]-[revision](-[classifier]).[ext]"
+    what = ["-dependency", "org.apache.kafka", artifact, KAFKA, "-confs", "default", "-retrieve", pattern]
+    command = [java(), "-cp", str(ships), "org.apache.ivy.Main", "-cache", str(ivy), *what]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode or not list(into.glob(f"{artifact}-*.jar")):
+        hint = "connect to a network that reaches Maven Central, or copy the jars there"
+        statement = f"the jars of Kafka {KAFKA} could not be fetched"
+        raise UnsupportedError(Problem("SMT960", str(into.parent), statement, hint))
+
+
+def java() -> str:
+    """The Java that Spark would start."""
+    home = os.environ.get("JAVA_HOME")
+    return str(Path(home) / "bin" / "java") if home else "java"
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class KafkaBroker:
+    """A broker of its own, started on entering a ``with`` and stopped on leaving it.
+
+    Example:
+        .. code-block:: python
+
+            with KafkaBroker(tmp_path) as broker:
+                topics = KafkaTopics(broker.servers)
+
+    Args:
+        folder: Its log and data; kept when it stops, so that it can go on.
+        properties: Broker settings beside its own.
+        listeners: Further listeners by name, such as ``SASL_SSL``; their settings go to ``properties``.
+        port: Port of the plain listener; a free one by default.
+    """
+
+    def __init__(
+        self, folder: Path, properties: Mapping[str, str] | None = None, listeners: Sequence[str] = (), port: int = 0
+    ):
+        self.folder = folder
+        self.ports = {"PLAINTEXT": port or free_port(), **{name: free_port() for name in listeners}}
+        self._controller = free_port()
+        self._properties = dict(properties or {})
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def servers(self) -> str:
+        """``bootstrap.servers`` of the plain listener."""
+        return self.servers_of("PLAINTEXT")
+
+    def servers_of(self, listener: str) -> str:
+        """``bootstrap.servers`` of a listener."""
+        return f"127.0.0.1:{self.ports[listener]}"
+
+    @property
+    def pid(self) -> int:
+        """Process id, while it runs."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> "KafkaBroker":
+        """Start it, or start it again on the same ports and data; returns when it takes requests.
+
+        Raises:
+            UnsupportedError: SMT960, the jars cannot be had.
+            EngineError: SMT961, it does not start.
+        """
+        jars = fetch_jars()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        properties = self.folder / "server.properties"
+        properties.write_text("".join(f"{key}={value}\n" for key, value in self._settings().items()))
+        if not (self.folder / "data" / "meta.properties").exists():
+            arguments = ["format", "--standalone", "-t", _CLUSTER_ID, "-c", str(properties)]
+            self._java(jars, "kafka.tools.StorageTool", *arguments).wait()
+        self._process = self._java(jars, "kafka.Kafka", str(properties))
+        self._wait()
+        return self
+
+    def _settings(self) -> dict[str, str]:
+        names = [f"{name}://127.0.0.1:{port}" for name, port in self.ports.items()]
+        controller = f"127.0.0.1:{self._controller}"
+        return {
+            **_PROPERTIES,
+            "listeners": ",".join([*names, f"CONTROLLER://{controller}"]),
+            "advertised.listeners": ",".join(names),
+            "controller.quorum.bootstrap.servers": controller,
+            "log.dirs": str(self.folder / "data"),
+            **self._properties,
+        }
+
+    def _java(self, jars: Path, main: str, *arguments: str) -> "subprocess.Popen[bytes]":
+        command = [java(), "-Xmx768m", "-cp", f"{jars}/*", main, *arguments]
+        with (self.folder / "broker.log").open("ab") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+
+    def _wait(self) -> None:
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+
+        assert self._process is not None
+        admin = AdminClient({"bootstrap.servers": self.servers, "log_level": 0})
+        until = time.monotonic() + _SECONDS
+        while time.monotonic() < until and self._process.poll() is None:
+            with contextlib.suppress(KafkaException):
+                if admin.list_topics(timeout=1).brokers:
+                    return
+            time.sleep(0.1)
+        self.kill()
+        hint = "look into that file; is another process on its port?"
+        raise EngineError(Problem("SMT961", str(self.folder / "broker.log"), "the Kafka broker does not start", hint))
+
+    def stop(self) -> None:
+        """Stop it in good order."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Kill it."""
+        self._end(signal.SIGKILL)
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(how)
+        try:
+            self._process.wait(_SECONDS / 2)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+    def __enter__(self) -> "KafkaBroker":
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a broker until it is interrupted; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m dagster_smt.testing.broker", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=Path(".kafka"), help="its data (default: .kafka)")
+    parser.add_argument("--port", type=int, default=0, help="its port (default: a free one)")
+    options = parser.parse_args(arguments)
+    if not (cache_folder() / f"kafka-{KAFKA}-kafka_2.13").is_dir():
+        print(f"fetching Kafka {KAFKA} from Maven Central (44 MB, once)", flush=True)
+    broker = KafkaBroker(options.folder.absolute(), port=options.port)
+    try:
+        broker.start()
+    except (EngineError, UnsupportedError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"Kafka {KAFKA} on {broker.servers}, process {broker.pid}; data in {options.folder}")
+    print(f"topics: dagster-smt topics {broker.servers}")
+    print("stop it with ctrl-c, or kill its process", flush=True)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
+    try:
+        while broker._process is not None and broker._process.poll() is None:
+            time.sleep(0.5)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        broker.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
