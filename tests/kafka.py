@@ -4,9 +4,10 @@ import itertools
 import time
 from collections.abc import Iterable
 
-from confluent_kafka import Producer
+from confluent_kafka import Message, Producer, TopicPartition
 from confluent_kafka.admin import NewPartitions
 
+from dagster_smt.tables.kafka.client import Committed as Committed
 from dagster_smt.tables.kafka.client import KafkaClient
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 from dagster_smt.tables.sources.file_writer import NewRecord
@@ -46,6 +47,21 @@ class Topics:
             producer.poll(0)
         producer.flush()
         assert not failed, failed
+
+    def read(self, topic: str, isolation: str = "read_committed") -> list[Message]:
+        """Every record of a topic, as another client sees them."""
+        ranges = {r.partition: r for r in KafkaClient(self.spec).ranges([topic]) if r.records}
+        consumer = self.client.consumer("tests", **{"isolation.level": isolation, "enable.partition.eof": True})
+        consumer.assign([TopicPartition(topic, p, r.start) for p, r in ranges.items()])
+        found, open_ = [], set(ranges)
+        while open_:
+            for message in consumer.consume(1000, 1.0):
+                if message.error() is not None:
+                    open_.discard(message.partition())
+                else:
+                    found.append(message)
+        consumer.close()
+        return found
 
     def _widen(self, topic: str, partitions: int) -> None:
         if topic not in self.client.names():

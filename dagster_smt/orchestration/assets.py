@@ -26,7 +26,7 @@ from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.translator import SmtAssetData, SmtTranslator
 from dagster_smt.orchestration.versions import EndOffsets, code_version, data_version
 from dagster_smt.tables.planning import plan_table
-from dagster_smt.tables.spec import FileTopics, Sink, TableSink, TopicTable
+from dagster_smt.tables.spec import LetterPlace, Sink, TopicTable
 
 ChainSource = Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Chain
 Events = Iterator[dg.MaterializeResult | dg.AssetMaterialization]
@@ -42,7 +42,7 @@ def build_smt_asset(
     partitions_def: dg.PartitionsDefinition | None = None,
     pool: str | None = None,
     errors_tolerance: Tolerance = "none",
-    dead_letters: FileTopics | TableSink | None = None,
+    dead_letters: LetterPlace | None = None,
     dead_letter_topic: str = "",
     retry_policy: dg.RetryPolicy | None = None,
     translator: SmtTranslator | None = None,

@@ -1,5 +1,6 @@
 """One run of a chain inside a Dagster step: config in, cancellable Spark work, report and metadata out."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from dagster_smt.orchestration.resources import need_packages
 from dagster_smt.orchestration.sink_state import SinkState, sink_state
 from dagster_smt.orchestration.versions import EndOffsets
 from dagster_smt.tables.planning import plan_table
-from dagster_smt.tables.spec import FileTopics, Sink, TableSink, TopicTable, packages_of
+from dagster_smt.tables.spec import KafkaSink, LetterPlace, Sink, TopicTable, packages_of
 
 _FINAL = (ConfigError, PlanError, RecordsRejected, UnsupportedError)  # the same again would fail the same way
 Told = Callable[[str | None], EndOffsets | None]
@@ -42,10 +43,12 @@ class SmtWork:
     table: TopicTable
     sink: Sink
     topics: Sequence[dg.AssetKey] = ()
-    dead_letters: FileTopics | TableSink | None = None
+    dead_letters: LetterPlace | None = None
     dead_letter_topic: str = ""
 
     def __post_init__(self) -> None:
+        if isinstance(self.sink, KafkaSink):  # its consumer group has the name of the asset
+            object.__setattr__(self, "sink", self.sink.of(re.sub(r"[^A-Za-z0-9._-]+", ".", self.name)))
         need_packages(packages_of(self.table.source, self.sink, self.dead_letters))
 
 
@@ -95,7 +98,7 @@ class SmtRun:
             SmtError: Nothing was committed.
         """
         reports = run_cancellable(self.session, self.tag, self._run, log=self.log)
-        return Executed(self, reports, sink_state(self.session, self.work.sink))
+        return Executed(self, reports, sink_state(self.session, self.work.sink, source=self.work.table.source))
 
     def _run(self, progress: Progress) -> list[RunReport]:
         from dagster_smt.run.batch import run  # loads PySpark

@@ -13,7 +13,7 @@ from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.translator import topic_keys
 from dagster_smt.orchestration.versions import data_version
 from dagster_smt.tables.planning import plan_table
-from dagster_smt.tables.spec import FileTopics, Sink, TableSink, TopicTable
+from dagster_smt.tables.spec import LetterPlace, Sink, TopicTable
 
 Events = Iterator[dg.AssetMaterialization | dg.Output[dict[str, object]]]
 
@@ -29,7 +29,7 @@ def build_smt_op(
     ins: Mapping[str, dg.In] | None = None,
     pool: str | None = None,
     errors_tolerance: Tolerance = "none",
-    dead_letters: FileTopics | TableSink | None = None,
+    dead_letters: LetterPlace | None = None,
     dead_letter_topic: str = "",
     retry_policy: dg.RetryPolicy | None = None,
     description: str | None = None,

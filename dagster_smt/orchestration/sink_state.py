@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dagster_smt.model.report import RunReport
-from dagster_smt.tables.spec import Sink
+from dagster_smt.tables.spec import Sink, SourceSpec
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,14 @@ class SinkState:
     last: RunReport | None = None
 
 
-def sink_state(session: Any, sink: Sink, topics: Sequence[str] = ()) -> SinkState:
+def sink_state(session: Any, sink: Sink, topics: Sequence[str] = (), source: SourceSpec | None = None) -> SinkState:
     """Read the state of a sink.
 
     Args:
         session: The Spark session.
         sink: The sink.
         topics: Only what concerns these topics; empty for all.
+        source: Where the records come from; see ``open_table``.
 
     Raises:
         TableError: SMT522, the state cannot be read.
@@ -44,7 +45,7 @@ def sink_state(session: Any, sink: Sink, topics: Sequence[str] = ()) -> SinkStat
     from dagster_smt.tables.sinks import open_table
 
     with coded_failures(sink.place):
-        state = open_table(session, sink).state()
+        state = open_table(session, sink, source).state()
     if state is None:
         return SinkState()
     ends = {t: v for t, v in state.ends().items() if not topics or t in topics}

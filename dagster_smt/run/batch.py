@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from dagster_smt.chain import Plan
 from dagster_smt.chain.forms import plan_forms
-from dagster_smt.errors import PlanError, Problem, RecordsRejected, TableError
+from dagster_smt.errors import PlanError, Problem, RecordsRejected, SmtError, TableError
 from dagster_smt.model.report import RunReport, add_up, ledger_lines, stage_counts
 from dagster_smt.model.table_state import TableState
 from dagster_smt.model.window import Range, Window
@@ -66,7 +66,7 @@ def run(
     with coded_failures(spec.name):
         check_executors(session)
         evaluate = evaluate or partial(spark_evaluate, beat=lambda: progress(""))
-        table, source = open_table(session, spec.sink), open_source(spec.table.source, session)
+        table, source = open_table(session, spec.sink, spec.table.source), open_source(spec.table.source, session)
         return _Run(spec, session, progress, evaluate, table, source).run()
 
 
@@ -251,8 +251,19 @@ class _Attempt:
         with run_.timed("write"):
             written = run_.table.commit(rows, state, draft.replaced, draft.before)
         report.files, report.bytes = written.files, written.bytes
+        self.mirror(state)
         run_.say(f"committed: {report.records_out} records in {written.files} files, {report.dropped} dropped")
         return report
+
+    def mirror(self, state: TableState) -> None:
+        """Show the progress in a consumer group, if the topic table names one; what is committed stays so."""
+        if not self.spec.table.group:
+            return
+        ends = {(topic, int(p)): end for topic, parts in state.ends().items() for p, end in parts.items()}
+        try:
+            self.run_.source.mirror(self.spec.table.group, ends)
+        except SmtError as error:
+            self.run_.say(f"the consumer group {self.spec.table.group} does not show it: {error.problems[0]}")
 
     def verify(self, found: Staged) -> None:
         """Every record that was to be read was read."""

@@ -20,7 +20,8 @@ from dagster_smt.run.spec import Progress, RunSpec
 from dagster_smt.tables import local
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.append_once import Trace, append_once, last_header
-from dagster_smt.tables.spec import FileTopics, TableSink
+from dagster_smt.tables.sinks.topics import open_topics
+from dagster_smt.tables.spec import FileTopics, KafkaTopics, SourceSpec, TableSink, TableSource
 from dagster_smt.values.headers import HEADERS_DDL
 
 WINDOW_HEADER = "dagster_smt.window"
@@ -117,7 +118,7 @@ def publish(letters: Letters, state: TableState | None, say: Progress) -> dict[s
         if isinstance(place, TableSink):
             _into_table(session, place, letters, frame)
             return {}
-        assert isinstance(place, FileTopics)
+        assert not isinstance(place, TableSource)
         return _into_topic(session, place, letters, frame, state, say)
     finally:
         frame.unpersist()
@@ -125,7 +126,7 @@ def publish(letters: Letters, state: TableState | None, say: Progress) -> dict[s
 
 def _into_topic(
     session: SparkSession,
-    place: FileTopics,
+    place: FileTopics | KafkaTopics,
     letters: Letters,
     frame: DataFrame,
     state: TableState | None,
@@ -136,7 +137,9 @@ def _into_topic(
     source = [last_header(f"{_CONTEXT}{c}") for c in COORDINATES]
     trace = Trace(_IDENTIFYING, (f"{_CONTEXT}connector.name", spec.name), source)
     taken_in = _taken_in(letters, state)
-    ends, appended = append_once(place, frame, [spec.dead_letter_topic], trace, since, taken_in, order, say)
+    ends, appended = append_once(
+        open_topics(session, place), frame, [spec.dead_letter_topic], trace, since, taken_in, order, say
+    )
     say(f"published {appended} dead letters")
     return ends
 
@@ -198,18 +201,30 @@ def check_dead_letters(spec: RunSpec, topics: Sequence[str]) -> None:
         raise ConfigError(Problem("SMT531", spec.name, "dead letters have a place but no topic", "name the topic"))
     if not spec.dead_letter_topic:
         return
-    if not isinstance(place, FileTopics):
-        hint = "name file topics or a table as dead_letters"
+    if isinstance(place, TableSource):
+        hint = "name topics or a table as dead_letters"
         raise ConfigError(Problem("SMT531", spec.name, "dead letters cannot go beside a table that is read", hint))
+    own = (*topics, *spec.table.topics)
+    pattern = spec.table.pattern and re.fullmatch(spec.table.pattern, spec.dead_letter_topic)
+    if (spec.dead_letter_topic in own or pattern) and _same_topics(place, spec.table.source):
+        hint = "choose a topic that neither the topics nor the pattern of the table name"
+        raise ConfigError(Problem("SMT534", spec.dead_letter_topic, "the table would read its own dead letters", hint))
+    if isinstance(place, KafkaTopics):
+        return
     letters = local.local_folder(place.root).resolve()
     if spec.sink.folder is not None:
         table = local.local_folder(spec.sink.folder).resolve()
         if table == letters or table in letters.parents:
             hint = "they hold original records: choose a folder outside of the table"
             raise ConfigError(Problem("SMT537", str(place.root), "dead letters would lie inside of the table", hint))
-    source = spec.table.source
-    same = isinstance(source, FileTopics) and letters == local.local_folder(source.root).resolve()
-    pattern = spec.table.pattern and re.fullmatch(spec.table.pattern, spec.dead_letter_topic)
-    if same and (spec.dead_letter_topic in (*topics, *spec.table.topics) or pattern):
-        hint = "choose a topic that neither the topics nor the pattern of the table name"
-        raise ConfigError(Problem("SMT534", spec.dead_letter_topic, "the table would read its own dead letters", hint))
+
+
+def _same_topics(place: FileTopics | KafkaTopics, source: SourceSpec) -> bool:
+    if isinstance(place, KafkaTopics) and isinstance(source, KafkaTopics):
+        from dagster_smt.tables.kafka.client import KafkaClient
+
+        same = place.bootstrap_servers == source.bootstrap_servers
+        return same or KafkaClient(place).cluster_id() == KafkaClient(source).cluster_id()
+    if isinstance(place, FileTopics) and isinstance(source, FileTopics):
+        return local.local_folder(place.root).resolve() == local.local_folder(source.root).resolve()
+    return False

@@ -26,9 +26,10 @@ def report_from_json(data: dict[str, Any]) -> RunReport:
 def report_of(state: TableState, run: CommittedRun | None = None) -> RunReport:
     """The report of a run that committed but could not tell; says ``already committed``.
 
-    Of the last commit it is whole; of an earlier one the table remembers only that it was.
+    Of the last commit it is whole; of an earlier one the table remembers only that it was, as
+    topics of a cluster do of any.
     """
-    if run is not None and run.number != state.number:
+    if not state.report or (run is not None and run.number != state.number):
         name = str(state.report.get("name", ""))
         return RunReport(name, Window(), status="already committed")
     return dataclasses.replace(report_from_json(dict(state.report)), status="already committed")

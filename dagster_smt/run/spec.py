@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from dagster_smt.chain import Chain, Plan
 from dagster_smt.model.window import Window
-from dagster_smt.tables.spec import FileTopics, Sink, SinkKind, TableSink, TopicTable, WindowRequest
+from dagster_smt.tables.spec import LetterPlace, Sink, SinkKind, TopicTable, WindowRequest
 
 Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind], DataFrame]
 Progress = Callable[[str], None]
@@ -41,7 +41,7 @@ class RunSpec:
     sink: Sink
     window: WindowRequest = field(default_factory=WindowRequest)
     errors_tolerance: Literal["none", "all"] = "none"
-    dead_letters: FileTopics | TableSink | None = None
+    dead_letters: LetterPlace | None = None
     dead_letter_topic: str = ""
     rebuild: bool = False
     key: str = ""

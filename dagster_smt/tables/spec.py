@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -60,6 +60,8 @@ class TopicTable:
             committed offsets of a consumer group. What lies before is left out for good; the table notes it as a gap.
         on_data_loss: What a run does when records were deleted before it read them: ``fail``, or ``gap``, which notes
             them as a gap, warns, and goes on.
+        group: A consumer group that each commit sets to the table's progress, for Kafka's own tools to show. Runs
+            never read it: the table knows.
     """
 
     source: SourceSpec
@@ -69,11 +71,15 @@ class TopicTable:
     value: Format = field(default_factory=Format)
     start: str = "earliest"
     on_data_loss: Literal["fail", "gap"] = "fail"
+    group: str = ""
 
     def __post_init__(self) -> None:
         check_start(self.start, "start")
         if self.on_data_loss not in ("fail", "gap"):
             raise ConfigError(Problem("SMT584", "on_data_loss", f"no such way: {self.on_data_loss}", "fail or gap"))
+        if self.group and not isinstance(self.source, KafkaTopics):
+            statement = "only the topics of a Kafka cluster have consumer groups"
+            raise ConfigError(Problem("SMT585", "group", statement, "leave group out"))
 
 
 def check_start(start: str, place: str) -> None:
@@ -225,11 +231,41 @@ class FileTopicSink(Sink):
             raise ConfigError(Problem("SMT576", self.place, statement, hint))
 
 
+@dataclass(frozen=True)
+class KafkaSink(Sink):
+    """Topics of a Kafka cluster: records go to the topics that the chain's routers choose, at least once.
+
+    Each record carries where it comes from in its headers, so that a consumer can tell a second copy.
+
+    Attributes:
+        topics: The cluster.
+        group: The consumer group whose committed offsets are the progress, on the cluster that the records come from.
+            Empty: the name of the asset or op.
+    """
+
+    topics: KafkaTopics
+    group: str = ""
+    storage: ClassVar[str] = "kafka"
+
+    @property
+    def place(self) -> str:
+        """How messages call it."""
+        return self.topics.place
+
+    def of(self, name: str) -> "KafkaSink":
+        """The same for an asset or op of this name."""
+        return self if self.group else replace(self, group=name)
+
+
+LetterPlace = FileTopics | KafkaTopics | TableSink
+"""Where dead letters can go."""
+
+
 def packages_of(*specs: "SourceSpec | Sink | None") -> frozenset[str]:
     """What a Spark session needs beyond Spark for sources and sinks; see ``spark.packages``."""
     found: set[str] = {spec.format for spec in specs if isinstance(spec, TableSource) and spec.format != "parquet"}
     found |= {spec.storage for spec in specs if isinstance(spec, DeltaSink | IcebergSink)}
-    return frozenset(found | {"kafka" for spec in specs if isinstance(spec, KafkaTopics)})
+    return frozenset(found | {"kafka" for spec in specs if isinstance(spec, KafkaTopics | KafkaSink)})
 
 
 @dataclass(frozen=True)

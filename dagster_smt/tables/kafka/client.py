@@ -1,5 +1,6 @@
 """What brokers know, asked without Spark: topics, ids, offsets, consumer groups. Every question has a time limit."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,10 +10,10 @@ from typing import Any
 
 from confluent_kafka import (
     Consumer,
-    ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaError,
     KafkaException,
+    Producer,
     TopicCollection,
     TopicPartition,
 )
@@ -25,14 +26,19 @@ from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics, resolved
 
 Place = tuple[str, int]
 """A topic's partition."""
+_LOG = logging.getLogger("dagster_smt.kafka")
+_LOG.addHandler(logging.NullHandler())
 _BATCH = 10_000
 _UNKNOWN = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
 _RETRIED = (
     *(KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION),
-    *(KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE),
+    *(KafkaError.UNSTABLE_OFFSET_COMMIT, KafkaError.COORDINATOR_LOAD_IN_PROGRESS),
+    *(KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE),
 )
 _DENIED = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED,
            KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)  # fmt: skip
+_SILENT = (KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE,
+           KafkaError.REQUEST_TIMED_OUT, KafkaError._TIMED_OUT_QUEUE)  # fmt: skip
 _LOGIN = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
 
 
@@ -56,10 +62,9 @@ class KafkaClient:
 
     def __init__(self, topics: KafkaTopics):
         self.topics_of = topics
-        self._heard: list[KafkaError] = []
         own = resolved(topics.client_options, "KafkaTopics client_options")
         config = client_config(topics.kafka_options(), own, topics.servers)
-        self._config: dict[str, Any] = {**config, "error_cb": self._heard.append, "log_level": 0}
+        self._config: dict[str, Any] = {**config, "log_level": 0}
         self._admin: Any = None
         self._lock = threading.Lock()
 
@@ -158,13 +163,12 @@ class KafkaClient:
 
     def count(self, window: Window, beat: Callable[[], None] = lambda: None) -> dict[str, int]:
         """Count the records of a window by reading it, per topic."""
-        level = self.topics_of.isolation_level
-        config = {**self._config, "group.id": "dagster_smt.count", "enable.auto.commit": False,
-                  "isolation.level": level, "auto.offset.reset": "error", "enable.partition.eof": True}  # fmt: skip
         found = dict.fromkeys(window.topics, 0)
         ends = {(r.topic, r.partition): r.end for r in window.ranges}
+        more = {"isolation.level": self.topics_of.isolation_level, "auto.offset.reset": "error",
+                "enable.partition.eof": True}  # fmt: skip
+        consumer = self.consumer("dagster_smt.count", **more)
         with self.asking("records"):
-            consumer = Consumer(config)
             try:
                 consumer.assign([TopicPartition(r.topic, r.partition, r.start) for r in window.ranges])
                 self._count(consumer, ends, found, beat)
@@ -195,31 +199,57 @@ class KafkaClient:
     # --- groups ---
 
     def committed(self, group: str) -> dict[Place, Committed]:
-        """What a consumer group has committed."""
-        return self._patiently(lambda: self._committed(group))
+        """What a consumer group has committed.
 
-    def _committed(self, group: str) -> dict[Place, Committed]:
-        with self.asking(group):
-            asked = self.admin().list_consumer_group_offsets(
-                [ConsumerGroupTopicPartitions(group)], require_stable=True, request_timeout=self.timeout
-            )
-            told = asked[group].result().topic_partitions
+        A consumer asks, of every partition that there is, and waits for transactions to end. The admin client's own
+        question for it crashes in librdkafka 2.16 where a broker answers that it has to be asked again.
+        """
+        with self.asking("topics"):
+            listed = self.admin().list_topics(timeout=self.timeout).topics.values()
+        places = [TopicPartition(t.topic, p) for t in listed for p in t.partitions if not t.topic.startswith("__")]
+        if not places:
+            return {}
+        return self._patiently(lambda: self._committed(group, places))
+
+    def _committed(self, group: str, places: list[TopicPartition]) -> dict[Place, Committed]:
+        consumer = self.consumer(group)
+        try:
+            with self.asking(group):
+                told = consumer.committed(places, self.timeout)
+                for place in told:
+                    if place.error is not None:
+                        raise KafkaException(place.error)
+        finally:
+            consumer.close()
         return {(p.topic, p.partition): Committed(p.offset, p.metadata or "") for p in told if p.offset >= 0}
 
     def commit(self, group: str, offsets: Mapping[Place, Committed]) -> None:
         """Commit offsets of a consumer group that has no members."""
-        wanted = [TopicPartition(*place, c.offset, c.metadata) for place, c in offsets.items()]
-
-        def ask() -> None:
+        wanted = [TopicPartition(t, p, c.offset, c.metadata) for (t, p), c in offsets.items()]
+        consumer = self.consumer(group)
+        try:
             with self.asking(group):
-                asked = self.admin().alter_consumer_group_offsets(
-                    [ConsumerGroupTopicPartitions(group, wanted)], request_timeout=self.timeout
-                )
-                for place in asked[group].result().topic_partitions:
+                for place in consumer.commit(offsets=wanted, asynchronous=False):
                     if place.error is not None:
                         raise KafkaException(place.error)
+        finally:
+            consumer.close()
 
-        self._patiently(ask)
+    def producer(self, transactional_id: str) -> Any:
+        """A producer for transactions."""
+        with self.asking(""):
+            # with a logger of its own, librdkafka prints nothing: being shut out by another run is no news for stderr
+            return Producer({**self._config, "transactional.id": transactional_id}, logger=_LOG)
+
+    def consumer(self, group: str, **more: Any) -> Any:
+        """A consumer of a group that it does not join."""
+        with self.asking(""):
+            return Consumer({**self._config, "group.id": group, "enable.auto.commit": False, **more})
+
+    def cluster_id(self) -> str:
+        """What tells the cluster from others."""
+        with self.asking("cluster"):
+            return str(self.admin().cluster_id(timeout=self.timeout))
 
     # --- failures ---
 
@@ -244,14 +274,26 @@ class KafkaClient:
             EngineError: SMT625 no broker answers, SMT626 a refused login, SMT627 TLS, SMT628 no right, SMT629 another
                 refusal.
         """
-        self._heard.clear()
         try:
             yield
         except KafkaException as error:
             first = error.args[0] if error.args and isinstance(error.args[0], KafkaError) else KafkaError(-1)
             if first.code() in _UNKNOWN:
                 raise _Unknown(Problem("SMT501", what, "there is no such topic or partition")) from error
-            raise EngineError(self._problem([first, *self._heard], what)) from error
+            raise EngineError(self._problem([first, *self._heard(first)], what)) from error
+
+    def _heard(self, error: KafkaError) -> list[KafkaError]:
+        """Why no broker answers: a time-out does not say, another client that tries for a while hears it.
+
+        A client that lives on must not call back: librdkafka would do so while Python ends, which crashes.
+        """
+        heard: list[KafkaError] = []
+        if error.code() in _SILENT:
+            probe = Producer({**self._config, "error_cb": heard.append}, logger=_LOG)
+            until = time.monotonic() + min(5.0, self.timeout)
+            while not heard and time.monotonic() < until:
+                probe.poll(0.1)
+        return heard
 
     def _problem(self, errors: Sequence[KafkaError], what: str) -> Problem:
         codes = {e.code() for e in errors}
@@ -265,8 +307,7 @@ class KafkaClient:
         if codes & {*_DENIED}:
             hint = "grant Read and Describe on the topics and the group, Write and Create where the run writes"
             return Problem("SMT628", what or place, "the brokers do not allow it", hint)
-        if codes & {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE,
-                    KafkaError.REQUEST_TIMED_OUT, KafkaError._TIMED_OUT_QUEUE}:  # fmt: skip
+        if codes & {*_SILENT}:
             hint = "check bootstrap_servers, kafka.security.protocol and the network; run again when they answer"
             return Problem("SMT625", place, f"no broker answers within {self.timeout:g} s", hint)
         hint = "look into the brokers' logs"

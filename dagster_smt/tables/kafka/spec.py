@@ -70,6 +70,7 @@ class KafkaTopics:
         client_options: Options of librdkafka for the client that lists topics and offsets. What it needs is derived
             from ``options``; this is for what has another form there.
         isolation_level: ``read_committed`` leaves out aborted transactions and ends before open ones.
+        create: How topics are made that a run writes to and that are not there; None refuses instead.
         timeout: Seconds that a question to the brokers may take.
     """
 
@@ -77,6 +78,7 @@ class KafkaTopics:
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     client_options: Mapping[str, str] = field(default_factory=dict, repr=False)
     isolation_level: str = "read_committed"
+    create: NewTopics | None = None
     timeout: float = 30.0
 
     def __post_init__(self) -> None:

@@ -4,11 +4,16 @@ from pyspark.sql import SparkSession
 
 from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.tables.sinks.protocol import Table
-from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, Sink
+from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, KafkaSink, Sink, SourceSpec
 
 
-def open_table(session: SparkSession, sink: Sink) -> Table:
+def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = None) -> Table:
     """Open a sink.
+
+    Args:
+        session: The Spark session.
+        sink: The sink.
+        source: Where its records come from; only topics of a Kafka cluster want to know.
 
     Raises:
         UnsupportedError: SMT952, no module writes this kind of sink.
@@ -25,5 +30,9 @@ def open_table(session: SparkSession, sink: Sink) -> Table:
         from dagster_smt.tables.sinks.file_topics import FileTopicsTable
 
         return FileTopicsTable(session, sink)
+    if isinstance(sink, KafkaSink):
+        from dagster_smt.tables.sinks.kafka import KafkaTable
+
+        return KafkaTable(session, sink, source)
     statement = f"{type(sink).__name__} is no sink that runs can write to"
-    raise UnsupportedError(Problem("SMT952", sink.place, statement, "use DeltaSink, IcebergSink or FileTopicSink"))
+    raise UnsupportedError(Problem("SMT952", sink.place, statement, "use one of dagster_smt.tables.spec"))

@@ -1,4 +1,4 @@
-"""Appending to file topics once: what a try that died has left there is found and not written again.
+"""Appending to topics once: what a try that died has left there is found and not written again.
 
 Each record says in its headers who wrote it and which record it comes from. The table keeps, per partition of the
 topics written to, where the next run begins to look: everything before is of records that the table has taken in.
@@ -8,17 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from dagster_smt.model.offsets import OffsetSet
 from dagster_smt.model.window import Range, Window
-from dagster_smt.tables import local
 from dagster_smt.tables.sinks.protocol import Replaced
 from dagster_smt.tables.sinks.sql import replaced_rows
-from dagster_smt.tables.sources import open_source
-from dagster_smt.tables.sources.frame_writer import append_frame
-from dagster_smt.tables.spec import FileTopics, SourceColumns
+from dagster_smt.tables.sinks.topics import Topics
+from dagster_smt.tables.spec import SourceColumns
 
 Ends = Mapping[str, int]
 """``topic-partition`` to an offset."""
@@ -41,7 +39,7 @@ class Trace:
 
 
 def append_once(
-    place: FileTopics,
+    place: Topics,
     frame: DataFrame,
     topics: Sequence[str],
     trace: Trace,
@@ -54,41 +52,33 @@ def append_once(
 
     Args:
         place: The topics.
-        frame: The records, as ``append_frame`` takes them.
+        frame: The records, as ``Topics.append`` takes them.
         topics: The topics they go to.
         trace: What their headers say.
         since: Where to begin to look for records that are there already.
         taken_in: What the table has taken in after this commit: records of others are still to be looked for.
-        order: See ``append_frame``.
+        order: See ``Topics.append``.
         say: Hears how far this is.
 
     Returns:
         Where the next run begins to look, and how many records were appended.
     """
     looked: dict[str, int] = {}
-    there = _there(place, frame.sparkSession, topics)
+    there = place.there(topics)
     tails = Window(tuple(r for r in (_from(r, since) for r in there) if r.records > 0))
     with ExitStack() as kept:
         if tails.ranges:
-            found = _traces(open_source(place, frame.sparkSession).read(tails), trace).persist()
+            found = _traces(place.read(tails), trace).persist()
             kept.callback(found.unpersist)
             known = found.select("identity").distinct().hint("merge")
             frame = frame.withColumn("identity", _identity(trace)).join(known, "identity", "left_anti").drop("identity")
             looked = _still_needed(found, trace.owner[1], taken_in)
-        appended = append_frame(place, frame, order, say)
+        appended, count = place.append(frame, order, say)
     looked = {_key(r): r.end for r in there} | looked
     for r in appended:
         if looked.get(_key(r), 0) == r.start:
             looked[_key(r)] = r.end
-    return looked, sum(r.records for r in appended)
-
-
-def _there(place: FileTopics, session: SparkSession, topics: Sequence[str]) -> list[Range]:
-    if not local.local_folder(place.root).is_dir():
-        return []
-    source = open_source(place, session)
-    listed = source.topics()
-    return source.ranges([t for t in topics if t in listed])
+    return looked, count
 
 
 def _from(r: Range, since: Ends) -> Range:

@@ -19,15 +19,11 @@ from dagster_smt.model.window import Window
 from dagster_smt.tables import local
 from dagster_smt.tables.sinks.append_once import Trace, append_once, last_header
 from dagster_smt.tables.sinks.protocol import Replaced, Written, same_state
+from dagster_smt.tables.sinks.records import GROUP_HEADER, SOURCE_HEADER, refuse_own_topics, with_source
+from dagster_smt.tables.sinks.topics import FilePlace
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.frame_writer import append_frame
 from dagster_smt.tables.spec import FileTopics, FileTopicSink
-from dagster_smt.values.headers import HEADERS_DDL
-
-SOURCE_HEADER = "dagster_smt.source"
-"""Where a record comes from: ``orders-0@17``."""
-GROUP_HEADER = "dagster_smt.group"
-"""The group that wrote it."""
 
 
 class _Progress(msgspec.Struct):
@@ -103,14 +99,14 @@ class FileTopicsTable:
         records = self._with_source(frame).persist()
         try:
             written = {row["topic"] for row in records.select("topic").distinct().collect()}
-            if own := sorted(written & set(state.window.topics)) if self._same_root(state) else []:
-                hint = "route the records to other topics, or choose another root"
-                statement = "the records would go to the topic that they come from"
-                raise TableError([Problem("SMT575", topic, statement, hint) for topic in own])
+            if self._same_root(state):
+                refuse_own_topics(written, state.window.topics)
             before = self._progress().ends
             order = ("source_topic", "partition", "offset")
             taken_in = state.covered
-            ends, rows = append_once(self.topics, records, sorted(written), self._trace(), before, taken_in, order)
+            ends, rows = append_once(
+                FilePlace(self.session, self.topics), records, sorted(written), self._trace(), before, taken_in, order
+            )
         finally:
             records.unpersist()
         local.write_json(self._file, msgspec.to_builtins(_Progress(state.to_text(), {**before, **ends})))
@@ -127,12 +123,8 @@ class FileTopicsTable:
         return Trace((GROUP_HEADER, SOURCE_HEADER), (GROUP_HEADER, self.spec.group), source)
 
     def _with_source(self, frame: DataFrame) -> DataFrame:
-        """The records as ``append_frame`` takes them, with headers that say where each comes from."""
-        place = F.concat(F.col("source_topic"), F.lit("-"), F.col("partition"), F.lit("@"), F.col("offset"))
-        texts = {GROUP_HEADER: F.lit(self.spec.group), SOURCE_HEADER: place}
-        made = [F.struct(F.lit(k).alias("key"), v.cast("binary").alias("value")) for k, v in texts.items()]
-        headers = F.concat(F.coalesce("headers", F.array().cast(HEADERS_DDL)), F.array(*made).cast(HEADERS_DDL))
-        return frame.withColumn("headers", headers).withColumn("timestamp_ms", F.unix_millis("timestamp"))
+        """The records as ``append_frame`` takes them."""
+        return with_source(frame, self.spec.group).withColumn("timestamp_ms", F.unix_millis("timestamp"))
 
     def append(self, frame: DataFrame) -> None:
         """See ``Table``."""

@@ -54,6 +54,13 @@ class Source(Protocol):
             UnsupportedError: SMT585, the source has no such groups.
         """
 
+    def mirror(self, group: str, ends: Mapping[tuple[str, int], int]) -> None:
+        """Set a consumer group to a table's progress, for others to see.
+
+        Raises:
+            UnsupportedError: SMT585, the source has no such groups.
+        """
+
     def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
         """The records of a window, with Kafka's columns (``KAFKA_COLUMNS``).
 

@@ -143,6 +143,10 @@ class FileTopicsSource:
         """See ``Source``."""
         raise no_groups(str(self.spec.root))
 
+    def mirror(self, group: str, ends: Mapping[tuple[str, int], int]) -> None:
+        """See ``Source``."""
+        raise no_groups(str(self.spec.root))
+
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = nothing) -> list[Problem]:
         """See ``Source``: every offset of a window has a record."""
         return [] if sum(read.values()) == window.records else self.explain(window, beat)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dagster_smt.errors import Problem
 from dagster_smt.model.window import Range, Window
-from dagster_smt.tables.kafka.client import KafkaClient
+from dagster_smt.tables.kafka.client import Committed, KafkaClient
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sources.columns import KAFKA_COLUMNS, KAFKA_SCHEMA
 from dagster_smt.values.headers import HEADERS_DDL
@@ -65,6 +65,10 @@ class KafkaReader:
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """See ``Source``."""
         return {place: found.offset for place, found in self.client.committed(group).items()}
+
+    def mirror(self, group: str, ends: Mapping[tuple[str, int], int]) -> None:
+        """See ``Source``."""
+        self.client.commit(group, {place: Committed(end, "") for place, end in ends.items()})
 
     def read(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
         """See ``Source``: Spark's ``kafka`` source between explicit offsets. Lost records fail the reading."""

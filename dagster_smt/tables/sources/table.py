@@ -109,6 +109,10 @@ class TableReader:
         """See ``Source``."""
         raise no_groups(self.spec.place)
 
+    def mirror(self, group: str, ends: Mapping[tuple[str, int], int]) -> None:
+        """See ``Source``."""
+        raise no_groups(self.spec.place)
+
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = lambda: None) -> list[Problem]:
         """See ``Source``: a table may lack offsets, so that no number of records is wrong."""
         return []

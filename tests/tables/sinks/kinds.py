@@ -20,7 +20,8 @@ from dagster_smt.spark.columns import RECORD_DDL
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.protocol import Replaced, Table
-from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, Sink
+from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, KafkaSink, Sink
+from tests import kafka
 
 NOTHING = Replaced()
 SOURCE = [
@@ -30,10 +31,11 @@ SOURCE = [
 ]
 
 
-def state(number: int, attempt: str = "", held: tuple[Range, ...] = ()) -> TableState:
+def state(number: int, attempt: str = "") -> TableState:
     """The state of a commit."""
-    made = TableState(number, attempt or f"attempt{number}", "columns", held=offsets_of(held))
-    return replace(made, identities={"url": "it's $x"})
+    held = offsets_of([Range("t", 0, 0, number)])
+    made = TableState(number, attempt or f"attempt{number}", "columns", held=held)
+    return replace(made, identities={"t": "url: it's $x"})
 
 
 def offsets(*ranges: Range) -> Replaced:
@@ -49,10 +51,15 @@ class Kind:
     folder: Path
     columns: ClassVar[bool] = True
     """Whether it has columns, which runs add and widen; else it holds records."""
+    exact: ClassVar[bool] = True
+    """Whether a commit that is refused leaves nothing behind."""
 
     @property
     def spec(self) -> Sink:
         raise NotImplementedError
+
+    def read_from(self, *topics: str) -> None:
+        """Make topics that rows come from."""
 
     def open(self) -> Table:
         return open_table(self.spark, self.spec)
@@ -267,14 +274,45 @@ class Topics(Kind):
         file.write_text(json.dumps({"state": text, "ends": {}}))
 
 
+class KafkaTopics(Topics):
+    """Topics of a broker; progress is a group of each test's own."""
+
+    exact = False
+
+    def __init__(self, spark: Any, folder: Path, servers: str):
+        super().__init__(spark, folder)
+        self.topics = kafka.KafkaTopics(servers, create=kafka.NewTopics())
+        self.world = kafka.Topics(self.topics)
+        self.world.remove()
+        self.read_from("t")
+
+    @property
+    def spec(self) -> KafkaSink:
+        return KafkaSink(self.topics, f"g{abs(hash(self.folder))}")
+
+    def read_from(self, *topics: str) -> None:
+        self.world.make(*topics)
+
+    def plain(self) -> list[int]:
+        options = {"kafka.bootstrap.servers": self.topics.servers, "subscribe": "out"}
+        return sorted(int(r.value) for r in self.spark.read.format("kafka").options(**options).load().collect())
+
+    def outside(self) -> list[int]:
+        return sorted(int(message.value()) for message in self.world.read("out"))
+
+    def damage(self, text: str) -> None:
+        self.world.client.commit(self.spec.group, {("t", 0): kafka.Committed(1, text)})
+
+
 KINDS = {
     "delta": Delta,
     "delta by name": DeltaName,
     "iceberg": Iceberg,
     "iceberg by name": IcebergName,
     "file topics": Topics,
+    "kafka": KafkaTopics,
 }
 TABLES = {name: kind for name, kind in KINDS.items() if kind.columns}
-REPLACEABLE = {name: kind for name, kind in KINDS.items() if kind is not Topics}
-ONE_OF_EACH = {name: KINDS[name] for name in ("delta", "iceberg by name", "file topics")}
+REPLACEABLE = {name: kind for name, kind in KINDS.items() if kind not in (Topics, KafkaTopics)}
+ONE_OF_EACH = {name: KINDS[name] for name in ("delta", "iceberg by name", "file topics", "kafka")}
 """For what does not depend on how a table is named."""

@@ -31,7 +31,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 @pytest.fixture
 def sink(request, spark, tmp_path):
-    return request.param(spark, tmp_path)
+    more = [request.getfixturevalue("broker").servers] if request.param is KINDS["kafka"] else []
+    return request.param(spark, tmp_path, *more)
 
 
 def over(kinds):
@@ -54,7 +55,7 @@ def refused_code(call, *arguments):
 def test_commits_follow_each_other(sink):
     table = sink.open()
     assert table.state() is None and table.schema() is None
-    one, two, three = state(1, held=(Range("t", 0, 0, 3),)), state(2), state(3)
+    one, two, three = state(1), state(2), state(3)
     written = table.commit(sink.rows(0, 1, 2), one, NOTHING, None)
     assert (written.rows, written.files) == (3, 1)
     assert sink.open().state() == one
@@ -114,13 +115,18 @@ def test_of_two_writers_one_wins(sink, first):
         assert isinstance(outcomes[lost], TableError) and outcomes[lost].problems[0].code == "SMT528", outcomes
         expected = state(turn + 2, f"writer{1 - lost}x{turn}")
         there = sorted([*there, 100 * turn + 1 - lost])
-        assert sink.open().state() == expected and sink.held() == there == sink.outside()
+        assert sink.open().state() == expected and sink.held() == sink.outside()
+        if not sink.exact and sink.held() != there:  # at least once: the other one had written already
+            there = sorted([*there, 100 * turn + lost])
+        assert sink.held() == there
 
 
 @over(ONE_OF_EACH)
 def test_a_state_of_many_topics(sink):
-    held = offsets_of([Range(f"topic {n}", 0, 0, n + 1) for n in range(500)])
-    big = TableState(1, "a", "columns", window=Window((Range("t", 0, 0, 9),)), held=held)
+    names = [f"topic-{n}" for n in range(300)]
+    sink.read_from(*names)
+    held = offsets_of([Range(name, 0, 0, n + 1) for n, name in enumerate(names)])
+    big = TableState(1, "a", "columns", window=Window((Range(names[5], 0, 0, 6),)), held=held)
     sink.open().commit(sink.rows(1), big, NOTHING, None)
     found = sink.open().state()
     assert found == big and found.held == held and found.gaps == OffsetSet()

@@ -1,0 +1,119 @@
+"""The state of a topic sink as a consumer group's committed offsets: Kafka's tools show it, and can set it back.
+
+Each partition's commit has a text beside its offset. In it are the offsets held, exactly, and what the last run was. An
+offset that somebody sets with Kafka's own tools has no such text: then everything before it counts as held.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from dagster_smt.model.offsets import Intervals, OffsetSet, union
+from dagster_smt.model.table_state import CommittedRun, TableState
+from dagster_smt.model.window import Range, Window
+from dagster_smt.tables.kafka.client import Committed, Place
+
+FORMAT = 1
+LIMIT = 4000
+"""Bytes of a commit's text: brokers take 4096 (``offset.metadata.max.bytes``)."""
+_KEY = "dagster_smt"
+
+
+def to_commits(state: TableState) -> dict[Place, Committed]:
+    """What a group commits for a state: the end of each prefix, with a text.
+
+    Raises:
+        ValueError: A text would be longer than brokers take; the message names the topic-partition.
+    """
+    commits = {}
+    window = {(r.topic, r.partition): [r.start, r.end] for r in state.window.ranges}
+    places = sorted(state.covered.parts)
+    for place in places:
+        data: dict[str, Any] = {"n": state.number, "a": state.attempt, "k": state.kind}
+        data["h"] = state.held.of(*place)
+        data |= {"g": state.gaps.of(*place)} if state.gaps.of(*place) else {}
+        data |= {"w": window[place]} if place in window else {}
+        data |= {"i": state.identities[place[0]]} if place[0] in state.identities else {}
+        data |= {"r": state.rows[place[0]]} if place[0] in state.rows else {}
+        text = _text(data)
+        if place == places[0]:
+            text = _with_runs(data, state)
+        if len(text.encode()) > LIMIT:
+            raise ValueError(f"{place[0]}-{place[1]}")
+        commits[place] = Committed(state.covered.of(*place)[0][1], text)
+    return commits
+
+
+def _text(data: Mapping[str, Any]) -> str:
+    return json.dumps({_KEY: FORMAT, **data}, separators=(",", ":"))
+
+
+def _with_runs(data: dict[str, Any], state: TableState) -> str:
+    """The text with where letters are looked for, and as many of the last runs as fit."""
+    runs = [[r.key, r.request, r.number, r.window, list(r.left_out)] for r in state.runs]
+    letters = {"d": dict(state.dead_letters)} if state.dead_letters else {}
+    for extra in (letters, {}):
+        for first in range(len(runs) + 1):
+            text = _text({**data, **extra, "u": runs[first:]})
+            if len(text.encode()) <= LIMIT:
+                return text
+    return _text(data)
+
+
+def from_commits(commits: Mapping[Place, Committed]) -> TableState | None:
+    """Read what ``to_commits`` wrote; None for a group without commits.
+
+    Raises:
+        ValueError: A text is ours, but of another format or damaged.
+    """
+    if not commits:
+        return None
+    found = {place: _data(committed.metadata) for place, committed in commits.items()}
+    number, attempt = max((data.get("n", 0), data.get("a", "")) for data in found.values())
+    held: dict[Place, Intervals] = {}
+    gaps: dict[Place, Intervals] = {}
+    ranges: list[Range] = []
+    identities: dict[str, str] = {}
+    rows: dict[str, int] = {}
+    runs: list[Any] = []
+    letters: dict[str, int] = {}
+    kind = "records"
+    for place, data in sorted(found.items()):
+        held[place] = _intervals(data.get("h", [[0, commits[place].offset]]))
+        gaps[place] = _intervals(data.get("g", []))
+        if (data.get("n"), data.get("a")) == (number, attempt) and "w" in data:
+            ranges.append(Range(*place, *data["w"]))
+        identities |= {place[0]: data["i"]} if "i" in data else {}
+        rows |= {place[0]: data["r"]} if "r" in data else {}
+        kind, letters = data.get("k", kind), data.get("d", letters)
+        runs = data.get("u", runs)
+    return TableState(
+        number=number,
+        attempt=attempt,
+        kind=kind,
+        window=Window(tuple(ranges)),
+        held=OffsetSet({place: parts for place, parts in held.items() if parts}),
+        gaps=OffsetSet({place: parts for place, parts in gaps.items() if parts}),
+        identities=identities,
+        rows=rows,
+        runs=tuple(CommittedRun(key, request, n, w, tuple(left_out)) for key, request, n, w, left_out in runs),
+        dead_letters=letters,
+    )
+
+
+def _intervals(pairs: list[list[int]]) -> Intervals:
+    return union(((start, end) for start, end in pairs), ())
+
+
+def _data(text: str) -> dict[str, Any]:
+    if not text.startswith('{"' + _KEY + '":'):
+        return {}
+    try:
+        data = json.loads(text)
+        if data.pop(_KEY) != FORMAT:
+            raise ValueError("written by another version of this package")
+        if not {"n", "a", "h"} <= data.keys():
+            raise ValueError("damaged")
+        return dict(data)
+    except json.JSONDecodeError:
+        raise ValueError("damaged") from None

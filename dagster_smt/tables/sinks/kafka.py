@@ -1,0 +1,181 @@
+"""Topics of a Kafka cluster as sinks: records go to the topics that the chain's routers choose, at least once.
+
+Progress is the committed offsets of a consumer group on the cluster that the records come from; Kafka's tools show it.
+Records are written first. A run that dies before its commit leaves records that the next one writes again: each says in
+its headers where it comes from. A transaction commits the offsets, so that of two runs of one group one is refused.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from dagster_smt.errors import ConfigError, EngineError, Problem, TableError
+from dagster_smt.model.table_state import TableState
+from dagster_smt.model.window import Window
+from dagster_smt.tables.kafka.client import Committed, KafkaClient, Place
+from dagster_smt.tables.kafka.progress import from_commits, to_commits
+from dagster_smt.tables.kafka.spec import KafkaTopics
+from dagster_smt.tables.sinks.protocol import Replaced, Written, check_expected, same_state, taken
+from dagster_smt.tables.sinks.records import refuse_own_topics, with_source
+from dagster_smt.tables.sinks.topics import KafkaPlace
+from dagster_smt.tables.spec import KafkaSink, SourceSpec
+
+_FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
+_ORDER = ("source_topic", "partition", "offset")
+
+
+@dataclass(frozen=True)
+class KafkaTable:
+    """See ``Table``.
+
+    Attributes:
+        session: The Spark session.
+        spec: The sink.
+        source: Where the records come from; None keeps progress on the sink's own cluster.
+    """
+
+    session: SparkSession
+    spec: KafkaSink
+    source: SourceSpec | None = None
+
+    def __post_init__(self) -> None:
+        if not self.spec.group:
+            hint = "give KafkaSink a group; assets and ops give theirs"
+            raise ConfigError(Problem("SMT587", self.spec.place, "the sink has no consumer group", hint))
+        if self.source is not None and not isinstance(self.source, KafkaTopics):
+            statement = "progress is a consumer group's, and only topics of a Kafka cluster have those"
+            hint = "read from KafkaTopics, or write to another kind of sink"
+            raise ConfigError(Problem("SMT588", self.spec.place, statement, hint))
+
+    @cached_property
+    def groups(self) -> KafkaClient:
+        """The cluster that keeps the progress."""
+        return KafkaClient(self.source if isinstance(self.source, KafkaTopics) else self.spec.topics)
+
+    @cached_property
+    def place(self) -> KafkaPlace:
+        """The topics that records go to."""
+        return KafkaPlace(self.session, self.spec.topics)
+
+    def state(self) -> TableState | None:
+        """See ``Table``."""
+        try:
+            return from_commits(self.groups.committed(self.spec.group))
+        except ValueError as error:
+            hint = "set the group's offsets with kafka-consumer-groups.sh --reset-offsets, or choose another group"
+            statement = f"the progress that the group keeps is {error}"
+            raise TableError(Problem("SMT522", f"group {self.spec.group}", statement, hint)) from None
+
+    def numbered(self) -> int:
+        """See ``Table``: a group without a state has had no commit."""
+        return 0
+
+    def schema(self) -> StructType | None:
+        """See ``Table``: topics have none of their own."""
+        return None
+
+    def holds_rows(self) -> bool:
+        """See ``Table``: what others have written to the topics is no obstacle."""
+        return False
+
+    def refused(self, schema: StructType) -> list[Problem]:
+        """See ``Table``: records always have the same columns."""
+        return []
+
+    def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
+        """See ``Table``. At least once."""
+        assert not replaced, "runs refuse that: see replaceable"
+        commits = self._commits(state)
+        with self._committing() as commit:
+            check_expected(self.state, expected, replaced, self._name)
+            rows, topics = self._write(frame, state)
+            try:
+                commit([TopicPartition(*place, c.offset, c.metadata) for place, c in commits.items()])
+            except EngineError:  # the answer may have been lost, not the commit
+                if not same_state(self.state(), state):
+                    raise
+        return Written(rows, topics, 0)
+
+    @property
+    def _name(self) -> str:
+        return f"group {self.spec.group}"
+
+    def _commits(self, state: TableState) -> dict[Place, Committed]:
+        try:
+            return to_commits(state)
+        except ValueError as error:
+            statement = "the offsets that the group holds are in too many pieces for one commit"
+            hint = "run without a fixed window: that closes what earlier windows left open"
+            raise TableError(Problem("SMT589", str(error), statement, hint)) from None
+
+    def _write(self, frame: DataFrame, state: TableState) -> tuple[int, int]:
+        """Write the records; each partition that is read is written in its order."""
+        records = with_source(frame, self.spec.group).persist()
+        try:
+            places = records.select("topic", "source_topic", "partition", F.spark_partition_id().alias("task"))
+            totals = F.count("*").alias("rows"), F.count_distinct("task").alias("tasks")
+            counts = places.groupBy("topic", "source_topic", "partition").agg(*totals).collect()
+            topics = sorted({row["topic"] for row in counts})
+            if not counts:
+                return 0, 0
+            if self._same_cluster():
+                refuse_own_topics(topics, state.window.topics)
+            self.place.make_missing(topics)
+            if any(row["tasks"] > 1 for row in counts):
+                records = records.repartition("source_topic", "partition").sortWithinPartitions(*_ORDER)
+            self.place.write(records)
+            return sum(row["rows"] for row in counts), len(topics)
+        finally:
+            records.unpersist()
+
+    def _same_cluster(self) -> bool:
+        if not isinstance(self.source, KafkaTopics):
+            return False
+        return self.groups.cluster_id() == self.place.client.cluster_id()
+
+    @contextmanager
+    def _committing(self) -> Iterator[Any]:
+        """Shut out earlier runs of the group, and give a function that commits offsets unless a later one came.
+
+        Raises:
+            TableError: SMT528, another run of the group has begun to commit meanwhile.
+        """
+        client = self.groups
+        producer = client.producer(f"dagster_smt.{self.spec.group}")
+        consumer = client.consumer(self.spec.group)
+
+        def commit(offsets: list[TopicPartition]) -> None:
+            if not offsets:
+                return
+            with client.asking(self.spec.group):
+                try:
+                    producer.begin_transaction()
+                    producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), client.timeout)
+                    producer.commit_transaction(client.timeout)
+                except KafkaException as error:
+                    if error.args[0].code() in _FENCED:
+                        raise taken(self._name) from error
+                    raise
+
+        try:
+            with client.asking(self.spec.group):
+                producer.init_transactions(client.timeout)
+            yield commit
+        finally:
+            consumer.close()
+
+    def append(self, frame: DataFrame) -> None:
+        """See ``Table``."""
+        self.place.append(with_source(frame, self.spec.group), _ORDER, lambda line: None)
+
+    def read(self) -> DataFrame:
+        """See ``Table``: every record of every topic of the cluster."""
+        ranges = self.place.there(self.place.client.names())
+        return self.place.read(Window(tuple(r for r in ranges if r.records)))

@@ -1,0 +1,36 @@
+"""Records on their way to topics: headers that say where each comes from, and topics that they must not go to."""
+
+from collections.abc import Collection
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.values.headers import HEADERS_DDL
+
+SOURCE_HEADER = "dagster_smt.source"
+"""Where a record comes from: ``orders-0@17``."""
+GROUP_HEADER = "dagster_smt.group"
+"""The group that wrote it."""
+
+
+def with_source(frame: DataFrame, group: str) -> DataFrame:
+    """Records with two more headers: their source, and the group that writes them."""
+    place = F.concat(F.col("source_topic"), F.lit("-"), F.col("partition"), F.lit("@"), F.col("offset"))
+    texts = {GROUP_HEADER: F.lit(group), SOURCE_HEADER: place}
+    made = [F.struct(F.lit(k).alias("key"), v.cast("binary").alias("value")) for k, v in texts.items()]
+    headers = F.concat(F.coalesce("headers", F.array().cast(HEADERS_DDL)), F.array(*made).cast(HEADERS_DDL))
+    return frame.withColumn("headers", headers)
+
+
+def refuse_own_topics(written: Collection[str], read: Collection[str]) -> None:
+    """Refuse records that would go to the topics that they come from, to be read again.
+
+    Raises:
+        TableError: SMT575, for each such topic.
+    """
+    hint = "route the records to other topics, or write to another place"
+    statement = "the records would go to the topic that they come from"
+    own = sorted({*written} & {*read})
+    if own:
+        raise TableError([Problem("SMT575", topic, statement, hint) for topic in own])

@@ -1,0 +1,135 @@
+"""Topics that records are appended to, of either kind: what is there, reading it, appending."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.window import Range, Window
+from dagster_smt.tables import local
+from dagster_smt.tables.kafka.client import KafkaClient
+from dagster_smt.tables.kafka.spec import KafkaTopics
+from dagster_smt.tables.sources import open_source
+from dagster_smt.tables.sources.frame_writer import append_frame
+from dagster_smt.tables.spec import FileTopics
+
+Say = Callable[[str], None]
+_TUNED = {
+    "kafka.linger.ms": "20",
+    "kafka.batch.size": "131072",
+    # how long a record may be is the topic's to say, not the producer's
+    "kafka.max.request.size": str(64 * 2**20),
+    "kafka.buffer.memory": str(64 * 2**20),
+}
+
+
+class Topics(Protocol):
+    """Topics, opened with a session."""
+
+    def there(self, topics: Sequence[str]) -> list[Range]:
+        """What those of these topics hold that are there."""
+
+    def read(self, window: Window) -> DataFrame:
+        """Records, with Kafka's columns."""
+
+    def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> tuple[list[Range], int]:
+        """Append records.
+
+        Args:
+            frame: ``key, value, topic, headers``; for file topics also ``partition, timestamp_ms, timestampType``.
+            order: Columns by which the records of a topic's partition are ordered.
+            say: Hears how far this is.
+
+        Returns:
+            Ranges that surely hold nothing but these records, and how many records were appended.
+        """
+
+
+@dataclass(frozen=True)
+class FilePlace:
+    """File topics; see ``Topics``."""
+
+    session: SparkSession
+    spec: FileTopics
+
+    def there(self, topics: Sequence[str]) -> list[Range]:
+        """See ``Topics``."""
+        if not local.local_folder(self.spec.root).is_dir():
+            return []
+        source = open_source(self.spec, self.session)
+        listed = source.topics()
+        return source.ranges([t for t in topics if t in listed])
+
+    def read(self, window: Window) -> DataFrame:
+        """See ``Topics``."""
+        return open_source(self.spec, self.session).read(window)
+
+    def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> tuple[list[Range], int]:
+        """See ``Topics``: all or nothing."""
+        ranges = append_frame(self.spec, frame, order, say)
+        return ranges, sum(r.records for r in ranges)
+
+
+@dataclass(frozen=True)
+class KafkaPlace:
+    """Topics of a cluster; see ``Topics``. Timestamps are the brokers': Spark's writer cannot set them."""
+
+    session: SparkSession
+    spec: KafkaTopics
+
+    @cached_property
+    def client(self) -> KafkaClient:
+        return KafkaClient(self.spec)
+
+    def there(self, topics: Sequence[str]) -> list[Range]:
+        """See ``Topics``."""
+        listed = self.client.names()
+        return self.client.ranges([t for t in topics if t in listed])
+
+    def read(self, window: Window) -> DataFrame:
+        """See ``Topics``."""
+        return open_source(self.spec, self.session).read(window)
+
+    def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> tuple[list[Range], int]:
+        """See ``Topics``: at least once."""
+        counts = {row["topic"]: row["count"] for row in frame.groupBy("topic").count().collect()}
+        self.make_missing(sorted(counts))
+        before = {(r.topic, r.partition): r.end for r in self.there(sorted(counts))}
+        say(f"writing {sum(counts.values())} records to {len(counts)} topics")
+        self.write(frame.repartition("topic").sortWithinPartitions("topic", *order))
+        now = [Range(r.topic, r.partition, before.get((r.topic, r.partition), 0), r.end) for r in self.there([*counts])]
+        grown = {topic: sum(r.records for r in now if r.topic == topic) for topic in counts}
+        return [r for r in now if grown[r.topic] == counts[r.topic]], sum(counts.values())
+
+    def make_missing(self, topics: Sequence[str]) -> None:
+        """Make the topics that are not there, if that was asked for.
+
+        Raises:
+            TableError: SMT586, for each that is not there and was not asked for.
+        """
+        missing = sorted(set(topics) - set(self.client.names()))
+        if missing and self.spec.create is None:
+            hint = "make it, or give KafkaTopics create=NewTopics(partitions=…) to have it made"
+            raise TableError(Problem("SMT586", t, "there is no such topic to write to", hint) for t in missing)
+        if missing and self.spec.create is not None:
+            self.client.create(missing, self.spec.create)
+
+    def write(self, frame: DataFrame) -> None:
+        """Write records through Spark's writer: ``key, value, topic, headers``."""
+        options = {
+            **_TUNED,
+            **self.spec.spark_options(),
+            **{f"kafka.{key}": value for key, value in self.spec.kafka_options().items()},
+            "kafka.bootstrap.servers": self.spec.servers,
+            "includeHeaders": "true",
+        }
+        frame.select("key", "value", "topic", F.col("headers")).write.format("kafka").options(**options).save()
+
+
+def open_topics(session: SparkSession, place: FileTopics | KafkaTopics) -> Topics:
+    """Open topics to append to."""
+    return FilePlace(session, place) if isinstance(place, FileTopics) else KafkaPlace(session, place)
