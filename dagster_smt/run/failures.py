@@ -16,6 +16,32 @@ _JAVA = re.compile(r"(?:^|Caused by: |: )((?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Except
 _FULL = re.compile(r"No space left on device|Disk quota exceeded", re.IGNORECASE)
 _DENIED = re.compile(r"Permission denied|AccessControlException|AccessDenied|Read-only file system", re.IGNORECASE)
 _MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+_KAFKA = {
+    r"KAFKA_DATA_LOSS|OffsetOutOfRangeException": (
+        *("SMT630", "records were deleted, or their topic, while the run read them"),
+        "run again: the next run says what was lost",
+    ),
+    r"RecordTooLargeException|MESSAGE_TOO_LARGE": (
+        *("SMT631", "a record is longer than its topic takes"),
+        "raise max.message.bytes of the topic (and message.max.bytes of the brokers)",
+    ),
+    r"SaslAuthenticationException": (
+        *("SMT626", "the brokers refuse the login"),
+        "check kafka.sasl.mechanism, kafka.sasl.jaas.config and the variables that it refers to",
+    ),
+    r"SslAuthenticationException|SSLHandshakeException": (
+        *("SMT627", "no TLS connection comes about"),
+        "check kafka.security.protocol, the certificates and the host names in them",
+    ),
+    r"(?:Topic|Group|Cluster|TransactionalId)AuthorizationException": (
+        *("SMT628", "the brokers do not allow it"),
+        "grant Read and Describe on the topics, Write and Create where the run writes",
+    ),
+    r"org\.apache\.kafka\S*(?:Timeout|Disconnect|Network|UnknownTopicOrPartition)Exception": (
+        *("SMT625", "a broker does not answer any more"),
+        "run again when the brokers answer",
+    ),
+}
 _LOG = "the log of the Spark application tells more; nothing was committed unless this run said so: run again"
 
 
@@ -28,7 +54,7 @@ def coded_failures(place: str) -> Iterator[None]:
 
     Raises:
         EngineError: SMT620 Spark failed, SMT621 the JVM or the Connect server is gone, SMT622 the file system refused,
-            SMT623 the disk is full, SMT624 executors lack a Python module.
+            SMT623 the disk is full, SMT624 executors lack a Python module, SMT625 to SMT628, SMT630, SMT631 Kafka.
     """
     try:
         yield
@@ -64,6 +90,9 @@ def _of_spark(error: Exception, place: str) -> Problem:
     if found := _MODULE.search(text):
         statement = f"the executors have no Python module '{found[1]}'"
         return Problem("SMT624", place, statement, SHIPPING)
+    for pattern, (code, statement, hint) in _KAFKA.items():
+        if re.search(pattern, text):
+            return Problem(code, place, statement, hint)
     if _FULL.search(text):
         return Problem("SMT623", place, "a disk is full that Spark writes to", "make room and run again")
     if _DENIED.search(text):

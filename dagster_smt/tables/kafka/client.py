@@ -301,7 +301,7 @@ class KafkaClient:
         if codes & {*_LOGIN}:
             hint = "check kafka.sasl.mechanism, kafka.sasl.jaas.config and the variables that it refers to"
             return Problem("SMT626", place, "the brokers refuse the login", hint)
-        if KafkaError._SSL in codes or any("ssl" in str(e.str()).lower() for e in errors):
+        if KafkaError._SSL in codes or any("handshake failed" in str(e.str()) for e in errors):
             hint = "check kafka.security.protocol, the certificates and the host names in them"
             return Problem("SMT627", place, "no TLS connection comes about", hint)
         if codes & {*_DENIED}:

@@ -18,6 +18,8 @@ from dagster_smt.values.headers import HEADERS_DDL
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
+_FEW_TASKS = 16
+_RECORDS_OF_A_TASK = 100_000
 _TUNED = {
     "kafka.fetch.max.wait.ms": "50",  # as shipped, a reader waits half a second at the end of each partition
     "kafka.max.poll.records": "5000",
@@ -94,6 +96,9 @@ class KafkaReader:
             "includeHeaders": "true",
         }
         frame = self.session.read.format("kafka").options(**options).load()
+        tasks = max(_FEW_TASKS, window.records // _RECORDS_OF_A_TASK)
+        if tasks < len(window.ranges):  # a task of its own for each of many small partitions costs more than reading it
+            frame = frame.coalesce(tasks)
         return frame.withColumn("headers", _headers()).select(*KAFKA_COLUMNS)
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = nothing) -> list[Problem]:
