@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -70,8 +70,10 @@ def build_smt_asset(
         table: What to read.
         sink: Where to write.
         spark_key: Resource key of the Spark session (see ``spark_session_of`` for what is accepted).
-        partitions_def: One partition per topic, keys made by ``topic_to_partition_key``. All partitions of a run are
-            one window, one Spark job and one commit; a topic that fails is left out and does not stop the others.
+        partitions_def: One partition per topic, keys made by ``topic_to_partition_key``: all partitions of a run are
+            one window, one Spark job and one commit, and a topic that fails is left out and does not stop the others.
+            Or time windows: a partition is what the topics hold from the first record of its time up to the first of
+            the next, and running it again replaces exactly that.
         pool: Dagster pool; one per asset by default, as a table has one writer.
         errors_tolerance: ``none`` fails the run before it commits, ``all`` makes dead letters.
         dead_letters, dead_letter_topic: Where dead letters go.
@@ -122,9 +124,10 @@ class _Step:
     spark_key: str
 
     def run(self, context: dg.AssetExecutionContext) -> Events:
-        keys = list(context.partition_keys) if self.spec.partitions_def is not None else None
+        by_topic = self.spec.partitions_def is not None and not self.by_time
+        keys = list(context.partition_keys) if by_topic else None
         with problems_as_failure():
-            settings = self._settings(context, keys or [])
+            settings = self._timed(context) if self.by_time else self._settings(context, keys or [])
             session = spark_session_of(getattr(context.resources, self.spark_key))
             told = partial(_told, context, self.spec.key)
             done = make_run(self.work, settings, session, context.op_execution_context, told).execute()
@@ -134,6 +137,23 @@ class _Step:
             yield from self._unpartitioned(done, failed)
         else:
             yield from self._partitioned(context, done, keys, failed)
+
+    @property
+    def by_time(self) -> bool:
+        """Whether partitions are windows of time."""
+        return isinstance(self.spec.partitions_def, dg.TimeWindowPartitionsDefinition)
+
+    def _timed(self, context: dg.AssetExecutionContext) -> RunSettings:
+        """The settings of a run of time partitions: the range of their time."""
+        place = f"ops.{self.name}.config"
+        settings = decode_config(context.op_execution_context.op_config, place)
+        if settings.window.fixed or settings.micro_batch is not None:
+            hint = "leave explicit, since, until and micro_batch out, or launch an asset without partitions"
+            statement = "a partition of time is a fixed range of its own"
+            raise ConfigError(Problem("SMT035", f"{place}.window", statement, hint))
+        span = context.partition_time_window
+        since, until = (round(moment.timestamp() * 1000) for moment in (span.start, span.end))
+        return replace(settings, window=replace(settings.window, since=since, until=until))
 
     def _settings(self, context: dg.AssetExecutionContext, keys: Sequence[str]) -> RunSettings:
         topics = tuple(sorted(map(partition_key_to_topic, keys)))
@@ -153,6 +173,8 @@ class _Step:
         if failed is None:
             yield dg.MaterializeResult(asset_key=self.spec.key, metadata=outcome.metadata, data_version=version)
             return
+        if self.by_time:  # a window of time without some of its topics is not materialized
+            raise failure(failed)
         tags = self._tags(version, done.run.settings.chain)  # what is committed is told although the step fails
         yield dg.AssetMaterialization(self.spec.key, metadata=outcome.metadata, tags=tags)
         raise failure(failed)

@@ -35,6 +35,7 @@ _PROPERTIES = {
     "share.coordinator.state.topic.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",
     "log.cleaner.backoff.ms": "500",
+    "log.retention.ms": "-1",  # records of tests and demos are old
 }
 _SECONDS = 60
 
