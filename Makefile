@@ -17,9 +17,15 @@ unexport PYTHONHOME PYTHONPATH SPARK_HOME
 
 # Runs, schedules and logs of the example; `make demo` and `make dev` share them.
 INSTANCE := .demo/dagster_home
+KAFKA ?=
+ifneq ($(KAFKA),)
+DEMO_KAFKA := --kafka
+dev: kafka
+dev: export SMT_DEMO_KAFKA = $(shell cat .kafka/servers)
+endif
 demo dev check: export DAGSTER_HOME := $(CURDIR)/$(INSTANCE)
 
-.PHONY: help setup demo dev test test-long test-fast check bench docs clean
+.PHONY: help setup demo dev kafka kafka-stop test test-long test-fast check bench docs clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -31,11 +37,17 @@ $(INSTANCE)/dagster.yaml:
 	@mkdir -p $(INSTANCE)
 	@cp definitions/demo/dagster.yaml $@
 
-demo: setup $(INSTANCE)/dagster.yaml ## Run the example: topics in, tables and a report out
-	@$(BIN)/python -m definitions.demo $(ARGS)
+demo: setup $(INSTANCE)/dagster.yaml ## Run the example: topics in, tables and a report out (KAFKA=1: from a Kafka broker)
+	@$(BIN)/python -m definitions.demo $(DEMO_KAFKA) $(ARGS)
 
 dev: setup $(INSTANCE)/dagster.yaml ## Dagster's web interface on 127.0.0.1, port 3000 (PORT=3001 for another)
 	@$(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p $(PORT) $(ARGS)
+
+kafka: setup ## Start a Kafka broker on a free port of 127.0.0.1 (`make demo KAFKA=1` and `make dev KAFKA=1` use it)
+	@$(BIN)/python -m dagster_smt.testing.broker
+
+kafka-stop: setup ## Stop that broker
+	@$(BIN)/python -m dagster_smt.testing.broker --stop
 
 test: setup ## Run all tests
 	@$(BIN)/python -m pytest -q $(ARGS)
@@ -61,6 +73,6 @@ docs: setup ## Write the generated reference pages again
 	@$(BIN)/python -m dagster_smt.reference
 
 clean: ## Remove everything that is not source, .venv included
-	rm -rf .venv .demo .bench .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	rm -rf .venv .demo .kafka .bench .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 	rm -rf build dist spark-warehouse metastore_db derby.log setup.log *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,19 +1,18 @@
 """``dagster-smt``: look at chains, list transforms, run parity cases; nothing needs a Spark session unless asked."""
 
 import argparse
-import base64
 import json
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from dagster_smt.chain import Chain, parse_chain, plan_chain
 from dagster_smt.chain.registry import predicates, transforms
-from dagster_smt.errors import ConfigError, Problem, SmtError, TableError
+from dagster_smt.cli_topics import add_topic_commands
+from dagster_smt.errors import ConfigError, Problem, SmtError
 from dagster_smt.model.schema import Schema
 
 
@@ -52,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     listed = commands.add_parser("list", help="list transforms and predicates with their options")
     listed.set_defaults(run=_list)
     _add_parity(commands)
-    _add_append(commands)
+    add_topic_commands(commands)
     return parser
 
 
@@ -62,15 +61,6 @@ def _add_parity(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     parity.add_argument("--spark", action="store_true", help="run on Spark: with-schema records on the Spark evaluator")
     parity.add_argument("--report", choices=("table", "json"), default="table")
     parity.set_defaults(run=_parity)
-
-
-def _add_append(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    append = commands.add_parser("append", help="append records to a file topic")
-    append.add_argument("root", type=Path, help="the folder of the topics")
-    append.add_argument("topic")
-    append.add_argument("records", type=Path, help="JSON lines with key, value, timestamp, headers")
-    append.add_argument("--partition", type=int, default=0)
-    append.set_defaults(run=_append)
 
 
 def _lint(arguments: argparse.Namespace) -> int:
@@ -157,38 +147,6 @@ def _parity(arguments: argparse.Namespace) -> int:
 
         print(report_table(report))
     return int(report.count("different") > 0)
-
-
-def _append(arguments: argparse.Namespace) -> int:
-    from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-    from dagster_smt.tables.spec import FileTopics
-
-    records = []
-    for number, line in enumerate(arguments.records.read_bytes().split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            headers = tuple((str(h["key"]), _bytes(h.get("value"))) for h in row.get("headers") or ())
-            records.append(NewRecord(_bytes(row.get("key")), _bytes(row.get("value")), headers, row.get("timestamp")))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            place = f"{arguments.records.name} line {number}"
-            hint = "write an object with key, value, timestamp, headers: [{key, value}]"
-            raise TableError(
-                Problem("SMT540", place, "the line is no JSON object that makes a record", hint)
-            ) from error
-    written = append_records(FileTopics(arguments.root), arguments.topic, records, arguments.partition)
-    print(f"{written.topic}-{written.partition}: {written.records} records from offset {written.start}")
-    return 0
-
-
-def _bytes(value: Any) -> bytes | None:
-    """A side of a line: a text as it is, ``{"base64": ...}`` decoded, anything else as JSON."""
-    if value is None or isinstance(value, str):
-        return None if value is None else value.encode()
-    if isinstance(value, dict) and value.keys() == {"base64"}:
-        return base64.b64decode(value["base64"], validate=True)
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ import dagster as dg
 
 from dagster_smt.orchestration import SparkSessionResource, build_smt_asset
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, TopicTable
-from definitions.demo import lake, working_topics
+from dagster_smt.tables.spec import DeltaSink, Format, TopicTable
+from definitions.demo import lake, topics
 
 HERE = Path(__file__).parent
 TOPICS = dg.DynamicPartitionsDefinition(name="github_topics")
@@ -18,7 +18,7 @@ def build_masked() -> dg.AssetsDefinition:
     return build_smt_asset(
         key=["webhooks", "masked"],
         chain=HERE / "chains" / "webhooks.properties",
-        table=TopicTable(FileTopics(working_topics()), pattern=r"github\..*"),
+        table=TopicTable(topics(), pattern=r"github\..*"),
         sink=DeltaSink(lake("webhooks_masked"), kind="records"),
         partitions_def=TOPICS,
         group_name="webhooks",
@@ -33,7 +33,7 @@ def build_pushes() -> dg.AssetsDefinition:
     return build_smt_asset(
         key=["webhooks", "pushes"],
         chain=HERE / "chains" / "pushes.yaml",
-        table=TopicTable(FileTopics(working_topics()), topics=("github.push",), value=value),
+        table=TopicTable(topics(), topics=("github.push",), value=value),
         sink=DeltaSink(lake("webhooks_pushes"), kind="columns"),
         errors_tolerance="all",
         dead_letter_topic="dead.pushes",

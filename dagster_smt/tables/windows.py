@@ -28,17 +28,25 @@ def choose_topics(table: TopicTable, request: WindowRequest, listed: Sequence[st
     """
     if not table.topics and not table.pattern:
         raise ConfigError(Problem("SMT508", "topics", "the topic table names no topic", "set topics or a pattern"))
-    try:
-        matches = [t for t in listed if table.pattern and re.fullmatch(table.pattern, t)]
-    except re.error as error:
-        problem = Problem("SMT509", "pattern", f"not a regular expression: {error.msg}", "it must match the whole name")
-        raise ConfigError(problem) from None
-    known = tuple(sorted({*table.topics, *matches}))
+    known = tuple(sorted({*table.topics, *matching(table.pattern, listed)}))
     asked = request.explicit.topics if request.explicit else request.topics or known
     strange = [_not_in_table(t, known) for t in sorted({*asked, *request.topics} - {*known})]
     if strange:
         raise TableError(strange)
     return tuple(sorted(set(asked)))
+
+
+def matching(pattern: str, listed: Iterable[str]) -> list[str]:
+    """The topics whose whole names match; none for an empty pattern.
+
+    Raises:
+        ConfigError: SMT509, the pattern is not a regular expression.
+    """
+    try:
+        return [topic for topic in listed if pattern and re.fullmatch(pattern, topic)]
+    except re.error as error:
+        problem = Problem("SMT509", "pattern", f"not a regular expression: {error.msg}", "it must match the whole name")
+        raise ConfigError(problem) from None
 
 
 def _not_in_table(topic: str, known: Sequence[str]) -> Problem:

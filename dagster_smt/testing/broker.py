@@ -1,11 +1,12 @@
 """One Kafka broker (KRaft) on free ports of 127.0.0.1: for tests, and for trying things out. Java is all it takes.
 
-``python -m dagster_smt.testing.broker`` runs one until it is interrupted. Its jars come from Maven Central through the
-Ivy that PySpark ships, once, into a cache folder (``$XDG_CACHE_HOME/dagster_smt``).
+``python -m dagster_smt.testing.broker`` starts one in the background, ``--stop`` ends it. Its jars come from Maven
+Central through the Ivy that PySpark ships, once, into a cache folder (``$XDG_CACHE_HOME/dagster_smt``).
 """
 
 import argparse
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -13,7 +14,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -219,31 +220,65 @@ class KafkaBroker:
         self.kill()
 
 
+def running(folder: Path) -> tuple[str, int] | None:
+    """Servers and process id of the broker that ``main`` has started for a folder, if it still runs."""
+    try:
+        known = json.loads((folder / "broker.json").read_text())
+        servers, pid = str(known["servers"]), int(known["pid"])
+    except (OSError, ValueError, KeyError):
+        return None
+    told = subprocess.run(["ps", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return (servers, pid) if str(folder / "server.properties") in told.stdout else None
+
+
+def ensure_running(folder: Path, say: Callable[[str], None] = print) -> str:
+    """Start a broker that outlives this process, unless one runs for this folder already.
+
+    Args:
+        folder: Its data; ``broker.json`` and ``servers`` in it say where it is.
+        say: Hears what is done.
+
+    Returns:
+        Its ``bootstrap.servers``.
+
+    Raises:
+        UnsupportedError: SMT960, the jars cannot be had.
+        EngineError: SMT961, it does not start.
+    """
+    folder = folder.absolute()
+    if found := running(folder):
+        return found[0]
+    if not (cache_folder() / f"kafka-{KAFKA}-kafka_2.13").is_dir():
+        say(f"fetching Kafka {KAFKA} from Maven Central (44 MB, once)")
+    broker = KafkaBroker(folder).start()
+    (folder / "broker.json").write_text(json.dumps({"servers": broker.servers, "pid": broker.pid}))
+    (folder / "servers").write_text(broker.servers)
+    return broker.servers
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a broker until it is interrupted; return the exit code."""
+    """Start a broker in the background, or stop it; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m dagster_smt.testing.broker", description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path(".kafka"), help="its data (default: .kafka)")
-    parser.add_argument("--port", type=int, default=0, help="its port (default: a free one)")
+    parser.add_argument("--stop", action="store_true", help="stop the one that runs for this folder")
     options = parser.parse_args(arguments)
-    if not (cache_folder() / f"kafka-{KAFKA}-kafka_2.13").is_dir():
-        print(f"fetching Kafka {KAFKA} from Maven Central (44 MB, once)", flush=True)
-    broker = KafkaBroker(options.folder.absolute(), port=options.port)
+    folder = options.folder.absolute()
+    if options.stop:
+        found = running(folder)
+        if found is not None:
+            os.kill(found[1], signal.SIGTERM)
+        print(f"stopped process {found[1]}" if found else "no broker runs for this folder")
+        return 0
     try:
-        broker.start()
+        ensure_running(folder)
     except (EngineError, UnsupportedError) as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"Kafka {KAFKA} on {broker.servers}, process {broker.pid}; data in {options.folder}")
-    print(f"topics: dagster-smt topics {broker.servers}")
-    print("stop it with ctrl-c, or kill its process", flush=True)
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
-    try:
-        while broker._process is not None and broker._process.poll() is None:
-            time.sleep(0.5)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        broker.stop()
+    found = running(folder)
+    assert found is not None
+    print(f"Kafka {KAFKA} on {found[0]}, process {found[1]}, data in {options.folder}")
+    print(f"topics:   dagster-smt topics {found[0]}")
+    print("stop it:  make kafka-stop", flush=True)
     return 0
 
 

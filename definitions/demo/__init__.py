@@ -5,14 +5,31 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import dagster as dg
+
+from dagster_smt.tables.spec import FileTopics, KafkaTopics, NewTopics
+
 SHIPPED = Path(__file__).parent / "topics"
 FOLDER_VARIABLE = "SMT_DEMO_FOLDER"
+KAFKA_VARIABLE = "SMT_DEMO_KAFKA"
 PROJECT = Path(__file__).parents[2]
 
 
 def demo_folder() -> Path:
     """Where the demo works: ``.demo`` in the project, or what ``SMT_DEMO_FOLDER`` names."""
     return Path(os.environ.get(FOLDER_VARIABLE) or PROJECT / ".demo").absolute()
+
+
+def on_kafka() -> bool:
+    """Whether the topics are a broker's: ``SMT_DEMO_KAFKA`` names it."""
+    return bool(os.environ.get(KAFKA_VARIABLE))
+
+
+def topics() -> FileTopics | KafkaTopics:
+    """The topics of the demo: files, or a broker's."""
+    if on_kafka():
+        return KafkaTopics(dg.EnvVar(KAFKA_VARIABLE), create=NewTopics())
+    return FileTopics(working_topics())
 
 
 def working_topics() -> Path:
@@ -32,8 +49,8 @@ def working_topics() -> Path:
 
 
 def lake(table: str) -> Path:
-    """The folder of a table."""
-    return demo_folder() / "lake" / table
+    """The folder of a table. Topics of files and of a broker have tables of their own."""
+    return demo_folder() / ("lake-kafka" if on_kafka() else "lake") / table
 
 
 def dagster_home() -> Path:

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 import dagster as dg
 
 from dagster_smt.orchestration import SmtError, check_java, topic_to_partition_key
-from definitions.demo import dagster_home, demo_folder, lake, working_topics
+from dagster_smt.tables.sources import open_source
+from dagster_smt.testing.broker import ensure_running
+from definitions.demo import KAFKA_VARIABLE, PROJECT, dagster_home, demo_folder, lake, on_kafka, topics, working_topics
+from definitions.demo.publish import PUSHES, append_pushes, publish
 from definitions.demo.report import details, overview, summaries
-
-PUSHES = "github.push"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--append", type=int, default=0, metavar="N", help="first append N pushes, as if they had just arrived"
     )
+    parser.add_argument("--kafka", action="store_true", help="topics of a Kafka broker, which is started if need be")
     options = parser.parse_args(arguments)
     try:
         check_java()
@@ -31,27 +33,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     os.environ["DAGSTER_HOME"] = str(dagster_home())
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    if options.append:
-        append_pushes(options.append)
+    try:
+        fill(options.append, options.kafka)
+    except SmtError as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
     return materialize_all()
 
 
-def append_pushes(count: int) -> None:
-    """Append copies of the shipped pushes to their topic."""
-    from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-    from dagster_smt.tables.sources.segments import parse_name, read_rows
-    from dagster_smt.tables.spec import FileTopics
-
-    first = next((working_topics() / PUSHES / "0").glob(f"{0:020d}.jsonl"))
-    segment = parse_name(first, PUSHES, 0)
-    rows = list(read_rows(segment)) if segment else []
-    records = [NewRecord(_bytes(row.key), _bytes(row.value)) for row in (rows * (count // len(rows) + 1))[:count]]
-    added = append_records(FileTopics(working_topics()), PUSHES, records)
-    print(f"appended {added.records} records to {PUSHES}: offsets {added.start} to {added.end - 1}")
-
-
-def _bytes(side: object) -> bytes | None:
-    return side.encode() if isinstance(side, str) else None
+def fill(append: int, kafka: bool) -> None:
+    """Start a broker and publish the topics to it, if asked to; append pushes."""
+    if kafka and not on_kafka():
+        os.environ[KAFKA_VARIABLE] = ensure_running(PROJECT / ".kafka")
+    if on_kafka():
+        records = publish()
+        print(f"Kafka on {os.environ[KAFKA_VARIABLE]}: {records} records published")
+    if append:
+        count, first = append_pushes(append)
+        print(f"appended {count} records to {PUSHES}: offsets {first} to {first + count - 1}")
 
 
 def materialize_all() -> int:
@@ -59,10 +58,10 @@ def materialize_all() -> int:
     from definitions.definitions import TOPICS
 
     started = time.monotonic()
-    topics = sorted(p.name for p in working_topics().iterdir() if p.name.startswith("github."))
-    keys = [topic_to_partition_key(topic) for topic in topics]
+    names = [name for name in open_source(topics()).topics() if name.startswith("github.")]
+    keys = [topic_to_partition_key(name) for name in names]
     defs = _definitions()
-    print(f"{len(topics)} topics in {working_topics()}; starting Spark", flush=True)
+    print(f"{len(names)} topics in {_place()}; starting Spark", flush=True)
     events: list[dg.AssetMaterialization] = []
     with dg.DagsterInstance.get() as instance:
         instance.add_dynamic_partitions(str(TOPICS.name), keys)
@@ -98,12 +97,19 @@ def _tell(events: list[dg.AssetMaterialization], seconds: float) -> None:
             print(details(summary) + "\n")
     print(overview(found) + "\n")
     if not any(s.counts["records_in"] for s in found):
-        print('Nothing new since the last run. Let records arrive: make demo ARGS="--append 10"\n')
+        more = " KAFKA=1" if on_kafka() else ""
+        print(f'Nothing new since the last run. Let records arrive: make demo{more} ARGS="--append 10"\n')
     print(f"done in {seconds:.0f} s")
     print(f"tables:   {lake('webhooks_masked')}\n          {lake('webhooks_pushes')}")
-    print(f"topics:   {working_topics()}")
-    print("Dagster:  make dev, then http://127.0.0.1:3000/assets")
-    print(f"again:    make demo; from the start: rm -r {demo_folder()}")
+    print(f"topics:   {_place()}")
+    more = " KAFKA=1" if on_kafka() else ""
+    print(f"Dagster:  make dev{more}, then http://127.0.0.1:3000/assets")
+    clean = f"make kafka-stop; rm -r {PROJECT / '.kafka'} " if on_kafka() else "rm -r "
+    print(f"again:    make demo{more}; from the start: {clean}{demo_folder()}")
+
+
+def _place() -> str:
+    return os.environ[KAFKA_VARIABLE] if on_kafka() else str(working_topics())
 
 
 class _Lines(logging.Handler):

@@ -163,3 +163,30 @@ def test_the_demo_materializes_everything_and_then_what_is_appended(spark, small
     assert {(r.pusher.email, r.source_topic) for r in rows} == {("***", "github.push")}
     with dg.DagsterInstance.get() as instance:
         assert len(instance.get_materialized_partitions(dg.AssetKey(["webhooks", "masked"]))) == 3
+
+
+def test_both_demos_give_the_same_tables(spark, small_demo, broker, monkeypatch, capsys):
+    """Topics of files and of a broker, by configuration only: every column of every row is the same."""
+    from definitions.demo.__main__ import main
+    from tests.kafka import KafkaTopics, Topics
+
+    def tables(lake):
+        frames = (spark.read.format("delta").load(str(small_demo / lake / name)) for name in TABLES)
+        return [(f.columns, sorted(map(repr, f.collect()))) for f in frames]
+
+    Topics(KafkaTopics(broker.servers)).remove()
+    assert main([]) == 0
+    capsys.readouterr()
+    monkeypatch.setenv("SMT_DEMO_KAFKA", broker.servers)
+    assert main([]) == 0
+    out = capsys.readouterr().out
+    assert f"Kafka on {broker.servers}: 38 records published" in out and "make dev KAFKA=1" in out
+    from_files, from_kafka = tables("lake"), tables("lake-kafka")
+    assert from_files == from_kafka and all(rows for _, rows in from_files)
+    assert main(["--append", "3"]) == 0
+    out = capsys.readouterr().out
+    assert "appended 3 records to github.push: offsets 7 to 9" in out
+    assert "webhooks/pushes: committed, 3 records in, 3 out" in out
+
+
+TABLES = ("webhooks_masked", "webhooks_pushes")

@@ -235,11 +235,11 @@ class KafkaClient:
         finally:
             consumer.close()
 
-    def producer(self, transactional_id: str) -> Any:
-        """A producer for transactions."""
+    def producer(self, **more: Any) -> Any:
+        """A producer."""
         with self.asking(""):
             # with a logger of its own, librdkafka prints nothing: being shut out by another run is no news for stderr
-            return Producer({**self._config, "transactional.id": transactional_id}, logger=_LOG)
+            return Producer({**self._config, **more}, logger=_LOG)
 
     def consumer(self, group: str, **more: Any) -> Any:
         """A consumer of a group that it does not join."""

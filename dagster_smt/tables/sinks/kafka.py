@@ -148,7 +148,7 @@ class KafkaTable:
             TableError: SMT528, another run of the group has begun to commit meanwhile.
         """
         client = self.groups
-        producer = client.producer(f"dagster_smt.{self.spec.group}")
+        producer = client.producer(**{"transactional.id": f"dagster_smt.{self.spec.group}"})
         consumer = client.consumer(self.spec.group)
 
         def commit(offsets: list[TopicPartition]) -> None:

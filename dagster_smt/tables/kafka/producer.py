@@ -1,0 +1,63 @@
+"""Sending a few records to topics of a cluster, without Spark: for the command line and for demos."""
+
+from collections.abc import Iterable
+
+from confluent_kafka import KafkaError, KafkaException, Message
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.tables.kafka.client import KafkaClient, Place
+from dagster_smt.tables.kafka.spec import KafkaTopics
+from dagster_smt.tables.sources.file_writer import NewRecord
+
+_LONGEST = 64 * 2**20  # how long a record may be is the topic's to say
+
+
+def send(
+    topics: KafkaTopics, topic: str, records: Iterable[NewRecord], partition: int | None = None
+) -> dict[Place, tuple[int, int]]:
+    """Send records in their order; returns when the brokers have them.
+
+    Args:
+        topics: The cluster; ``create`` says whether a topic that is missing is made.
+        topic: The topic.
+        records: The records. librdkafka writes the current time for a timestamp of 0.
+        partition: Their partition; None lets the key choose.
+
+    Returns:
+        How many records each partition got, and the offset of the first.
+
+    Raises:
+        TableError: SMT586 no such topic, SMT590 records that the brokers refuse.
+    """
+    client = KafkaClient(topics)
+    if topic not in client.names():
+        if topics.create is None:
+            hint = "make it with kafka-topics.sh --create"
+            raise TableError(Problem("SMT586", topic, "there is no such topic to write to", hint))
+        client.create([topic], topics.create)
+    found: dict[Place, tuple[int, int]] = {}
+    refused: list[KafkaError] = []
+
+    def told(error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            refused.append(error)
+            return
+        place = (str(message.topic()), int(message.partition() or 0))
+        count, first = found.get(place, (0, int(message.offset() or 0)))
+        found[place] = (count + 1, min(first, int(message.offset() or 0)))
+
+    producer = client.producer(**{"enable.idempotence": True, "message.max.bytes": _LONGEST})
+    with client.asking(topic):
+        for record in records:
+            place = {} if partition is None else {"partition": partition}
+            headers = list(record.headers)
+            stamp = {} if record.timestamp is None else {"timestamp": record.timestamp}
+            producer.produce(topic, record.value, record.key, headers=headers, on_delivery=told, **place, **stamp)
+            producer.poll(0)
+        producer.flush(client.timeout)
+        if len(producer):
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+    if refused:
+        statement = f"the brokers refused {len(refused)} records: {refused[0].name()}"
+        raise TableError(Problem("SMT590", topic, statement, "look into the settings of the topic"))
+    return found

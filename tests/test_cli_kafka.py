@@ -1,0 +1,91 @@
+"""The commands about topics on a broker and on files."""
+
+import json
+
+import pytest
+
+from dagster_smt.cli import main
+from tests.kafka import Committed, KafkaTopics, Topics
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        '{"key":"k","value":{"a":1},"timestamp":5,"headers":[{"key":"h","value":"x"}]}',
+        '{"key":"k","value":null}',
+    ]
+    (tmp_path / "new.jsonl").write_text("\n".join(lines))
+
+    def call(*arguments):
+        code = main(list(arguments))
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+@pytest.fixture
+def there(broker):
+    world = Topics(KafkaTopics(broker.servers))
+    world.remove()
+    world.make("orders", partitions=2)
+    return world
+
+
+def test_topics_of_a_broker(run, there):
+    servers = there.spec.servers
+    assert run("append", servers, "orders", "new.jsonl", "--partition", "1")[:2] == (
+        0,
+        "orders-1: 2 records from offset 0\n",
+    )
+    (record, tombstone) = there.read("orders")
+    assert (record.key(), record.value(), record.headers(), record.timestamp()[1]) == (
+        b"k",
+        b'{"a":1}',
+        [("h", b"x")],
+        5,
+    )
+    assert tombstone.value() is None
+    there.client.commit("g", {("orders", 1): Committed(1, "")})
+    assert run("topics", servers)[1].splitlines() == [
+        "topic   partition  earliest  end  records",
+        "orders          0         0    0        0",
+        "orders          1         0    2        2",
+        "1 topics, 2 records",
+    ]
+    code, out, _ = run("topics", servers, "--group", "g", "--pattern", "or.*")
+    assert code == 0 and out.splitlines()[2:] == [
+        "orders          1         0    2        2          1    1",
+        "1 topics, 2 records, lag 1",
+    ]
+    (_, row) = map(json.loads, run("topics", servers, "--group", "g", "--json")[1].splitlines())
+    assert row == {'topic': "orders", 'partition': 1, 'earliest': 0, 'end': 2, 'records': 2, 'committed': 1, 'lag': 1}
+    assert run("topics", servers, "--pattern", "none")[1].endswith("0 topics, 0 records\n")
+
+
+def test_a_key_chooses_the_partition(run, there):
+    code, out, _ = run("append", there.spec.servers, "orders", "new.jsonl")
+    assert code == 0 and out.endswith(": 2 records from offset 0\n")
+
+
+def test_topics_of_files(run):
+    run("append", "topics", "orders", "new.jsonl", "--partition", "1")
+    code, out, _ = run("topics", "topics")
+    assert code == 0 and out.splitlines()[1:] == ["orders          1         0    2        2", "1 topics, 2 records"]
+    assert run("topics", "topics", "--group", "g")[2].startswith("SMT522 ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["topics", "none"], "SMT500"),
+        (["topics", "SERVERS", "--pattern", "("], "SMT509"),
+        (["topics", "SERVERS", "--command-config", "client.properties"], "SMT581"),
+        (["append", "SERVERS", "none", "new.jsonl"], "SMT586"),
+    ],
+)
+def test_problems(run, there, tmp_path, arguments, code):
+    (tmp_path / "client.properties").write_text("# mine\nssl.key.password=hunter2\n")
+    code_, out, err = run(*(there.spec.servers if a == "SERVERS" else a for a in arguments))
+    assert (code_, out) == (1, "") and err.startswith(code) and "hunter2" not in err
