@@ -60,7 +60,7 @@ def test_topics_of_a_broker(run, there):
         "1 topics, 2 records, lag 1",
     ]
     (_, row) = map(json.loads, run("topics", servers, "--group", "g", "--json")[1].splitlines())
-    assert row == {'topic': "orders", 'partition': 1, 'earliest': 0, 'end': 2, 'records': 2, 'committed': 1, 'lag': 1}
+    assert row == {"topic": "orders", "partition": 1, "earliest": 0, "end": 2, "records": 2, "committed": 1, "lag": 1}
     assert run("topics", servers, "--pattern", "none")[1].endswith("0 topics, 0 records\n")
 
 

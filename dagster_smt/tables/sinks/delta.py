@@ -80,11 +80,11 @@ class DeltaTable:
 
     def state(self) -> TableState | None:
         """See ``Table``."""
-        if self.schema() is None:
-            return None
         found: TableState | None = None
         for limit in _LOOKS:
             commits = self._history(limit)
+            if not commits:
+                return None
             states = ((n, s) for n, r in enumerate(commits) if (s := self._decode(r.userMetadata)) is not None)
             at, found = next(states, (None, None))
             if at == 0:
@@ -96,12 +96,19 @@ class DeltaTable:
 
     def numbered(self) -> int:
         """See ``Table``: each commit of ours is at least one version. Delta skips a number that it has had."""
-        return 0 if self.schema() is None else int(self._history(1)[0].version) + 1
+        commits = self._history(1)
+        return int(commits[0].version) + 1 if commits else 0
 
     def _history(self, limit: int | None) -> list[Any]:
+        """The latest commits, the last one first; none if there is no table. Each look lists the whole log."""
         suffix = f" LIMIT {limit}" if limit else ""
-        rows = self.session.sql(f"DESCRIBE HISTORY {self.name}{suffix}")
-        return rows.select("version", "userMetadata", "operationMetrics").collect()
+        try:
+            rows = self.session.sql(f"DESCRIBE HISTORY {self.name}{suffix}")
+            return rows.select("version", "userMetadata", "operationMetrics").collect()
+        except PySparkException:
+            if self.schema() is None:
+                return []
+            raise
 
     def _decode(self, text: str | None) -> TableState | None:
         try:
@@ -145,8 +152,12 @@ class DeltaTable:
             elif table is not None and not replaced.everything:
                 self._evolve(table, frame.schema)
             self._save(self._writer(frame, state, replaced, new=table is None))
-        latest = self._history(_LOOKS[1])
-        mine = next((r for r in latest if (s := self._decode(r.userMetadata)) and s.attempt == state.attempt), None)
+        mine = None
+        for limit in _LOOKS[:2]:
+            latest = self._history(limit)
+            mine = next((r for r in latest if (s := self._decode(r.userMetadata)) and s.attempt == state.attempt), None)
+            if mine is not None:
+                break
         if mine is None:  # Delta passes over a transaction whose number is taken, without a word
             raise taken(self.spec.place)
         self._repeat_state(state)
