@@ -20,13 +20,29 @@ from dagster_smt.run import batch
 from dagster_smt.run.batch import run
 from dagster_smt.run.micro_batch import MicroBatches, run_batches
 from dagster_smt.run.spec import RunSpec
-from dagster_smt.tables.sinks import append_once
+from dagster_smt.tables.sinks import topics
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg import IcebergTable
-from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, TopicTable, WindowRequest
-from tests.run.world import CHAIN
+from dagster_smt.tables.sinks.kafka import KafkaTable
+from dagster_smt.tables.spec import (
+    DeltaSink,
+    FileTopics,
+    IcebergSink,
+    KafkaSink,
+    KafkaTopics,
+    NewTopics,
+    Sink,
+    TopicTable,
+    WindowRequest,
+)
+from tests.run.kill_topics import GROUP
+from tests.run.world import CHAIN, TRANSFORMS
 
-SINKS = {"delta": DeltaSink, "iceberg": IcebergSink}
+ROUTE = {
+    "transforms.route.type": TRANSFORMS + "RegexRouter",
+    "transforms.route.regex": "(.*)",
+    "transforms.route.replacement": "clean.$1",
+}
 TOPICS = ("audit", "orders", "people")
 LETTERS = "orders.dead"
 armed: dict[str, Any] = {"point": None, "statement": None}
@@ -94,12 +110,14 @@ def arm_commit(table: type) -> None:
 def prepare() -> None:
     """Put the points into the code."""
     around(batch._Attempt, "verify", "after evaluating", "after counting")
-    around(append_once, "append_frame", "before the letters", "after the letters")
+    around(topics, "append_frame", "before the letters", "after the letters")
+    around(topics.KafkaPlace, "append", "before the letters", "after the letters")
+    around(KafkaTable, "_write", "before saving", "after saving")
     around(DeltaTable, "_save", "before saving", "after saving")
     around(IcebergTable, "_write", "before saving", "after saving")
     around(IcebergTable, "_keep", "before the property", "after the property")
     around(DeltaTable, "_repeat_state", "before the property", "after the property")
-    for table in (DeltaTable, IcebergTable):
+    for table in (DeltaTable, IcebergTable, KafkaTable):
         arm_commit(table)
         around(table, "commit", "before the commit", "after the commit")
     count_statements()
@@ -111,11 +129,21 @@ def spec_of(order: dict[str, Any]) -> RunSpec:
     explicit = Window(tuple(Range(*part) for part in order["window"])) if order.get("window") else None
     times = {name: order.get(name) for name in ("since", "until", "max_records")} if kind != "micro" else {}
     window = WindowRequest(topics=tuple(order.get("topics", ())), explicit=explicit, **times)
+    chain, sink = CHAIN, order["sink"].removeprefix("kafka-")
+    source: FileTopics | KafkaTopics = FileTopics(folder / "topics")
+    if "servers" in order:
+        source = KafkaTopics(order["servers"], create=NewTopics())
+    into: Sink = DeltaSink(folder / "table")
+    if isinstance(source, KafkaTopics) and sink == "kafka":
+        chain = {**CHAIN, **ROUTE, "transforms": "drop,cast,mask,route"}
+        into = KafkaSink(source, GROUP)
+    elif sink == "iceberg":
+        into = IcebergSink(folder / "table")
     return RunSpec(
         "orders",
-        parse_chain(CHAIN),
-        TopicTable(FileTopics(folder / "topics"), TOPICS),
-        SINKS[order["sink"]](folder / "table"),
+        parse_chain(chain),
+        TopicTable(source, TOPICS),
+        into,
         window=window,
         errors_tolerance="none" if kind == "rejected" else "all",
         dead_letter_topic=LETTERS,
@@ -162,7 +190,7 @@ def start(jars: str) -> SparkSession:
     if jars:
         conf["spark.driver.extraClassPath"] = jars
     builder = SparkSession.builder
-    for key, value in session_settings(["delta", "iceberg"], conf, pyspark.__version__).items():
+    for key, value in session_settings(["delta", "iceberg", "kafka"], conf, pyspark.__version__).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     session.range(2).mapInArrow(lambda batches: batches, "id BIGINT").collect()

@@ -297,6 +297,25 @@ def _check_prefix(read: set[Offset], had: set[Offset], most: int | None) -> list
     return problems
 
 
+def check_topic(ledger: Ledger, before: Found, now: Found) -> list[str]:
+    """What must hold of records in topics: each that is held is there once or more often, each copy told by its source.
+
+    Letters are there once, as beside a table. A group only goes on.
+    """
+    there, copies = held(now.state), {row[:3] for row in now.rows}
+    problems = [f"{_text(o)} is missing in the topic" for o in _few((there & ledger.of("kept")) - copies)]
+    problems += [f"{_text(o)} is in the topic, but {_fate(ledger, o)}" for o in _few(copies - ledger.of("kept"))]
+    for row in now.rows:
+        entry = ledger.entries.get(row[:3])
+        if entry is not None and (row[3] is None or json.loads(row[3]) != entry.output):
+            problems.append(f"{_text(row[:3])} has another value in the topic")
+    problems += [f"{_text(o)} was held" for o in _few(held(before.state) - there)]
+    numbers = [state["number"] if state is not None else 0 for state in (before.state, now.state)]
+    if numbers[1] < numbers[0] or (numbers[1] == numbers[0] and held(before.state) != there):
+        problems.append(f"commit {numbers[1]} follows {numbers[0]}")
+    return problems + _check_letters(ledger, now, there)
+
+
 def _few(offsets: Iterable[Offset]) -> list[Offset]:
     return sorted(offsets)[:5]
 

@@ -4,7 +4,7 @@ import json
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.spec import FileTopics
 from tests.run import kill_judge as judge
 from tests.run.kill_child import LETTERS
+from tests.run.kill_topics import Cluster
 
 PARTITIONS = {"audit": 1, "orders": 2, "people": 1}
 PLACES = [(topic, number) for topic, count in PARTITIONS.items() for number in range(count)]
@@ -24,21 +25,30 @@ START = 1_700_000_000_000
 class World:
     """A folder with topics and a table, the ledger of what was produced, and what the judge has seen last."""
 
-    def __init__(self, folder: Path, sink: str, seed: int):
+    def __init__(self, folder: Path, sink: str, seed: int, servers: str = ""):
         self.folder, self.sink, self.random = folder, sink, random.Random(seed)
         self.topics, self.table = folder / "topics", folder / "table"
         self.ledger, self.found = judge.Ledger(), judge.Found()
-        self.number = 0
+        self.number, self.lock = 0, threading.Lock()
+        self.cluster = Cluster(servers) if servers else None
+        if self.cluster is not None:
+            self.cluster.make(PARTITIONS)
         for place in PLACES:
             self.produce(12, place)
 
     def produce(self, count: int, place: tuple[str, int] | None = None, fate: judge.Fate | None = None) -> None:
         """Append records, one segment."""
-        topic, partition = place or self.random.choice(PLACES)
+        with self.lock:
+            self._produce(count, *(place or self.random.choice(PLACES)), fate)
+
+    def _produce(self, count: int, topic: str, partition: int, fate: judge.Fate | None) -> None:
         entries = [self._entry(fate) for _ in range(count)]
-        records = [NewRecord(b"k", e.value, (("trace", b"x"),), e.timestamp) for e in entries]
-        there = append_records(FileTopics(self.topics), topic, records, partition)
-        offsets = range(there.start, there.end)
+        if self.cluster is not None:
+            offsets: Sequence[int] = self.cluster.produce(topic, partition, entries)
+        else:
+            records = [NewRecord(b"k", e.value, (("trace", b"x"),), e.timestamp) for e in entries]
+            there = append_records(FileTopics(self.topics), topic, records, partition)
+            offsets = range(there.start, there.end)
         self.ledger.entries.update({(topic, partition, o): e for o, e in zip(offsets, entries, strict=True)})
 
     def _entry(self, fate: judge.Fate | None) -> judge.Entry:
@@ -73,7 +83,8 @@ class World:
 
     def order(self) -> dict[str, Any]:
         """What to run next."""
-        kind = self.random.choices(list(KINDS), list(KINDS.values()))[0]
+        kinds = {k: n for k, n in KINDS.items() if self.sink != "kafka-kafka" or k in ("plain", "max", "micro")}
+        kind = self.random.choices(list(kinds), list(kinds.values()))[0]
         details = getattr(self, f"_{kind}")()
         if details is None:
             kind, details = "plain", {}
@@ -82,7 +93,10 @@ class World:
     def of(self, kind: str, **details: Any) -> dict[str, Any]:
         """An order of this world."""
         key = f"run {time.monotonic_ns()}" if self.random.random() < 0.5 else ""
-        return {"kind": kind, "folder": str(self.folder), "sink": self.sink, "key": key, **details}
+        return {"kind": kind, "folder": str(self.folder), "sink": self.sink, "key": key, **self._servers(), **details}
+
+    def _servers(self) -> dict[str, str]:
+        return {"servers": self.cluster.servers} if self.cluster is not None else {}
 
     def _plain(self) -> dict[str, Any]:
         return {}
@@ -132,14 +146,27 @@ class World:
 
     def look(self) -> judge.Found:
         """What is there now."""
-        found = judge.READERS[self.sink](self.table)
-        found.letters = judge.read_letters(self.topics / LETTERS)
+        if self.cluster is None:
+            found = judge.READERS[self.sink](self.table)
+            found.letters = judge.read_letters(self.topics / LETTERS)
+            return found
+        if self.sink == "kafka-kafka":
+            state, states = self.cluster.state(PARTITIONS), list(self.found.states)
+            if state is not None and (not states or states[-1]["attempt"] != state["attempt"]):
+                states.append(state)
+            found = judge.Found(self.cluster.rows([f"clean.{t}" for t in PARTITIONS]), states)
+        else:
+            found = judge.READERS[self.sink.removeprefix("kafka-")](self.table)
+        found.letters = self.cluster.letters(LETTERS)
         return found
 
     def judge(self, order: dict[str, Any]) -> list[str]:
         """What is wrong after an order, whether it was killed or not."""
         now = self.look()
-        problems = judge.check(self.ledger, now) + judge.check_commits(self.ledger, self.found, now, order)
+        if self.sink == "kafka-kafka":
+            problems = judge.check_topic(self.ledger, self.found, now)
+        else:
+            problems = judge.check(self.ledger, now) + judge.check_commits(self.ledger, self.found, now, order)
         self.found = now
         return problems
 

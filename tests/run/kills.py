@@ -13,14 +13,18 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from dagster_smt.testing import KafkaBroker
 from tests.run.kill_pool import Child, Pool
 from tests.run.kill_world import World
 
+SINKS = ["delta", "iceberg", "kafka-delta", "kafka-kafka"]
+"""What runs write to; those with ``kafka-`` read from a broker."""
 POINTS = [
     *("after evaluating", "after counting", "before the letters", "after the letters", "before the commit"),
     *("before saving", "after saving", "before the property", "after the property", "after the commit"),
@@ -32,6 +36,8 @@ PHASES = {  # what a run says, and what it does from then on
     "PHASE in verify": "counted",
     "PHASE in append_frame": "writing letters",
     "PHASE after append_frame": "after letters",
+    "PHASE in append": "writing letters",
+    "PHASE after append": "after letters",
     "committing": "committing",
     "PHASE in save": "saving",
     "PHASE in write": "saving",
@@ -218,19 +224,21 @@ class Game:
 def play(
     folder: Path, sink: str, kills: int, seed: int, pool: Pool, say: Any = print, seconds: float = float("inf")
 ) -> Game:
-    """A whole game over one sink."""
+    """A whole game over one sink; those from a broker have one of their own."""
     (folder / sink).mkdir()
-    game = Game(World(folder / sink, sink, seed), pool, seed, say)
-    game.play(kills, seconds)
-    if not game.tally.problems:
-        game.finish()
+    with ExitStack() as kept:
+        broker = kept.enter_context(KafkaBroker(folder / f"broker of {sink}")) if "kafka" in sink else None
+        game = Game(World(folder / sink, sink, seed, broker.servers if broker else ""), pool, seed, say)
+        game.play(kills, seconds)
+        if not game.tally.problems:
+            game.finish()
     return game
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--sink", choices=["delta", "iceberg"], default="delta")
+    parser.add_argument("--sink", choices=SINKS, default="delta")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=float("inf"), help="kill no more after this time")
     parser.add_argument("--keep", action="store_true", help="leave the folder for a look")

@@ -6,17 +6,17 @@ import pytest
 
 from tests.run import kill_judge as judge
 from tests.run.kill_pool import Pool
-from tests.run.kills import play
+from tests.run.kills import SINKS, play
 
 KILLS = 2
 
 
 @pytest.mark.spark
-def test_killed_at_random(tmp_path):
-    """The long form is ``python -m tests.run.kills``."""
+def test_killed_at_random(tmp_path, broker):
+    """The long form is ``python -m tests.run.kills``; ``broker`` has seen that Kafka's jars are there."""
     pool = Pool(tmp_path)
     try:
-        for sink in judge.READERS:
+        for sink in SINKS:
             game = play(tmp_path, sink, KILLS, 7, pool)
             assert game.tally.problems == []
             assert game.tally.kills.total() == KILLS and game.world.found.rows and game.world.found.letters
@@ -154,3 +154,29 @@ def test_the_judge_sees_what_is_left_over(tmp_path):
         "left over: .staging-1",
         "raw values in table/part-0.parquet",
     ]
+
+
+# --- the judge of topics ---
+
+IN_TOPIC = judge.Found([row(0), row(1)], [FIRST], [letter(2)])
+TOPIC = {
+    "copies": (replace(IN_TOPIC, rows=[row(0), row(1), row(0)]), ""),
+    "beyond the commit": (replace(IN_TOPIC, rows=[row(0), row(1), row(4)]), ""),
+    "a record is missing": (replace(IN_TOPIC, rows=[row(1)]), "t-0@0 is missing in the topic"),
+    "a dropped record": (replace(IN_TOPIC, rows=[row(0), row(1), row(3)]), "t-0@3 is in the topic, but is dropped"),
+    "another value": (
+        replace(IN_TOPIC, rows=[row(0), ("t", 0, 1, b'{"n":9}')]),
+        "t-0@1 has another value in the topic",
+    ),
+    "no value": (replace(IN_TOPIC, rows=[row(0), ("t", 0, 1, None)]), "t-0@1 has another value in the topic"),
+    "a letter twice": (replace(IN_TOPIC, letters=[letter(2), letter(2)]), "t-0@2 has 2 dead letters"),
+    "no letter": (replace(IN_TOPIC, letters=[]), "t-0@2 has no dead letter"),
+    "the group went back": (replace(IN_TOPIC, states=[state(2, 0, 1, [[0, 1]], 1)], letters=[]), "t-0@1 was held"),
+    "an older commit": (replace(IN_TOPIC, states=[state(0, 0, 3, [[0, 3]], 2)]), "commit 0 follows 1"),
+}
+
+
+@pytest.mark.parametrize(("now", "problem"), TOPIC.values(), ids=list(TOPIC))
+def test_the_judge_of_topics(now, problem):
+    problems = judge.check_topic(ledger(), IN_TOPIC, now)
+    assert (problems[:1] == [problem]) if problem else problems == []

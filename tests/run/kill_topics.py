@@ -1,0 +1,93 @@
+"""Topics of a broker for killed runs: producing, and what is there, read with nothing but ``confluent_kafka``."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.run import kill_judge as judge
+
+GROUP = "killed"
+
+
+class Cluster:
+    """The broker of a game."""
+
+    def __init__(self, servers: str):
+        self.servers = servers
+        self.admin = AdminClient({"bootstrap.servers": servers})
+
+    def make(self, topics: dict[str, int]) -> None:
+        """Make topics of so many partitions."""
+        for future in self.admin.create_topics([NewTopic(t, n, 1) for t, n in topics.items()]).values():
+            future.result()
+
+    def produce(self, topic: str, partition: int, entries: Sequence[judge.Entry]) -> list[int]:
+        """Produce records; returns their offsets."""
+        offsets: list[int] = []
+        producer = Producer({"bootstrap.servers": self.servers, "enable.idempotence": True})
+        for e in entries:
+            producer.produce(topic, e.value, b"k", partition, timestamp=e.timestamp, headers=[("trace", b"x")],
+                             on_delivery=lambda error, message: offsets.append(message.offset()))  # fmt: skip
+        producer.flush()
+        assert len(offsets) == len(entries)
+        return offsets
+
+    def read(self, topics: Iterable[str]) -> list[Message]:
+        """Every record of some topics."""
+        there = self.admin.list_topics(timeout=30).topics
+        places = [TopicPartition(t, p) for t in topics if t in there for p in there[t].partitions]
+        found: list[Message] = []
+        if not places:
+            return found
+        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "judge", "enable.partition.eof": True,
+                             "enable.auto.commit": False})  # fmt: skip
+        consumer.assign([TopicPartition(p.topic, p.partition, 0) for p in places])
+        open_ = {(p.topic, p.partition) for p in places}
+        while open_:
+            for message in consumer.consume(1000, 1.0):
+                if message.error() is not None:
+                    open_.discard((message.topic(), message.partition()))
+                else:
+                    found.append(message)
+        consumer.close()
+        return found
+
+    def letters(self, topic: str) -> list[judge.Row]:
+        """The letters in a topic."""
+        found = []
+        for message in self.read([topic]):
+            names = {key: value.decode() for key, value in message.headers() if value is not None}
+            place = [names["__connect.errors." + part] for part in ("topic", "partition", "offset")]
+            found.append((place[0], int(place[1]), int(place[2]), message.value()))
+        return found
+
+    def rows(self, topics: Iterable[str]) -> list[judge.Row]:
+        """Where the records in some topics say that they come from, and their values."""
+        found = []
+        for message in self.read(topics):
+            source = dict(message.headers())["dagster_smt.source"].decode()
+            place, _, offset = source.rpartition("@")
+            topic, _, partition = place.rpartition("-")
+            found.append((topic, int(partition), int(offset), message.value()))
+        return found
+
+    def state(self, topics: dict[str, int]) -> judge.State | None:
+        """What the group has committed, as the state of a table."""
+        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": GROUP})
+        places = [TopicPartition(t, n) for t, count in topics.items() for n in range(count)]
+        told = [p for p in consumer.committed(places, 30) if p.offset >= 0]
+        consumer.close()
+        if not told:
+            return None
+        texts = {(p.topic, p.partition): json.loads(p.metadata) for p in told}
+        held: dict[str, dict[str, Any]] = {}
+        for p in told:
+            intervals = texts[p.topic, p.partition]["h"]
+            assert intervals[0][1] == p.offset, "the offset is not where the prefix ends"
+            held.setdefault(p.topic, {})[str(p.partition)] = intervals
+        last = max(texts.values(), key=lambda data: data["n"])
+        nothing = {"window": {}, "rows": {}, "gaps": {}, "runs": []}
+        return {"number": last["n"], "attempt": last["a"], "held": held, **nothing}
