@@ -66,8 +66,8 @@ check: setup $(INSTANCE)/dagster.yaml ## Lint, format, types, import rules, defi
 	$(BIN)/dg check defs
 	$(BIN)/python -m dagster_smt.reference --check
 
-bench: setup ## Measure against bare Spark (ARGS="--records 100000 --only lazy")
-	@$(BIN)/python -m benchmarks $(ARGS)
+bench: setup ## Measure against bare Spark (ARGS="--records 100000 --only lazy"; KAFKA=1: from a broker)
+	@$(BIN)/python -m benchmarks $(DEMO_KAFKA) $(ARGS)
 
 docs: setup ## Write the generated reference pages again
 	@$(BIN)/python -m dagster_smt.reference

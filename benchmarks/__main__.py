@@ -8,12 +8,13 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pyspark
 from pyspark.sql import SparkSession
 
-from benchmarks import file_topics, records, runs, transforms
+from benchmarks import file_topics, kafka, records, runs, transforms
 from benchmarks.cases import CASES, NESTED_SHARE, Case, Setting
 from benchmarks.measure import Result, measure, ratios, table
 from benchmarks.nested_records import nested_value
@@ -32,6 +33,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--commits", type=int, default=0, metavar="N", help="only commits to tables that have had up to N before (1000)"
     )
+    parser.add_argument("--kafka", action="store_true", help="only runs from a Kafka broker, which is started for them")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--list", action="store_true", help="print the names of the cases")
     found = parser.parse_args(argv)
@@ -61,7 +63,7 @@ def session(scratch: Path) -> SparkSession:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
     }
-    for key, value in session_settings(["delta", "iceberg"], {}, pyspark.__version__).items():
+    for key, value in session_settings(["delta", "iceberg", "kafka"], {}, pyspark.__version__).items():
         settings[key] = value
     builder = SparkSession.builder.master("local[*]").appName("dagster_smt benchmarks").config(map=settings)
     return builder.getOrCreate()
@@ -93,6 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print; progress goes to stderr."""
     options = arguments(argv)
     cases = list(runs.aged_cases(options.commits)) if options.commits else chosen(options.only)
+    cases = list(kafka.CASES) if options.kafka else cases
     if options.list or not cases:
         print("\n".join(c.name for c in ALL))
         return 0 if options.list else 2
@@ -100,7 +103,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     fewer = -(-options.records // NESTED_SHARE)
     nested = records.ensure(FOLDER, fewer, "nested", nested_value)
     scratch = Path(tempfile.mkdtemp(dir=FOLDER, prefix="scratch-")).resolve()
+    kept = ExitStack()
     try:
+        if options.kafka:
+            kept.enter_context(kafka.broker(scratch / "broker"))
         spark = session(scratch)
         facts = machine(spark, folder)
         deep = Setting(spark.read.parquet(str(nested)), fewer, scratch / "out")
@@ -108,6 +114,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         results = measure(cases, setting, options.repeats, lambda line: print(line, file=sys.stderr, flush=True))
         spark.stop()
     finally:
+        kept.close()
         shutil.rmtree(scratch, ignore_errors=True)
     if options.json:
         print(as_json(results, facts, options.records))

@@ -1,0 +1,107 @@
+"""Whole runs from a broker on the same machine, against Spark's own Kafka source and Delta writer."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from benchmarks.cases import DDL, FLAT, Case, Setting
+from benchmarks.records import TOPIC, value_schema
+from dagster_smt.chain import parse_chain
+from dagster_smt.model.format import Format
+from dagster_smt.run.batch import run
+from dagster_smt.run.spec import RunSpec
+from dagster_smt.tables.kafka.client import KafkaClient
+from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
+from dagster_smt.tables.spec import DeltaSink, KafkaSink, SinkKind, TopicTable
+from dagster_smt.testing import KafkaBroker
+
+PARTITIONS = 4
+_BARE = "bare Kafka to Delta columns"
+_COPY = "bare Kafka to Kafka"
+_READER = {"kafka.fetch.max.wait.ms": "50", "kafka.max.poll.records": "5000"}
+_WRITER = {"kafka.linger.ms": "20", "kafka.batch.size": "131072"}
+_broker: dict[str, KafkaTopics] = {}
+
+
+@contextmanager
+def broker(folder: Path) -> Iterator[None]:
+    """A broker that the cases use."""
+    with KafkaBroker(folder) as running:
+        _broker["topics"] = KafkaTopics(running.servers, create=NewTopics(PARTITIONS))
+        yield
+
+
+def _topic(setting: Setting) -> KafkaTopics:
+    """The records in a topic of four partitions; written in the warm-up."""
+    topics = _broker["topics"]
+    client = KafkaClient(topics)
+    if TOPIC not in client.names():
+        client.create([TOPIC], NewTopics(PARTITIONS))
+        options = {**_WRITER, "kafka.bootstrap.servers": topics.servers, "topic": TOPIC}
+        rows = setting.frame.select(
+            "key", "value", (F.pmod("offset", F.lit(PARTITIONS))).cast("int").alias("partition")
+        )
+        rows.write.format("kafka").options(**options).save()
+    return topics
+
+
+def _read(setting: Setting) -> DataFrame:
+    topics = _topic(setting)
+    options = {**_READER, "kafka.bootstrap.servers": topics.servers, "subscribe": TOPIC}
+    return setting.frame.sparkSession.read.format("kafka").options(**options).load()
+
+
+def bare_table(setting: Setting) -> None:
+    """Records read, parsed and written by Spark alone."""
+    rows = _read(setting).select(F.from_json(F.col("value").cast("string"), DDL).alias("v")).select("v.*")
+    rows.write.format("delta").mode("overwrite").save(str(setting.scratch))
+    shutil.rmtree(setting.scratch)
+
+
+def bare_copy(setting: Setting) -> None:
+    """Records read, parsed, printed and written to another topic by Spark alone."""
+    value = F.to_json(F.from_json(F.col("value").cast("string"), DDL)).alias("value")
+    options = {**_WRITER, "kafka.bootstrap.servers": _topic(setting).servers, "topic": "copies"}
+    client = KafkaClient(_broker["topics"])
+    if "copies" not in client.names():
+        client.create(["copies"], NewTopics(PARTITIONS))
+    _read(setting).select("key", value).write.format("kafka").options(**options).save()
+
+
+def to_table(kind: SinkKind) -> Callable[[Setting], None]:
+    """List, read, check, evaluate, count, commit."""
+
+    def measured(setting: Setting) -> None:
+        value = Format("json_schema", value_schema()) if kind == "columns" else Format("json")
+        table = TopicTable(_topic(setting), (TOPIC,), value=value)
+        _run(setting, RunSpec("benchmark", parse_chain(FLAT), table, DeltaSink(setting.scratch, kind)))
+        shutil.rmtree(setting.scratch)
+
+    return measured
+
+
+def to_topic(setting: Setting) -> None:
+    """The same into another topic, in a group that begins each time."""
+    table = TopicTable(_topic(setting), (TOPIC,))
+    sink = KafkaSink(_broker["topics"], f"benchmark-{time.monotonic_ns()}")
+    _run(setting, RunSpec("benchmark", parse_chain(FLAT), table, sink))
+
+
+def _run(setting: Setting, spec: RunSpec) -> None:
+    report = run(spec, setting.frame.sparkSession)
+    if report.records_out != setting.records:
+        raise RuntimeError(f"{setting.records} records were to come through; {report.records_out} did")
+
+
+CASES = (
+    Case(_BARE, bare_table),
+    Case("a run: Kafka to Delta records, six stages", to_table("records"), _BARE),
+    Case("a run: Kafka to Delta columns, six stages", to_table("columns"), _BARE),
+    Case(_COPY, bare_copy),
+    Case("a run: Kafka to Kafka, six stages", to_topic, _COPY),
+)
