@@ -44,10 +44,10 @@ dev: setup $(INSTANCE)/dagster.yaml ## Dagster's web interface on 127.0.0.1, por
 	@$(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p $(PORT) $(ARGS)
 
 kafka: setup ## Start a Kafka broker on a free port of 127.0.0.1 (`make demo KAFKA=1` and `make dev KAFKA=1` use it)
-	@$(BIN)/python -m dagster_smt.testing.broker
+	@$(BIN)/python -m dagster_smt.testing
 
 kafka-stop: setup ## Stop that broker
-	@$(BIN)/python -m dagster_smt.testing.broker --stop
+	@$(BIN)/python -m dagster_smt.testing --stop
 
 test: setup ## Run all tests
 	@$(BIN)/python -m pytest -q $(ARGS)

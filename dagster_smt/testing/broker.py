@@ -1,6 +1,6 @@
 """One Kafka broker (KRaft) on free ports of 127.0.0.1: for tests, and for trying things out. Java is all it takes.
 
-``python -m dagster_smt.testing.broker`` starts one in the background, ``--stop`` ends it. Its jars come from Maven
+``python -m dagster_smt.testing`` starts one in the background, ``--stop`` ends it. Its jars come from Maven
 Central through the Ivy that PySpark ships, once, into a cache folder (``$XDG_CACHE_HOME/dagster_smt``).
 """
 
@@ -258,7 +258,7 @@ def ensure_running(folder: Path, say: Callable[[str], None] = print) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Start a broker in the background, or stop it; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m dagster_smt.testing.broker", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m dagster_smt.testing", description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path(".kafka"), help="its data (default: .kafka)")
     parser.add_argument("--stop", action="store_true", help="stop the one that runs for this folder")
     options = parser.parse_args(arguments)
@@ -267,6 +267,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found = running(folder)
         if found is not None:
             os.kill(found[1], signal.SIGTERM)
+            until = time.monotonic() + _SECONDS
+            while running(folder) and time.monotonic() < until:
+                time.sleep(0.1)
         print(f"stopped process {found[1]}" if found else "no broker runs for this folder")
         return 0
     try:
@@ -280,7 +283,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"topics:   dagster-smt topics {found[0]}")
     print("stop it:  make kafka-stop", flush=True)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
