@@ -114,6 +114,8 @@ def test_the_makefile_has_the_targets_that_the_documentation_names():
         "test-long",
         "check",
         "bench",
+        "kafka",
+        "kafka-stop",
         "docs",
         "clean",
     }

@@ -227,7 +227,7 @@ def running(folder: Path) -> tuple[str, int] | None:
         servers, pid = str(known["servers"]), int(known["pid"])
     except (OSError, ValueError, KeyError):
         return None
-    told = subprocess.run(["ps", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    told = subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=False)
     return (servers, pid) if str(folder / "server.properties") in told.stdout else None
 
 
