@@ -114,16 +114,24 @@ class KafkaBroker:
         properties: Broker settings beside its own.
         listeners: Further listeners by name, such as ``SASL_SSL``; their settings go to ``properties``.
         port: Port of the plain listener; a free one by default.
+        outlives: Whether it goes on when this process, or the terminal's, is interrupted.
     """
 
     def __init__(
-        self, folder: Path, properties: Mapping[str, str] | None = None, listeners: Sequence[str] = (), port: int = 0
+        self,
+        folder: Path,
+        properties: Mapping[str, str] | None = None,
+        listeners: Sequence[str] = (),
+        port: int = 0,
+        *,
+        outlives: bool = False,
     ):
         self.folder = folder
         self.ports = {"PLAINTEXT": port or free_port(), **{name: free_port() for name in listeners}}
         self._controller = free_port()
         self._properties = dict(properties or {})
         self._process: subprocess.Popen[bytes] | None = None
+        self._outlives = outlives
 
     @property
     def servers(self) -> str:
@@ -173,7 +181,9 @@ class KafkaBroker:
     def _java(self, jars: Path, main: str, *arguments: str) -> "subprocess.Popen[bytes]":
         command = [java(), "-Xmx768m", "-cp", f"{jars}/*", main, *arguments]
         with (self.folder / "broker.log").open("ab") as log:
-            return subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+            return subprocess.Popen(
+                command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=self._outlives
+            )
 
     def _wait(self) -> None:
         from confluent_kafka import KafkaException
@@ -250,7 +260,7 @@ def ensure_running(folder: Path, say: Callable[[str], None] = print) -> str:
         return found[0]
     if not (cache_folder() / f"kafka-{KAFKA}-kafka_2.13").is_dir():
         say(f"fetching Kafka {KAFKA} from Maven Central (44 MB, once)")
-    broker = KafkaBroker(folder).start()
+    broker = KafkaBroker(folder, outlives=True).start()
     (folder / "broker.json").write_text(json.dumps({"servers": broker.servers, "pid": broker.pid}))
     (folder / "servers").write_text(broker.servers)
     return broker.servers

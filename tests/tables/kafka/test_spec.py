@@ -1,5 +1,8 @@
 """Options of Kafka clients: what is taken, what is refused, and that secrets never show."""
 
+import re
+from pathlib import Path
+
 import dagster as dg
 import pytest
 
@@ -171,3 +174,22 @@ def test_own_options_of_the_other_client_win():
     java = {"ssl.truststore.location": "/jks", "security.protocol": "SASL_SSL", "sasl.mechanism": "AWS_MSK_IAM"}
     own = {"ssl.ca.location": "/pem", "sasl.mechanism": "PLAIN", "sasl.username": "u"}
     assert client_config(java, own, "b:1") == {"bootstrap.servers": "b:1", "security.protocol": "SASL_SSL", **own}
+
+
+def test_the_documented_example_runs(monkeypatch):
+    page = (Path(__file__).parents[3] / "docs" / "kafka.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names = {}
+    exec(code, names)
+    monkeypatch.setenv("KAFKA_SERVERS", "b:9093")
+    monkeypatch.setenv("KAFKA_PASSWORD", "hunter2")
+    found = client_config(names["cluster"].kafka_options(), {}, names["cluster"].servers)
+    assert found == {
+        "bootstrap.servers": "b:9093",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "ssl.ca.location": "/etc/kafka/ca.pem",
+        "sasl.username": "lake",
+        "sasl.password": "hunter2",
+    }
+    assert names["table"].start == "group:connect-shop" and names["sink"].of("lake/orders").group == "lake/orders"
