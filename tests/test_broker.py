@@ -1,5 +1,6 @@
 """The broker for tests and demos: started in the background, found again, stopped by its id."""
 
+import json
 import os
 
 import pytest
@@ -24,7 +25,7 @@ def test_a_broker_in_the_background(broker, tmp_path, capsys):
 
 def test_only_its_own_process_is_stopped(tmp_path):
     """A process that has got the id meanwhile is none of ours."""
-    (tmp_path / "broker.json").write_text('{"servers": "127.0.0.1:1", "pid": %d}' % os.getpid())
+    (tmp_path / "broker.json").write_text(json.dumps({"servers": "127.0.0.1:1", "pid": os.getpid()}))
     assert running(tmp_path) is None and main(["--folder", str(tmp_path), "--stop"]) == 0
 
 

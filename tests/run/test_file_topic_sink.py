@@ -13,16 +13,7 @@ from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord
 from dagster_smt.tables.spec import FileTopics, FileTopicSink, TopicTable, WindowRequest
-from tests.run.world import TRANSFORMS, World, order, window
-
-ROUTE = {
-    "transforms": "route,mask",
-    "transforms.route.type": TRANSFORMS + "RegexRouter",
-    "transforms.route.regex": "(.*)",
-    "transforms.route.replacement": "clean.$1",
-    "transforms.mask.type": TRANSFORMS + "MaskField$Value",
-    "transforms.mask.fields": "name",
-}
+from tests.run.world import ROUTE, World, order, window
 
 
 class Topics(World):

@@ -20,16 +20,7 @@ from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_writer import NewRecord
 from dagster_smt.tables.spec import DeltaSink, KafkaSink, TopicTable, WindowRequest
 from tests.kafka import Topics
-from tests.run.world import COLUMNS, MASK, SECRET, TRANSFORMS, order
-
-ROUTE = {
-    "transforms": "route,mask",
-    "transforms.route.type": TRANSFORMS + "RegexRouter",
-    "transforms.route.regex": "(.*)",
-    "transforms.route.replacement": "clean.$1",
-    "transforms.mask.type": TRANSFORMS + "MaskField$Value",
-    "transforms.mask.fields": "name",
-}
+from tests.run.world import COLUMNS, MASK, ROUTE, SECRET, order
 
 
 class World:

@@ -33,6 +33,14 @@ MASK = {
     "transforms.mask.type": TRANSFORMS + "MaskField$Value",
     "transforms.mask.fields": "name",
 }
+ROUTE = {
+    "transforms": "route,mask",
+    "transforms.route.type": TRANSFORMS + "RegexRouter",
+    "transforms.route.regex": "(.*)",
+    "transforms.route.replacement": "clean.$1",
+    "transforms.mask.type": TRANSFORMS + "MaskField$Value",
+    "transforms.mask.fields": "name",
+}
 COLUMNS = Format("json_schema", parse_ddl("id INT, name STRING, amount BIGINT"))
 
 

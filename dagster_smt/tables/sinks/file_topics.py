@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.table_state import TableState
@@ -19,7 +18,7 @@ from dagster_smt.model.window import Window
 from dagster_smt.tables import local
 from dagster_smt.tables.sinks.append_once import Trace, append_once, last_header
 from dagster_smt.tables.sinks.protocol import Replaced, Written, same_state
-from dagster_smt.tables.sinks.records import GROUP_HEADER, SOURCE_HEADER, refuse_own_topics, with_source
+from dagster_smt.tables.sinks.records import GROUP_HEADER, SOURCE_HEADER, RecordTable, refuse_own_topics, with_source
 from dagster_smt.tables.sinks.topics import FilePlace
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.frame_writer import append_frame
@@ -34,7 +33,7 @@ class _Progress(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class FileTopicsTable:
+class FileTopicsTable(RecordTable):
     """See ``Table``."""
 
     session: SparkSession
@@ -66,22 +65,6 @@ class FileTopicsTable:
             return TableState.from_text(self._progress().state)
         except ValueError as error:
             raise TableError(self._unreadable(str(error))) from None
-
-    def numbered(self) -> int:
-        """See ``Table``: a group without a state has had no commit."""
-        return 0
-
-    def schema(self) -> StructType | None:
-        """See ``Table``: topics have none of their own."""
-        return None
-
-    def holds_rows(self) -> bool:
-        """See ``Table``: what others have written to the topics is no obstacle."""
-        return False
-
-    def refused(self, schema: StructType) -> list[Problem]:
-        """See ``Table``: records always have the same columns."""
-        return []
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
         """See ``Table``. At least once; exactly once as far as tries that died are concerned."""

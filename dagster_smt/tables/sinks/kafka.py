@@ -14,7 +14,6 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from dagster_smt.errors import ConfigError, EngineError, Problem, TableError
 from dagster_smt.model.table_state import TableState
@@ -23,7 +22,7 @@ from dagster_smt.tables.kafka.client import Committed, KafkaClient, Place
 from dagster_smt.tables.kafka.progress import from_commits, to_commits
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sinks.protocol import Replaced, Written, check_expected, same_state, taken
-from dagster_smt.tables.sinks.records import refuse_own_topics, with_source
+from dagster_smt.tables.sinks.records import RecordTable, refuse_own_topics, with_source
 from dagster_smt.tables.sinks.topics import KafkaPlace
 from dagster_smt.tables.spec import KafkaSink, SourceSpec
 
@@ -32,7 +31,7 @@ _ORDER = ("source_topic", "partition", "offset")
 
 
 @dataclass(frozen=True)
-class KafkaTable:
+class KafkaTable(RecordTable):
     """See ``Table``.
 
     Attributes:
@@ -72,22 +71,6 @@ class KafkaTable:
             hint = "set the group's offsets with kafka-consumer-groups.sh --reset-offsets, or choose another group"
             statement = f"the progress that the group keeps is {error}"
             raise TableError(Problem("SMT522", f"group {self.spec.group}", statement, hint)) from None
-
-    def numbered(self) -> int:
-        """See ``Table``: a group without a state has had no commit."""
-        return 0
-
-    def schema(self) -> StructType | None:
-        """See ``Table``: topics have none of their own."""
-        return None
-
-    def holds_rows(self) -> bool:
-        """See ``Table``: what others have written to the topics is no obstacle."""
-        return False
-
-    def refused(self, schema: StructType) -> list[Problem]:
-        """See ``Table``: records always have the same columns."""
-        return []
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
         """See ``Table``. At least once."""

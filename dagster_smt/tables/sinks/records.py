@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.values.headers import HEADERS_DDL
@@ -12,6 +13,26 @@ SOURCE_HEADER = "dagster_smt.source"
 """Where a record comes from: ``orders-0@17``."""
 GROUP_HEADER = "dagster_smt.group"
 """The group that wrote it."""
+
+
+class RecordTable:
+    """What topics have in common as sinks; see ``Table``."""
+
+    def numbered(self) -> int:
+        """See ``Table``: a group without a state has had no commit."""
+        return 0
+
+    def schema(self) -> StructType | None:
+        """See ``Table``: topics have none of their own."""
+        return None
+
+    def holds_rows(self) -> bool:
+        """See ``Table``: what others have written to the topics is no obstacle."""
+        return False
+
+    def refused(self, schema: StructType) -> list[Problem]:
+        """See ``Table``: records always have the same columns."""
+        return []
 
 
 def with_source(frame: DataFrame, group: str) -> DataFrame:
