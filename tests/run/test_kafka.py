@@ -120,6 +120,26 @@ def test_every_part_of_a_record(world):
     assert [round(r.timestamp.timestamp() * 1000) for r in found] == [1700000000123, 1700000000124, 1]
 
 
+def test_a_record_without_a_timestamp(world):
+    """Kafka's -1: the same as from file topics."""
+    from dagster_smt.tables.sources.file_writer import append_records
+    from dagster_smt.tables.spec import FileTopics
+
+    record = NewRecord(b"", b"{}", (), -1)
+    world.add(record)
+    (kept,) = world.there.read(world.orders)
+    assert kept.timestamp()[1] == -1
+    files = FileTopics(world.folder / "topics")
+    append_records(files, world.orders, [record])
+    world.run()
+    world.run(world.spec(source=files, sink=DeltaSink(world.folder / "other")))
+    (one,), (other,) = (
+        world.rows().collect(),
+        world.session.read.format("delta").load(str(world.folder / "other")).collect(),
+    )
+    assert (one.timestamp, one.timestampType) == (other.timestamp, other.timestampType)
+
+
 def test_windows(world):
     world.add(*(NewRecord(b"", b"{}", (), 1000 * (n + 1)) for n in range(10)))
     world.run(window=WindowRequest(max_records=4))

@@ -285,7 +285,7 @@ class KafkaClient:
     def _heard(self, error: KafkaError) -> list[KafkaError]:
         """Why no broker answers: a time-out does not say, another client that tries for a while hears it.
 
-        A client that lives on must not call back: librdkafka would do so while Python ends, which crashes.
+        No client that lives on calls back: librdkafka does so from threads of its own, until the very end of Python.
         """
         heard: list[KafkaError] = []
         if error.code() in _SILENT:
