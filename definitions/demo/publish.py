@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dagster_smt.tables.kafka.producer import send
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.sources.segments import list_segments, read_rows
+from dagster_smt.tables.sources.segments import Row, list_segments, read_rows, to_bytes
 from dagster_smt.tables.spec import FileTopics, KafkaTopics
 from definitions import demo
 
@@ -15,11 +15,12 @@ PUSHES = "github.push"
 def shipped(topic: str) -> list[NewRecord]:
     """The records of a shipped topic."""
     rows = (row for segment in list_segments(demo.SHIPPED, topic)[0] for row in read_rows(segment))
-    return [NewRecord(_bytes(row.key), _bytes(row.value), (), row.timestamp, row.timestampType) for row in rows]
+    return [_record(row) for row in rows]
 
 
-def _bytes(side: object) -> bytes | None:
-    return side.encode() if isinstance(side, str) else None
+def _record(row: Row) -> NewRecord:
+    headers = tuple((header.key, to_bytes(header.value)) for header in row.headers or ())
+    return NewRecord(to_bytes(row.key), to_bytes(row.value), headers, row.timestamp, row.timestampType)
 
 
 def publish() -> int:

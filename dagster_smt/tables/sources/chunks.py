@@ -15,7 +15,16 @@ import pyarrow as pa
 
 from dagster_smt.tables.sources import arrow_rows
 from dagster_smt.tables.sources.parquet_rows import late_row, parquet_batches
-from dagster_smt.tables.sources.segments import MAX_LINE, PARQUET, HeaderRow, Row, Tagged, decode_row, decode_rows
+from dagster_smt.tables.sources.segments import (
+    MAX_LINE,
+    PARQUET,
+    HeaderRow,
+    Row,
+    Tagged,
+    decode_row,
+    decode_rows,
+    to_bytes,
+)
 
 _BLOCK = 1 << 19  # bytes: about a thousand records
 _FOUND = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])
@@ -166,7 +175,7 @@ def _sides(sides: list[str | Tagged | None]) -> Any:
     try:
         return pa.array(sides, pa.string()).cast(pa.binary())
     except pa.ArrowException:  # not all of them are text
-        data = [s.base64 if isinstance(s, Tagged) else None if s is None else s.encode() for s in sides]
+        data = [to_bytes(side) for side in sides]
         return pa.array(data, pa.binary())
 
 

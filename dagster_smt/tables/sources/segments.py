@@ -61,6 +61,11 @@ def encode_row(row: Row) -> bytes:
     return _encode(row) + b"\n"
 
 
+def to_bytes(side: str | Tagged | None) -> bytes | None:
+    """The bytes of a key, a value or a header's value: what ``to_text`` was given."""
+    return side.base64 if isinstance(side, Tagged) else None if side is None else side.encode()
+
+
 def to_text(data: bytes | None) -> str | Tagged | None:
     """Bytes as a line holds them: text where they are UTF-8."""
     if data is None:
