@@ -18,11 +18,11 @@ _DENIED = re.compile(r"Permission denied|AccessControlException|AccessDenied|Rea
 _MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _KAFKA = {
     r"KAFKA_DATA_LOSS|OffsetOutOfRangeException": (
-        *("SMT630", "records were deleted, or their topic, while the run read them"),
+        *("SMT634", "records were deleted, or their topic, while the run read them"),
         "run again: the next run says what was lost",
     ),
     r"RecordTooLargeException|MESSAGE_TOO_LARGE": (
-        *("SMT631", "a record is longer than its topic takes"),
+        *("SMT635", "a record is longer than its topic takes"),
         "raise max.message.bytes of the topic (and message.max.bytes of the brokers)",
     ),
     r"SaslAuthenticationException": (
@@ -54,7 +54,7 @@ def coded_failures(place: str) -> Iterator[None]:
 
     Raises:
         EngineError: SMT620 Spark failed, SMT621 the JVM or the Connect server is gone, SMT622 the file system refused,
-            SMT623 the disk is full, SMT624 executors lack a Python module, SMT625 to SMT628, SMT630, SMT631 Kafka.
+            SMT623 the disk is full, SMT624 executors lack a Python module, SMT625 to SMT628, SMT634, SMT635 Kafka.
     """
     try:
         yield
