@@ -13,7 +13,18 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ("dagster_smt", "definitions", "benchmarks")
-IGNORED = {".git", ".hypothesis", ".venv", ".demo", ".bench", "build", "dist", "spark-warehouse", "__pycache__"}
+IGNORED = {
+    ".git",
+    ".hypothesis",
+    ".venv",
+    ".demo",
+    ".kafka",
+    ".bench",
+    "build",
+    "dist",
+    "spark-warehouse",
+    "__pycache__",
+}
 NOT_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
