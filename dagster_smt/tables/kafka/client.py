@@ -130,6 +130,20 @@ class KafkaClient:
         while set(names) - set(self.names()) and time.monotonic() < until:
             time.sleep(0.1)
 
+    def make_missing(self, names: Sequence[str]) -> None:
+        """Make the topics that are not there, if that was asked for.
+
+        Raises:
+            TableError: SMT586, for each that is not there and was not asked for.
+        """
+        missing = sorted({*names} - {*self.names()})
+        if not missing:
+            return
+        if self.topics_of.create is None:
+            hint = "make it (kafka-topics.sh --create), or give KafkaTopics create=NewTopics(partitions=…)"
+            raise TableError(Problem("SMT586", t, "there is no such topic to write to", hint) for t in missing)
+        self.create(missing, self.topics_of.create)
+
     # --- offsets ---
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:

@@ -30,11 +30,7 @@ def send(
         TableError: SMT586 no such topic, SMT590 records that the brokers refuse.
     """
     client = KafkaClient(topics)
-    if topic not in client.names():
-        if topics.create is None:
-            hint = "make it with kafka-topics.sh --create"
-            raise TableError(Problem("SMT586", topic, "there is no such topic to write to", hint))
-        client.create([topic], topics.create)
+    client.make_missing([topic])
     found: dict[Place, tuple[int, int]] = {}
     refused: list[KafkaError] = []
 

@@ -126,6 +126,15 @@ class KafkaTopics:
         """Options of Spark's own, as given."""
         return {k: v for k, v in self.options.items() if not k.startswith("kafka.")}
 
+    def connector_options(self) -> dict[str, str]:
+        """Everything that Spark's reader and writer are told of the cluster. They hold secrets: not to be shown.
+
+        Raises:
+            ConfigError: SMT582, a variable is not set.
+        """
+        own = {f"kafka.{key}": value for key, value in self.kafka_options().items()}
+        return {**self.spark_options(), **own, "kafka.bootstrap.servers": self.servers}
+
 
 def resolved(values: Mapping[str, str], place: str) -> dict[str, str]:
     """The values, with references to the environment replaced.

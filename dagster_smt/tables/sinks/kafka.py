@@ -110,7 +110,7 @@ class KafkaTable(RecordTable):
                 return 0, 0
             if self._same_cluster():
                 refuse_own_topics(topics, state.window.topics)
-            self.place.make_missing(topics)
+            self.place.client.make_missing(topics)
             if any(row["tasks"] > 1 for row in counts):
                 records = records.repartition("source_topic", "partition").sortWithinPartitions(*_ORDER)
             self.place.write(records)

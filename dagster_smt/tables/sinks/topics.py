@@ -8,7 +8,6 @@ from typing import Protocol
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.window import Range, Window
 from dagster_smt.tables import local
 from dagster_smt.tables.kafka.client import KafkaClient
@@ -97,7 +96,7 @@ class KafkaPlace:
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> tuple[list[Range], int]:
         """See ``Topics``: at least once."""
         counts = {row["topic"]: row["count"] for row in frame.groupBy("topic").count().collect()}
-        self.make_missing(sorted(counts))
+        self.client.make_missing(sorted(counts))
         before = {(r.topic, r.partition): r.end for r in self.there(sorted(counts))}
         say(f"writing {sum(counts.values())} records to {len(counts)} topics")
         self.write(frame.repartition("topic").sortWithinPartitions("topic", *order))
@@ -105,26 +104,11 @@ class KafkaPlace:
         grown = {topic: sum(r.records for r in now if r.topic == topic) for topic in counts}
         return [r for r in now if grown[r.topic] == counts[r.topic]], sum(counts.values())
 
-    def make_missing(self, topics: Sequence[str]) -> None:
-        """Make the topics that are not there, if that was asked for.
-
-        Raises:
-            TableError: SMT586, for each that is not there and was not asked for.
-        """
-        missing = sorted(set(topics) - set(self.client.names()))
-        if missing and self.spec.create is None:
-            hint = "make it, or give KafkaTopics create=NewTopics(partitions=…) to have it made"
-            raise TableError(Problem("SMT586", t, "there is no such topic to write to", hint) for t in missing)
-        if missing and self.spec.create is not None:
-            self.client.create(missing, self.spec.create)
-
     def write(self, frame: DataFrame) -> None:
         """Write records through Spark's writer: ``key, value, topic, headers``."""
         options = {
             **_TUNED,
-            **self.spec.spark_options(),
-            **{f"kafka.{key}": value for key, value in self.spec.kafka_options().items()},
-            "kafka.bootstrap.servers": self.spec.servers,
+            **self.spec.connector_options(),
             "includeHeaders": "true",
         }
         frame.select("key", "value", "topic", F.col("headers")).write.format("kafka").options(**options).save()

@@ -85,9 +85,7 @@ class KafkaReader:
             ends.setdefault(r.topic, {})[str(r.partition)] = r.end
         options = {
             **_TUNED,
-            **self.spec.spark_options(),
-            **{f"kafka.{key}": value for key, value in self.spec.kafka_options().items()},
-            "kafka.bootstrap.servers": self.spec.servers,
+            **self.spec.connector_options(),
             "kafka.isolation.level": self.spec.isolation_level,
             "assign": json.dumps({topic: sorted(map(int, partitions)) for topic, partitions in starts.items()}),
             "startingOffsets": json.dumps(starts),
