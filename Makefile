@@ -66,7 +66,7 @@ check: setup $(INSTANCE)/dagster.yaml ## Lint, format, types, import rules, defi
 	$(BIN)/dg check defs
 	$(BIN)/python -m dagster_smt.reference --check
 
-bench: setup ## Measure against bare Spark (ARGS="--records 100000 --only lazy"; KAFKA=1: from a broker)
+bench: setup ## Measure against bare Spark (ARGS="--records 100000 --only lazy"; KAFKA=1: from a broker, beside Kafka Connect)
 	@$(BIN)/python -m benchmarks $(DEMO_KAFKA) $(ARGS)
 
 docs: setup ## Write the generated reference pages again

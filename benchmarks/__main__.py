@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks import file_topics, kafka, records, runs, transforms
 from benchmarks.cases import CASES, NESTED_SHARE, Case, Setting
-from benchmarks.measure import Result, measure, ratios, table
+from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
 from benchmarks.nested_records import nested_value
 from dagster_smt.spark.packages import session_settings
 
@@ -84,9 +84,16 @@ def machine(spark: SparkSession, folder: Path) -> dict[str, object]:
 
 def as_json(results: Sequence[Result], facts: dict[str, object], count: int) -> str:
     """The results for programs."""
-    by = ratios(results)
+    bare, connect = ratios(results), ratios_to_connect(results)
     cases = [
-        {"name": r.case.name, "seconds": r.seconds, "median": r.median, "to_bare": by[r.case.name]} for r in results
+        {
+            "name": r.case.name,
+            "seconds": r.seconds,
+            "median": r.median,
+            "to_bare": bare[r.case.name],
+            "to_connect": connect[r.case.name],
+        }
+        for r in results
     ]
     return json.dumps({"records": count, **facts, "cases": cases}, indent=2)
 

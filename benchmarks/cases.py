@@ -95,17 +95,19 @@ class Case:
 
     Attributes:
         name: As printed; ``--only`` looks for parts of it.
-        run: Does the work once.
+        run: Does the work once; gives seconds only where it has a clock of its own, so that a start does not count.
         bare: Name of the case it is compared with; empty for bare Spark itself.
         share: It runs on so many times fewer records.
         rounds: It runs in so many rounds at most; 0 for all.
+        connect: Name of the case of Kafka Connect it is compared with, if any.
     """
 
     name: str
-    run: Callable[[Setting], None]
+    run: Callable[[Setting], float | None]
     bare: str = ""
     share: int = 1
     rounds: int = 0
+    connect: str = ""
 
 
 def on_nested(run: Callable[[Setting], None]) -> Callable[[Setting], None]:

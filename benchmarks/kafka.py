@@ -3,13 +3,14 @@
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from benchmarks.cases import DDL, FLAT, Case, Setting
+from benchmarks.connect.standalone import Worker, worker
 from benchmarks.records import TOPIC, value_schema
 from dagster_smt.chain import parse_chain
 from dagster_smt.model.format import Format
@@ -21,17 +22,20 @@ from dagster_smt.tables.spec import DeltaSink, KafkaSink, SinkKind, TopicTable
 from dagster_smt.testing import KafkaBroker
 
 PARTITIONS = 4
+_CONNECT = "Kafka Connect, two tasks: Kafka to Kafka"
 _BARE = "bare Kafka to Delta columns"
 _COPY = "bare Kafka to Kafka"
 _READER = {"kafka.fetch.max.wait.ms": "50", "kafka.max.poll.records": "5000"}
 _WRITER = {"kafka.linger.ms": "20", "kafka.batch.size": "131072"}
 _broker: dict[str, KafkaTopics] = {}
+_kept = ExitStack()
+_worker: list[Worker] = []
 
 
 @contextmanager
 def broker(folder: Path) -> Iterator[None]:
-    """A broker that the cases use."""
-    with KafkaBroker(folder) as running:
+    """A broker that the cases use, and what they start on it."""
+    with KafkaBroker(folder) as running, _kept:
         _broker["topics"] = KafkaTopics(running.servers, create=NewTopics(PARTITIONS))
         yield
 
@@ -92,6 +96,15 @@ def to_topic(setting: Setting) -> None:
     _run(setting, RunSpec("benchmark", parse_chain(FLAT), table, sink))
 
 
+def connect_copy(setting: Setting) -> float:
+    """The same by Kafka Connect; its worker starts in the warm-up and goes on, as Spark does."""
+    if not _worker:
+        topics = _topic(setting)
+        folder = setting.scratch.with_name("connect")
+        _worker.append(_kept.enter_context(worker(folder, topics.servers, TOPIC, PARTITIONS, FLAT, setting.records)))
+    return _worker[0].round()
+
+
 def _run(setting: Setting, spec: RunSpec) -> None:
     report = run(spec, setting.frame.sparkSession)
     if report.records_out != setting.records:
@@ -103,5 +116,6 @@ CASES = (
     Case("a run: Kafka to Delta records, six stages", to_table("records"), _BARE),
     Case("a run: Kafka to Delta columns, six stages", to_table("columns"), _BARE),
     Case(_COPY, bare_copy),
-    Case("a run: Kafka to Kafka, six stages", to_topic, _COPY),
+    Case(_CONNECT, connect_copy, _COPY),
+    Case("a run: Kafka to Kafka, six stages", to_topic, _COPY, connect=_CONNECT),
 )

@@ -28,8 +28,8 @@ def measure(cases: Sequence[Case], setting: Setting, repeats: int, say: Callable
             if case.rounds and number > case.rounds:
                 continue
             start = time.perf_counter()
-            case.run(setting)
-            taken = time.perf_counter() - start
+            own = case.run(setting)
+            taken = own or time.perf_counter() - start
             say(f"{'warm-up' if number == 0 else f'round {number}'}: {case.name}: {taken:.2f} s")
             if number:
                 seconds[case.name].append(taken)
@@ -42,20 +42,30 @@ def ratios(results: Sequence[Result]) -> dict[str, float | None]:
     return {r.case.name: _by(r.median, medians.get(r.case.bare or r.case.name)) for r in results}
 
 
+def ratios_to_connect(results: Sequence[Result]) -> dict[str, float | None]:
+    """Per case: its median by that of Kafka Connect on the same path; None without one."""
+    medians = {r.case.name: r.median for r in results}
+    return {r.case.name: _by(r.median, medians.get(r.case.connect)) for r in results}
+
+
 def _by(seconds: float, bare: float | None) -> float | None:
     return seconds / bare if bare else None
 
 
+def _shown(ratio: float | None) -> str:
+    return "-" if ratio is None else format(ratio, ".2f")
+
+
 def table(results: Sequence[Result], records: int) -> str:
     """The results for people."""
-    times_bare = ratios(results)
+    times_bare, times_connect = ratios(results), ratios_to_connect(results)
+    compared = any(r.case.connect for r in results)
     width = max(len(r.case.name) for r in results)
-    lines = [f"{'case':<{width}}  {'median s':>8}  {'min':>6}  {'max':>6}  {'k rec/s':>7}  {'x bare':>6}"]
+    head = f"{'case':<{width}}  {'median s':>8}  {'min':>6}  {'max':>6}  {'k rec/s':>7}  {'x bare':>6}"
+    lines = [head + ("  x Connect" if compared else "")]
     for r in results:
-        ratio = times_bare[r.case.name]
         speed = records / r.case.share / r.median / 1000
-        lines.append(
-            f"{r.case.name:<{width}}  {r.median:8.2f}  {min(r.seconds):6.2f}  {max(r.seconds):6.2f}"
-            f"  {speed:7.0f}  {'-' if ratio is None else format(ratio, '.2f'):>6}"
-        )
+        line = f"{r.case.name:<{width}}  {r.median:8.2f}  {min(r.seconds):6.2f}  {max(r.seconds):6.2f}"
+        line += f"  {speed:7.0f}  {_shown(times_bare[r.case.name]):>6}"
+        lines.append(line + (f"  {_shown(times_connect[r.case.name]):>9}" if compared else ""))
     return "\n".join(lines)

@@ -7,10 +7,10 @@ from datetime import datetime, timezone
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import records, transforms
+from benchmarks import kafka, records, transforms
 from benchmarks.__main__ import ALL, arguments, as_json, chosen
 from benchmarks.cases import Case, Setting
-from benchmarks.measure import Result, measure, ratios, table
+from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
 from benchmarks.nested_records import nested_schema, nested_value
 from dagster_smt.transforms import ALL as TRANSFORMS
 
@@ -74,6 +74,26 @@ def test_results_say_how_many_times_bare_spark_a_case_takes():
     assert ratios(results[1:]) == {"ours": None}
     assert table(results, 6000).splitlines()[-1].split() == ["ours", "3.00", "3.00", "3.00", "2", "1.50"]
     assert json.loads(as_json(results, {}, 6000))["cases"][1]["to_bare"] == 1.5
+
+
+def test_results_say_how_many_times_kafka_connect_a_case_takes():
+    connect, ours = Case("bare Connect", print), Case("ours", print, "bare Connect", connect="bare Connect")
+    results = [Result(connect, (2.0,)), Result(ours, (3.0,))]
+    assert ratios_to_connect(results) == {"bare Connect": None, "ours": 1.5}
+    head, first, second = table(results, 6000).splitlines()
+    assert head.endswith("x Connect")
+    assert (first.split()[-1], second.split()[-1]) == ("-", "1.50")
+    assert [c["to_connect"] for c in json.loads(as_json(results, {}, 6000))["cases"]] == [None, 1.5]
+
+
+def test_a_case_with_a_clock_of_its_own_gives_the_seconds():
+    result = measure([Case("bare", lambda s: 7.5)], None, 1, lambda line: None)[0]
+    assert result.seconds == (7.5,)
+
+
+def test_kafka_cases_are_compared_with_ones_that_exist():
+    names = [c.name for c in kafka.CASES]
+    assert all(other in names for c in kafka.CASES for other in (c.bare, c.connect) if other)
 
 
 @pytest.mark.parametrize("wrong", [["--records", "0"], ["--repeats", "0"]])

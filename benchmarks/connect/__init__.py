@@ -1,0 +1,1 @@
+"""Kafka Connect beside Spark: its own worker, converters and transforms on the same broker and machine."""

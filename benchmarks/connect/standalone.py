@@ -1,0 +1,129 @@
+"""A standalone worker of Kafka Connect that copies a topic through a chain, round after round in one JVM."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+from dagster_smt.testing.broker import fetch_jars, free_port, java
+
+TASKS = 2
+_SOURCE = Path(__file__).with_name("TopicWriter.java")
+_ARTIFACTS = ("connect-runtime", "connect-json", "connect-transforms")
+_BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
+_JSON = "org.apache.kafka.connect.json.JsonConverter"
+
+
+class Worker:
+    """A running worker; each call of ``round`` copies all records once."""
+
+    def __init__(self, process: "subprocess.Popen[str]"):
+        self._process = process
+
+    def opened(self, partitions: int) -> None:
+        """Wait until the tasks share the partitions; the first one has all of them for a moment."""
+        ready = 0
+        while ready < TASKS:
+            ready += self._line("open") == str(partitions // TASKS)
+
+    def round(self) -> float:
+        """Copy all records; seconds from the beginning to the last acknowledged one."""
+        into = cast("IO[str]", self._process.stdin)
+        into.write("\n")
+        into.flush()
+        return float(self._line("seconds"))
+
+    def _line(self, word: str) -> str:
+        for line in cast("IO[str]", self._process.stdout):
+            found, _, rest = line.strip().partition(" ")
+            if found == word:
+                return rest
+            if found == "failed":
+                raise RuntimeError(f"Kafka Connect could not write a record: {rest}")
+        raise RuntimeError("Kafka Connect ended; worker.log in its folder says why")
+
+
+@contextmanager
+def worker(
+    folder: Path, servers: str, topic: str, partitions: int, chain: Mapping[str, str], records: int
+) -> Iterator[Worker]:
+    """A worker with one sink connector of two tasks; it is ended by its id.
+
+    Args:
+        folder: Where its classes, settings and log go.
+        servers: The broker.
+        topic: What it reads.
+        partitions: How many that has.
+        chain: ``transforms`` properties.
+        records: How many a round has.
+    """
+    classes = _compiled(folder)
+    files = [folder / "worker.properties", folder / "connector.properties"]
+    for file, settings in zip(
+        files, (_worker(folder, servers), _connector(servers, topic, chain, records)), strict=True
+    ):
+        file.write_text("".join(f"{key}={_escaped(value)}\n" for key, value in settings.items()))
+    main = "org.apache.kafka.connect.cli.ConnectStandalone"
+    command = [java(), "-Xmx1g", "-cp", f"{fetch_jars(*_ARTIFACTS)}/*:{classes}", main, *map(str, files)]
+    with (folder / "worker.log").open("ab") as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, cwd=folder
+        )
+    try:
+        running = Worker(process)
+        running.opened(partitions)
+        yield running
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):
+                cast("IO[str]", pipe).close()
+
+
+def _compiled(folder: Path) -> Path:
+    home = os.environ.get("JAVA_HOME")
+    compiler = str(Path(home) / "bin" / "javac") if home else "javac"
+    if shutil.which(compiler) is None:
+        raise RuntimeError("the comparison with Kafka Connect compiles a connector: install a JDK (javac), not a JRE")
+    classes = folder / "classes"
+    classes.mkdir(parents=True, exist_ok=True)
+    command = [compiler, "-d", str(classes), "-cp", f"{fetch_jars(*_ARTIFACTS)}/*", str(_SOURCE)]
+    subprocess.run(command, check=True)
+    return classes
+
+
+def _worker(folder: Path, servers: str) -> dict[str, str]:
+    return {
+        "bootstrap.servers": servers,
+        "listeners": f"http://127.0.0.1:{free_port()}",
+        "key.converter": _BYTES,
+        "value.converter": _JSON,
+        "value.converter.schemas.enable": "false",
+        "offset.storage.file.filename": str(folder / "offsets"),
+        "offset.flush.interval.ms": "3600000",
+        "plugin.discovery": "only_scan",
+        "consumer.auto.offset.reset": "earliest",
+        "consumer.max.poll.records": "5000",
+    }
+
+
+def _connector(servers: str, topic: str, chain: Mapping[str, str], records: int) -> dict[str, str]:
+    writer = {"bootstrap.servers": servers, "linger.ms": "20", "batch.size": "131072"}
+    return {
+        "name": "benchmark",
+        "connector.class": "TopicWriter",
+        "tasks.max": str(TASKS),
+        "topics": topic,
+        "expected.records": str(records),
+        **{f"writer.{key}": value for key, value in writer.items()},
+        **chain,
+    }
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\")
