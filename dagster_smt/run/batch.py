@@ -96,6 +96,9 @@ class _Run:
             if self.failures:
                 raise TableError([p for problems in self.failures.values() for p in problems])
             self.say("nothing new")
+            if state is not None:
+                self.table.keep(state)
+                self.mirror(state)
             return RunReport(spec.name, window, seconds=self.seconds, status="empty")
         self.say(f"window: {window.records} records, {describe(window)}")
         replaced = replaced_rows_of(spec, window, state)
@@ -163,6 +166,16 @@ class _Run:
         if len(self.failures) == len(topics):
             raise first
         return found
+
+    def mirror(self, state: TableState) -> None:
+        """Show the progress in a consumer group, if the topic table names one; what is committed stays so."""
+        if not self.spec.table.group:
+            return
+        ends = {(topic, int(p)): end for topic, parts in state.ends().items() for p, end in parts.items()}
+        try:
+            self.source.mirror(self.spec.table.group, ends)
+        except SmtError as error:
+            self.say(f"the consumer group {self.spec.table.group} does not show it: {error.problems[0]}")
 
     def plan_found(self, frame: DataFrame, window: Window, state: TableState | None) -> Plan:
         """The plan of records that bring their schemas along: a pass over the window finds them."""
@@ -251,19 +264,9 @@ class _Attempt:
         with run_.timed("write"):
             written = run_.table.commit(rows, state, draft.replaced, draft.before)
         report.files, report.bytes = written.files, written.bytes
-        self.mirror(state)
+        run_.mirror(state)
         run_.say(f"committed: {report.records_out} records in {written.files} files, {report.dropped} dropped")
         return report
-
-    def mirror(self, state: TableState) -> None:
-        """Show the progress in a consumer group, if the topic table names one; what is committed stays so."""
-        if not self.spec.table.group:
-            return
-        ends = {(topic, int(p)): end for topic, parts in state.ends().items() for p, end in parts.items()}
-        try:
-            self.run_.source.mirror(self.spec.table.group, ends)
-        except SmtError as error:
-            self.run_.say(f"the consumer group {self.spec.table.group} does not show it: {error.problems[0]}")
 
     def verify(self, found: Staged) -> None:
         """Every record that was to be read was read."""

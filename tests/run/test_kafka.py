@@ -433,6 +433,23 @@ def test_records_to_topics(world):
     assert world.state(world.to_kafka()).rows == {world.orders: 5}
 
 
+def test_a_group_is_committed_anew_while_nothing_is_new(world):
+    def commits():
+        return sum(r.end for r in world.there.client.ranges(["__consumer_offsets"]))
+
+    world.add(order(1), order(2))
+    world.run(world.to_kafka())
+    table = open_table(world.session, world.to_kafka().sink, world.topics)
+    first, before = table.state(), commits()
+    assert world.run(world.to_kafka()).status == "empty"
+    assert commits() > before
+    assert table.state() == first
+    world.run(world.spec(group=f"mirror-{world.id}"))
+    before = commits()
+    assert world.run(world.spec(group=f"mirror-{world.id}")).status == "empty"
+    assert commits() > before
+
+
 def test_order_is_kept_within_a_partition(world):
     world.add(*(NewRecord(b"k%d" % (n % 7), b'{"n":%d}' % n) for n in range(3000)))
     split = replace(world.topics, options={"maxRecordsPerPartition": "100"})

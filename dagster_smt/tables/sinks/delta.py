@@ -167,6 +167,9 @@ class DeltaTable:
         )
         return Written(rows - copied, files, size)
 
+    def keep(self, state: TableState) -> None:
+        """See ``Table``: what is committed stays."""
+
     def append(self, frame: DataFrame) -> None:
         """See ``Table``."""
         self.schema()

@@ -191,6 +191,9 @@ class IcebergTable:
         """See ``Table``."""
         return sql.refused(schema)
 
+    def keep(self, state: TableState) -> None:
+        """See ``Table``: what is committed stays."""
+
     def append(self, frame: DataFrame) -> None:
         """See ``Table``."""
         properties = self._properties()

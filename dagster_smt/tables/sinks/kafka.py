@@ -80,11 +80,18 @@ class KafkaTable(RecordTable):
             check_expected(self.state, expected, replaced, self._name)
             rows, topics = self._write(frame, state)
             try:
-                commit([TopicPartition(*place, c.offset, c.metadata) for place, c in commits.items()])
+                commit(commits)
             except EngineError:  # the answer may have been lost, not the commit
                 if not same_state(self.state(), state):
                     raise
         return Written(rows, topics, 0)
+
+    def keep(self, state: TableState) -> None:
+        """See ``Table``: brokers forget what was not committed for ``offsets.retention.minutes``."""
+        commits = self._commits(state)
+        with self._committing() as commit:
+            check_expected(self.state, state, Replaced(), self._name)
+            commit(commits)
 
     @property
     def _name(self) -> str:
@@ -134,9 +141,10 @@ class KafkaTable(RecordTable):
         producer = client.producer(**{"transactional.id": f"dagster_smt.{self.spec.group}"})
         consumer = client.consumer(self.spec.group)
 
-        def commit(offsets: list[TopicPartition]) -> None:
-            if not offsets:
+        def commit(commits: dict[Place, Committed]) -> None:
+            if not commits:
                 return
+            offsets = [TopicPartition(*place, c.offset, c.metadata) for place, c in commits.items()]
             with client.asking(self.spec.group):
                 try:
                     producer.begin_transaction()

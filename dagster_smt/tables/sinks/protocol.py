@@ -112,6 +112,17 @@ class Table(Protocol):
         """
         ...
 
+    def keep(self, state: TableState) -> None:
+        """Nothing is new: see to it that the state is not forgotten where it is kept for a while only.
+
+        Args:
+            state: The state that the run found.
+
+        Raises:
+            TableError: SMT528, another writer committed meanwhile.
+        """
+        ...
+
     def append(self, frame: DataFrame) -> None:
         """Append rows without a state: for tables that many runs add to, such as that of dead letters."""
         ...

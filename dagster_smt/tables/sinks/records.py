@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.table_state import TableState
 from dagster_smt.values.headers import HEADERS_DDL
 
 SOURCE_HEADER = "dagster_smt.source"
@@ -29,6 +30,9 @@ class RecordTable:
     def holds_rows(self) -> bool:
         """See ``Table``: what others have written to the topics is no obstacle."""
         return False
+
+    def keep(self, state: TableState) -> None:
+        """See ``Table``: what is committed stays."""
 
     def refused(self, schema: StructType) -> list[Problem]:
         """See ``Table``: records always have the same columns."""
