@@ -1,1 +1,69 @@
-"""Kafka Connect's single message transforms, run by Spark, orchestrated by Dagster."""
+"""Kafka Connect's single message transforms, run by Spark, orchestrated by Dagster.
+
+All that a user needs is importable from here. A name loads its module when it is first used: importing this package
+loads neither PySpark, nor a Kafka client, nor Dagster.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from dagster_smt.version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from dagster_smt.chain import Chain as Chain
+    from dagster_smt.chain import parse_chain as parse_chain
+    from dagster_smt.errors import ConfigError as ConfigError
+    from dagster_smt.errors import EngineError as EngineError
+    from dagster_smt.errors import PlanError as PlanError
+    from dagster_smt.errors import Problem as Problem
+    from dagster_smt.errors import RecordsRejected as RecordsRejected
+    from dagster_smt.errors import SmtError as SmtError
+    from dagster_smt.errors import TableError as TableError
+    from dagster_smt.errors import UnsupportedError as UnsupportedError
+    from dagster_smt.orchestration import SmtAssetData as SmtAssetData
+    from dagster_smt.orchestration import SmtTranslator as SmtTranslator
+    from dagster_smt.orchestration import SparkSessionResource as SparkSessionResource
+    from dagster_smt.orchestration import build_smt_asset as build_smt_asset
+    from dagster_smt.orchestration import build_smt_op as build_smt_op
+    from dagster_smt.orchestration import check_java as check_java
+    from dagster_smt.orchestration import partition_key_to_topic as partition_key_to_topic
+    from dagster_smt.orchestration import run_cancellable as run_cancellable
+    from dagster_smt.orchestration import smt_config_schema as smt_config_schema
+    from dagster_smt.orchestration import spark_session_of as spark_session_of
+    from dagster_smt.orchestration import topic_to_partition_key as topic_to_partition_key
+    from dagster_smt.tables.ddl import parse_ddl as parse_ddl
+    from dagster_smt.tables.spec import DeltaSink as DeltaSink
+    from dagster_smt.tables.spec import FileTopics as FileTopics
+    from dagster_smt.tables.spec import FileTopicSink as FileTopicSink
+    from dagster_smt.tables.spec import Format as Format
+    from dagster_smt.tables.spec import IcebergSink as IcebergSink
+    from dagster_smt.tables.spec import KafkaSink as KafkaSink
+    from dagster_smt.tables.spec import KafkaTopics as KafkaTopics
+    from dagster_smt.tables.spec import NewTopics as NewTopics
+    from dagster_smt.tables.spec import SourceColumns as SourceColumns
+    from dagster_smt.tables.spec import TableSource as TableSource
+    from dagster_smt.tables.spec import TopicTable as TopicTable
+
+_PLACES = {  # the same names as above, for the interpreter; a test compares them
+    "dagster_smt.chain": "Chain parse_chain",
+    "dagster_smt.errors": "ConfigError EngineError PlanError Problem RecordsRejected SmtError TableError "
+    "UnsupportedError",
+    "dagster_smt.orchestration": "SmtAssetData SmtTranslator SparkSessionResource build_smt_asset build_smt_op "
+    "check_java partition_key_to_topic run_cancellable smt_config_schema spark_session_of topic_to_partition_key",
+    "dagster_smt.tables.ddl": "parse_ddl",
+    "dagster_smt.tables.spec": "DeltaSink FileTopics FileTopicSink Format IcebergSink KafkaSink KafkaTopics NewTopics "
+    "SourceColumns TableSource TopicTable",
+}
+_MODULES = {name: module for module, names in _PLACES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_MODULES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})

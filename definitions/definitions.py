@@ -4,9 +4,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from dagster_smt.orchestration import SparkSessionResource, build_smt_asset
-from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import DeltaSink, Format, TopicTable
+from dagster_smt import DeltaSink, Format, SparkSessionResource, TopicTable, build_smt_asset, parse_ddl
 from definitions.demo import lake, topics
 
 HERE = Path(__file__).parent

@@ -7,9 +7,12 @@ import re
 import subprocess
 import sys
 import tokenize
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+
+import dagster_smt
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ("dagster_smt", "definitions", "benchmarks")
@@ -111,6 +114,31 @@ def test_planning_and_the_command_line_load_neither_spark_nor_dagster(module):
     code = f"import sys, {module}; print(*sorted(set(sys.modules) & {set(heavy)!r}))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")
+
+
+def test_the_public_names_are_the_same_for_type_checkers_and_at_run_time():
+    tree = ast.parse((ROOT / "dagster_smt/__init__.py").read_text())
+    (block,) = [n for n in tree.body if isinstance(n, ast.If)]
+    declared = {(n.module, a.name) for n in block.body for a in n.names if a.name == a.asname}
+    assert declared == {(module, name) for name, module in dagster_smt._MODULES.items()}
+    assert all(getattr(dagster_smt, name) is not None for _, name in declared)
+    assert {name for _, name in declared} <= set(dir(dagster_smt))
+    with pytest.raises(AttributeError, match="build_smt_aset"):
+        dagster_smt.build_smt_aset  # noqa: B018
+
+
+def test_using_public_names_does_not_load_spark_or_a_kafka_client():
+    code = "import sys, dagster_smt; [getattr(dagster_smt, n) for n in dir(dagster_smt)]; "
+    code += "print(*sorted(set(sys.modules) & {'pyspark', 'pandas', 'confluent_kafka'}))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")
+
+
+def test_dagster_knows_the_library_and_its_version():
+    from dagster_shared.libraries import DagsterLibraryRegistry
+
+    assert dagster_smt.SmtTranslator is not None
+    assert DagsterLibraryRegistry.get()["dagster-smt"] == dagster_smt.__version__ == version("dagster_smt")
 
 
 def test_the_makefile_has_the_targets_that_the_documentation_names():

@@ -1,5 +1,7 @@
 """Chains as Dagster assets and ops. Loads neither PySpark nor a JVM: those come with the first run."""
 
+from dagster_shared.libraries import DagsterLibraryRegistry
+
 from dagster_smt.errors import ConfigError as ConfigError
 from dagster_smt.errors import SmtError as SmtError
 from dagster_smt.orchestration.assets import build_smt_asset as build_smt_asset
@@ -14,3 +16,6 @@ from dagster_smt.orchestration.resources import spark_session_of as spark_sessio
 from dagster_smt.orchestration.translator import SmtAssetData as SmtAssetData
 from dagster_smt.orchestration.translator import SmtTranslator as SmtTranslator
 from dagster_smt.spark.environment import check_java as check_java
+from dagster_smt.version import __version__
+
+DagsterLibraryRegistry.register("dagster-smt", __version__, is_dagster_package=False)

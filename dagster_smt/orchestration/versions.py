@@ -3,26 +3,18 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 
 import dagster as dg
 
 from dagster_smt.chain import Chain
+from dagster_smt.version import __version__
 
 EndOffsets = Mapping[str, Mapping[str, int]]
 
 
-def package_version() -> str:
-    """The installed version of this package; empty if it runs from a bare folder."""
-    try:
-        return version("dagster_smt")
-    except PackageNotFoundError:
-        return ""
-
-
 def code_version(chain: Chain) -> str:
     """Changes when the chain or this package's version does."""
-    return _digest([chain.hash, package_version()])
+    return _digest([chain.hash, __version__])
 
 
 def data_version(ends: EndOffsets, chain: Chain) -> dg.DataVersion:

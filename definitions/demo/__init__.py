@@ -7,7 +7,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from dagster_smt.tables.spec import FileTopics, KafkaTopics, NewTopics
+from dagster_smt import FileTopics, KafkaTopics, NewTopics
 
 SHIPPED = Path(__file__).parent / "topics"
 FOLDER_VARIABLE = "SMT_DEMO_FOLDER"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from dagster_smt.orchestration import SmtError, check_java, topic_to_partition_key
+from dagster_smt import SmtError, check_java, topic_to_partition_key
 from dagster_smt.tables.sources import open_source
 from dagster_smt.testing.broker import ensure_running
 from definitions.demo import KAFKA_VARIABLE, PROJECT, dagster_home, demo_folder, lake, on_kafka, topics, working_topics

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
+from dagster_smt import FileTopics, KafkaTopics
 from dagster_smt.tables.kafka.producer import send
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.sources.segments import Row, list_segments, read_rows, to_bytes
-from dagster_smt.tables.spec import FileTopics, KafkaTopics
 from definitions import demo
 
 PUSHES = "github.push"
