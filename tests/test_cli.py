@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dagster_smt.cli import main, read_schema
+from dagster_smt.cli import main
+from dagster_smt.cli.schemas import read_schema
 from dagster_smt.errors import ConfigError
 
 HERE = Path(__file__).parent

@@ -18,8 +18,8 @@ _SERVERS = re.compile(r"[\w.-]+:\d+(,[\w.-]+:\d+)*|\[[0-9a-fA-F:]+\]:\d+")
 _HEAD = ("topic", "partition", "earliest", "end", "records", "committed", "lag")
 
 
-def add_topic_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add ``topics`` and ``append``."""
+def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the commands."""
     topics = commands.add_parser("topics", help="list topics with their partitions, offsets and lag")
     _add_place(topics)
     topics.add_argument("--pattern", default="", help="only topics whose whole name matches this regular expression")

@@ -1,0 +1,29 @@
+"""``dagster-smt``: look at chains, records and topics, run parity cases; nothing needs a Spark session unless asked."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from dagster_smt.cli import chains, parity, preview, topics
+from dagster_smt.errors import SmtError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code: 0 fine, 1 problems found, 2 wrong usage."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return int(arguments.run(arguments))
+    except SmtError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{error.filename or ''}: {error.strerror}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="dagster-smt", description="Kafka Connect transforms on Spark and Dagster.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for room in (chains, preview, topics, parity):
+        room.add_commands(commands)
+    return parser

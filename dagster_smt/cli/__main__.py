@@ -1,0 +1,7 @@
+"""``python -m dagster_smt.cli``."""
+
+import sys
+
+from dagster_smt.cli import main
+
+sys.exit(main())
