@@ -19,7 +19,7 @@ Unknown = Literal["error", "warn"]
 
 
 def parse_chain(
-    source: Source, *, place: str = "", unknown_options: Unknown = "error", full_names: bool = False
+    source: Source, *, place: str = "", unknown_options: Unknown = "error", as_kafka: bool = False
 ) -> Chain:
     """Read a chain.
 
@@ -29,7 +29,8 @@ def parse_chain(
             ``.json`` file with one of these.
         place: What to call the source in problems; a file's own name if it is one.
         unknown_options: ``error``, or ``warn`` to accept what Kafka would ignore.
-        full_names: Whether ``Cast$Value`` and its like have to be named in full, as in Kafka (decision 8).
+        as_kafka: Whether only names of classes and options count that Kafka takes today: ``Cast$Value`` and its like
+            have to be named in full, options of older versions are unknown (decision 8).
 
     Raises:
         ConfigError: With every problem of the source at once.
@@ -39,7 +40,7 @@ def parse_chain(
         source = _load(source)
     drafts, problems = _drafts(source)
     lenient = unknown_options == "warn"
-    chain, found = assemble(drafts, lenient, full_names)
+    chain, found = assemble(drafts, lenient, as_kafka)
     warnings = [p for p in problems if lenient and p.code == "SMT007"]
     problems = [p for p in problems if p not in warnings] + found
     if problems:

@@ -35,14 +35,16 @@ def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
 
 
 def build(
-    cls: type[Options], options: dict[str, Any], place: str, lenient: bool
+    cls: type[Options], options: dict[str, Any], place: str, lenient: bool, as_kafka: bool = False
 ) -> tuple[Options | None, list[Problem], list[Problem]]:
     """Make a transform or predicate from its options.
 
     Returns:
         The object (None if an option is wrong), the problems, and the warnings. Under ``lenient`` unknown options are
-        warnings, as Kafka ignores them.
+        warnings, as Kafka ignores them. Options of older versions of Kafka are taken with a warning, but not
+        ``as_kafka``, which ignores them today.
     """
+    options, renamed = (options, []) if as_kafka else _todays(cls, options, place)
     unknown = [_unknown(key, cls, place) for key in options if key not in cls.keys()]
     known = {k: v for k, v in options.items() if k in cls.keys() and v is not None}
     problems = [] if lenient else list(unknown)
@@ -50,9 +52,23 @@ def build(
         built = cls.model_validate(known)
     except ValidationError as error:
         problems += [_from_pydantic(dict(e), place) for e in error.errors(include_input=False, include_url=False)]
-        return None, problems, unknown if lenient else []
+        return None, problems, [*renamed, *(unknown if lenient else [])]
     problems += _check(built, place)
-    return built, problems, unknown if lenient else []
+    return built, problems, [*renamed, *(unknown if lenient else [])]
+
+
+def _todays(cls: type[Options], options: dict[str, Any], place: str) -> tuple[dict[str, Any], list[Problem]]:
+    """Options under today's keys. Where both are given today's counts, as in the versions of Kafka that knew both."""
+    former = {old: new for old, new in cls.former_options if old in options}
+    kept = {key: value for key, value in options.items() if key not in former}
+    warnings = []
+    for old, new in former.items():
+        unused = new in kept
+        kept.setdefault(new, options[old])
+        what = f", and '{new}' is given too, which counts" if unused else ""
+        statement = f"the option '{old}' is called '{new}' today{what}"
+        warnings.append(Problem("SMT017", place, statement, f"write {new}: Kafka ignores {old} since 4.0"))
+    return kept, warnings
 
 
 def _check(built: Options, place: str) -> list[Problem]:

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dagster_smt.chain import registry
+from dagster_smt.chain.classes import find_class
 from dagster_smt.chain.problems import build, config_problem, did_you_mean
 from dagster_smt.chain.versions import version_problems
 from dagster_smt.errors import Problem
 from dagster_smt.model.java_text import trim
-from dagster_smt.spec.options import Options, split_list
+from dagster_smt.spec.options import split_list
 from dagster_smt.spec.predicate import Predicate
 from dagster_smt.spec.stage import Chain, Stage
 from dagster_smt.spec.transform import Transform
@@ -164,20 +165,20 @@ def _name_predicates(drafts: Sequence[Draft]) -> list[Problem]:
     return problems
 
 
-def assemble(drafts: Sequence[Draft], lenient: bool, full_names: bool = False) -> tuple[Chain, list[Problem]]:
+def assemble(drafts: Sequence[Draft], lenient: bool, as_kafka: bool = False) -> tuple[Chain, list[Problem]]:
     """Make the stages. The chain is only good if there are no problems.
 
     Args:
         drafts: The stages as written.
         lenient: Whether unknown options are warnings.
-        full_names: Whether ``Cast$Value`` is no name of a class, as in Kafka.
+        as_kafka: Whether only names of classes and options count that Kafka takes today.
     """
     stages, problems, warnings = [], [], []
     for draft in drafts:
-        transform, side, found, warned = _transform(draft, lenient, full_names)
+        transform, side, found, warned = _transform(draft, lenient, as_kafka)
         problems += [*_plain_names(draft), *found]
         warnings += warned
-        predicate, found, warned = _predicate(draft, lenient, full_names)
+        predicate, found, warned = _predicate(draft, lenient, as_kafka)
         problems += found
         warnings += warned
         negate, found = _negate(draft)
@@ -200,20 +201,21 @@ def _plain_names(draft: Draft) -> list[Problem]:
 
 
 def _transform(
-    draft: Draft, lenient: bool, full_names: bool
+    draft: Draft, lenient: bool, as_kafka: bool
 ) -> tuple[Transform | None, str, list[Problem], list[Problem]]:
-    cls, side, problem = _class(draft.type, registry.transforms(), draft.place, "transform", full_names)
-    if problem:
-        return None, "", [problem], []
+    named = find_class(draft.type, registry.transforms(), draft.place, "transform", as_kafka)
+    if named.problem:
+        return None, "", [named.problem], []
+    cls, side = named.cls, named.side
     assert cls is not None
     place = f"{draft.place} ({cls.__name__}{'$' + side.capitalize() if side else ''})"
-    built, problems, warnings = build(cls, draft.options, place, lenient)
+    built, problems, warnings = build(cls, draft.options, place, lenient, as_kafka)
     assert built is None or isinstance(built, Transform)
-    return built, side, problems, warnings
+    return built, side, problems, [*named.warnings, *warnings]
 
 
 def _predicate(
-    draft: Draft, lenient: bool, full_names: bool = False
+    draft: Draft, lenient: bool, as_kafka: bool = False
 ) -> tuple[Predicate | None, list[Problem], list[Problem]]:
     if draft.predicate is None:
         return None, [], []
@@ -222,11 +224,11 @@ def _predicate(
         hint = did_you_mean(name, draft.known_predicates, "define it under 'predicates'")
         return None, [config_problem("SMT301", draft.place, f"there is no predicate '{name}'", hint)], []
     place = f"predicates.{name}"
-    cls, _, problem = _class(type_, registry.predicates(), place, "predicate", full_names)
-    if problem:
-        return None, [problem], []
-    assert cls is not None
-    built, problems, warnings = build(cls, options, f"{place} ({cls.__name__})", lenient)
+    named = find_class(type_, registry.predicates(), place, "predicate", as_kafka)
+    if named.problem:
+        return None, [named.problem], []
+    assert named.cls is not None
+    built, problems, warnings = build(named.cls, options, f"{place} ({named.cls.__name__})", lenient)
     assert built is None or isinstance(built, Predicate)
     return built, problems, warnings
 
@@ -242,32 +244,6 @@ def _negate(draft: Draft) -> tuple[bool, list[Problem]]:
         return False, [config_problem("SMT302", draft.place, "'negate' without a 'predicate'", hint)]
     # Connect trims when it checks the text, but not when it reads it: ` true ` is accepted and means false
     return str(draft.negate).lower() == "true", []
-
-
-def _class(
-    type_: Any, known: Mapping[str, type[Any]], place: str, what: str, full_names: bool
-) -> tuple[type[Options] | None, str, Problem | None]:
-    """Find a class by full or short name; returns it with its side (``key``, ``value`` or empty)."""
-    if not type_:
-        return None, "", config_problem("SMT009", place, "the type is missing", f"set the class of the {what}")
-    text = str(type_)  # Kafka does not trim it
-    name, _, inner = text.partition("$")
-    shorts = {
-        c.__name__: c for c in reversed(list(known.values()))
-    }  # of two with the same short name Kafka's comes first
-    cls = known.get(name) or shorts.get(name)
-    if cls is not None and full_names and name not in known and getattr(cls, "sided", False):
-        cls = None  # Kafka's plugin aliases are the names of classes that are in no other
-    if cls is None:
-        hint = did_you_mean(name.rsplit(".", 1)[-1], reversed(shorts))
-        return None, "", config_problem("SMT010", place, f"unknown {what} class '{text}'", hint)
-    sided = getattr(cls, "sided", False)
-    if sided and inner not in ("Key", "Value"):
-        hint = f"write {name}$Key or {name}$Value"
-        return None, "", config_problem("SMT010", place, f"'{text}' does not say whether it acts on key or value", hint)
-    if not sided and inner:
-        return None, "", config_problem("SMT010", place, f"unknown {what} class '{text}'", f"write {name}")
-    return cls, inner.lower(), None
 
 
 def canonical(chain: Chain) -> dict[str, str]:

@@ -96,7 +96,7 @@ def case_chain(case: dict[str, Any]) -> Chain:
     """
     properties = {"transforms": "", **{k: v for k, v in case["config"].items() if v is not None}}
     strict = {k.replace(_SYNTAX, ".strict_paths"): "kafka" for k in properties if k.endswith(_SYNTAX)}
-    return parse_chain({**strict, **properties}, unknown_options="warn", full_names=True)
+    return parse_chain({**strict, **properties}, unknown_options="warn", as_kafka=True)
 
 
 def run_case(case: dict[str, Any], chain: Chain, converter: Converter | None = None) -> dict[str, Any]:

@@ -29,6 +29,7 @@ class ReplaceField(NullDefaults, NestedPaths, Transform):
     connect_class = PACKAGE + "ReplaceField"
     purpose = "field replacement"
     null = "pass"
+    former_options = (("blacklist", "exclude"), ("whitelist", "include"))  # KIP-629
     exclude: Annotated[UniqueNames, by_syntax()] = option("Fields to drop.", ())
     include: Annotated[UniqueNames, by_syntax()] = option("The only fields to keep; empty keeps all.", ())
     renames: Annotated[Pairs, by_syntax(",:")] = option(

@@ -1,0 +1,83 @@
+"""From the name of a class in a chain to a transform or predicate, or to the reason why there is none."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dagster_smt.chain.problems import config_problem, did_you_mean
+from dagster_smt.chain.vendors import KAFKA, vendor_hint
+from dagster_smt.errors import Problem
+from dagster_smt.spec.options import Options
+
+SIDES = ("Key", "Value")
+
+
+@dataclass(frozen=True)
+class Named:
+    """What a name means.
+
+    Attributes:
+        cls: The class; None if there is a problem.
+        side: ``key``, ``value``, or empty for a class without sides.
+        problem: Why there is no class.
+        warnings: What its user should write instead.
+    """
+
+    cls: type[Options] | None = None
+    side: str = ""
+    problem: Problem | None = None
+    warnings: tuple[Problem, ...] = ()
+
+
+def find_class(
+    type_: object, known: Mapping[str, type[Options]], place: str, what: str, as_kafka: bool = False
+) -> Named:
+    """Find a class by full or short name.
+
+    Args:
+        type_: The name as written.
+        known: The classes by full name.
+        place: Where it is written.
+        what: ``transform`` or ``predicate``.
+        as_kafka: Whether only the names count that Kafka takes today (decision 8).
+    """
+    if not type_:
+        return Named(problem=config_problem("SMT009", place, "the type is missing", f"set the class of the {what}"))
+    text = str(type_)  # Kafka does not trim it
+    name, _, inner = text.partition("$")
+    # of two with the same short name Kafka's comes first
+    shorts = {c.__name__: c for c in reversed(list(known.values()))}
+    cls = known.get(name) or shorts.get(name)
+    if cls is not None and as_kafka and name not in known and getattr(cls, "sided", False):
+        cls = None  # Kafka's plugin aliases are the names of classes that are in no other
+    if cls is None:
+        former = None if as_kafka else _former(text, known, place)
+        return former or Named(problem=_unknown(text, shorts, place, what))
+    return _sided(cls, name, inner, text, place, what)
+
+
+def _sided(cls: type[Options], name: str, inner: str, text: str, place: str, what: str) -> Named:
+    sided = getattr(cls, "sided", False)
+    if sided and inner not in SIDES:
+        statement = f"'{text}' does not say whether it acts on key or value"
+        return Named(problem=config_problem("SMT010", place, statement, f"write {name}$Key or {name}$Value"))
+    if not sided and inner:
+        return Named(problem=config_problem("SMT010", place, f"unknown {what} class '{text}'", f"write {name}"))
+    return Named(cls, inner.lower())
+
+
+def _former(text: str, known: Mapping[str, type[Options]], place: str) -> Named | None:
+    """A class by a name that it had once, with today's name as a warning."""
+    for cls in known.values():
+        for pattern in cls.former_types:
+            for side in SIDES:
+                if text.removeprefix(KAFKA) == pattern.format(side):
+                    now = f"{cls.__name__}${side}"
+                    warning = Problem("SMT016", place, f"'{text}' is a name of before Kafka 0.10.2", f"write {now}")
+                    return Named(cls, side.lower(), warnings=(warning,))
+    return None
+
+
+def _unknown(text: str, shorts: Mapping[str, type[Options]], place: str, what: str) -> Problem:
+    name = text.partition("$")[0]
+    hint = vendor_hint(name) or did_you_mean(name.rsplit(".", 1)[-1], reversed(list(shorts)))
+    return config_problem("SMT010", place, f"unknown {what} class '{text}'", hint)

@@ -1,0 +1,64 @@
+"""Transforms of other vendors that people meet in connectors: who makes them, and what here comes close to them.
+
+Never an answer that does something else: where a transform here is like one of theirs, the hint says how it differs.
+"""
+
+KAFKA = "org.apache.kafka.connect.transforms."
+_WRITE = "write it as a package of its own (README: How to add a transform), or leave the stage to the connector"
+
+_VENDORS = {
+    "io.confluent.connect.transforms.": "Confluent",
+    "io.confluent.connect.cloud.transforms.": "Confluent",
+    "io.debezium.": "Debezium",
+    "io.aiven.kafka.connect.": "Aiven",
+    "com.github.jcustenborder.kafka.connect.transform.": "Jeremy Custenborder's transform-common",
+    "io.lenses.connect.smt.": "Lenses",
+    "com.github.hpgrahsl.kafka.connect.transforms.": "Kryptonite",
+    "com.github.hpgrahsl.kryptonite.": "Kryptonite",
+    "org.apache.iceberg.connect.transforms.": "Apache Iceberg",
+    "io.tabular.iceberg.connect.transforms.": "Tabular (now Apache Iceberg)",
+    "org.apache.camel.kafkaconnector.": "Apache Camel",
+    "com.redhat.insights.": "Red Hat Insights",
+}
+# By vendor's prefix and class: what comes close here, and how it differs.
+_CLOSE = {
+    "io.confluent.connect.transforms.Filter": "Filter drops whole records where a predicate is true; a JSONPath "
+    "condition on fields is no predicate here",
+    "io.confluent.connect.transforms.Drop": "Filter drops whole records, not keys or values alone",
+    "io.confluent.connect.transforms.ExtractTopic": "RegexRouter makes a topic of the topic's name, not of a field",
+    "io.confluent.connect.transforms.Flatten": f"{KAFKA}Flatten has the same option delimiter, but no "
+    "behavior.on.nested.map",
+    "io.confluent.connect.transforms.ReplaceField": f"{KAFKA}ReplaceField has the same options",
+    "io.confluent.connect.transforms.TombstoneHandler": "Filter with the predicate RecordIsTombstone is "
+    "behavior=ignore; it does not warn or fail",
+    "io.confluent.connect.transforms.MessageTimestampRouter": "TimestampRouter takes the record's timestamp, not a "
+    "field's",
+    "io.confluent.connect.cloud.transforms.TopicRegexRouter": f"{KAFKA}RegexRouter has the same options",
+    "io.debezium.transforms.ByLogicalTableRouter": "RegexRouter chooses the topic alike, but adds no field to the key",
+    "io.debezium.transforms.Filter": "Filter takes predicates, no scripts",
+    "io.debezium.transforms.ContentBasedRouter": "RegexRouter takes the topic's name, no scripts",
+    "io.aiven.kafka.connect.transforms.Hash": "MaskField hides a field, but equal values are not equal hashes after it",
+    "io.aiven.kafka.connect.transforms.TombstoneHandler": "Filter with the predicate RecordIsTombstone is "
+    "behavior=drop_silent; it does not warn or fail",
+    "io.aiven.kafka.connect.transforms.ExtractTopic": "RegexRouter makes a topic of the topic's name, not of a field",
+    "io.aiven.kafka.connect.transforms.FilterByFieldValue": "Filter takes predicates, and none looks at a field",
+    "com.github.jcustenborder.kafka.connect.transform.common.LowerCaseTopic": "RegexRouter cannot change case",
+}
+
+
+def vendor_hint(name: str) -> str:
+    """What to do about a class of another package; empty for one of Kafka's, or a name without a package.
+
+    Args:
+        name: The class with its package, without ``$Key`` or ``$Value``.
+    """
+    if "." not in name or name.startswith(KAFKA):
+        return ""
+    vendor = next((v for prefix, v in _VENDORS.items() if name.startswith(prefix)), None)
+    close = _CLOSE.get(name)
+    whose = f"it is {_possessive(vendor)}" if vendor else "no installed package has it"
+    return f"{whose}: {f'{close}; or ' if close else ''}{_WRITE}"
+
+
+def _possessive(vendor: str) -> str:
+    return vendor if "'" in vendor or "(" in vendor else f"{vendor}'s"
