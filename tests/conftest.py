@@ -81,7 +81,11 @@ def broker(tmp_path_factory):
         fetch_jars()
     except UnsupportedError as error:
         pytest.skip(f"no Kafka: {error}")
-    with KafkaBroker(tmp_path_factory.mktemp("kafka"), {"message.max.bytes": str(16 * 2**20)}) as running:
+    settings = {
+        "message.max.bytes": str(16 * 2**20),
+        "auto.create.topics.enable": "false",  # else a writer that is still alive makes a removed topic anew
+    }
+    with KafkaBroker(tmp_path_factory.mktemp("kafka"), settings) as running:
         yield running
 
 
