@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dagster_smt.chain.column_limits import column_warnings
-from dagster_smt.chain.problems import nearest
+from dagster_smt.chain.problems import nearest, nested_hint
 from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, field_nodes, restart, split_mark
 from dagster_smt.model.record import PlanRecord, Side
@@ -357,7 +357,8 @@ class _Fold:
             everywhere = set.intersection(*({m.path for m in p.missing} for p in plans))
             for miss in plans[0].missing:
                 if miss.path in everywhere:
-                    hint = nearest(miss.asked, miss.known, "check the name; the stage changes nothing there")
+                    hint = nested_hint(plans[0].stage.transform, miss.path, miss.known)
+                    hint = hint or nearest(miss.asked, miss.known, "check the name; the stage changes nothing there")
                     statement = f"no record can have the field '{miss.path}'"
                     found.append(Problem("SMT303", plans[0].stage.place, statement, hint))
         return found

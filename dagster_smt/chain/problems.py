@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, Problem
+from dagster_smt.model.path import V1
 from dagster_smt.spec.options import Options
 
 
@@ -32,6 +33,23 @@ def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
     if len(close) < 2:
         return f"did you mean '{close[0]}'?" if close else otherwise
     return f"the nearest names are: {', '.join(close)}"
+
+
+def nested_hint(transform: Options, path: str, known: Iterable[str] | None = None) -> str:
+    """What to do if a path with dots was read as one name; empty where that is not it.
+
+    Args:
+        transform: The stage's transform.
+        path: The path as configured.
+        known: The names of the top level, if there is a schema.
+    """
+    head, dot, _ = path.partition(".")
+    if not dot or getattr(transform, "field_syntax_version", "") != V1:
+        return ""
+    if known is not None and head not in known:
+        return ""
+    what = "" if known is None else f"'{head}' has fields, and "
+    return f"set field.syntax.version=V2: {what}under V1 the dots of '{path}' are part of one name"
 
 
 def build(

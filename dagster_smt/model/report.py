@@ -193,6 +193,19 @@ def ledger_lines(entries: Sequence[LedgerEntry], counts: TopicCounts) -> list[Le
     return [LedgerLine(entry, number) for entry, number in zip(entries, touched, strict=True)]
 
 
+SILENT = ("masked", "dropped", "renamed")
+"""Actions that somebody relies on: that one of them touches nothing is worth a warning."""
+
+
+def silent_lines(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts]) -> list[LedgerLine]:
+    """Masks, drops and renames that touched nothing although records reached their stage."""
+    return [
+        line
+        for line in ledger
+        if not line.records and stages[line.entry.stage].records_in and line.entry.action in SILENT
+    ]
+
+
 def add_up(counts: Iterable[TopicCounts]) -> TopicCounts:
     """The counts of several topics together."""
     found = list(counts)

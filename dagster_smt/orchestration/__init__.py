@@ -5,6 +5,8 @@ from dagster_shared.libraries import DagsterLibraryRegistry
 from dagster_smt.errors import ConfigError as ConfigError
 from dagster_smt.errors import SmtError as SmtError
 from dagster_smt.orchestration.assets import build_smt_asset as build_smt_asset
+from dagster_smt.orchestration.assets import build_smt_assets as build_smt_assets
+from dagster_smt.orchestration.checks import SmtChecks as SmtChecks
 from dagster_smt.orchestration.config_schema import smt_config_schema as smt_config_schema
 from dagster_smt.orchestration.guard import Cancelled as Cancelled
 from dagster_smt.orchestration.guard import run_cancellable as run_cancellable
@@ -13,6 +15,7 @@ from dagster_smt.orchestration.partitions import partition_key_to_topic as parti
 from dagster_smt.orchestration.partitions import topic_to_partition_key as topic_to_partition_key
 from dagster_smt.orchestration.resources import SparkSessionResource as SparkSessionResource
 from dagster_smt.orchestration.resources import spark_session_of as spark_session_of
+from dagster_smt.orchestration.tables import SmtTable as SmtTable
 from dagster_smt.orchestration.translator import SmtAssetData as SmtAssetData
 from dagster_smt.orchestration.translator import SmtTranslator as SmtTranslator
 from dagster_smt.spark.environment import check_java as check_java

@@ -1,35 +1,21 @@
-"""Assets: a chain on a topic table, as one Dagster asset."""
+"""Assets: chains on topic tables, one by one, or many tables in one step and one Spark session."""
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import dagster as dg
 
-from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.errors import ConfigError, Problem, SmtError
-from dagster_smt.orchestration.config_schema import RunSettings, Tolerance, decode_config, smt_config_schema
-from dagster_smt.orchestration.execution import (
-    Executed,
-    SmtWork,
-    failure,
-    make_run,
-    problems_as_failure,
-    summary,
-)
-from dagster_smt.orchestration.partitions import partition_key_to_topic, topic_to_partition_key
-from dagster_smt.orchestration.resources import spark_session_of
-from dagster_smt.orchestration.translator import SmtAssetData, SmtTranslator
-from dagster_smt.orchestration.versions import EndOffsets, code_version, data_version
-from dagster_smt.tables.planning import plan_table
+from dagster_smt.orchestration.checks import SmtChecks
+from dagster_smt.orchestration.config_schema import Tolerance, smt_config_schema
+from dagster_smt.orchestration.execution import problems_as_failure
+from dagster_smt.orchestration.steps import Events, SmtStep, raised
+from dagster_smt.orchestration.tables import ChainSource, Prepared, SmtTable
+from dagster_smt.orchestration.translator import SmtTranslator
 from dagster_smt.tables.spec import LetterPlace, Sink, TopicTable
-
-ChainSource = Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Chain
-Events = Iterator[dg.MaterializeResult | dg.AssetMaterialization]
 
 
 def build_smt_asset(
@@ -40,19 +26,30 @@ def build_smt_asset(
     sink: Sink,
     spark_key: str = "spark",
     partitions_def: dg.PartitionsDefinition | None = None,
+    backfill_policy: dg.BackfillPolicy | None = None,
     pool: str | None = None,
     errors_tolerance: Tolerance = "none",
     dead_letters: LetterPlace | None = None,
     dead_letter_topic: str = "",
+    checks: SmtChecks | None = None,
     retry_policy: dg.RetryPolicy | None = None,
     translator: SmtTranslator | None = None,
     group_name: str | None = None,
     description: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    owners: Sequence[str] | None = None,
+    kinds: set[str] | None = None,
+    deps: Iterable[Any] = (),
+    metadata: Mapping[str, Any] | None = None,
+    automation_condition: dg.AutomationCondition[Any] | None = None,
+    freshness_policy: dg.FreshnessPolicy | None = None,
+    op_tags: Mapping[str, Any] | None = None,
 ) -> dg.AssetsDefinition:
     """Make an asset that applies a chain to the new records of a topic table.
 
     Schema, lineage and the chain are its metadata before any run; each run adds counts, the ledger, the schema diff,
-    offsets and dead letters. The run config may override chain, window and ``errors.tolerance``.
+    offsets and dead letters, and a result for each of its checks. A run that finds nothing new observes the asset, and
+    does not materialize it. The run config may override chain, window and ``errors.tolerance``.
 
     Example:
         .. code-block:: python
@@ -74,144 +71,124 @@ def build_smt_asset(
             one window, one Spark job and one commit, and a topic that fails is left out and does not stop the others.
             Or time windows: a partition is what the topics hold from the first record of its time up to the first of
             the next, and running it again replaces exactly that.
+        backfill_policy: All partitions of a backfill in one run by default.
         pool: Dagster pool; one per asset by default, as a table has one writer.
         errors_tolerance: ``none`` fails the run before it commits, ``all`` makes dead letters.
         dead_letters, dead_letter_topic: Where dead letters go.
+        checks: Which checks it has, and what a failed one means.
         retry_policy: Safe: a retried run takes the same window. Wrong configurations and rejected records never retry.
         translator: Customises the asset spec.
-        group_name, description: As in ``dg.AssetSpec``.
+        group_name, description, tags, owners, kinds, metadata, automation_condition, freshness_policy: As in
+            ``dg.AssetSpec``; ``kinds`` replace those that say source and sink.
+        deps: Upstream assets beside the topics.
+        op_tags: As in ``dg.asset``.
 
     Raises:
         ConfigError: The chain is wrong, with all problems.
         PlanError: No record of the table's declared schema can pass the chain.
     """
-    asset_key = dg.AssetKey.from_coercible(key)
-    parsed = chain if isinstance(chain, Chain) else parse_chain(chain, place=_place(chain, asset_key))
-    file = chain if isinstance(chain, Path) else None
-    plan = plan_table(parsed, table)
-    data = SmtAssetData(asset_key, table, sink, plan, file, description, group_name, partitions_def)
-    translator = translator or SmtTranslator()
-    spec, topics = translator.get_asset_spec(data), translator.get_topic_keys(data)
-    work = SmtWork(spec.key.to_user_string(), parsed, table, sink, topics, dead_letters, dead_letter_topic)
-    return _definition(_Step(work, spec, op_name(spec.key), spark_key), errors_tolerance, pool, retry_policy)
+    given = locals()  # the arguments that say what the table is have the names of its fields
+    described = SmtTable(**{f.name: given[f.name] for f in fields(SmtTable)})
+    prepared = described.prepared(translator)
+    policies = {"retry_policy": retry_policy, "backfill_policy": _backfill(backfill_policy, prepared)}
+    return _single(prepared, spark_key, pool=pool or op_name(prepared.spec.key), op_tags=op_tags, **policies)
 
 
-def _definition(
-    step: "_Step", errors_tolerance: Tolerance, pool: str | None, retry_policy: dg.RetryPolicy | None
-) -> dg.AssetsDefinition:
+def _single(table: Prepared, spark_key: str, **of_op: Any) -> dg.AssetsDefinition:
+    name = op_name(table.spec.key)
+
     @dg.multi_asset(
-        name=step.name,
-        specs=[step.spec],
-        config_schema=smt_config_schema(step.work.chain, errors_tolerance),
-        required_resource_keys={step.spark_key},
-        pool=pool or step.name,
-        retry_policy=retry_policy,
-        backfill_policy=dg.BackfillPolicy.single_run() if step.spec.partitions_def else None,
+        name=name,
+        specs=[table.spec],
+        check_specs=table.check_specs,
+        config_schema=smt_config_schema(table.work.chain, table.errors_tolerance),
+        required_resource_keys={spark_key},
+        **of_op,
     )
     def smt_asset(context: dg.AssetExecutionContext) -> Events:
-        yield from step.run(context)
+        config = context.op_execution_context.op_config
+        step = SmtStep(table, config, f"ops.{name}.config", getattr(context.resources, spark_key))
+        with problems_as_failure():
+            yield from step.run(context)
 
     return smt_asset
 
 
-@dataclass(frozen=True)
-class _Step:
-    """The body of an asset."""
+def build_smt_assets(
+    *,
+    name: str,
+    tables: Sequence[SmtTable],
+    spark_key: str = "spark",
+    backfill_policy: dg.BackfillPolicy | None = None,
+    pool: str | None = None,
+    retry_policy: dg.RetryPolicy | None = None,
+    translator: SmtTranslator | None = None,
+    op_tags: Mapping[str, Any] | None = None,
+) -> dg.AssetsDefinition:
+    """Make several tables as one op: one step, one Spark session, any part of them selectable.
 
-    work: SmtWork
-    spec: dg.AssetSpec
-    name: str
-    spark_key: str
+    Tables run one after the other; one that fails does not stop the others, and the step fails at its end. Each has
+    its part of the run config, named as ``table_name`` names it.
 
-    def run(self, context: dg.AssetExecutionContext) -> Events:
-        by_topic = self.spec.partitions_def is not None and not self.by_time
-        keys = list(context.partition_keys) if by_topic else None
-        with problems_as_failure():
-            settings = self._timed(context) if self.by_time else self._settings(context, keys or [])
-            session = spark_session_of(getattr(context.resources, self.spark_key))
-            told = partial(_told, context, self.spec.key)
-            done = make_run(self.work, settings, session, context.op_execution_context, told).execute()
-        context.log.info(summary(done.report))
-        failed = done.failure()
-        if keys is None:
-            yield from self._unpartitioned(done, failed)
-        else:
-            yield from self._partitioned(context, done, keys, failed)
+    Args:
+        name: Name of the op.
+        tables: The tables; all with the same ``partitions_def``, or none.
+        spark_key, backfill_policy, retry_policy, translator, op_tags: As in ``build_smt_asset``.
+        pool: Dagster pool; named after the op by default.
 
-    @property
-    def by_time(self) -> bool:
-        """Whether partitions are windows of time."""
-        return isinstance(self.spec.partitions_def, dg.TimeWindowPartitionsDefinition)
+    Raises:
+        ConfigError: A chain is wrong, or SMT037: two tables share a key or a sink; with all problems.
+        PlanError: No record of a table's declared schema can pass its chain.
+    """
+    prepared = {table_name(p.spec.key): p for p in (table.prepared(translator) for table in tables)}
+    _check_together(name, tables, prepared.values())
 
-    def _timed(self, context: dg.AssetExecutionContext) -> RunSettings:
-        """The settings of a run of time partitions: the range of their time."""
-        place = f"ops.{self.name}.config"
-        settings = decode_config(context.op_execution_context.op_config, place)
-        if settings.window.fixed or settings.micro_batch is not None:
-            hint = "leave explicit, since, until and micro_batch out, or launch an asset without partitions"
-            statement = "a partition of time is a fixed range of its own"
-            raise ConfigError(Problem("SMT035", f"{place}.window", statement, hint))
-        span = context.partition_time_window
-        since, until = (round(moment.timestamp() * 1000) for moment in (span.start, span.end))
-        return replace(settings, window=replace(settings.window, since=since, until=until))
+    @dg.multi_asset(
+        name=name,
+        specs=[p.spec for p in prepared.values()],
+        check_specs=[spec for p in prepared.values() for spec in p.check_specs],
+        config_schema={n: smt_config_schema(p.work.chain, p.errors_tolerance) for n, p in prepared.items()},
+        required_resource_keys={spark_key},
+        pool=pool or name,
+        retry_policy=retry_policy,
+        can_subset=True,
+        backfill_policy=_backfill(backfill_policy, next(iter(prepared.values()))),
+        op_tags=op_tags,
+    )
+    def smt_assets(context: dg.AssetExecutionContext) -> Events:
+        spark, config = getattr(context.resources, spark_key), context.op_execution_context.op_config
+        errors: list[SmtError] = []
+        for part, table in prepared.items():
+            if table.spec.key not in context.selected_asset_keys:
+                continue
+            try:
+                yield from SmtStep(table, config[part], f"ops.{name}.config.{part}", spark).run(context)
+            except SmtError as error:
+                context.log.error(f"{table.spec.key.to_user_string()}: {error}")
+                errors.append(error)
+        if errors:
+            raise raised(errors)
 
-    def _settings(self, context: dg.AssetExecutionContext, keys: Sequence[str]) -> RunSettings:
-        topics = tuple(sorted(map(partition_key_to_topic, keys)))
-        place = f"ops.{self.name}.config"
-        settings = decode_config(context.op_execution_context.op_config, place, topics)
-        explicit = settings.window.explicit
-        missing = sorted(set(topics) - set(explicit.topics)) if explicit is not None else []
-        if missing:
-            hint = f"add ranges for {', '.join(missing[:5])}, or launch only the partitions that it names"
-            statement = "does not name every topic of the run"
-            raise ConfigError(Problem("SMT032", f"{place}.window.explicit", statement, hint))
-        return settings
-
-    def _unpartitioned(self, done: Executed, failed: SmtError | None) -> Events:
-        outcome = done.outcome()
-        version = data_version(outcome.ends, done.run.settings.chain)
-        if failed is None:
-            yield dg.MaterializeResult(asset_key=self.spec.key, metadata=outcome.metadata, data_version=version)
-            return
-        if self.by_time:  # a window of time without some of its topics is not materialized
-            raise failure(failed)
-        tags = self._tags(version, done.run.settings.chain)  # what is committed is told although the step fails
-        yield dg.AssetMaterialization(self.spec.key, metadata=outcome.metadata, tags=tags)
-        raise failure(failed)
-
-    def _partitioned(
-        self, context: dg.AssetExecutionContext, done: Executed, keys: Sequence[str], failed: SmtError | None
-    ) -> Events:
-        """One window, one commit; a materialization for each topic that is in it."""
-        chain = done.run.settings.chain
-        topics = {key: partition_key_to_topic(key) for key in keys}
-        outcomes = {k: done.outcome_of(t) for k, t in topics.items() if t not in done.report.failures}
-        if failed is not None:
-            for key, outcome in outcomes.items():
-                tags = self._tags(data_version(outcome.ends, chain), chain)
-                yield dg.AssetMaterialization(self.spec.key, partition=key, metadata=outcome.metadata, tags=tags)
-            raise failure(failed)
-        for key, outcome in outcomes.items():
-            context.add_asset_metadata(outcome.metadata, asset_key=self.spec.key, partition_key=key)
-        ends = {t: parts for outcome in outcomes.values() for t, parts in outcome.ends.items()}
-        yield dg.MaterializeResult(asset_key=self.spec.key, data_version=data_version(ends, chain))
-
-    def _tags(self, version: dg.DataVersion, chain: Chain) -> dict[str, str]:
-        return {
-            "dagster/data_version": version.value,
-            "dagster/data_version_is_user_provided": "true",
-            "dagster/code_version": self.spec.code_version or code_version(chain),
-        }
+    return smt_assets
 
 
-def _told(context: dg.AssetExecutionContext, key: dg.AssetKey, topic: str | None) -> EndOffsets | None:
-    """The end offsets of the last materialization that Dagster knows."""
-    partitions = [topic_to_partition_key(topic)] if topic is not None else None
-    wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=partitions)
-    records = context.instance.fetch_materializations(wanted, limit=1).records
-    event = records[0].asset_materialization if records else None
-    value = event.metadata.get("dagster_smt/end_offsets") if event else None
-    return value.value if value is not None else None
+def _check_together(name: str, tables: Sequence[SmtTable], prepared: Iterable[Prepared]) -> None:
+    places: dict[str, dg.AssetKey] = {}
+    problems = []
+    for table in prepared:
+        other = places.setdefault(table.work.sink.place, table.spec.key)
+        if other != table.spec.key:
+            statement = f"writes to {table.work.sink.place}, as {other.to_user_string()} does"
+            hint = "a table has one chain that writes it: give each asset a sink of its own"
+            problems.append(Problem("SMT037", f"{name} {table.spec.key.to_user_string()}", statement, hint))
+    if len(places) + len(problems) < len(tables):
+        problems.append(Problem("SMT037", name, "two tables have the same asset key", "give each its own"))
+    if problems:
+        raise ConfigError(problems)
+
+
+def _backfill(policy: dg.BackfillPolicy | None, table: Prepared) -> dg.BackfillPolicy | None:
+    return policy or (dg.BackfillPolicy.single_run() if table.spec.partitions_def else None)
 
 
 def op_name(key: dg.AssetKey) -> str:
@@ -221,5 +198,5 @@ def op_name(key: dg.AssetKey) -> str:
     return name if plain else f"{name}_{hashlib.sha256(key.to_string().encode()).hexdigest()[:6]}"
 
 
-def _place(chain: ChainSource, key: dg.AssetKey) -> str:
-    return chain.name if isinstance(chain, Path) else f"{key.to_user_string()} chain"
+table_name = op_name
+"""The name of a table's part in the run config of ``build_smt_assets``."""

@@ -1,11 +1,11 @@
 """One run of a chain inside a Dagster step: config in, cancellable Spark work, report and metadata out."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
@@ -17,13 +17,16 @@ from dagster_smt.orchestration.config_schema import RunSettings
 from dagster_smt.orchestration.guard import Progress, run_cancellable
 from dagster_smt.orchestration.metadata import Metadata, RunContext, batch_table, problem_table, run_metadata
 from dagster_smt.orchestration.resources import need_packages
-from dagster_smt.orchestration.sink_state import SinkState, sink_state
 from dagster_smt.orchestration.versions import EndOffsets
 from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.spec import KafkaSink, LetterPlace, Sink, TopicTable, packages_of
 
+if TYPE_CHECKING:
+    from dagster_smt.run.facts import TableFacts
+    from dagster_smt.run.spec import RunSpec
+
 _FINAL = (ConfigError, PlanError, RecordsRejected, UnsupportedError)  # the same again would fail the same way
-Told = Callable[[str | None], EndOffsets | None]
+Told = Callable[[str | None], Metadata | None]
 
 
 @dataclass(frozen=True)
@@ -60,11 +63,13 @@ class SmtOutcome:
         report: The report, of all batches together.
         metadata: The metadata of a materialization.
         ends: Where the table's progress ends.
+        news: Whether there is something to tell: records, or that the table is empty, which nobody knew.
     """
 
     report: RunReport
     metadata: Metadata
-    ends: dict[str, dict[str, int]]
+    ends: EndOffsets
+    news: bool = True
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ class SmtRun:
         key: Dagster's run and step: of the first run if this is a re-execution.
         tag: Spark's tag for the jobs.
         log: Receives progress lines.
-        told: Gives the end offsets that Dagster knows, of a topic's partition or (None) of the table.
+        told: Gives the metadata that Dagster shows, of a topic's partition or (None) of the table.
     """
 
     work: SmtWork
@@ -97,15 +102,25 @@ class SmtRun:
         Raises:
             SmtError: Nothing was committed.
         """
-        reports = run_cancellable(self.session, self.tag, self._run, log=self.log)
-        return Executed(self, reports, sink_state(self.session, self.work.sink, source=self.work.table.source))
+        return run_cancellable(self.session, self.tag, self._run, log=self.log)
 
-    def _run(self, progress: Progress) -> list[RunReport]:
+    def _run(self, progress: Progress) -> "Executed":
         from dagster_smt.run.batch import run  # loads PySpark
+        from dagster_smt.run.facts import table_facts
         from dagster_smt.run.micro_batch import run_batches
+
+        spec, limits = self._spec(), self.settings.micro_batch
+        if limits is None:
+            reports = [run(spec, self.session, progress)]
+        else:
+            reports = run_batches(spec, self.session, limits, progress)
+        new = any(report.status == "committed" for report in reports)
+        return Executed(self, reports, table_facts(spec, self.plan, self.session, look=new))
+
+    def _spec(self) -> "RunSpec":
         from dagster_smt.run.spec import RunSpec
 
-        spec = RunSpec(
+        return RunSpec(
             name=self.work.name,
             chain=self.settings.chain,
             table=self.work.table,
@@ -117,19 +132,15 @@ class SmtRun:
             rebuild=self.settings.rebuild,
             key=self.key,
         )
-        limits = self.settings.micro_batch
-        if limits is None:
-            return [run(spec, self.session, progress)]
-        return run_batches(spec, self.session, limits, progress)
 
 
 @dataclass(frozen=True)
 class Executed:
-    """A run that came to its end: its reports, and what the table holds now."""
+    """A run that came to its end: its reports, and what holds of the table now."""
 
     run: SmtRun
     reports: list[RunReport]
-    state: SinkState
+    facts: "TableFacts"
 
     @cached_property
     def report(self) -> RunReport:
@@ -146,36 +157,32 @@ class Executed:
 
     def outcome(self) -> SmtOutcome:
         """Of the whole table."""
-        report, state = self.report, self.state
+        report, facts, news = self.report, self.facts, True
         if report.status == "empty":
-            report = self._untold(report, state.last, None, state.ends)
-        return self._outcome(report, state.rows, state.ends, state.last, self.reports, partitioned=False)
+            report, news = self._untold(report, facts.last, None, facts.ends)
+        context = self._context(facts.rows, facts.ends, facts.last, facts.lag)
+        return self._outcome(report, context, self.reports, news)
 
     def outcome_of(self, topic: str) -> SmtOutcome:
         """Of one topic's partition."""
-        ends = {t: v for t, v in self.state.ends.items() if t == topic}
-        last = self.state.last
+        ends = {t: v for t, v in self.facts.ends.items() if t == topic}
+        last = self.facts.last
         last = last.of_topic(topic) if last is not None and topic in last.window.topics else None
-        report = self.report.of_topic(topic)
+        report, news = self.report.of_topic(topic), True
         if topic not in self.report.window.topics:
             empty = RunReport(report.name, Window(), seconds=report.seconds, status="empty")
-            report = self._untold(empty, last, topic, ends)
+            report, news = self._untold(empty, last, topic, ends)
         batches = [r.of_topic(topic) for r in self.reports if topic in r.window.topics]
-        return self._outcome(report, self.state.by_topic.get(topic, 0), ends, last, batches, partitioned=True)
+        lag = {t: n for t, n in self.facts.lag.items() if t == topic}
+        context = self._context(self.facts.by_topic.get(topic, 0), ends, last, lag, partitioned=True)
+        return self._outcome(report, context, batches, news)
 
-    def _outcome(
-        self,
-        report: RunReport,
-        rows: int,
-        ends: dict[str, dict[str, int]],
-        last: RunReport | None,
-        batches: Sequence[RunReport],
-        *,
-        partitioned: bool,
-    ) -> SmtOutcome:
+    def _context(
+        self, rows: int, ends: EndOffsets, last: RunReport | None, lag: Mapping[str, int], *, partitioned: bool = False
+    ) -> RunContext:
         run = self.run
-        gaps = {t: v for t, v in self.state.gaps.items() if not partitioned or t in ends}
-        context = RunContext(
+        gaps = {t: v for t, v in self.facts.gaps.items() if not partitioned or t in ends}
+        return RunContext(
             plan=run.plan,
             sink=run.work.sink,
             topics=run.work.topics,
@@ -186,20 +193,31 @@ class Executed:
             gaps=gaps,
             app_id=run.session.conf.get("spark.app.id", ""),
             window_id=last.window.id if last is not None else "",
-            last=self.state.last,
+            last=self.facts.last,
+            lag=sum(lag.values()),
         )
-        metadata = run_metadata(report, context)
-        if run.settings.micro_batch is not None:
-            metadata["dagster_smt/batches"] = batch_table([b for b in batches if b.status != "empty"])
-        return SmtOutcome(report, metadata, ends)
 
-    def _untold(self, report: RunReport, last: RunReport | None, topic: str | None, ends: EndOffsets) -> RunReport:
-        """Nothing is new; but a commit whose run died before Dagster heard of it is reported now."""
-        if last is None or self.run.told(topic) == ends:
+    def _outcome(self, report: RunReport, context: RunContext, batches: Sequence[RunReport], news: bool) -> SmtOutcome:
+        metadata = run_metadata(report, context)
+        if self.run.settings.micro_batch is not None:
+            metadata["dagster_smt/batches"] = batch_table([b for b in batches if b.status != "empty"])
+        return SmtOutcome(report, metadata, context.ends or {}, news)
+
+    def _untold(
+        self, report: RunReport, last: RunReport | None, topic: str | None, ends: EndOffsets
+    ) -> tuple[RunReport, bool]:
+        """Nothing is new; but a commit whose run died before Dagster heard of it is reported now.
+
+        Returns:
+            What to report, and whether that is news to Dagster.
+        """
+        told = self.run.told(topic)
+        shown = told.get("dagster_smt/end_offsets") if told is not None else None
+        if last is None or (shown is not None and shown.value == ends):
             self.run.log(f"nothing new: the table holds every record of {topic or 'the topics'} already")
-            return report
+            return report, told is None
         self.run.log(f"nothing new; reporting window {last.window.id}, committed by a run that could not say so")
-        return last
+        return last, True
 
 
 def make_run(

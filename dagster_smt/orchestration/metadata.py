@@ -53,6 +53,7 @@ class RunContext:
         app_id: Spark's id of the application.
         window_id: The last window that the table holds; by default the report's.
         last: Report of the last commit, which may know columns that neither plan nor report do.
+        lag: Offsets that the topics have now and the table has not.
     """
 
     plan: Plan
@@ -66,6 +67,7 @@ class RunContext:
     app_id: str = ""
     window_id: str = ""
     last: RunReport | None = None
+    lag: int | None = None
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> dg.TableMetadataValue:
@@ -85,7 +87,7 @@ def definition_metadata(
     """What is known before any run."""
     found: Metadata = {
         **_schema_part(plan, sink, topics),
-        **_masked_part(plan),
+        **_masked_part(sorted({e.path for e in plan.entries if e.action == "masked"})),
         **_chain_part(plan.chain),
         "dagster/table_name": sink.table or ".".join(key.path),
         "dagster/storage_kind": sink.storage,
@@ -115,7 +117,7 @@ def run_metadata(report: RunReport, run: RunContext) -> Metadata:
     """What a run says of itself."""
     found: Metadata = {
         **_schema_part(_described(report, run), run.sink, run.topics),
-        **_masked_part(run.plan),
+        **_masked_part(sorted(path for path, records in report.touched("masked").items() if records)),
         **_chain_part(run.plan.chain),
         **_count_part(report, run),
         **_table_part(report),
@@ -144,8 +146,7 @@ def _schema_part(described: Described, sink: Sink, topics: Sequence[dg.AssetKey]
     return found if lineage is None else {**found, "dagster/column_lineage": lineage}
 
 
-def _masked_part(plan: Plan) -> Metadata:
-    masked = sorted({e.path for e in plan.entries if e.action == "masked"})
+def _masked_part(masked: list[str]) -> Metadata:
     return {"dagster_smt/masked_fields": dg.MetadataValue.json(masked)} if masked else {}
 
 
@@ -168,7 +169,16 @@ def _count_part(report: RunReport, run: RunContext) -> Metadata:
         "dagster_smt/window_id": run.window_id or report.window.id,
         "dagster_smt/start_offsets": dg.MetadataValue.json(_bounds(report, 0)),
         "dagster_smt/end_offsets": dg.MetadataValue.json(ends),
+        **({"dagster_smt/lag": run.lag} if run.lag is not None else {}),
     }
+
+
+_STANDING = ("row_count", "partition_row_count", "lag", "end_offsets", "gaps", "status")
+
+
+def observed_metadata(metadata: Metadata) -> Metadata:
+    """What a run that found nothing new can say: where the table stands, not counts of a window without records."""
+    return {key: value for key, value in metadata.items() if key.split("/")[-1] in _STANDING}
 
 
 def _bounds(report: RunReport, side: int) -> dict[str, dict[str, int]]:

@@ -1,21 +1,22 @@
 """Ops: a chain on a topic table for jobs that are not about assets, such as replays."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from functools import partial
 
 import dagster as dg
 
-from dagster_smt.chain import Chain, parse_chain
-from dagster_smt.orchestration.assets import ChainSource
 from dagster_smt.orchestration.config_schema import Tolerance, decode_config, smt_config_schema
 from dagster_smt.orchestration.execution import SmtWork, failure, make_run, problems_as_failure, summary
+from dagster_smt.orchestration.metadata import observed_metadata
 from dagster_smt.orchestration.resources import spark_session_of
+from dagster_smt.orchestration.steps import last_told
+from dagster_smt.orchestration.tables import ChainSource, parsed_chain
 from dagster_smt.orchestration.translator import topic_keys
 from dagster_smt.orchestration.versions import data_version
 from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.spec import LetterPlace, Sink, TopicTable
 
-Events = Iterator[dg.AssetMaterialization | dg.Output[dict[str, object]]]
+Events = Iterator[dg.AssetMaterialization | dg.AssetObservation | dg.Output[dict[str, object]]]
 
 
 def build_smt_op(
@@ -50,8 +51,7 @@ def build_smt_op(
         ConfigError: The chain is wrong, with all problems.
         PlanError: No record of the table's declared schema can pass the chain.
     """
-    place = chain.name if isinstance(chain, Path) else f"{name} chain"
-    parsed = chain if isinstance(chain, Chain) else parse_chain(chain, place=place)
+    parsed = parsed_chain(chain, name)
     plan_table(parsed, table)
     work = SmtWork(name, parsed, table, sink, topic_keys(table), dead_letters, dead_letter_topic)
 
@@ -74,11 +74,16 @@ def build_smt_op(
 def _run(context: dg.OpExecutionContext, work: SmtWork, resource: object, asset_key: dg.AssetKey | None) -> Events:
     with problems_as_failure():
         settings = decode_config(context.op_config, f"ops.{context.op_handle}.config")
-        done = make_run(work, settings, spark_session_of(resource), context).execute()
+        told = partial(last_told, context, asset_key) if asset_key is not None else lambda topic: None
+        done = make_run(work, settings, spark_session_of(resource), context, told).execute()
     outcome, failed = done.outcome(), done.failure()
     report = outcome.report
     context.log.info(summary(report))
-    if asset_key is not None:
+    for warning in report.warnings:
+        context.log.warning(str(warning))
+    if asset_key is not None and not outcome.news:
+        yield dg.AssetObservation(asset_key, metadata=observed_metadata(outcome.metadata))
+    elif asset_key is not None:
         tags = {"dagster/data_version": data_version(outcome.ends, settings.chain).value}
         yield dg.AssetMaterialization(asset_key, metadata=outcome.metadata, tags=tags)
     if failed is not None:

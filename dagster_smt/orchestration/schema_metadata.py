@@ -90,10 +90,18 @@ def _columns(schema: Schema, prefix: str = "") -> Iterable[tuple[str, Schema]]:
 
 
 def _schema_column(path: str, schema: Schema, masked: Collection[str]) -> dg.TableColumn:
-    inside = (
-        path in masked or any(m.startswith(f"{path}.") for m in masked) or (path == "value" and "(whole)" in masked)
-    )
-    return _column(path, schema.label.removesuffix("?"), schema.optional, inside, schema.doc)
+    return _column(path, schema.label.removesuffix("?"), schema.optional, _all_masked(path, schema, masked), schema.doc)
+
+
+def _all_masked(path: str, schema: Schema, masked: Collection[str]) -> bool:
+    """Whether a mask hides all of a column: of a struct each field, of an array or map its elements."""
+    if path in masked or (path == "value" and "(whole)" in masked):
+        return True
+    if schema.type is Type.STRUCT:
+        return bool(schema.fields) and all(
+            _all_masked(f"{path}.{name}", child, masked) for name, child in schema.fields
+        )
+    return f"{path}[]" in masked
 
 
 def _column(name: str, kind: str, nullable: bool, masked: bool, doc: str | None = None) -> dg.TableColumn:

@@ -1,16 +1,17 @@
 """From a chain on a table to Dagster's asset spec: the one place to customise."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
 from dagster_smt.chain import Plan
 from dagster_smt.orchestration.metadata import definition_metadata
 from dagster_smt.orchestration.versions import code_version
-from dagster_smt.tables.spec import Sink, TopicTable
+from dagster_smt.tables.spec import KafkaTopics, Sink, TopicTable
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class SmtAssetData:
         sink: Where it writes.
         plan: What its chain does.
         chain_file: The file with the chain, if it is in one.
-        description, group_name, partitions_def: As given to ``build_smt_asset``.
+        description, group_name, partitions_def, tags, owners, kinds, deps, metadata, automation_condition,
+            freshness_policy: As given to ``build_smt_asset``.
     """
 
     key: dg.AssetKey
@@ -34,6 +36,13 @@ class SmtAssetData:
     description: str | None = None
     group_name: str | None = None
     partitions_def: dg.PartitionsDefinition | None = None
+    tags: Mapping[str, str] | None = None
+    owners: Sequence[str] | None = None
+    kinds: set[str] | None = None
+    deps: Iterable[Any] = ()
+    metadata: Mapping[str, Any] | None = None
+    automation_condition: dg.AutomationCondition[Any] | None = None
+    freshness_policy: dg.FreshnessPolicy | None = None
 
 
 class SmtTranslator:
@@ -44,27 +53,43 @@ class SmtTranslator:
         topics = self.get_topic_keys(data)
         return dg.AssetSpec(
             key=data.key,
-            deps=topics,
+            deps=[*topics, *data.deps],
             description=data.description or _describe(data),
-            metadata=definition_metadata(data.plan, data.key, data.sink, topics, data.chain_file),
+            metadata={
+                **definition_metadata(data.plan, data.key, data.sink, topics, data.chain_file),
+                **(data.metadata or {}),
+            },
             group_name=data.group_name,
             code_version=code_version(data.plan.chain),
-            kinds={"kafka", "pyspark", data.sink.storage},
+            kinds=data.kinds if data.kinds is not None else _kinds(data),
             partitions_def=data.partitions_def,
+            tags=data.tags,
+            owners=data.owners,
+            automation_condition=data.automation_condition,
+            freshness_policy=data.freshness_policy,
         )
 
     def get_topic_keys(self, data: SmtAssetData) -> Sequence[dg.AssetKey]:
-        """The assets that stand for the topics: ``kafka/<topic>``; of a pattern one asset that is named after it."""
+        """The assets that stand for the topics, see ``topic_keys``."""
         return topic_keys(data.table)
 
 
 def topic_keys(table: TopicTable) -> list[dg.AssetKey]:
-    """Asset keys of a table's topics: ``kafka/orders``, and ``kafka/pattern/orders`` for ``orders\\..*``."""
-    keys = [dg.AssetKey(["kafka", topic]) for topic in table.topics]
+    """Asset keys of a table's topics: ``kafka/orders``, and ``kafka/pattern/orders`` for ``orders\\..*``.
+
+    Of file topics, and of a table that holds topics, they begin with ``topics`` instead.
+    """
+    root = "kafka" if isinstance(table.source, KafkaTopics) else "topics"
+    keys = [dg.AssetKey([root, topic]) for topic in table.topics]
     if table.pattern:
         plain = re.sub(r"[^A-Za-z0-9._-]+", "_", table.pattern.replace("\\", "")).strip("._-")
-        keys.append(dg.AssetKey(["kafka", "pattern", plain or "all"]))
+        keys.append(dg.AssetKey([root, "pattern", plain or "all"]))
     return keys
+
+
+def _kinds(data: SmtAssetData) -> set[str]:
+    kinds = {"pyspark", data.sink.storage}
+    return kinds | {"kafka"} if isinstance(data.table.source, KafkaTopics) else kinds
 
 
 def _describe(data: SmtAssetData) -> str:

@@ -6,13 +6,13 @@ from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
 from dagster_smt.chain import Chain
+from dagster_smt.chain.problems import nested_hint
 from dagster_smt.errors import Problem
-from dagster_smt.model.report import LedgerEntry, LedgerLine, StageCounts, TopicCounts
+from dagster_smt.model.report import LedgerEntry, LedgerLine, StageCounts, TopicCounts, silent_lines
 from dagster_smt.spark.columns import BITS
 
 DROPPED, FAILED = 1, 2
 CONVERTERS = {-2: "key.converter", -3: "value.converter"}
-_SILENT = {"masked": "masked", "dropped": "dropped", "renamed": "renamed"}
 
 
 def count_columns(chain: Chain, entries: Sequence[LedgerEntry]) -> list[Column]:
@@ -51,11 +51,9 @@ def stage_names(chain: Chain) -> list[tuple[str, str]]:
 def silent_entries(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], chain: Chain) -> list[Problem]:
     """Warnings for masks, drops and renames that touched nothing although records reached their stage."""
     problems = []
-    for line in ledger:
-        reached = stages[line.entry.stage].records_in
-        if line.records or not reached or line.entry.action not in _SILENT:
-            continue
-        what = f"'{line.entry.path}' was {_SILENT[line.entry.action]} in none of {reached} records"
-        hint = "check the spelling of the field, and the stage's predicate"
-        problems.append(Problem("SMT350", chain.stages[line.entry.stage].place, what, hint))
+    for line in silent_lines(ledger, stages):
+        entry, stage = line.entry, chain.stages[line.entry.stage]
+        what = f"'{entry.path}' was {entry.action} in none of {stages[entry.stage].records_in} records"
+        hint = nested_hint(stage.transform, entry.path) or "check the spelling of the field, and the stage's predicate"
+        problems.append(Problem("SMT350", stage.place, what, hint))
     return problems

@@ -11,7 +11,7 @@ from dagster_smt.errors import ConfigError, PlanError
 from dagster_smt.orchestration import SmtAssetData, SmtTranslator, build_smt_asset, build_smt_op, topic_to_partition_key
 from dagster_smt.orchestration.assets import op_name
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, TopicTable
+from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, KafkaTopics, TopicTable
 
 HIDE = {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["name"], "replacement": "*"}}
 DROP = {"alias": "drop", "type": "ReplaceField$Value", "options": {"exclude": ["note"]}}
@@ -26,7 +26,8 @@ def table(root, *topics, **more):
 def append(root, topic, *values):
     from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 
-    records = [NewRecord(None, v if isinstance(v, bytes) else json.dumps(v).encode()) for v in values]
+    texts = [v if v is None or isinstance(v, bytes) else json.dumps(v).encode() for v in values]
+    records = [NewRecord(None, text) for text in texts]
     return append_records(FileTopics(root / "topics"), topic, records)
 
 
@@ -43,6 +44,15 @@ def asset(root, *, chain=(HIDE, DROP), topics=("people",), kind="records", **mor
 
 def events(result):
     return [e.step_materialization_data.materialization for e in result.get_asset_materialization_events()]
+
+
+def observations(result):
+    return [e.asset_observation_data.asset_observation for e in result.all_events if e.is_asset_observation]
+
+
+def checks(result):
+    found = [e.event_specific_data for e in result.all_events if e.event_type_value == "ASSET_CHECK_EVALUATION"]
+    return {c.check_name: c for c in found}
 
 
 def value(event, name):
@@ -72,14 +82,22 @@ def test_a_run_reads_what_is_new_and_tells_all_of_it(spark, tmp_path):
         (first,) = events(dg.materialize([people], instance=instance, resources={"spark": spark}))
         append(tmp_path, "people", PERSON)
         (second,) = events(dg.materialize([people], instance=instance, resources={"spark": spark}))
-        (third,) = events(dg.materialize([people], instance=instance, resources={"spark": spark}))
-    assert [value(e, "records_in") for e in (first, second, third)] == [2, 1, 0]
-    assert [value(e, "dagster/row_count") for e in (first, second, third)] == [2, 3, 3]
-    assert [value(e, "status") for e in (first, second, third)] == ["committed", "committed", "empty"]
+        third = dg.materialize([people], instance=instance, resources={"spark": spark})
+    assert [value(e, "records_in") for e in (first, second)] == [2, 1]
+    assert [value(e, "dagster/row_count") for e in (first, second)] == [2, 3]
+    assert [value(e, "status") for e in (first, second)] == ["committed", "committed"]
+    assert [value(e, "lag") for e in (first, second)] == [0, 0]
     assert value(second, "start_offsets") == {"people": {"0": 2}}
-    assert value(third, "end_offsets") == {"people": {"0": 3}}
-    versions = [e.tags["dagster/data_version"] for e in (first, second, third)]
-    assert versions[0] != versions[1] == versions[2]
+    assert value(second, "end_offsets") == {"people": {"0": 3}}
+    assert first.tags["dagster/data_version"] != second.tags["dagster/data_version"]
+    assert (events(third), third.success) == ([], True)  # nothing new: the catalog keeps what it shows
+    (seen,) = observations(third)
+    assert {k: v.value for k, v in seen.metadata.items()} == {
+        "dagster/row_count": 3,
+        "dagster_smt/end_offsets": {"people": {"0": 3}},
+        "dagster_smt/lag": 0,
+        "dagster_smt/status": "empty",
+    }
     assert first.tags["dagster/code_version"] == next(iter(people.specs)).code_version
     ledger = {r.data["path"]: r.data["records"] for r in first.metadata["dagster_smt/ledger"].records}
     assert ledger == {"name": 2, "note": 2}
@@ -159,10 +177,10 @@ def test_a_committed_window_that_dagster_never_heard_of_is_reported_once(spark, 
     spec = RunSpec("died", parse_chain([HIDE, DROP]), table(tmp_path, "people"), DeltaSink(tmp_path / "lake"))
     run(spec, spark)
     with dg.instance_for_test() as instance:
-        found = [events(dg.materialize([people], instance=instance, resources={"spark": spark}))[0] for _ in range(3)]
-    assert [value(e, "status") for e in found] == ["already committed", "empty", "empty"]
-    assert [value(e, "records_in") for e in found] == [2, 0, 0]
-    assert len({e.tags["dagster/data_version"] for e in found}) == 1
+        results = [dg.materialize([people], instance=instance, resources={"spark": spark}) for _ in range(3)]
+    (told,) = (e for result in results for e in events(result))
+    assert (value(told, "status"), value(told, "records_in")) == ("already committed", 2)
+    assert [len(observations(result)) for result in results] == [0, 1, 1]
 
 
 @pytest.fixture
@@ -185,19 +203,22 @@ def test_many_partitions_are_one_run_with_metadata_for_each(spark, tmp_path, man
     keys = ["a", topic_to_partition_key("c...d")]
     with dg.instance_for_test() as instance:
         found = events(materialize_all(instance, many, spark, keys))
-        (single,) = events(dg.materialize([many], instance=instance, resources={"spark": spark}, partition_key=keys[1]))
+        again = dg.materialize([many], instance=instance, resources={"spark": spark}, partition_key=keys[1])
+        append(tmp_path, "a", PERSON)
+        mixed = events(materialize_all(instance, many, spark, keys))
     found.sort(key=lambda e: e.partition)
     assert [(e.partition, value(e, "records_in"), value(e, "dagster/partition_row_count")) for e in found] == [
         ("a", 1, 1),
         ("c%2E%2E%2Ed", 3, 3),
     ]
     assert value(found[1], "end_offsets") == {"c...d": {"0": 3}}
-    assert (single.partition, value(single, "status"), value(single, "dagster/partition_row_count")) == (
-        keys[1],
-        "empty",
-        3,
-    )
-    assert read(spark, tmp_path).count() == 4
+    assert events(again) == []
+    (seen,) = observations(again)
+    assert (seen.partition, value(seen, "status"), value(seen, "dagster/partition_row_count")) == (keys[1], "empty", 3)
+    mixed.sort(key=lambda e: e.partition)  # of one with news and one without the second shows what it did
+    assert [(value(e, "status"), value(e, "records_in")) for e in mixed] == [("committed", 1), ("empty", 3)]
+    assert [value(e, "dagster/partition_row_count") for e in mixed] == [2, 3]
+    assert read(spark, tmp_path).count() == 5
 
 
 def test_a_partition_that_fails_does_not_lose_the_others(spark, tmp_path, many):
@@ -243,7 +264,7 @@ def test_a_column_table_has_schema_and_lineage_before_and_after(spark, tmp_path)
     assert planned == seen and [c.name for c in seen.columns] == ["id", "name", *SOURCE]
     row = read(spark, tmp_path).collect()[0].asDict()
     assert row == {"id": 1, "name": "*", **dict(zip(SOURCE, ("people", 0, 0), strict=True))}
-    assert [d.asset_key for d in spec.deps] == [dg.AssetKey(["kafka", "people"])]
+    assert [d.asset_key for d in spec.deps] == [dg.AssetKey(["topics", "people"])]
 
 
 SOURCE = ("_source_topic", "_source_partition", "_source_offset")
@@ -260,18 +281,19 @@ def test_columns_of_envelopes_are_known_after_a_run(spark, tmp_path):
     sink = DeltaSink(tmp_path / "lake", "columns", source_columns=None)
     origin = {"alias": "origin", "type": "InsertField$Value", "options": {"topic.field": "t!"}}
     source = table(tmp_path, "people", value=Format("envelope"))
-    people = build_smt_asset(key=KEY, chain=[HIDE, DROP, origin], table=source, sink=sink)
+    people = build_smt_asset(key=KEY, chain=[HIDE, DROP, origin], table=source, sink=sink, errors_tolerance="all")
     (spec,) = people.specs
     assert not {"dagster/column_schema", "dagster/column_lineage"} & set(spec.metadata)
     assert spec.metadata["dagster_smt/masked_fields"].data == ["name"]
     with dg.instance_for_test() as instance:
-        runs = [events(dg.materialize([people], instance=instance, resources={"spark": spark}))[0] for _ in range(2)]
-    assert [value(e, "status") for e in runs] == ["committed", "empty"]
+        runs = events(dg.materialize([people], instance=instance, resources={"spark": spark}))
+        append(tmp_path, "people", b"{")  # nothing to find a schema in
+        runs += events(dg.materialize([people], instance=instance, resources={"spark": spark}))
     assert [dict(r.data) for r in runs[0].metadata["dagster_smt/schema_diff"].records] == [
         {"field": "note", "change": "removed", "before": "string?", "after": ""},
         {"field": "t", "change": "added", "before": "", "after": "string"},
     ]
-    for event in runs:  # also where nothing is new: Dagster shows the last materialization
+    for event in runs:  # also where the records bring no schema: Dagster shows the last materialization
         columns = {c.name: c for c in value(event, "dagster/column_schema").columns}
         assert {n: c.type for n, c in columns.items()} == {
             "id": "int32",
@@ -347,8 +369,8 @@ def test_a_window_for_all_topics_and_by_time(spark, tmp_path):
     with dg.instance_for_test() as instance:
         for window, count in zip(windows, (4, 0, 4), strict=True):
             config = {"ops": {"lake__people": {"config": {"window": window}}}}
-            (event,) = events(dg.materialize([both], config, instance=instance, resources={"spark": spark}))
-            assert value(event, "records_in") == count, window
+            found = events(dg.materialize([both], config, instance=instance, resources={"spark": spark}))
+            assert [value(e, "records_in") for e in found] == [count] * bool(count), window
     assert read(spark, tmp_path).count() == 6
 
 
@@ -369,9 +391,10 @@ def test_the_translator_changes_the_spec(tmp_path):
 @pytest.mark.parametrize(
     ("table_", "keys"),
     [
-        (TopicTable(FileTopics(Path("t")), topics=("a.b", "a_b")), [["kafka", "a.b"], ["kafka", "a_b"]]),
-        (TopicTable(FileTopics(Path("t")), pattern=r"github\..*"), [["kafka", "pattern", "github"]]),
-        (TopicTable(FileTopics(Path("t")), pattern=".*"), [["kafka", "pattern", "all"]]),
+        (TopicTable(FileTopics(Path("t")), topics=("a.b", "a_b")), [["topics", "a.b"], ["topics", "a_b"]]),
+        (TopicTable(KafkaTopics("h:1"), topics=("a.b",)), [["kafka", "a.b"]]),
+        (TopicTable(FileTopics(Path("t")), pattern=r"github\..*"), [["topics", "pattern", "github"]]),
+        (TopicTable(FileTopics(Path("t")), pattern=".*"), [["topics", "pattern", "all"]]),
     ],
 )
 def test_upstream_assets_stand_for_topics(tmp_path, table_, keys):

@@ -16,7 +16,7 @@ import json, os, signal, sys, threading, time, uuid
 from pathlib import Path
 import dagster as dg
 from dagster_smt.orchestration import SparkSessionResource, build_smt_asset
-from dagster_smt.orchestration.sink_state import sink_state
+from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.spec import FileTopics, DeltaSink, TopicTable
 
 HERE = Path(__file__).parent
@@ -52,9 +52,9 @@ def run(instance, stop):
     except BaseException as error:
         print("raised", type(error).__name__, file=sys.stderr)
     known = sorted(instance.get_materialized_partitions(dg.AssetKey("people")))
-    state = sink_state(resource.spark_session, SINK)
+    state = open_table(resource.spark_session, SINK).state()
     status = instance.get_run_by_id(run_id).status.value
-    print("RESULT", json.dumps([status, known, state.rows, sorted(state.ends)]), flush=True)
+    print("RESULT", json.dumps([status, known, sum(state.rows.values()), sorted(state.ends())]), flush=True)
 
 with dg.instance_for_test() as instance:
     instance.add_dynamic_partitions("topics", ["a", "b"])

@@ -1,0 +1,183 @@
+"""Asset checks of a table: what every run is held to. Each has a result in each run."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import dagster as dg
+
+from dagster_smt.chain import Chain
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.report import RunReport, silent_lines
+from dagster_smt.orchestration.metadata import table
+from dagster_smt.tables.spec import Sink, TableSink
+
+if TYPE_CHECKING:
+    from dagster_smt.run.facts import TableFacts
+
+Severity = Literal["WARN", "ERROR"]
+_DEAD_COLUMNS = {"stage": "string", "action": "string", "side": "string", "path": "string", "records_in": "int"}
+
+
+@dataclass(frozen=True)
+class SmtChecks:
+    """Which checks a table has, and what a failed one means.
+
+    Attributes:
+        off: Names of checks to leave out.
+        blocking: Names of checks that keep what is below from running in the same run.
+        severity: ``WARN`` or ``ERROR`` by name, instead of a check's own: dead letters, gaps and lag warn, the others
+            are errors; ``dead_mask`` is one for masks and warns for drops and renames.
+        max_lag: How many offsets the table may lack of what its topics hold after a run; None for no such check.
+
+    Raises:
+        ConfigError: SMT036, there is no check of a name.
+    """
+
+    off: Sequence[str] = ()
+    blocking: Sequence[str] = ()
+    severity: Mapping[str, Severity] = field(default_factory=dict)
+    max_lag: int | None = None
+
+    def __post_init__(self) -> None:
+        known = tuple(CHECKS)
+        unknown = [(a, n) for a in ("off", "blocking", "severity") for n in getattr(self, a) if n not in known]
+        if unknown:
+            hint = f"there are: {', '.join(known)}"
+            raise ConfigError(Problem("SMT036", f"checks.{a}", f"there is no check '{n}'", hint) for a, n in unknown)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What checks look at: the report of a run, and what holds of the table after it."""
+
+    report: RunReport
+    facts: "TableFacts"
+    max_lag: int = 0
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a check says.
+
+    Attributes:
+        passed: Whether it holds.
+        statement: One sentence.
+        metadata: Counts, offsets and names; never the value of a field.
+        severity: Of a failure, unless the table's ``SmtChecks`` say otherwise.
+    """
+
+    passed: bool
+    statement: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    severity: Severity = "ERROR"
+
+
+def no_dead_letters(found: Evidence) -> Judged:
+    """No record of the run failed in the chain."""
+    failed = found.report.failed
+    statement = f"{failed} of {found.report.records_in} records failed" if failed else "no record failed"
+    codes = sorted({reject.problem.code for reject in found.report.rejects})
+    return Judged(not failed, statement, {"dead_letters": failed, "codes": codes}, "WARN")
+
+
+def offsets_contiguous(found: Evidence) -> Judged:
+    """The table has taken in every offset from its first one on; nothing was left out for good."""
+    gaps = found.facts.gaps
+    left_out = sum(end - start for parts in gaps.values() for spans in parts.values() for start, end in spans)
+    statement = f"{left_out} offsets were left out for good" if left_out else "no offset was left out"
+    return Judged(not left_out, statement, {"gaps": dict(gaps)}, "WARN")
+
+
+def rows_match_offsets(found: Evidence) -> Judged:
+    """The rows that are in the table are those that its commits took in; and a run's records all went somewhere."""
+    report, rows, counted = found.report, found.facts.rows, found.facts.counted
+    accounted = report.records_out + report.dropped + report.failed
+    metadata = {"records_in": report.records_in, "accounted_for": accounted, "rows_committed": rows}
+    if accounted != report.records_in:
+        return Judged(False, f"{report.records_in} records were read, {accounted} are accounted for", metadata)
+    if counted is None:
+        return Judged(True, f"all {accounted} records are accounted for; rows were not counted", metadata)
+    metadata["rows_counted"] = counted
+    if counted != rows:
+        return Judged(False, f"the table has {counted} rows, its commits took in {rows}", metadata)
+    return Judged(True, f"the table has the {rows} rows that its commits took in", metadata)
+
+
+def schema_matches_plan(found: Evidence) -> Judged:
+    """The table has every column that the chain makes, with its type."""
+    problems = found.facts.schema_problems
+    statement = f"{len(problems)} columns differ from the plan" if problems else "every planned column is there"
+    return Judged(not problems, statement, dict(problems))
+
+
+def dead_mask(found: Evidence) -> Judged:
+    """Every mask, drop and rename touched a record, if any reached its stage."""
+    report = found.report
+    dead = silent_lines(report.ledger, report.stages)
+    if not dead:
+        return Judged(True, "every mask, drop and rename touched records" if report.records_in else "nothing was read")
+    entries = [(line.entry, report.stages[line.entry.stage].records_in) for line in dead]
+    rows = [{"stage": e.alias, "action": e.action, "side": e.side, "path": e.path, "records_in": n} for e, n in entries]
+    hints = [p.hint for p in report.warnings if p.code in ("SMT303", "SMT350") and p.hint]
+    metadata = {"untouched": table(rows, _DEAD_COLUMNS), "hints": list(dict.fromkeys(hints))}
+    names = ", ".join(f"{e.path} ({e.alias})" for e, _ in entries[:5])
+    severity: Severity = "ERROR" if any(e.action == "masked" for e, _ in entries) else "WARN"
+    return Judged(False, f"touched nothing although records reached it: {names}", metadata, severity)
+
+
+def lag(found: Evidence) -> Judged:
+    """The topics hold no more new offsets than allowed."""
+    behind = sum(found.facts.lag.values())
+    metadata = {"lag": behind, "lag_by_topic": {t: n for t, n in found.facts.lag.items() if n}}
+    return Judged(behind <= found.max_lag, f"{behind} offsets are not read yet", metadata, "WARN")
+
+
+CHECKS: dict[str, Callable[[Evidence], Judged]] = {
+    check.__name__: check
+    for check in (no_dead_letters, offsets_contiguous, rows_match_offsets, schema_matches_plan, dead_mask, lag)
+}
+
+
+def checks_of(checks: SmtChecks, chain: Chain, sink: Sink) -> list[str]:
+    """The names of the checks that a table has."""
+    names = [name for name in CHECKS if name not in checks.off]
+    return [n for n in names if (n != "lag" or checks.max_lag is not None) and _applies(n, chain, sink)]
+
+
+def _applies(name: str, chain: Chain, sink: Sink) -> bool:
+    if name == "schema_matches_plan":
+        return isinstance(sink, TableSink) and sink.kind == "columns"
+    if name == "dead_mask":
+        return any(e.action in ("masked", "dropped", "renamed") for s in chain.stages for e in s.transform.ledger())
+    return True
+
+
+def check_specs(key: dg.AssetKey, checks: SmtChecks, chain: Chain, sink: Sink) -> list[dg.AssetCheckSpec]:
+    """The specs of a table's checks."""
+    return [
+        dg.AssetCheckSpec(
+            name,
+            asset=key,
+            description=(CHECKS[name].__doc__ or "").split("\n")[0],
+            blocking=name in checks.blocking,
+        )
+        for name in checks_of(checks, chain, sink)
+    ]
+
+
+def check_results(
+    key: dg.AssetKey, names: Sequence[str], checks: SmtChecks, found: Evidence
+) -> Iterator[dg.AssetCheckResult]:
+    """A result for each check."""
+    for name in names:
+        judged = CHECKS[name](found)
+        severity = checks.severity.get(name, judged.severity)
+        yield dg.AssetCheckResult(
+            passed=judged.passed,
+            asset_key=key,
+            check_name=name,
+            severity=dg.AssetCheckSeverity[severity],
+            description=judged.statement,
+            metadata=dict(judged.metadata),
+        )

@@ -1,0 +1,160 @@
+"""The body of an asset's step: run config in, one run, and what Dagster is told of it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import dagster as dg
+
+from dagster_smt.chain import Chain
+from dagster_smt.errors import ConfigError, Problem, SmtError
+from dagster_smt.orchestration.checks import Evidence, check_results
+from dagster_smt.orchestration.config_schema import RunSettings, decode_config
+from dagster_smt.orchestration.execution import Executed, SmtOutcome, failure, make_run, summary
+from dagster_smt.orchestration.metadata import Metadata, observed_metadata
+from dagster_smt.orchestration.partitions import partition_key_to_topic, topic_to_partition_key
+from dagster_smt.orchestration.resources import spark_session_of
+from dagster_smt.orchestration.tables import Prepared
+from dagster_smt.orchestration.versions import code_version, data_version
+
+Events = Iterator[dg.MaterializeResult[Any] | dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckResult]
+
+
+@dataclass(frozen=True)
+class SmtStep:
+    """One table in a step.
+
+    Attributes:
+        table: The table.
+        config: Its part of the run config.
+        place: What to call that in problems.
+        spark: The Spark resource.
+    """
+
+    table: Prepared
+    config: Mapping[str, Any]
+    place: str
+    spark: Any
+
+    @property
+    def key(self) -> dg.AssetKey:
+        return self.table.spec.key
+
+    @property
+    def by_time(self) -> bool:
+        """Whether partitions are windows of time."""
+        return isinstance(self.table.spec.partitions_def, dg.TimeWindowPartitionsDefinition)
+
+    def run(self, context: dg.AssetExecutionContext) -> Events:
+        """Run, and tell.
+
+        Raises:
+            SmtError: The run failed, or some of its topics did; what is committed was told before.
+        """
+        by_topic = self.table.spec.partitions_def is not None and not self.by_time
+        keys = list(context.partition_keys) if by_topic else None
+        settings = self._timed(context) if self.by_time else self._settings(keys or [])
+        session = spark_session_of(self.spark)
+        told = partial(last_told, context, self.key)
+        done = make_run(self.table.work, settings, session, context.op_execution_context, told).execute()
+        for warning in done.report.warnings:
+            context.log.warning(str(warning))
+        context.log.info(summary(done.report))
+        failed = done.failure()
+        if keys is None:
+            yield from self._unpartitioned(done, failed)
+        else:
+            yield from self._partitioned(context, done, keys, failed)
+        evidence = Evidence(done.report, done.facts, self.table.checks.max_lag or 0)
+        yield from check_results(self.key, self.table.check_names, self.table.checks, evidence)
+        if failed is not None:
+            raise failed
+
+    def _timed(self, context: dg.AssetExecutionContext) -> RunSettings:
+        """The settings of a run of time partitions: the range of their time."""
+        settings = decode_config(self.config, self.place)
+        if settings.window.fixed or settings.micro_batch is not None:
+            hint = "leave explicit, since, until and micro_batch out, or launch an asset without partitions"
+            statement = "a partition of time is a fixed range of its own"
+            raise ConfigError(Problem("SMT035", f"{self.place}.window", statement, hint))
+        span = context.partition_time_window
+        since, until = (round(moment.timestamp() * 1000) for moment in (span.start, span.end))
+        return replace(settings, window=replace(settings.window, since=since, until=until))
+
+    def _settings(self, keys: Sequence[str]) -> RunSettings:
+        topics = tuple(sorted(map(partition_key_to_topic, keys)))
+        settings = decode_config(self.config, self.place, topics)
+        explicit = settings.window.explicit
+        missing = sorted(set(topics) - set(explicit.topics)) if explicit is not None else []
+        if missing:
+            hint = f"add ranges for {', '.join(missing[:5])}, or launch only the partitions that it names"
+            statement = "does not name every topic of the run"
+            raise ConfigError(Problem("SMT032", f"{self.place}.window.explicit", statement, hint))
+        return settings
+
+    def _unpartitioned(self, done: Executed, failed: SmtError | None) -> Events:
+        outcome = done.outcome()
+        chain = done.run.settings.chain
+        version = data_version(outcome.ends, chain)
+        if failed is None:
+            if outcome.news or self.by_time:
+                yield dg.MaterializeResult(asset_key=self.key, metadata=outcome.metadata, data_version=version)
+            else:
+                yield dg.AssetObservation(self.key, metadata=observed_metadata(outcome.metadata))
+        elif not self.by_time:  # a window of time without some of its topics is not materialized
+            tags = self._tags(version, chain)  # what is committed is told although the step fails
+            yield dg.AssetMaterialization(self.key, metadata=outcome.metadata, tags=tags)
+
+    def _partitioned(
+        self, context: dg.AssetExecutionContext, done: Executed, keys: Sequence[str], failed: SmtError | None
+    ) -> Events:
+        """One window, one commit; a materialization for each topic that is in it."""
+        chain = done.run.settings.chain
+        topics = {key: partition_key_to_topic(key) for key in keys}
+        outcomes = {k: done.outcome_of(t) for k, t in topics.items() if t not in done.report.failures}
+        if failed is None and any(o.news for o in outcomes.values()):
+            for key, outcome in outcomes.items():
+                metadata = outcome.metadata if outcome.news else _repeated(context, self.key, topics[key], outcome)
+                context.add_asset_metadata(metadata, asset_key=self.key, partition_key=key)
+            ends = {t: parts for outcome in outcomes.values() for t, parts in outcome.ends.items()}
+            yield dg.MaterializeResult(asset_key=self.key, data_version=data_version(ends, chain))
+            return
+        for key, outcome in outcomes.items():
+            if not outcome.news:
+                metadata = observed_metadata(outcome.metadata)
+                yield dg.AssetObservation(self.key, partition=key, metadata=metadata)
+                continue
+            tags = self._tags(data_version(outcome.ends, chain), chain)
+            yield dg.AssetMaterialization(self.key, partition=key, metadata=outcome.metadata, tags=tags)
+
+    def _tags(self, version: dg.DataVersion, chain: Chain) -> dict[str, str]:
+        return {
+            "dagster/data_version": version.value,
+            "dagster/data_version_is_user_provided": "true",
+            "dagster/code_version": self.table.spec.code_version or code_version(chain),
+        }
+
+
+def _repeated(context: dg.AssetExecutionContext, key: dg.AssetKey, topic: str, outcome: SmtOutcome) -> Metadata:
+    """What the catalog showed of a partition before a run that found nothing new in it, with today's totals."""
+    return {**(last_told(context, key, topic) or {}), **observed_metadata(outcome.metadata)}
+
+
+def last_told(
+    context: dg.OpExecutionContext | dg.AssetExecutionContext, key: dg.AssetKey, topic: str | None
+) -> Metadata | None:
+    """The metadata of the last materialization that Dagster knows, of a topic's partition or (None) of the table."""
+    partitions = [topic_to_partition_key(topic)] if topic is not None else None
+    wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=partitions)
+    records = context.instance.fetch_materializations(wanted, limit=1).records
+    event = records[0].asset_materialization if records else None
+    return dict(event.metadata) if event else None
+
+
+def raised(errors: Sequence[SmtError]) -> dg.Failure:
+    """The failure of a step: of one error, or of several tables' errors together."""
+    if len(errors) == 1:
+        return failure(errors[0])
+    joined = type(errors[0])([problem for error in errors for problem in error.problems])
+    return failure(joined)

@@ -1,0 +1,102 @@
+"""What an asset is made of: a chain between a topic table and a sink, and how the asset looks in Dagster."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from dagster_smt.chain import Chain, parse_chain
+from dagster_smt.orchestration.checks import SmtChecks, check_specs, checks_of
+from dagster_smt.orchestration.config_schema import Tolerance
+from dagster_smt.orchestration.execution import SmtWork
+from dagster_smt.orchestration.translator import SmtAssetData, SmtTranslator
+from dagster_smt.tables.planning import plan_table
+from dagster_smt.tables.spec import LetterPlace, Sink, TopicTable
+
+ChainSource = Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Chain
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmtTable:
+    """A table of ``build_smt_assets``; the fields are those of ``build_smt_asset``."""
+
+    key: dg.AssetKey | Sequence[str] | str
+    chain: ChainSource
+    table: TopicTable
+    sink: Sink
+    partitions_def: dg.PartitionsDefinition | None = None
+    errors_tolerance: Tolerance = "none"
+    dead_letters: LetterPlace | None = None
+    dead_letter_topic: str = ""
+    checks: SmtChecks | None = None
+    group_name: str | None = None
+    description: str | None = None
+    tags: Mapping[str, str] | None = None
+    owners: Sequence[str] | None = None
+    kinds: set[str] | None = None
+    deps: Iterable[Any] = ()
+    metadata: Mapping[str, Any] | None = None
+    automation_condition: dg.AutomationCondition[Any] | None = None
+    freshness_policy: dg.FreshnessPolicy | None = None
+
+    def prepared(self, translator: SmtTranslator | None = None) -> "Prepared":
+        """Read the chain, plan it, and describe the asset.
+
+        Raises:
+            ConfigError: The chain is wrong, with all problems.
+            PlanError: No record of the table's declared schema can pass the chain.
+        """
+        asset_key = dg.AssetKey.from_coercible(self.key)
+        chain = parsed_chain(self.chain, asset_key.to_user_string())
+        plan = plan_table(chain, self.table)
+        translator = translator or SmtTranslator()
+        data = SmtAssetData(
+            key=asset_key,
+            table=self.table,
+            sink=self.sink,
+            plan=plan,
+            chain_file=self.chain if isinstance(self.chain, Path) else None,
+            **{name: getattr(self, name) for name in _LOOKS},
+        )
+        # skippable: a run that finds nothing new observes, and does not materialize
+        spec = translator.get_asset_spec(data).replace_attributes(skippable=True)
+        topics = translator.get_topic_keys(data)
+        name = spec.key.to_user_string()
+        work = SmtWork(name, chain, self.table, self.sink, topics, self.dead_letters, self.dead_letter_topic)
+        return Prepared(work, spec, self.checks or SmtChecks(), self.errors_tolerance)
+
+
+_LOOKS = tuple({f.name for f in fields(SmtAssetData)} & {f.name for f in fields(SmtTable)} - {"key", "table", "sink"})
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A table, ready to become an asset: its work, its spec, its checks."""
+
+    work: SmtWork
+    spec: dg.AssetSpec
+    checks: SmtChecks
+    errors_tolerance: Tolerance
+
+    @property
+    def check_names(self) -> list[str]:
+        """The names of its checks."""
+        return checks_of(self.checks, self.work.chain, self.work.sink)
+
+    @property
+    def check_specs(self) -> list[dg.AssetCheckSpec]:
+        """The specs of its checks."""
+        return check_specs(self.spec.key, self.checks, self.work.chain, self.work.sink)
+
+
+def parsed_chain(chain: ChainSource, name: str) -> Chain:
+    """The chain, whatever form it has; ``name`` is who has it, for problems.
+
+    Raises:
+        ConfigError: The chain is wrong, with all problems.
+    """
+    if isinstance(chain, Chain):
+        return chain
+    return parse_chain(chain, place=chain.name if isinstance(chain, Path) else f"{name} chain")

@@ -1,0 +1,186 @@
+"""Asset checks: each is given what is wrong and sees it, by itself and in runs."""
+
+import logging
+from dataclasses import replace
+
+import dagster as dg
+import pytest
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.report import LedgerEntry, LedgerLine, Reject, RunReport, StageCounts
+from dagster_smt.model.window import Window
+from dagster_smt.orchestration import SmtChecks, build_smt_asset
+from dagster_smt.orchestration.checks import CHECKS, Evidence, checks_of
+from dagster_smt.run.facts import TableFacts
+from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.spec import DeltaSink, Format
+from tests.orchestration.test_assets import DROP, HIDE, KEY, PERSON, append, asset, checks, read, table
+
+GOOD = Evidence(
+    RunReport(
+        "orders",
+        Window(),
+        records_in=5,
+        records_out=4,
+        dropped=1,
+        stages=[StageCounts("hide", "MaskField$Value", 5)],
+        ledger=[LedgerLine(LedgerEntry(0, "hide", "masked", "name"), 5)],
+    ),
+    TableFacts(rows=4, counted=4, lag={"orders": 0}),
+)
+DEAD = LedgerLine(LedgerEntry(0, "hide", "masked", "nmae"), 0)
+RENAMED = LedgerLine(LedgerEntry(0, "names", "renamed", "nmae", target="x"), 0)
+REJECT = Reject("orders", 0, 1, "hide", Problem("SMT401", "", "no text"))
+
+
+def reported(**changes):
+    return replace(GOOD, report=replace(GOOD.report, **changes))
+
+
+def found(**changes):
+    return replace(GOOD, facts=replace(GOOD.facts, **changes))
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_good_run_passes_every_check(name):
+    judged = CHECKS[name](GOOD)
+    assert judged.passed, judged.statement
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_run_without_records_has_a_result_too(name):
+    assert CHECKS[name](Evidence(RunReport("orders", Window(), status="empty"), TableFacts())).passed
+
+
+WRONG = [
+    ("no_dead_letters", reported(failed=1, records_out=3, rejects=[REJECT]), "1 of 5 records failed", "WARN"),
+    ("offsets_contiguous", found(gaps={"orders": {"0": [[2, 5]]}}), "3 offsets were left out", "WARN"),
+    ("rows_match_offsets", found(counted=3), "the table has 3 rows, its commits took in 4", "ERROR"),
+    ("rows_match_offsets", found(counted=5), "the table has 5 rows, its commits took in 4", "ERROR"),
+    ("rows_match_offsets", reported(records_in=6), "6 records were read, 5 are accounted for", "ERROR"),
+    ("schema_matches_plan", found(schema_problems={"id": "planned as int"}), "1 columns differ", "ERROR"),
+    ("dead_mask", reported(ledger=[DEAD]), "touched nothing although records reached it: nmae (hide)", "ERROR"),
+    ("dead_mask", reported(ledger=[RENAMED]), "nmae (names)", "WARN"),
+    ("dead_mask", reported(ledger=[RENAMED, DEAD]), "nmae (names), nmae (hide)", "ERROR"),
+    ("lag", found(lag={"orders": 2, "bills": 1}), "3 offsets are not read yet", "WARN"),
+]
+
+
+@pytest.mark.parametrize(("name", "evidence", "statement", "severity"), WRONG)
+def test_what_is_wrong_fails_its_check(name, evidence, statement, severity):
+    judged = CHECKS[name](evidence)
+    assert (judged.passed, judged.severity) == (False, severity)
+    assert statement in judged.statement
+
+
+def test_every_check_has_a_case_that_fails_it():
+    assert {name for name, *_ in WRONG} == set(CHECKS)
+
+
+def test_lag_up_to_a_limit_passes():
+    assert CHECKS["lag"](replace(found(lag={"orders": 3}), max_lag=3)).passed
+
+
+def test_tables_have_the_checks_that_can_be_told_of_them():
+    chain, none = parse_chain([HIDE]), parse_chain({"transforms": ""})
+    records, columns = DeltaSink("t", "records"), DeltaSink("t", "columns")
+    always = ["no_dead_letters", "offsets_contiguous", "rows_match_offsets"]
+    assert checks_of(SmtChecks(), chain, records) == [*always, "dead_mask"]
+    assert checks_of(SmtChecks(), none, columns) == [*always, "schema_matches_plan"]
+    assert checks_of(SmtChecks(off=always, max_lag=1), chain, records) == ["dead_mask", "lag"]
+
+
+@pytest.mark.parametrize("wrong", [{"off": ["dead_msk"]}, {"blocking": ["x"]}, {"severity": {"y": "WARN"}}])
+def test_a_check_that_is_not_there_is_refused(wrong):
+    with pytest.raises(ConfigError, match=r"(?s)SMT036.*there are: no_dead_letters"):
+        SmtChecks(**wrong)
+
+
+def run(instance, definition, session):
+    return dg.materialize([definition], instance=instance, resources={"spark": session}, raise_on_error=False)
+
+
+def test_a_misspelt_mask_is_a_warning_in_the_log_and_a_red_check_that_turns_green(spark, tmp_path):
+    append(tmp_path, "people", PERSON, PERSON)
+    misspelt = {**HIDE, "options": {**HIDE["options"], "fields": ["nmae"]}}
+    with dg.instance_for_test() as instance:
+        wrong = run(instance, asset(tmp_path, chain=[misspelt, DROP]), spark)
+        append(tmp_path, "people", PERSON)
+        mended = run(instance, asset(tmp_path, chain=[HIDE, DROP]), spark)
+        logs = [e for e in instance.all_logs(wrong.run_id) if e.level == logging.WARNING]
+    (dead, alive) = (checks(result)["dead_mask"] for result in (wrong, mended))
+    assert (dead.passed, dead.severity.value, alive.passed) == (False, "ERROR", True)
+    assert [dict(r.data) for r in dead.metadata["untouched"].records] == [
+        {"stage": "hide", "action": "masked", "side": "value", "path": "nmae", "records_in": 2}
+    ]
+    assert ["SMT350" in e.user_message for e in logs] == [True]
+    (event,) = wrong.get_asset_materialization_events()
+    metadata = event.step_materialization_data.materialization.metadata
+    assert "dagster_smt/masked_fields" not in metadata  # it was not masked
+
+
+def test_a_path_of_a_struct_under_v1_is_told_v2(spark, tmp_path):
+    append(tmp_path, "people", {"customer": {"Name": "x"}, "id": 1})
+    chain = [{**HIDE, "options": {**HIDE["options"], "fields": ["customer.Name"]}}]
+    with dg.instance_for_test() as instance:
+        records = run(instance, asset(tmp_path, chain=chain), spark)
+        declared = Format("json_schema", parse_ddl("id BIGINT, customer STRUCT<Name: STRING>"))
+        columns = build_smt_asset(
+            key="columns",
+            chain=chain,
+            table=table(tmp_path, "people", value=declared),
+            sink=DeltaSink(tmp_path / "columns", "columns"),
+        )
+        typed = run(instance, columns, spark)
+    for result in (records, typed):
+        assert any("field.syntax.version=V2" in hint for hint in checks(result)["dead_mask"].metadata["hints"].value)
+
+
+def test_rows_that_others_took_away_are_seen(spark, tmp_path):
+    append(tmp_path, "people", PERSON, PERSON)
+    with dg.instance_for_test() as instance:
+        first = run(instance, asset(tmp_path), spark)
+        spark.sql(f"DELETE FROM delta.`{tmp_path / 'lake'}` WHERE offset = 0")
+        append(tmp_path, "people", PERSON)
+        second = run(instance, asset(tmp_path), spark)
+    assert checks(first)["rows_match_offsets"].passed
+    assert not checks(second)["rows_match_offsets"].passed
+    assert read(spark, tmp_path).count() == 2
+
+
+def test_a_column_that_others_changed_is_seen(spark, tmp_path):
+    append(tmp_path, "people", PERSON)
+    declared = Format("json_schema", parse_ddl("id BIGINT, name STRING, note STRING"))
+    people = build_smt_asset(
+        key=KEY,
+        chain=[HIDE],
+        table=table(tmp_path, "people", value=declared),
+        sink=DeltaSink(tmp_path / "lake", "columns"),
+        checks=SmtChecks(blocking=["schema_matches_plan"], severity={"schema_matches_plan": "WARN"}),
+    )
+    with dg.instance_for_test() as instance:
+        result = checks(run(instance, people, spark))["schema_matches_plan"]
+    assert (result.passed, result.blocking, result.severity.value) == (True, True, "WARN")
+    from dagster_smt.run.facts import _differences
+
+    assert _differences({"id": "bigint", "n": "int"}, {"id": "string", "n": "bigint"}) == {
+        "id": "planned as bigint, but the table has string"
+    }
+    assert _differences({"id": "bigint"}, {}) == {"id": "planned as bigint, but the table has no such column"}
+
+
+def test_dead_letters_warn_and_what_is_behind_is_counted(spark, tmp_path):
+    append(tmp_path, "people", PERSON, {"name": {"no": "text"}})
+    people = asset(
+        tmp_path, errors_tolerance="all", dead_letter_topic="dead", checks=SmtChecks(max_lag=0, off=["dead_mask"])
+    )
+    config = {"ops": {"lake__people": {"config": {"window": {"max_records": 1}}}}}
+    with dg.instance_for_test() as instance:
+        behind = dg.materialize([people], config, instance=instance, resources={"spark": spark})
+        whole = run(instance, people, spark)
+    assert not checks(behind)["lag"].passed
+    assert checks(behind)["lag"].metadata["lag_by_topic"].value == {"people": 1}
+    assert checks(whole)["lag"].passed
+    assert (checks(whole)["no_dead_letters"].passed, checks(whole)["no_dead_letters"].severity.value) == (False, "WARN")
+    assert "dead_mask" not in checks(whole)
