@@ -46,6 +46,13 @@ def column_schema(found: Described, sink: Sink) -> dg.TableSchema | None:
     return dg.TableSchema(columns=columns + [_column(n, t, True, False) for n, t in _source_columns(sink).items()])
 
 
+def topic_columns(value: Schema | None) -> dg.TableSchema:
+    """A topic's columns, and the fields of its values if they are declared: what column lineage leads to."""
+    columns = [_column(n, t, n not in _NEVER_NULL, False) for n, t in RECORD_COLUMNS.items() if n != "source_topic"]
+    fields = _columns(value, "value.") if value is not None and value.type is Type.STRUCT else ()
+    return dg.TableSchema(columns=[*columns, *(_schema_column(path, schema, ()) for path, schema in fields)])
+
+
 def _source_columns(sink: Sink) -> dict[str, str]:
     """The columns that say where a row comes from, with their types."""
     if not isinstance(sink, TableSink) or sink.source_columns is None:

@@ -20,6 +20,11 @@ class FileTopics:
 
     root: Path
 
+    @property
+    def place(self) -> str:
+        """What messages call the folder."""
+        return str(self.root)
+
 
 @dataclass(frozen=True)
 class TableSource:

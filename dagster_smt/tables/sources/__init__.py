@@ -47,6 +47,9 @@ class Source(Protocol):
         Where there is none, it is the end.
         """
 
+    def sizes(self, topics: Iterable[str]) -> dict[str, int] | None:
+        """Bytes of each topic as stored; None where the source does not know without reading."""
+
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """What a consumer group has committed, per topic-partition.
 

@@ -64,6 +64,9 @@ class KafkaReader:
         at = self.client.offsets_at(list(ends), millis)
         return {place: min(end, at[place]) if at[place] >= 0 else end for place, end in ends.items()}
 
+    def sizes(self, topics: Iterable[str]) -> None:
+        """See ``Source``: not known."""
+
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """See ``Source``."""
         return {place: found.offset for place, found in self.client.committed(group).items()}

@@ -105,6 +105,9 @@ class TableReader:
             )
         return frame
 
+    def sizes(self, topics: Iterable[str]) -> None:
+        """See ``Source``: not known."""
+
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """See ``Source``."""
         raise no_groups(self.spec.place)
