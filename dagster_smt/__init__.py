@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dagster_smt.orchestration import build_smt_asset as build_smt_asset
     from dagster_smt.orchestration import build_smt_assets as build_smt_assets
     from dagster_smt.orchestration import build_smt_op as build_smt_op
+    from dagster_smt.orchestration import build_smt_schedule as build_smt_schedule
     from dagster_smt.orchestration import build_topic_assets as build_topic_assets
     from dagster_smt.orchestration import check_java as check_java
     from dagster_smt.orchestration import partition_key_to_topic as partition_key_to_topic
@@ -55,8 +56,9 @@ _PLACES = {  # the same names as above, for the interpreter; a test compares the
     "dagster_smt.errors": "ConfigError EngineError PlanError Problem RecordsRejected SmtError TableError "
     "UnsupportedError",
     "dagster_smt.orchestration": "SmtAssetData SmtChecks SmtTable SmtTranslator SparkSessionResource build_lag_sensor "
-    "build_new_topic_sensor build_smt_asset build_smt_assets build_smt_op build_topic_assets check_java "
-    "partition_key_to_topic run_cancellable smt_config_schema spark_session_of topic_to_partition_key",
+    "build_new_topic_sensor build_smt_asset build_smt_assets build_smt_op build_smt_schedule "
+    "build_topic_assets check_java partition_key_to_topic run_cancellable smt_config_schema spark_session_of "
+    "topic_to_partition_key",
     "dagster_smt.tables.ddl": "parse_ddl",
     "dagster_smt.tables.spec": "DeltaSink FileTopics FileTopicSink Format IcebergSink KafkaSink KafkaTopics NewTopics "
     "SourceColumns TableSource TopicTable",

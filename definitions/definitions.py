@@ -4,11 +4,34 @@ from pathlib import Path
 
 import dagster as dg
 
-from dagster_smt import DeltaSink, Format, SparkSessionResource, TopicTable, build_smt_asset, parse_ddl
+from dagster_smt import (
+    DeltaSink,
+    Format,
+    SparkSessionResource,
+    TopicTable,
+    build_lag_sensor,
+    build_new_topic_sensor,
+    build_smt_asset,
+    build_smt_schedule,
+    build_topic_assets,
+    parse_ddl,
+)
 from definitions.demo import lake, topics
 
 HERE = Path(__file__).parent
 TOPICS = dg.DynamicPartitionsDefinition(name="github_topics")
+
+
+def all_events() -> TopicTable:
+    """Events of all kinds, without a schema."""
+    return TopicTable(topics(), pattern=r"github\..*")
+
+
+def pushed() -> TopicTable:
+    """Pushes, with a declared schema."""
+    schema = HERE / "schemas" / "github_push.sql"
+    value = Format("json_schema", parse_ddl(schema.read_text(encoding="utf-8"), place=schema.name))
+    return TopicTable(topics(), topics=("github.push",), value=value)
 
 
 def build_masked() -> dg.AssetsDefinition:
@@ -16,7 +39,7 @@ def build_masked() -> dg.AssetsDefinition:
     return build_smt_asset(
         key=["webhooks", "masked"],
         chain=HERE / "chains" / "webhooks.properties",
-        table=TopicTable(topics(), pattern=r"github\..*"),
+        table=all_events(),
         sink=DeltaSink(lake("webhooks_masked"), kind="records"),
         partitions_def=TOPICS,
         group_name="webhooks",
@@ -26,12 +49,10 @@ def build_masked() -> dg.AssetsDefinition:
 
 def build_pushes() -> dg.AssetsDefinition:
     """Pushes with a declared schema, as columns; records that do not fit it become dead letters."""
-    schema = HERE / "schemas" / "github_push.sql"
-    value = Format("json_schema", parse_ddl(schema.read_text(encoding="utf-8"), place=schema.name))
     return build_smt_asset(
         key=["webhooks", "pushes"],
         chain=HERE / "chains" / "pushes.yaml",
-        table=TopicTable(topics(), topics=("github.push",), value=value),
+        table=pushed(),
         sink=DeltaSink(lake("webhooks_pushes"), kind="columns"),
         errors_tolerance="all",
         dead_letter_topic="dead.pushes",
@@ -49,5 +70,14 @@ def spark(log_level: str = "WARN") -> SparkSessionResource:
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """Both assets and the Spark session."""
-    return dg.Definitions(assets=[build_masked(), build_pushes()], resources={"spark": spark()})
+    """The topics, both tables, and what can start their runs; all of that is switched off until somebody wants it."""
+    masked, pushes = build_masked(), build_pushes()
+    return dg.Definitions(
+        assets=[build_topic_assets([all_events(), pushed()], group_name="webhooks"), masked, pushes],
+        sensors=[
+            build_new_topic_sensor(masked, all_events(), name="new_github_topics"),
+            build_lag_sensor(pushes, pushed(), name="unread_pushes"),
+        ],
+        schedules=[build_smt_schedule(masked, "0 * * * *"), build_smt_schedule(pushes, "*/15 * * * *")],
+        resources={"spark": spark()},
+    )

@@ -15,6 +15,7 @@ from dagster_smt.orchestration.partitions import partition_key_to_topic as parti
 from dagster_smt.orchestration.partitions import topic_to_partition_key as topic_to_partition_key
 from dagster_smt.orchestration.resources import SparkSessionResource as SparkSessionResource
 from dagster_smt.orchestration.resources import spark_session_of as spark_session_of
+from dagster_smt.orchestration.schedules import build_smt_schedule as build_smt_schedule
 from dagster_smt.orchestration.sensors import build_lag_sensor as build_lag_sensor
 from dagster_smt.orchestration.sensors import build_new_topic_sensor as build_new_topic_sensor
 from dagster_smt.orchestration.tables import SmtTable as SmtTable
