@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dagster_smt.errors import TableError as TableError
     from dagster_smt.errors import UnsupportedError as UnsupportedError
     from dagster_smt.orchestration import SmtAssetData as SmtAssetData
+    from dagster_smt.orchestration import SmtChainComponent as SmtChainComponent
     from dagster_smt.orchestration import SmtChecks as SmtChecks
     from dagster_smt.orchestration import SmtTable as SmtTable
     from dagster_smt.orchestration import SmtTranslator as SmtTranslator
@@ -55,8 +56,8 @@ _PLACES = {  # the same names as above, for the interpreter; a test compares the
     "dagster_smt.chain": "Chain parse_chain",
     "dagster_smt.errors": "ConfigError EngineError PlanError Problem RecordsRejected SmtError TableError "
     "UnsupportedError",
-    "dagster_smt.orchestration": "SmtAssetData SmtChecks SmtTable SmtTranslator SparkSessionResource build_lag_sensor "
-    "build_new_topic_sensor build_smt_asset build_smt_assets build_smt_op build_smt_schedule "
+    "dagster_smt.orchestration": "SmtAssetData SmtChainComponent SmtChecks SmtTable SmtTranslator SparkSessionResource "
+    "build_lag_sensor build_new_topic_sensor build_smt_asset build_smt_assets build_smt_op build_smt_schedule "
     "build_topic_assets check_java partition_key_to_topic run_cancellable smt_config_schema spark_session_of "
     "topic_to_partition_key",
     "dagster_smt.tables.ddl": "parse_ddl",

@@ -68,9 +68,12 @@ def _drafts(source: Any) -> tuple[list[Draft], list[Problem]]:
 def _load(path: Path) -> Any:
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        what = (error.strerror or "").lower() or "it cannot be read"
+        raise ConfigError(config_problem("SMT002", path.name, what, f"check the path: {path}")) from error
+    except UnicodeDecodeError as error:
         raise ConfigError(
-            config_problem("SMT002", path.name, "the file cannot be read as UTF-8 text", f"check the path: {path}")
+            config_problem("SMT002", path.name, "the file is no UTF-8 text", "save it as UTF-8")
         ) from error
     try:
         if path.suffix in (".yaml", ".yml"):

@@ -4,10 +4,11 @@ import argparse
 import base64
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dagster_smt.cli.grid import grid
 from dagster_smt.errors import ConfigError, Problem, TableError
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _topics(arguments: argparse.Namespace) -> int:
             print(json.dumps(dict(zip(_HEAD, row, strict=True)), ensure_ascii=False))
     else:
         width = len(_HEAD) if arguments.group else 5
-        print(_grid([_HEAD[:width], *(row[:width] for row in rows)]))
+        print(grid([_HEAD[:width], *(row[:width] for row in rows)]))
         behind = sum(row[6] or 0 for row in rows)
         print(f"{len(names)} topics, {sum(row[4] for row in rows)} records" + f", lag {behind}" * bool(arguments.group))
     return 0
@@ -107,15 +108,6 @@ def _committed(topics: "FileTopics | KafkaTopics", group: str) -> Mapping[tuple[
         raise TableError(Problem("SMT522", str(file), "the progress of the group is damaged", hint)) from None
     ends = state.ends() if state is not None else {}
     return {(topic, int(partition)): end for topic, parts in ends.items() for partition, end in parts.items()}
-
-
-def _grid(rows: Sequence[Sequence[object]]) -> str:
-    texts = [["-" if cell is None else str(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    return "\n".join(
-        "  ".join(text.ljust(width) if not number else text.rjust(width) for number, (text, width) in enumerate(pairs))
-        for pairs in (list(zip(row, widths, strict=True)) for row in texts)
-    )
 
 
 def _append(arguments: argparse.Namespace) -> int:

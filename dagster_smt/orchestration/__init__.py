@@ -7,6 +7,7 @@ from dagster_smt.errors import SmtError as SmtError
 from dagster_smt.orchestration.assets import build_smt_asset as build_smt_asset
 from dagster_smt.orchestration.assets import build_smt_assets as build_smt_assets
 from dagster_smt.orchestration.checks import SmtChecks as SmtChecks
+from dagster_smt.orchestration.components import SmtChainComponent as SmtChainComponent
 from dagster_smt.orchestration.config_schema import smt_config_schema as smt_config_schema
 from dagster_smt.orchestration.guard import Cancelled as Cancelled
 from dagster_smt.orchestration.guard import run_cancellable as run_cancellable

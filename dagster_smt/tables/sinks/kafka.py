@@ -106,24 +106,23 @@ class KafkaTable(RecordTable):
             raise TableError(Problem("SMT589", str(error), statement, hint)) from None
 
     def _write(self, frame: DataFrame, state: TableState) -> tuple[int, int]:
-        """Write the records; each partition that is read is written in its order."""
-        records = with_source(frame, self.spec.group).persist()
-        try:
-            places = records.select("topic", "source_topic", "partition", F.spark_partition_id().alias("task"))
-            totals = F.count("*").alias("rows"), F.count_distinct("task").alias("tasks")
-            counts = places.groupBy("topic", "source_topic", "partition").agg(*totals).collect()
-            topics = sorted({row["topic"] for row in counts})
-            if not counts:
-                return 0, 0
-            if self._same_cluster():
-                refuse_own_topics(topics, state.window.topics)
-            self.place.client.make_missing(topics)
-            if any(row["tasks"] > 1 for row in counts):
-                records = records.repartition("source_topic", "partition").sortWithinPartitions(*_ORDER)
-            self.place.write(records)
-            return sum(row["rows"] for row in counts), len(topics)
-        finally:
-            records.unpersist()
+        """Write the records; each partition that is read is written in its order.
+
+        A run has Spark keep its rows, so that counting them first costs little, and a copy would cost more.
+        """
+        places = frame.select("topic", "source_topic", "partition", F.spark_partition_id().alias("task"))
+        totals = F.count("*").alias("rows"), F.count_distinct("task").alias("tasks")
+        counts = places.groupBy("topic", "source_topic", "partition").agg(*totals).collect()
+        topics = sorted({row["topic"] for row in counts})
+        if not counts:
+            return 0, 0
+        if self._same_cluster():
+            refuse_own_topics(topics, state.window.topics)
+        self.place.client.make_missing(topics)
+        if any(row["tasks"] > 1 for row in counts):
+            frame = frame.repartition("source_topic", "partition").sortWithinPartitions(*_ORDER)
+        self.place.write(with_source(frame, self.spec.group))
+        return sum(row["rows"] for row in counts), len(topics)
 
     def _same_cluster(self) -> bool:
         if not isinstance(self.source, KafkaTopics):

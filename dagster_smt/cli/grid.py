@@ -1,0 +1,19 @@
+"""Rows as aligned text."""
+
+from collections.abc import Sequence
+
+
+def grid(rows: Sequence[Sequence[object]], left: int = 1) -> str:
+    """Columns side by side.
+
+    Args:
+        rows: The head and the rows; None is shown as a dash.
+        left: How many columns are texts; the others are aligned to the right.
+    """
+    texts = [["-" if cell is None else str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    lines = []
+    for row in texts:
+        cells = (t.ljust(w) if n < left else t.rjust(w) for n, (t, w) in enumerate(zip(row, widths, strict=True)))
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)

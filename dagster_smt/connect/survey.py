@@ -1,0 +1,113 @@
+"""What becomes of each transform of a connector: the same, something else (how), or nothing (what to do)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.connect.connectors import Connector
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.path import V1
+from dagster_smt.spec.options import split_list
+from dagster_smt.spec.stage import Stage
+
+IGNORED = "SMT011"
+"""An option that Kafka ignores."""
+STRAY = "SMT007"
+"""Options of a transform that is not in the list: Kafka ignores them."""
+_NO_CLASS = "SMT010"
+_KAFKA_HAS_V2 = ("ExtractField",)
+"""The transforms that honour ``field.syntax.version=V2`` in Kafka 4.3.1."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One line of a report.
+
+    Attributes:
+        part: The alias of a transform, or what else of the connector it is about.
+        type: Its class, or the value that was given.
+        verdict: ``exact``; ``differs``, and how; ``not supported``, and what to do.
+        what: How it differs, or what to do.
+    """
+
+    part: str
+    type: str
+    verdict: Literal["exact", "differs", "not supported"]
+    what: str = ""
+
+
+def survey(connector: Connector) -> list[Verdict]:
+    """A verdict for each transform, in order, and for what is wrong with the list of them."""
+    chain = connector.chain
+    verdicts = []
+    for alias in dict.fromkeys(filter(None, split_list(chain["transforms"]))):
+        alone = _alone(chain, alias)
+        verdicts.append(_verdict(alias, alone))
+    whole = _problems(chain)
+    verdicts += [Verdict(p.place.split(".")[1], "", "differs", _text(p)) for p in whole if p.code == STRAY]
+    if not any(v.verdict == "not supported" for v in verdicts):  # two transforms that do not go together
+        left = [p for p in whole if p.code not in (IGNORED, STRAY)]
+        verdicts += [Verdict("transforms", "", "not supported", _text(p)) for p in left]
+    return verdicts
+
+
+def ignored_options(connector: Connector) -> list[str]:
+    """The properties that Kafka ignores, for what is written to leave out."""
+    strays = tuple(f"{p.place}." for p in _problems(connector.chain) if p.code == STRAY)
+    found = [key for key in connector.chain if key.startswith(strays)] if strays else []
+    for alias in filter(None, split_list(connector.chain["transforms"])):
+        for problem in _problems(_alone(connector.chain, alias)):
+            if problem.code == IGNORED:
+                name = problem.statement.split("'")[1]
+                found += [key for key in _keys(connector.chain, alias) if key.endswith(f".{name}")]
+    return found
+
+
+def _alone(chain: dict[str, str], alias: str) -> dict[str, str]:
+    """The properties of one transform, with its predicate."""
+    own = {"transforms": alias, **{k: chain[k] for k in _keys(chain, alias)}}
+    name = own.get(f"transforms.{alias}.predicate")
+    if name:
+        own |= {"predicates": name} if name in split_list(chain.get("predicates", "")) else {}
+        own |= {k: v for k, v in chain.items() if k.startswith(f"predicates.{name}.")}
+    return own
+
+
+def _keys(chain: dict[str, str], alias: str) -> list[str]:
+    others = [f"transforms.{other}." for other in split_list(chain["transforms"]) if other.startswith(f"{alias}.")]
+    return [k for k in chain if k.startswith(f"transforms.{alias}.") and not k.startswith(tuple(others))]
+
+
+def _problems(chain: dict[str, str]) -> tuple[Problem, ...]:
+    try:
+        parse_chain(chain)
+    except ConfigError as error:
+        return error.problems
+    return ()
+
+
+def _verdict(alias: str, chain: dict[str, str]) -> Verdict:
+    type_ = chain.get(f"transforms.{alias}.type", "")
+    try:
+        parsed = parse_chain(chain, unknown_options="warn")
+    except ConfigError as error:
+        problem = next((p for p in error.problems if p.code == _NO_CLASS), error.problems[0])
+        return Verdict(alias, type_, "not supported", _text(problem))
+    stage = parsed.stages[0]
+    how = [*(_text(w) for w in parsed.warnings), *_differences(stage)]
+    return Verdict(alias, type_, "differs" if how else "exact", "; ".join(how))
+
+
+def _differences(stage: Stage) -> Iterator[str]:
+    """What this package does on purpose where Kafka 4.3.1 does not (D1, D2)."""
+    transform, name = stage.transform, type(stage.transform).__name__
+    if getattr(transform, "field_syntax_version", V1) != V1 and name not in _KAFKA_HAS_V2:
+        yield "field.syntax.version=V2 is honoured here; Kafka 4.3.1 ignores it on this transform (D1)"
+    given = transform.configured()
+    if name == "ReplaceField" and "renames" in given and ("exclude" in given or "include" in given):
+        yield "a field that is left out stays out when another one takes its name; Kafka mixes them up (D2)"
+
+
+def _text(problem: Problem) -> str:
+    return f"{problem.statement}: {problem.hint}" if problem.hint else problem.statement

@@ -1,0 +1,3 @@
+"""Components: tables declared in ``defs.yaml``."""
+
+from dagster_smt.orchestration.components.chain import SmtChainComponent as SmtChainComponent

@@ -1,0 +1,169 @@
+"""``SmtChainComponent``: a chain between topics and a table, declared in ``defs.yaml``."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Annotated, Any, Literal
+
+import dagster as dg
+from dagster.components.resolved.core_models import OpSpec
+from dagster.components.utils.translation import TranslationFn, TranslationFnResolver
+from pydantic import Field
+
+from dagster_smt.orchestration.assets import build_smt_asset
+from dagster_smt.orchestration.checks import SmtChecks
+from dagster_smt.orchestration.components.fields import (
+    ResolvedChain,
+    ResolvedChecks,
+    ResolvedLetters,
+    ResolvedPartitions,
+    ResolvedSink,
+    ResolvedTable,
+)
+from dagster_smt.orchestration.components.scaffolder import SmtChainScaffolder
+from dagster_smt.orchestration.resources import SparkSessionResource
+from dagster_smt.orchestration.schedules import build_smt_schedule
+from dagster_smt.orchestration.sensors import build_lag_sensor, build_new_topic_sensor
+from dagster_smt.orchestration.topic_assets import build_topic_assets
+from dagster_smt.orchestration.translator import SmtAssetData, SmtTranslator
+
+
+class NewTopicSensorModel(dg.Model):
+    """See ``build_new_topic_sensor``."""
+
+    name: str = ""
+    exclude: str = ""
+    request_runs: bool = True
+    max_new_per_tick: int = 200
+    max_topics: int = 5_000
+    on_vanished: Literal["report", "delete"] = "report"
+    minimum_interval_seconds: int = 60
+
+
+class LagSensorModel(dg.Model):
+    """See ``build_lag_sensor``."""
+
+    name: str = ""
+    min_records: int = 1
+    max_age_seconds: float | None = None
+    minimum_interval_seconds: int = 60
+
+
+class SparkModel(dg.Model):
+    """A Spark session for this component, and for others that say the same."""
+
+    conf: dict[str, str] = Field(default_factory=dict, description="Settings of Spark, flat.")
+    remote: str | None = Field(default=None, description="Address of a Spark Connect server: sc://host:15002.")
+
+
+@cache
+def _session(text: str) -> SparkSessionResource:
+    """The resource for a ``SparkModel``: one object for all that say the same, for Dagster merges them by identity."""
+    given = SparkModel.model_validate_json(text)
+    return SparkSessionResource(conf=given.conf, remote=given.remote)
+
+
+@dg.scaffold_with(SmtChainScaffolder)
+@dataclass
+class SmtChainComponent(dg.Component, dg.Resolvable):
+    """Kafka Connect's single message transforms between topics and a table, as one asset.
+
+    The chain is the ``transforms.*`` properties of a connector, in a file beside ``defs.yaml``, or stages in place.
+    Topics become observable assets, and what can start runs (a schedule, sensors) is declared with the table, switched
+    off until somebody switches it on in the UI.
+    """
+
+    asset_key: Annotated[
+        dg.ResolvedAssetKey, dg.Resolver.default(description="The asset's key.", examples=["lake/orders"])
+    ]
+    chain: Annotated[ResolvedChain, dg.Resolver.default(description="A file of a connector's properties, or stages.")]
+    table: ResolvedTable
+    sink: ResolvedSink
+    spark_key: Annotated[str, dg.Resolver.default(description="Resource key of the Spark session.")] = "spark"
+    spark: Annotated[
+        SparkModel | None, dg.Resolver.default(description="The session; leave it out if resources have spark_key.")
+    ] = None
+    errors_tolerance: Annotated[
+        Literal["none", "all"], dg.Resolver.default(description="Connect's errors.tolerance.")
+    ] = "none"
+    dead_letters: ResolvedLetters = None
+    dead_letter_topic: Annotated[str, dg.Resolver.default(description="Topic of the dead letters; empty: none.")] = ""
+    partitions_def: ResolvedPartitions = None
+    checks: ResolvedChecks = field(default_factory=SmtChecks)
+    observe_topics: Annotated[
+        bool, dg.Resolver.default(description="Whether the topics become observable assets of this component.")
+    ] = True
+    schedule: Annotated[str | None, dg.Resolver.default(description="A cron schedule.", examples=["*/15 * * * *"])] = (
+        None
+    )
+    new_topic_sensor: NewTopicSensorModel | None = None
+    lag_sensor: LagSensorModel | None = None
+    op: OpSpec | None = None
+    translation: (
+        Annotated[
+            TranslationFn[SmtAssetData],
+            TranslationFnResolver(template_vars_for_translation_fn=lambda data: {"data": data}),
+        ]
+        | None
+    ) = None
+
+    @classmethod
+    def get_spec(cls) -> dg.ComponentTypeSpec:
+        """What ``dg docs`` shows beside the schema."""
+        return dg.ComponentTypeSpec(
+            description=(cls.__doc__ or "").split("\n")[0],
+            tags=["kafka", "spark", "delta", "iceberg"],
+        )
+
+    def get_asset_spec(self, data: SmtAssetData) -> dg.AssetSpec:
+        """The asset's spec. Override it in a subclass; ``translation`` in the file comes on top."""
+        spec = SmtTranslator().get_asset_spec(data)
+        return self.translation(spec, data) if self.translation is not None else spec
+
+    def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
+        """The asset, its topics, and what can start its runs."""
+        asset = self._asset()
+        name = asset.op.name
+        topics = [build_topic_assets(self.table, name=f"{name}_topics")] if self.observe_topics else []
+        schedules = [build_smt_schedule(asset, self.schedule)] if self.schedule else []
+        resources = {self.spark_key: _session(self.spark.model_dump_json())} if self.spark is not None else {}
+        return dg.Definitions(
+            assets=[asset, *topics],
+            sensors=list(self._sensors(asset, name)),
+            schedules=schedules,
+            resources=resources,
+        )
+
+    def _asset(self) -> dg.AssetsDefinition:
+        component, op = self, self.op or OpSpec()
+
+        class Translator(SmtTranslator):
+            def get_asset_spec(self, data: SmtAssetData) -> dg.AssetSpec:
+                return component.get_asset_spec(data)
+
+        return build_smt_asset(
+            key=self.asset_key,
+            chain=self.chain,
+            table=self.table,
+            sink=self.sink,
+            spark_key=self.spark_key,
+            partitions_def=self.partitions_def,
+            backfill_policy=op.backfill_policy,
+            pool=op.pool,
+            op_tags=op.tags,
+            errors_tolerance=self.errors_tolerance,
+            dead_letters=self.dead_letters,
+            dead_letter_topic=self.dead_letter_topic,
+            checks=self.checks,
+            translator=Translator(),
+        )
+
+    def _sensors(self, asset: dg.AssetsDefinition, name: str) -> Iterator[dg.SensorDefinition]:
+        if self.new_topic_sensor is not None:
+            given: dict[str, Any] = self.new_topic_sensor.model_dump()
+            given["name"] = given["name"] or f"{name}_new_topics"
+            yield build_new_topic_sensor(asset, self.table, **given)
+        if self.lag_sensor is not None:
+            given = self.lag_sensor.model_dump()
+            given["name"] = given["name"] or f"{name}_lag"
+            yield build_lag_sensor(asset, self.table, **given)

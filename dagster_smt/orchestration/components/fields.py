@@ -1,0 +1,299 @@
+"""What ``defs.yaml`` says of topics, sinks and partitions, and how it becomes this package's plain data.
+
+The models spell options as the data classes do; each describes itself in ``dg docs``. Values may be templates
+(``{{ env('NAME') }}``); a secret is better a reference, ``${env:NAME}``, which is looked up when a client is made.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import dagster as dg
+from pydantic import Field
+
+from dagster_smt.chain import Chain, parse_chain
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.orchestration.checks import SmtChecks
+from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.spec import (
+    DeltaSink,
+    FileTopics,
+    FileTopicSink,
+    Format,
+    IcebergSink,
+    KafkaSink,
+    KafkaTopics,
+    LetterPlace,
+    NewTopics,
+    Sink,
+    SourceColumns,
+    SourceSpec,
+    TableSource,
+    TopicTable,
+)
+
+
+class NewTopicsModel(dg.Model):
+    """How topics are made that are missing."""
+
+    partitions: int = Field(default=1, description="Partitions of each.")
+    replication_factor: int = Field(default=-1, description="Copies of each partition; -1 is the broker's default.")
+    settings: dict[str, str] = Field(default_factory=dict, description="Topic settings, such as cleanup.policy.")
+
+
+class KafkaModel(dg.Model):
+    """A Kafka cluster."""
+
+    bootstrap_servers: str = Field(description="host:port, several with commas.", examples=["localhost:9092"])
+    options: dict[str, str] = Field(
+        default_factory=dict,
+        description="Options of clients as Spark spells them (kafka.security.protocol); secrets as ${env:NAME}.",
+    )
+    client_options: dict[str, str] = Field(default_factory=dict, description="Options of librdkafka, if others.")
+    isolation_level: Literal["read_committed", "read_uncommitted"] = "read_committed"
+    create: NewTopicsModel | None = Field(
+        default=None, description="How topics are made that are missing; none: refused."
+    )
+    timeout: float = Field(default=30.0, description="Seconds that a question to the brokers may take.")
+
+
+class SourceModel(dg.Model):
+    """Where topics are: exactly one of these."""
+
+    kafka: KafkaModel | None = Field(default=None, description="The topics of a Kafka cluster.")
+    files: str | None = Field(
+        default=None, description="A folder of file topics; relative to defs.yaml.", examples=["topics"]
+    )
+    table: dict[str, Any] | None = Field(
+        default=None,
+        description="A table with Kafka's columns: name or path, format, columns.",
+        examples=[{"name": "lake.bronze.events"}],
+    )
+
+
+class FormatModel(dg.Model):
+    """How a side of the records is encoded."""
+
+    kind: Literal["json", "json_schema", "envelope", "string", "bytes"] = "json"
+    schema_: str | None = Field(
+        default=None, alias="schema", description="Of json_schema: a DDL text, or a .sql file beside defs.yaml."
+    )
+    replace_null_with_default: bool = True
+    decimal_format: Literal["BASE64", "NUMERIC"] = "BASE64"
+
+
+class TopicTableModel(dg.Model):
+    """What the chain reads."""
+
+    source: SourceModel
+    topics: Sequence[str] = Field(default=(), description="Names of topics.", examples=[["orders"]])
+    pattern: str = Field(
+        default="", description="A regular expression that whole names match.", examples=["orders\\..*"]
+    )
+    key: FormatModel = Field(default_factory=lambda: FormatModel(kind="string"), description="The keys' format.")
+    value: FormatModel = Field(default_factory=FormatModel, description="The values' format.")
+    start: str = Field(default="earliest", description="earliest, latest, a moment, or group:NAME.")
+    on_data_loss: Literal["fail", "gap"] = Field(
+        default="fail", description="When records were deleted before they were read."
+    )
+    group: str = Field(default="", description="A consumer group that shows the table's progress.")
+
+
+class TableSinkModel(dg.Model):
+    """A Delta or Iceberg table, by path or by name."""
+
+    path: str = Field(
+        default="", description="Folder or URI; relative to where Dagster runs.", examples=["s3a://lake/orders"]
+    )
+    table: str = Field(default="", description="Name in a catalog, instead.", examples=["lake.orders"])
+    kind: Literal["records", "columns"] = Field(default="records", description="Kafka's columns, or one per field.")
+    schema_evolution: Literal["none", "add", "widen"] = "add"
+    source_columns: Sequence[str] | None = Field(
+        SourceColumns().names, description="Columns for topic, partition and offset of each row; null: none."
+    )
+
+
+class FileSinkModel(dg.Model):
+    """File topics to write to."""
+
+    path: str
+    group: str = "dagster_smt"
+
+
+class KafkaSinkModel(KafkaModel):
+    """A Kafka cluster to write to."""
+
+    group: str = Field(
+        default="", description="The consumer group that keeps the progress; by default the asset's name."
+    )
+
+
+class SinkModel(dg.Model):
+    """Where the chain writes: exactly one of these."""
+
+    delta: TableSinkModel | None = Field(default=None, description="A Delta table.")
+    iceberg: TableSinkModel | None = Field(default=None, description="An Iceberg table.")
+    kafka: KafkaSinkModel | None = Field(default=None, description="Topics of a Kafka cluster; routers choose which.")
+    files: FileSinkModel | None = Field(default=None, description="File topics; routers choose which.")
+
+
+class LettersModel(dg.Model):
+    """Where dead letters go, if not beside the topics: exactly one of these."""
+
+    delta: TableSinkModel | None = None
+    iceberg: TableSinkModel | None = None
+    kafka: KafkaModel | None = None
+    files: str | None = None
+
+
+class TopicPartitionsModel(dg.Model):
+    """One partition per topic, added by a sensor or by hand."""
+
+    type: Literal["topics"] = Field(description="One partition per topic.")
+    name: str = Field(description="Name of the dynamic partitions.", examples=["orders_topics"])
+
+
+class TimePartitionsModel(dg.Model):
+    """Windows of time, by the records' timestamps."""
+
+    type: Literal["hourly", "daily", "weekly", "monthly"]
+    start_date: str = Field(description="Start of the first one.", examples=["2026-01-01"])
+    end_date: str | None = None
+    timezone: str | None = None
+
+
+class ChecksModel(dg.Model):
+    """Which asset checks there are; see ``SmtChecks``."""
+
+    off: Sequence[str] = ()
+    blocking: Sequence[str] = ()
+    severity: dict[str, Literal["WARN", "ERROR"]] = Field(default_factory=dict)
+    max_lag: int | None = None
+
+
+def chosen(data: Mapping[str, Any], place: str) -> tuple[str, Any]:
+    """The one entry that is given.
+
+    Raises:
+        ConfigError: SMT040, none or several are.
+    """
+    given = [(name, value) for name, value in data.items() if value is not None]
+    if len(given) != 1:
+        what = f"{' and '.join(n for n, _ in given)} are given" if given else "nothing is given"
+        raise ConfigError(Problem("SMT040", place, what, f"choose one of {', '.join(data)}"))
+    return given[0]
+
+
+def _kafka(data: Mapping[str, Any]) -> KafkaTopics:
+    create = data.get("create")
+    return KafkaTopics(**{**data, "create": NewTopics(**create) if create is not None else None})
+
+
+def source_of(data: Mapping[str, Any], folder: Path) -> SourceSpec:
+    """The source that a ``SourceModel`` describes; file topics are looked for from a folder."""
+    name, value = chosen(data, "table.source")
+    if name == "kafka":
+        return _kafka(value)
+    return FileTopics(folder / value) if name == "files" else TableSource(**value)
+
+
+def sink_of(data: Mapping[str, Any]) -> Sink:
+    """The sink that a ``SinkModel`` describes."""
+    name, value = chosen(data, "sink")
+    if name == "kafka":
+        rest = {key: v for key, v in value.items() if key != "group"}
+        return KafkaSink(_kafka(rest), value["group"])
+    return FileTopicSink(**value) if name == "files" else _table_sink(name, value)
+
+
+def letters_of(data: Mapping[str, Any] | None) -> LetterPlace | None:
+    """The place that a ``LettersModel`` describes."""
+    if data is None:
+        return None
+    name, value = chosen(data, "dead_letters")
+    if name == "kafka":
+        return _kafka(value)
+    return FileTopics(Path(value)) if name == "files" else _table_sink(name, value)
+
+
+def _table_sink(name: str, data: Mapping[str, Any]) -> DeltaSink | IcebergSink:
+    columns = data["source_columns"]
+    kind = DeltaSink if name == "delta" else IcebergSink
+    return kind(**{**data, "source_columns": SourceColumns(*columns) if columns is not None else None})
+
+
+def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
+    """The topic table that a ``TopicTableModel`` describes; schema files are looked for in a folder."""
+    formats = {side: format_of(data[side], folder, f"table.{side}") for side in ("key", "value")}
+    given = {**data, "source": source_of(data["source"], folder), "topics": tuple(data["topics"]), **formats}
+    return TopicTable(**given)
+
+
+def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
+    """The format that a ``FormatModel`` describes.
+
+    Raises:
+        ConfigError: SMT041, a json_schema has no schema; what is wrong with the schema.
+    """
+    text = data["schema_"]
+    if (text is None) is (data["kind"] == "json_schema"):
+        statement = "json_schema needs a schema" if text is None else f"{data['kind']} takes no schema"
+        raise ConfigError(Problem("SMT041", place, statement, "kind: json_schema goes with schema: a DDL text or file"))
+    schema = None
+    if text is not None:
+        file = folder / text if text.endswith(".sql") else None
+        schema = parse_ddl(file.read_text(encoding="utf-8") if file else text, place=file.name if file else place)
+    rest = {key: value for key, value in data.items() if key != "schema_"}
+    return Format(**rest, schema=schema)
+
+
+def chain_of(value: Any, folder: Path) -> Path | Chain:
+    """The chain: a file beside ``defs.yaml``, connector properties, or stages."""
+    if isinstance(value, str):
+        return folder / value
+    return parse_chain(value, place="chain")
+
+
+_TIMES: dict[str, Callable[..., dg.TimeWindowPartitionsDefinition]] = {
+    "hourly": dg.HourlyPartitionsDefinition,
+    "daily": dg.DailyPartitionsDefinition,
+    "weekly": dg.WeeklyPartitionsDefinition,
+    "monthly": dg.MonthlyPartitionsDefinition,
+}
+
+
+def partitions_of(data: Mapping[str, Any] | None) -> dg.PartitionsDefinition | None:
+    """The partitions that a model describes."""
+    if data is None:
+        return None
+    if data["type"] == "topics":
+        return dg.DynamicPartitionsDefinition(name=data["name"])
+    start = data["start_date"]
+    if data["type"] == "hourly" and len(start) == len("2026-01-01"):
+        start = f"{start}-00:00"  # as Dagster spells hours
+    return _TIMES[data["type"]](start_date=start, end_date=data["end_date"], timezone=data["timezone"])
+
+
+def _resolver(make: Callable[..., Any], model: Any, *, in_folder: bool = False) -> dg.Resolver:
+    """A resolver that renders templates, and then makes plain data of them."""
+
+    def resolve(context: dg.ResolutionContext, given: Any) -> Any:
+        data = context.resolve_value(given.model_dump() if isinstance(given, dg.Model) else given)
+        return make(data, context.resolve_source_relative_path(".")) if in_folder else make(data)
+
+    return dg.Resolver(resolve, model_field_type=model)
+
+
+ResolvedChain: TypeAlias = Annotated[
+    Path | Chain,
+    _resolver(chain_of, str | Sequence[dict[str, Any]] | dict[str, Any], in_folder=True),
+]
+ResolvedTable: TypeAlias = Annotated[TopicTable, _resolver(table_of, TopicTableModel, in_folder=True)]
+ResolvedSink: TypeAlias = Annotated[Sink, _resolver(sink_of, SinkModel)]
+ResolvedLetters: TypeAlias = Annotated[LetterPlace | None, _resolver(letters_of, LettersModel | None)]
+ResolvedPartitions: TypeAlias = Annotated[
+    dg.PartitionsDefinition | None, _resolver(partitions_of, TopicPartitionsModel | TimePartitionsModel | None)
+]
+ResolvedChecks: TypeAlias = Annotated[
+    SmtChecks, _resolver(lambda data: SmtChecks(**data) if data else SmtChecks(), ChecksModel | None)
+]

@@ -1,0 +1,257 @@
+"""``SmtChainComponent``: what ``defs.yaml`` can say, what it refuses and where, and what its scaffolder writes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster.components.testing import create_defs_folder_sandbox
+
+from dagster_smt import FileTopics, KafkaSink, KafkaTopics, SmtChainComponent, TableSource
+from dagster_smt.tables.sources.file_writer import NewRecord, append_records
+
+CHAIN = """
+transforms=hide
+transforms.hide.type=org.apache.kafka.connect.transforms.MaskField$Value
+transforms.hide.fields=name
+"""
+LEAST = {
+    "asset_key": "lake/orders",
+    "chain": "chain.properties",
+    "table": {"source": {"files": "topics"}, "topics": ["orders"]},
+    "sink": {"delta": {"path": "lake/orders"}},
+}
+KAFKA = {"kafka": {"bootstrap_servers": "localhost:9092", "options": {"kafka.security.protocol": "SSL"}}}
+KEY = dg.AssetKey(["lake", "orders"])
+
+
+def loaded(attributes, chain=CHAIN, **files):
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(
+            component_cls=SmtChainComponent,
+            defs_path="orders",
+            defs_yaml_contents={"type": "dagster_smt.SmtChainComponent", "attributes": attributes},
+        )
+        (path / "chain.properties").write_text(chain)
+        for name, text in files.items():
+            (path / name.replace("__", ".")).write_text(text)
+        with sandbox.load_component_and_build_defs(defs_path="orders") as (component, defs):
+            return component, defs
+
+
+def spec_of(defs, key=KEY):
+    return next(s for a in defs.assets for s in getattr(a, "specs", ()) if s.key == key)
+
+
+def test_the_least_that_has_to_be_said():
+    component, defs = loaded(LEAST)
+    assert {s.key.to_user_string() for a in defs.assets for s in a.specs} == {"lake/orders", "topics/orders"}
+    spec = spec_of(defs)
+    assert [d.asset_key.to_user_string() for d in spec.deps] == ["topics/orders"]
+    assert spec.metadata["dagster_smt/masked_fields"].data == ["name"]
+    assert component.table.source.root.name == "topics"
+    assert component.table.source.root.is_absolute()  # beside defs.yaml, wherever Dagster runs
+    assert (list(defs.sensors or ()), list(defs.schedules or ())) == ([], [])
+
+
+def test_everything_that_can_be_said():
+    attributes = {
+        **LEAST,
+        "chain": [{"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["name"]}}],
+        "table": {
+            "source": KAFKA,
+            "pattern": r"orders\..*",
+            "key": {"kind": "bytes"},
+            "value": {"kind": "json_schema", "schema": "orders.sql", "decimal_format": "NUMERIC"},
+            "start": "latest",
+            "on_data_loss": "gap",
+            "group": "lake",
+        },
+        "sink": {"iceberg": {"table": "lake.db.orders", "kind": "columns", "source_columns": None}},
+        "errors_tolerance": "all",
+        "dead_letter_topic": "orders.dlq",
+        "dead_letters": {"delta": {"path": "dead"}},
+        "partitions_def": {"type": "topics", "name": "orders_topics"},
+        "checks": {"off": ["lag"], "blocking": ["dead_mask"], "severity": {"dead_mask": "WARN"}},
+        "schedule": "*/15 * * * *",
+        "new_topic_sensor": {"exclude": r".*\.tmp", "max_topics": 7},
+        "lag_sensor": {"min_records": 100, "name": "behind"},
+        "spark": {"conf": {"spark.master": "local[2]"}},
+        "op": {"pool": "spark", "backfill_policy": {"type": "multi_run", "max_partitions_per_run": 3}},
+        "translation": {"group_name": "lake", "owners": ["team:data"], "tags": {"tier": "gold"}},
+    }
+    component, defs = loaded(attributes, orders__sql="id BIGINT NOT NULL, name STRING, price DECIMAL(9,2)")
+    table, spec = component.table, spec_of(defs)
+    assert (table.start, table.on_data_loss, table.group, table.key.kind) == ("latest", "gap", "lake", "bytes")
+    assert isinstance(table.source, KafkaTopics)
+    assert table.source.options == {"kafka.security.protocol": "SSL"}
+    assert [name for name, _ in table.value.schema.fields] == ["id", "name", "price"]
+    assert table.value.decimal_format == "NUMERIC"
+    assert (component.sink.table, component.sink.source_columns) == ("lake.db.orders", None)
+    assert (component.dead_letters.path, component.dead_letter_topic) == ("dead", "orders.dlq")
+    assert (spec.group_name, spec.owners, spec.tags["tier"]) == ("lake", ["team:data"], "gold")
+    assert (spec.partitions_def.name, "kafka" in spec.kinds) == ("orders_topics", True)
+    (asset,) = [a for a in defs.assets if KEY in a.keys]
+    assert (asset.op.pool, asset.backfill_policy.max_partitions_per_run) == ("spark", 3)
+    (check,) = [c for c in asset.check_specs if c.name == "dead_mask"]
+    assert check.blocking
+    assert defs.resources["spark"].conf == {"spark.master": "local[2]"}
+    assert loaded({**LEAST, "spark": attributes["spark"]})[1].resources["spark"] is defs.resources["spark"]
+    assert {s.name for s in defs.sensors} == {"lake__orders_new_topics", "behind"}
+    assert [s.name for s in defs.schedules] == ["lake__orders_schedule"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({"table": {"source": {"table": {"name": "lake.bronze"}}, "topics": ["a"]}, "observe_topics": False}, "table"),
+        ({"sink": {"kafka": {"bootstrap_servers": "h:1", "create": {"partitions": 3}, "group": "g"}}}, "kafka"),
+        ({"sink": {"files": {"path": "out", "group": "g"}}}, "files"),
+        ({"dead_letters": {"files": "dead"}, "dead_letter_topic": "d"}, "letters"),
+        ({"dead_letters": {"kafka": {"bootstrap_servers": "h:1"}}, "dead_letter_topic": "d"}, "letters"),
+        ({"partitions_def": {"type": "hourly", "start_date": "2026-01-01"}}, "time"),
+        ({"partitions_def": {"type": "monthly", "start_date": "2026-01-01", "timezone": "UTC"}}, "time"),
+    ],
+)
+def test_other_sources_sinks_and_partitions(changes, kind):
+    component, defs = loaded({**LEAST, **changes})
+    found = {
+        "table": isinstance(component.table.source, TableSource),
+        "kafka": isinstance(component.sink, KafkaSink) and component.sink.topics.create is not None,
+        "files": component.sink.storage == "file_topics",
+        "letters": isinstance(component.dead_letters, FileTopics | KafkaTopics),
+        "time": isinstance(spec_of(defs).partitions_def, dg.TimeWindowPartitionsDefinition),
+    }
+    assert found[kind]
+
+
+def problem(attributes, **files):
+    with pytest.raises(Exception) as caught:
+        loaded(attributes, **files)
+    texts, error = [], caught.value
+    while error is not None:
+        texts.append(str(error))
+        error = error.__cause__
+    return "\n".join(texts)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"sinc": {}}, "sinc"),
+        ({"sink": {"delta": {"path": "a"}, "files": {"path": "b"}}}, "SMT040 sink: delta and files are given"),
+        ({"sink": {}}, "SMT040 sink: nothing is given"),
+        ({"table": {"source": {"files": "t"}, "value": {"kind": "json_schema"}}}, "SMT041 table.value"),
+        ({"table": {"source": {"files": "t"}, "value": {"kind": "json", "schema": "a INT"}}}, "json takes no schema"),
+        ({"chain": [{"type": "MaskFeld$Value"}]}, "did you mean 'MaskField'"),
+        ({"checks": {"off": ["dead_msk"]}}, "SMT036"),
+        ({"partitions_def": {"type": "topics"}}, "name"),
+        ({"new_topic_sensor": {}}, "SMT039"),
+        ({"asset_key": "{{ env('SMT_NO_SUCH_VARIABLE') }}"}, "SMT_NO_SUCH_VARIABLE"),
+    ],
+)
+def test_what_is_wrong_is_named(changes, text):
+    assert text in problem({**LEAST, **changes})
+
+
+def test_a_typo_is_shown_with_its_line():
+    assert "defs.yaml:" in problem({**LEAST, "table": {**LEAST["table"], "patern": "x"}})
+
+
+def test_templates_are_rendered_in_nested_values(monkeypatch):
+    monkeypatch.setenv("SMT_TEST_SERVERS", "broker:9093")
+    source = {"kafka": {"bootstrap_servers": "{{ env('SMT_TEST_SERVERS') }}"}}
+    component, _ = loaded({**LEAST, "table": {"source": source, "topics": ["orders"]}})
+    assert component.table.source.servers == "broker:9093"
+
+
+def test_a_subclass_changes_the_spec():
+    class Gold(SmtChainComponent):
+        def get_asset_spec(self, data):
+            return super().get_asset_spec(data).replace_attributes(description="gold")
+
+    component, _ = loaded({**LEAST, "chain": {"transforms": ""}})
+    gold = Gold(**{name: getattr(component, name) for name in component.__dataclass_fields__})
+    (asset,) = [a for a in gold.build_defs(None).assets if KEY in a.keys]
+    assert next(iter(asset.specs)).description == "gold"
+
+
+def test_it_runs(spark, tmp_path):
+    append_records(FileTopics(tmp_path / "topics"), "orders", [NewRecord(None, b'{"name":"x"}')] * 2)
+    table = {"source": {"files": str(tmp_path / "topics")}, "topics": ["orders"]}
+    _, defs = loaded({**LEAST, "table": table, "sink": {"delta": {"path": str(tmp_path / "lake")}}})
+    asset = next(a for a in defs.assets if KEY in a.keys)
+    assert dg.materialize([asset], resources={"spark": spark}).success
+    assert spark.read.format("delta").load(str(tmp_path / "lake")).count() == 2
+
+
+# -- the scaffolder, as people call it --------------------------------------------------------------------------------
+
+CONNECTOR = {
+    "name": "orders-sink",
+    "config": {
+        "connector.class": "io.example.Sink",
+        "topics": "orders",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable": "false",
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": "orders.dlq",
+        "transforms": "drop",
+        "transforms.drop.type": "org.apache.kafka.connect.transforms.ReplaceField$Value",
+        "transforms.drop.blacklist": "note",
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A project of somebody who has installed the package."""
+    root = tmp_path_factory.mktemp("project")
+    (root / "shop" / "defs").mkdir(parents=True)
+    for name in ("shop/__init__.py", "shop/defs/__init__.py"):
+        (root / name).touch()
+    (root / "shop/definitions.py").write_text(
+        "from pathlib import Path\nimport dagster as dg\n"
+        "@dg.definitions\ndef defs():\n"
+        "    return dg.load_from_defs_folder(path_within_project=Path(__file__).parent)\n"
+    )
+    (root / "pyproject.toml").write_text(
+        '[project]\nname = "shop"\nversion = "0"\n[tool.dg]\ndirectory_type = "project"\n'
+        '[tool.dg.project]\nroot_module = "shop"\ncode_location_target_module = "shop.definitions"\n'
+    )
+    return root
+
+
+def dg_command(project, *arguments):
+    command = [str(Path(sys.executable).with_name("dg")), *arguments]
+    import os
+
+    environment = {**os.environ, "PYTHONPATH": str(project), "DAGSTER_DG_CLI_DISABLE_TELEMETRY": "1"}
+    done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_what_is_scaffolded_passes_the_checks_and_loads(project):
+    assert dg_command(project, "scaffold", "defs", "dagster_smt.SmtChainComponent", "people")[0] == 0
+    (project / "orders.json").write_text(json.dumps(CONNECTOR))
+    code, text = dg_command(
+        project, "scaffold", "defs", "dagster_smt.SmtChainComponent", "orders", "--from-connector", "orders.json"
+    )
+    assert code == 0, text
+    written = (project / "shop/defs/orders/defs.yaml").read_text()
+    assert "dead_letter_topic: orders.dlq" in written
+    assert "${env:KAFKA_SERVERS}" in written
+    code, text = dg_command(project, "check", "yaml")
+    assert code == 0, text
+    code, text = dg_command(project, "list", "defs", "--json")
+    assert code == 0, text
+    assert "lake/people" in text
+    assert "lake/orders_sink" in text
+
+
+def test_the_component_is_listed_with_its_documentation():
+    command = [str(Path(sys.executable).with_name("dg")), "list", "components", "--package", "dagster_smt"]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
+    assert "SmtChainComponent" in done.stdout
