@@ -54,7 +54,8 @@ def run(instance, stop):
     known = sorted(instance.get_materialized_partitions(dg.AssetKey("people")))
     state = open_table(resource.spark_session, SINK).state()
     status = instance.get_run_by_id(run_id).status.value
-    print("RESULT", json.dumps([status, known, sum(state.rows.values()), sorted(state.ends())]), flush=True)
+    held = [sum(state.rows.values()), sorted(state.ends())] if state else [0, []]
+    print("RESULT", json.dumps([status, known, *held]), flush=True)
 
 with dg.instance_for_test() as instance:
     instance.add_dynamic_partitions("topics", ["a", "b"])
