@@ -1,6 +1,6 @@
 """What a run says of itself: the ledger, the counts, the schema diff. All metadata is made from a ``RunReport``."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dagster_smt.errors import Problem
@@ -117,6 +117,7 @@ class RunReport:
         stages: Counts per stage, in order.
         ledger: Counts per (stage, path).
         before, after: Value schema before and after the chain; ``None`` if schemaless.
+        previous: Value schema after the chain of the table's commit before this one; ``None`` if that had none.
         lineage: Output column (dotted path) to the input fields it comes from; empty if schemaless.
         masked: Output columns whose value a MaskField stage replaced.
         rejects: The first few rejects of each topic.
@@ -138,6 +139,7 @@ class RunReport:
     ledger: list[LedgerLine] = field(default_factory=list)
     before: Schema | None = None
     after: Schema | None = None
+    previous: Schema | None = None
     lineage: dict[str, tuple[str, ...]] = field(default_factory=dict)
     masked: tuple[str, ...] = ()
     rejects: list[Reject] = field(default_factory=list)
@@ -236,6 +238,7 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
     ledger = [LedgerLine(line.entry, n) for line, n in zip(last.ledger, counts.touched or (), strict=False)]
     return replace(
         last,
+        previous=reports[0].previous,
         window=Window(tuple(sorted(Range(*key, *span) for key, span in spans.items()))),
         records_in=counts.records,
         records_out=counts.kept,
@@ -268,9 +271,30 @@ def leaf_labels(schema: Schema | None, prefix: str = "") -> dict[str, str]:
     return found
 
 
-def schema_diff(before: Schema | None, after: Schema | None) -> list[FieldChange]:
-    """Compare two schemas field by field: removed, changed, then added."""
+def schema_diff(
+    before: Schema | None, after: Schema | None, lineage: Mapping[str, Sequence[str]] | None = None
+) -> list[FieldChange]:
+    """Compare two schemas field by field: renamed, removed, changed, then added.
+
+    Args:
+        before, after: The schemas.
+        lineage: Fields after to those before that they come from: one that only took another name is a rename, with
+            its new name in ``after``.
+    """
     old, new = leaf_labels(before), leaf_labels(after)
-    changes = [FieldChange(p, "removed", old[p]) for p in old if p not in new]
+    moved = _renames(old, new, lineage or {})
+    changes = [FieldChange(o, "renamed", old[o], n if old[o] == new[n] else f"{n}: {new[n]}") for o, n in moved.items()]
+    gone, come = [p for p in old if p not in new and p not in moved], {*moved.values()}
+    changes += [FieldChange(p, "removed", old[p]) for p in gone]
     changes += [FieldChange(p, "changed", old[p], new[p]) for p in old if p in new and old[p] != new[p]]
-    return changes + [FieldChange(p, "added", "", new[p]) for p in new if p not in old]
+    return changes + [FieldChange(p, "added", "", new[p]) for p in new if p not in old and p not in come]
+
+
+def _renames(old: Mapping[str, str], new: Mapping[str, str], lineage: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Fields that are there under another name, and nowhere else."""
+    found: dict[str, str] = {}
+    for path, sources in lineage.items():
+        source = sources[0].removeprefix("value.") if len(sources) == 1 else ""
+        if path in new and path not in old and source in old and source not in new:
+            found.setdefault(source, path)
+    return found

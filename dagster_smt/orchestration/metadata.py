@@ -12,6 +12,7 @@ import dagster as dg
 from dagster_smt.chain import Chain, Plan
 from dagster_smt.errors import Problem
 from dagster_smt.model.report import FieldChange, RunReport, schema_diff
+from dagster_smt.orchestration.report import report_markdown
 from dagster_smt.orchestration.schema_metadata import Described, chain_markdown, column_lineage, column_schema
 from dagster_smt.tables.spec import Sink
 
@@ -33,7 +34,8 @@ _REJECT_COLUMNS = {
     "place": "string",
     "topic": "string",
     "statement": "string",
-    "count": "int",
+    "examples": "int",
+    "failed_in_stage": "int",
 }
 
 
@@ -115,22 +117,39 @@ def _code_reference(path: Path) -> dg.CodeReferencesMetadataValue:
 
 def run_metadata(report: RunReport, run: RunContext) -> Metadata:
     """What a run says of itself."""
+    described = _described(report, run)
     found: Metadata = {
-        **_schema_part(_described(report, run), run.sink, run.topics),
-        **_masked_part(sorted(path for path, records in report.touched("masked").items() if records)),
-        **_chain_part(run.plan.chain),
+        "dagster_smt/report": _report(report, run, described),
         **_count_part(report, run),
+        **_schema_part(described, run.sink, run.topics),
+        **_masked_part(sorted(path for path, records in report.touched("masked").items() if records)),
         **_table_part(report),
-        "dagster_smt/chain_overridden": run.overridden,
-        "dagster_smt/status": report.status,
-        "dagster_smt/seconds": round(sum(report.seconds.values()), 3),
-        "dagster_smt/seconds_by_phase": dg.MetadataValue.json({k: round(v, 3) for k, v in report.seconds.items()}),
+        "dagster_smt/chain": dg.MetadataValue.md(chain_markdown(run.plan.chain)),
+        **_technical_part(report, run),
     }
     if run.gaps:
         found["dagster_smt/gaps"] = dg.MetadataValue.json(dict(run.gaps))
-    if run.app_id:
-        found["dagster_smt/spark_app_id"] = run.app_id
     return found
+
+
+def _technical_part(report: RunReport, run: RunContext) -> Metadata:
+    """What people look for rarely, and programs often."""
+    found: Metadata = {
+        "dagster_smt/status": report.status,
+        "dagster_smt/seconds": round(sum(report.seconds.values()), 3),
+        "dagster_smt/seconds_by_phase": dg.MetadataValue.json({k: round(v, 3) for k, v in report.seconds.items()}),
+        "dagster_smt/bytes": report.bytes,
+        "dagster_smt/chain_overridden": run.overridden,
+        "dagster_smt/chain_hash": run.plan.chain.hash,
+        "dagster_smt/window_id": run.window_id or report.window.id,
+    }
+    return {**found, "dagster_smt/spark_app_id": run.app_id} if run.app_id else found
+
+
+def _report(report: RunReport, run: RunContext, described: Described) -> dg.MarkdownMetadataValue:
+    lineage = described.lineage if run.sink.kind == "columns" else {}
+    text = report_markdown(report, run.sink, report_diff(report), run.rows, run.lag, lineage)
+    return dg.MetadataValue.md(text)
 
 
 def _described(report: RunReport, run: RunContext) -> Described:
@@ -165,8 +184,6 @@ def _count_part(report: RunReport, run: RunContext) -> Metadata:
         "dagster_smt/records_out": report.records_out,
         "dagster_smt/records_dropped": report.dropped,
         "dagster_smt/records_dead_lettered": report.failed,
-        "dagster_smt/bytes": report.bytes,
-        "dagster_smt/window_id": run.window_id or report.window.id,
         "dagster_smt/start_offsets": dg.MetadataValue.json(_bounds(report, 0)),
         "dagster_smt/end_offsets": dg.MetadataValue.json(ends),
         **({"dagster_smt/lag": run.lag} if run.lag is not None else {}),
@@ -195,6 +212,10 @@ def _table_part(report: RunReport) -> Metadata:
         "dagster_smt/schema_diff": table(changes, _DIFF_COLUMNS),
         "dagster_smt/dead_letters": table(_reject_rows(report), _REJECT_COLUMNS),
     }
+    if report.previous is not None:
+        since = schema_diff(report.previous, report.after)
+        rows = [{c: getattr(d, c) for c in _DIFF_COLUMNS} for d in since]
+        found |= {"dagster_smt/schema_change": table(rows, _DIFF_COLUMNS)} if rows else {}
     return {**found, "dagster_smt/warnings": problem_table(report.warnings)} if report.warnings else found
 
 
@@ -219,7 +240,7 @@ _BATCH_COUNTS = ("records_in", "records_out", "dropped", "failed")
 def report_diff(report: RunReport) -> list[FieldChange]:
     """What a run changed of the schema. Without a schema: what the ledger counted, in the user's spelling."""
     if report.before is not None or report.after is not None:
-        return schema_diff(report.before, report.after)
+        return schema_diff(report.before, report.after, report.lineage)
     kinds = {"added": "added", "dropped": "removed", "renamed": "renamed", "cast": "cast"}
     entries = (line.entry for line in report.ledger if line.records and line.entry.action in kinds)
     return [FieldChange(e.path, kinds[e.action], "", e.target) for e in entries]
@@ -241,5 +262,8 @@ def _ledger_rows(report: RunReport) -> list[dict[str, Any]]:
 
 def _reject_rows(report: RunReport) -> list[dict[str, Any]]:
     counts = Counter((r.problem.code, r.stage, r.problem.place, r.topic, r.problem.statement) for r in report.rejects)
-    names = tuple(_REJECT_COLUMNS)[:-1]
-    return [{**dict(zip(names, key, strict=True)), "count": count} for key, count in counts.items()]
+    totals = {s.alias: s.failed for s in report.stages}
+    converters = report.failed - sum(totals.values())  # a reject of a converter is of no stage
+    names = tuple(_REJECT_COLUMNS)[:-2]
+    rows = [({**dict(zip(names, key, strict=True))}, count) for key, count in counts.items()]
+    return [{**row, "examples": count, "failed_in_stage": totals.get(row["stage"], converters)} for row, count in rows]

@@ -15,6 +15,7 @@ from dagster_smt.chain import Plan
 from dagster_smt.chain.forms import plan_forms
 from dagster_smt.errors import PlanError, Problem, RecordsRejected, SmtError, TableError
 from dagster_smt.model.report import RunReport, add_up, ledger_lines, stage_counts
+from dagster_smt.model.schema import Schema
 from dagster_smt.model.table_state import TableState
 from dagster_smt.model.window import Range, Window
 from dagster_smt.run.commits import Draft, replaced_rows_of
@@ -281,12 +282,18 @@ class _Attempt:
             self.draft.window,
             before=self.plan.before,
             after=self.plan.after,
+            previous=self.before(),
             lineage=self.plan.lineage,
             masked=tuple(sorted(self.plan.masked)),
             topics=found.topics,
             failures=self.run_.failures,
             seconds=self.run_.seconds,
         )
+
+    def before(self) -> Schema | None:
+        """The schema that the commit before this run left."""
+        state = self.draft.before
+        return report_of(state).after if state is not None and not self.draft.replaced.everything else None
 
     def totals(self, report: RunReport) -> RunReport:
         """The report with its counts added up."""

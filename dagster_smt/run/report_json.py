@@ -13,7 +13,9 @@ from dagster_smt.model.window import Window
 
 def report_to_json(report: RunReport) -> dict[str, Any]:
     """The report as JSON data. Defaults of schemas are left out: their Python form is not JSON."""
-    plain = dataclasses.replace(report, before=_plain(report.before), after=_plain(report.after), failures={})
+    plain = dataclasses.replace(
+        report, before=_plain(report.before), after=_plain(report.after), previous=None, failures={}
+    )
     data: dict[str, Any] = msgspec.to_builtins(plain)
     return data
 

@@ -146,7 +146,8 @@ TABLES = [
                 "place": "transforms.hide (MaskField$Value)",
                 "topic": "orders",
                 "statement": "cannot be masked",
-                "count": 2,
+                "examples": 2,
+                "failed_in_stage": 2,
             }
         ],
     ),

@@ -1,0 +1,141 @@
+"""What a run did, on one page of Markdown: the first thing that its metadata shows."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
+
+from dagster_smt.model.report import FieldChange, RunReport, StageCounts, schema_diff
+from dagster_smt.tables.spec import Sink
+
+_MOST = 40
+"""Lines of a part; what is more is in the tables below the report."""
+_WORDS = {"added": "←", "renamed": "→", "cast": "→", "extracted": "→"}
+
+
+def report_markdown(
+    report: RunReport,
+    sink: Sink,
+    changes: Sequence[FieldChange],
+    rows: int,
+    lag: int | None,
+    lineage: Mapping[str, Iterable[str]],
+) -> str:
+    """The report.
+
+    Args:
+        report: The run's report, or a topic's part of it.
+        sink: Where it wrote.
+        changes: The schema diff.
+        rows: Rows of the table, or of the partition, now.
+        lag: Offsets that the topics have and the table has not.
+        lineage: Column to the fields it comes from; empty if only the records can tell.
+    """
+    parts = [
+        _counts(report, sink, rows, lag),
+        _stages(report),
+        _changes("Schema: input to table", changes),
+        _changes("Schema: since the run before", _since(report)),
+        _ways(report, lineage),
+        _warnings(report),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
+    topics = report.window.topics
+    named = ", ".join(topics[:3]) + (f" and {len(topics) - 3} more topics" if len(topics) > 3 else "")
+    place = PurePath(sink.place).name if sink.folder is not None else sink.place
+    head = f"**{named or 'No topic'}** → **{place}** ({report.status})"
+    cells = {
+        "records in": report.records_in,
+        "out": report.records_out,
+        "dropped": report.dropped,
+        "dead letters": report.failed,
+        "rows now": rows,
+        **({"not read yet": lag} if lag is not None else {}),
+    }
+    return f"{head}\n\n{_table([list(cells), [f'{n:,}' for n in cells.values()]], right=len(cells))}"
+
+
+def _stages(report: RunReport) -> str:
+    if not report.stages:
+        return ""
+    rows: list[list[str]] = [["stage", "transform", "records", "what it did"]]
+    for number, stage in enumerate(report.stages[:_MOST]):
+        rows.append([f"`{stage.alias}`", stage.transform, f"{stage.records_in:,}", _did(report, number, stage)])
+    return f"**What each stage did**\n\n{_table(rows)}"
+
+
+def _did(report: RunReport, number: int, stage: StageCounts) -> str:
+    found = []
+    for line in report.ledger:
+        entry = line.entry
+        if entry.stage == number:
+            target = f" {_WORDS.get(entry.action, '→')} `{entry.target}`" if entry.target else ""
+            found.append(f"{entry.action} `{entry.path}`{target} in {line.records:,}")
+    found += [f"dropped {stage.dropped:,} records"] if stage.dropped else []
+    found += [f"**{stage.failed:,} failed**"] if stage.failed else []
+    more = f"; {len(found) - _MOST} more" if len(found) > _MOST else ""
+    return "; ".join(found[:_MOST]) + more or "nothing"
+
+
+def _since(report: RunReport) -> list[FieldChange]:
+    return schema_diff(report.previous, report.after) if report.previous is not None else []
+
+
+def _changes(title: str, changes: Sequence[FieldChange]) -> str:
+    if not changes:
+        return ""
+    rows = [["field", "change", "before", "after"]]
+    rows += [[f"`{c.field}`", c.change, _code(c.before), _code(c.after)] for c in changes[:_MOST]]
+    return f"**{title}**\n\n{_table(rows)}{_more(len(changes))}"
+
+
+def _ways(report: RunReport, lineage: Mapping[str, Iterable[str]]) -> str:
+    """A picture in text: the web interface shows no drawings in Markdown."""
+    if not lineage:
+        return ""
+    touched = {line.entry.path: line.entry for line in report.ledger if line.entry.side == "value"}
+    lines = []
+    for column, sources in list(lineage.items())[:_MOST]:
+        given = ", ".join(sorted(s.removeprefix("value.") for s in sources)) or "(a constant)"
+        entry = touched.get(column) or next((touched[s] for s in _paths(sources) if s in touched), None)
+        how = f"─ {entry.alias}: {entry.action} " if entry is not None else ""
+        lines.append((given, how, column))
+    if not lines:
+        return ""
+    width, middle = max(len(a) for a, _, _ in lines), max(len(b) for _, b, _ in lines)
+    drawn = [f"{a:<{width}} {b + '─' * (middle - len(b))}──▶ {c}" for a, b, c in lines]
+    return "**Where the columns come from**\n\n```text\n" + "\n".join(drawn) + f"\n```{_more(len(lineage))}"
+
+
+def _paths(sources: Iterable[str]) -> list[str]:
+    return [s.removeprefix("value.") for s in sources]
+
+
+def _warnings(report: RunReport) -> str:
+    if not report.warnings:
+        return ""
+    lines = [f"- **{w.code}** {_plain(w.place)}: {_plain(w.statement)}. _{_plain(w.hint)}_" for w in report.warnings]
+    return "**Warnings**\n\n" + "\n".join(lines[:_MOST])
+
+
+def _table(rows: Sequence[Sequence[str]], right: int = 0) -> str:
+    head, *body = rows
+    marks = ["---:" if right else "---" for _ in head]
+    return "\n".join("| " + " | ".join(map(_cell, row)) + " |" for row in (head, marks, *body))
+
+
+def _more(count: int) -> str:
+    return f"\n\n{count - _MOST} more in the tables below." if count > _MOST else ""
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _plain(text: str) -> str:
+    return _cell(text).replace("*", "\\*").replace("_", "\\_")
