@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -16,6 +16,7 @@ from dagster_smt.model.window import Window
 from dagster_smt.orchestration.config_schema import RunSettings
 from dagster_smt.orchestration.guard import Progress, run_cancellable
 from dagster_smt.orchestration.metadata import Metadata, RunContext, batch_table, problem_table, run_metadata
+from dagster_smt.orchestration.progress import RunProgress
 from dagster_smt.orchestration.resources import need_packages
 from dagster_smt.orchestration.versions import EndOffsets
 from dagster_smt.tables.planning import plan_table
@@ -102,18 +103,24 @@ class SmtRun:
         Raises:
             SmtError: Nothing was committed.
         """
-        return run_cancellable(self.session, self.tag, self._run, log=self.log)
+        known = RunProgress(self.session, self.tag)
+        work = partial(self._run, known)
+        return run_cancellable(self.session, self.tag, work, log=self.log, beat=known.line)
 
-    def _run(self, progress: Progress) -> "Executed":
+    def _run(self, known: RunProgress, progress: Progress) -> "Executed":
         from dagster_smt.run.batch import run  # loads PySpark
         from dagster_smt.run.facts import table_facts
         from dagster_smt.run.micro_batch import run_batches
 
+        def say(line: str) -> None:
+            known.phase = line.partition(":")[0] or known.phase
+            progress(line)
+
         spec, limits = self._spec(), self.settings.micro_batch
         if limits is None:
-            reports = [run(spec, self.session, progress)]
+            reports = [run(spec, self.session, say, begun=known.begun)]
         else:
-            reports = run_batches(spec, self.session, limits, progress)
+            reports = run_batches(spec, self.session, limits, say, begun=known.begun)
         new = any(report.status == "committed" for report in reports)
         return Executed(self, reports, table_facts(spec, self.plan, self.session, look=new))
 
@@ -240,7 +247,7 @@ def make_run(
         session=session,
         key=f"{run.root_run_id or run.run_id}/{context.op_handle}",
         tag=f"dagster-{run.run_id}-{context.op_handle}",
-        log=context.log.debug,
+        log=context.log.info,
         told=told,
     )
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from dagster_smt.orchestration.progress import SECONDS, told_every
 from dagster_smt.spark.environment import is_connect
 
 T = TypeVar("T")
@@ -25,7 +26,12 @@ class Cancelled(BaseException):
 
 
 def run_cancellable(
-    session: Any, tag: str, fn: Callable[[Progress], T], poll: float = 0.25, log: Progress = lambda line: None
+    session: Any,
+    tag: str,
+    fn: Callable[[Progress], T],
+    poll: float = 0.25,
+    log: Progress = lambda line: None,
+    beat: Callable[[], str] | None = None,
 ) -> T:
     """Run Spark work so that a signal or exception in the calling thread stops it, the session staying usable.
 
@@ -36,6 +42,7 @@ def run_cancellable(
             least before it commits: that raises ``Cancelled`` once the work is cancelled, so nothing is done after it.
         poll: Seconds between looks at the work.
         log: Receives the lines, in the calling thread.
+        beat: Gives a line that says how far the work is; asked every ten seconds, in a thread of its own.
 
     Returns:
         What ``fn`` returns. What it raises is raised here.
@@ -59,7 +66,7 @@ def run_cancellable(
             box.set_exception(error)
 
     _thread(session, work).start()
-    with foreign_sigint_replaced():
+    with foreign_sigint_replaced(), told_every(SECONDS, beat, lines.put):
         try:
             while not wait([box], timeout=poll).done:
                 _drain(lines, log)
@@ -76,7 +83,12 @@ def _tagging(session: Any, tag: str) -> tuple[Callable[[], None], Callable[[], A
     if is_connect(session):
         return lambda: session.addTag(tag), lambda: session.interruptTag(tag)
     context = session.sparkContext  # classic session tags do not reach across threads, job tags do
-    return lambda: context.addJobTag(tag), lambda: context.cancelJobsWithTag(tag)
+
+    def add() -> None:
+        context.addJobTag(tag)
+        context.setLocalProperty("spark.jobGroup.id", tag)  # by which progress is asked for; the description stays
+
+    return add, lambda: context.cancelJobsWithTag(tag)
 
 
 def _thread(session: Any, work: Callable[[], None]) -> threading.Thread:

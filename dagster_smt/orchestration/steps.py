@@ -21,6 +21,10 @@ from dagster_smt.orchestration.versions import code_version, data_version
 Events = Iterator[dg.MaterializeResult[Any] | dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckResult]
 
 
+_NAMED = 100
+"""Topics that get a line of their own in the log."""
+
+
 @dataclass(frozen=True)
 class SmtStep:
     """One table in a step.
@@ -113,6 +117,8 @@ class SmtStep:
         chain = done.run.settings.chain
         topics = {key: partition_key_to_topic(key) for key in keys}
         outcomes = {k: done.outcome_of(t) for k, t in topics.items() if t not in done.report.failures}
+        for outcome in [o for o in outcomes.values() if o.report.records_in][:_NAMED]:
+            context.log.info(summary(outcome.report))
         if failed is None and any(o.news for o in outcomes.values()):
             for key, outcome in outcomes.items():
                 metadata = outcome.metadata if outcome.news else _repeated(context, self.key, topics[key], outcome)

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -45,6 +45,7 @@ def run(
     progress: Progress = lambda line: None,
     *,
     evaluate: Evaluate | None = None,
+    begun: Callable[[Window], None] = lambda window: None,
 ) -> RunReport:
     """Read one window, apply the chain, commit, report.
 
@@ -55,6 +56,7 @@ def run(
         spec: What to run.
         session: The Spark session.
         progress: Receives lines that say how far the run is, and empty ones that only ask whether to go on.
+        begun: Told the window, before anything of it is read.
         evaluate: The evaluator; by default ``dagster_smt.spark.evaluate``.
 
     Raises:
@@ -68,7 +70,7 @@ def run(
         check_executors(session)
         evaluate = evaluate or partial(spark_evaluate, beat=lambda: progress(""))
         table, source = open_table(session, spec.sink, spec.table.source), open_source(spec.table.source, session)
-        return _Run(spec, session, progress, evaluate, table, source).run()
+        return _Run(spec, session, progress, evaluate, table, source, begun).run()
 
 
 @dataclass
@@ -79,6 +81,7 @@ class _Run:
     evaluate: Evaluate
     table: Table
     source: Source
+    begun: Callable[[Window], None]
     seconds: dict[str, float] = field(default_factory=dict)
     failures: Failures = field(default_factory=dict)
     warnings: list[Problem] = field(default_factory=list)
@@ -102,6 +105,7 @@ class _Run:
                 self.mirror(state)
             return RunReport(spec.name, window, seconds=self.seconds, status="empty")
         self.say(f"window: {window.records} records, {describe(window)}")
+        self.begun(window)
         replaced = replaced_rows_of(spec, window, state)
         plan = plan_table(spec.chain, spec.table, window.topics)
         with self.timed("read"):

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.report import RunReport
+from dagster_smt.model.window import Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.spec import Evaluate, Progress, RunSpec
 from dagster_smt.tables.sources import open_source
@@ -22,6 +23,7 @@ def run_batches(
     progress: Progress = lambda line: None,
     *,
     evaluate: Evaluate | None = None,
+    begun: Callable[[Window], None] = lambda window: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[RunReport]:
     """Run until nothing is new or a limit is reached.
@@ -34,7 +36,7 @@ def run_batches(
         session: The Spark session.
         batches: The limits.
         progress: Receives lines that say how far the run is.
-        evaluate: As in ``run``.
+        evaluate, begun: As in ``run``.
         clock: Seconds.
 
     Returns:
@@ -55,7 +57,7 @@ def run_batches(
             break
         key = f"{spec.key}#{number}" if spec.key else ""  # a retry knows each batch
         batch = replace(spec, window=window, key=key, rebuild=spec.rebuild and number == 0)
-        report = run(batch, session, progress, evaluate=evaluate)
+        report = run(batch, session, progress, evaluate=evaluate, begun=begun)
         if report.status == "empty":
             return reports or [report]
         reports.append(report)
