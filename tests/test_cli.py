@@ -170,16 +170,52 @@ def test_append(run, files):
     assert (tombstone["value"], binary["value"], binary["key"]) == (None, "text", {"base64": "/w=="})
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["{", "[]", "7", '{"headers":[1]}', '{"headers":[{}]}', '{"value":{"base64":"*"}}', '{"value":{"base64":7}}'],
-)
-def test_append_names_a_line_that_is_no_record(run, files, line):
+NO_RECORDS = [
+    ("{", "the line is no JSON: "),
+    ("[]", "the line is no JSON object"),
+    ("7", "the line is no JSON object"),
+    ('{"vlaue":1}', "a record has no field 'vlaue'; its fields are key, value, timestamp, headers"),
+    ('{"timestamp":1}', "the record has neither key nor value"),
+    ('{"value":1,"timestamp":"2024-01-01"}', "timestamp is no whole number of milliseconds"),
+    ('{"value":1,"timestamp":true}', "timestamp is no whole number of milliseconds"),
+    ('{"value":1,"headers":[1]}', "headers are no list of {key, value}"),
+    ('{"value":1,"headers":{"a":1}}', "headers are no list of {key, value}"),
+    ('{"value":1,"headers":[{}]}', "headers are no list of {key, value}"),
+    ('{"value":1,"headers":[{"key":"h","value":{"base64":"*"}}]}', "a header's value is no base64"),
+    ('{"value":{"base64":"*"}}', "value is no base64"),
+    ('{"key":{"base64":7}}', "key is no base64"),
+]
+
+
+@pytest.mark.parametrize(("line", "statement"), NO_RECORDS)
+def test_append_names_a_line_that_is_no_record_before_anything_is_written(run, files, line, statement):
     (files / "new.jsonl").write_text('{"value":"secret"}\n' + line)
     code, out, err = run("append", "topics", "orders", "new.jsonl")
     assert (code, out) == (1, "")
-    assert err.splitlines()[0] == "SMT540 new.jsonl line 2: the line is no JSON object that makes a record"
+    assert err.startswith(f"SMT540 new.jsonl line 2: {statement}")
+    assert "secret" not in err
     assert not list((files / "topics").rglob("*.jsonl"))
+
+
+def test_append_names_many_lines_at_once_but_not_thousands(run, files):
+    (files / "new.jsonl").write_text('{"vlaue":1}\n' * 1000)
+    err = run("append", "topics", "orders", "new.jsonl")[2]
+    assert err.count("SMT540") == 10
+
+
+def test_records_that_were_read_can_be_appended_again(run, files):
+    (files / "new.jsonl").write_text('{"topic":"a","partition":3,"offset":9,"timestampType":0,"value":1,"key":null}')
+    assert run("append", "topics", "orders", "new.jsonl")[0] == 0
+
+
+def test_append_bare_values(run, files):
+    (files / "new.jsonl").write_text('{"id": 1}\n"text"\n\n7\n')
+    assert run("append", "topics", "orders", "new.jsonl", "--values")[1] == "orders-0: 3 records from offset 0\n"
+    (segment,) = (files / "topics" / "orders" / "0").glob("*.jsonl")
+    rows = [json.loads(line) for line in segment.read_text().splitlines()]
+    assert [(r["key"], r["value"]) for r in rows] == [(None, '{"id": 1}'), (None, '"text"'), (None, "7")]
+    (files / "new.jsonl").write_text("no json")
+    assert "the line is no JSON" in run("append", "topics", "orders", "new.jsonl", "--values")[2]
 
 
 WRONG = [

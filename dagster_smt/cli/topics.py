@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from dagster_smt.tables.spec import FileTopics, KafkaTopics
 
 _SERVERS = re.compile(r"[\w.-]+:\d+(,[\w.-]+:\d+)*|\[[0-9a-fA-F:]+\]:\d+")
+_FIELDS = ("key", "value", "timestamp", "headers")
+_COORDINATES = ("topic", "partition", "offset", "timestampType")
+"""Fields of a record that was read; where it is written to decides them anew."""
+_MOST_PROBLEMS = 10
 _HEAD = ("topic", "partition", "earliest", "end", "records", "committed", "lag")
 
 
@@ -32,6 +36,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     append.add_argument("topic")
     append.add_argument("records", type=Path, help="JSON lines with key, value, timestamp, headers")
     append.add_argument("--partition", type=int, help="(default: 0 of a file topic; by the key of a broker's)")
+    append.add_argument("--values", action="store_true", help="each line is a value as it is, without key")
     append.set_defaults(run=_append)
 
 
@@ -114,7 +119,7 @@ def _append(arguments: argparse.Namespace) -> int:
     from dagster_smt.tables.spec import FileTopics
 
     topics = topics_at(arguments.place, arguments.command_config)
-    records = read_records(arguments.records)
+    records = read_records(arguments.records, bare=arguments.values)
     if isinstance(topics, FileTopics):
         from dagster_smt.tables.sources.file_writer import append_records
 
@@ -130,35 +135,64 @@ def _append(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def read_records(path: Path) -> "list[NewRecord]":
-    """Records from JSON lines.
+def read_records(path: Path, *, bare: bool = False) -> "list[NewRecord]":
+    """Records from JSON lines; all of them are looked at before one is written.
+
+    Args:
+        path: The file.
+        bare: Whether each line is a value, and not a record.
 
     Raises:
-        TableError: SMT540, for the first line that makes none.
+        TableError: SMT540, for the first lines that make no record, with the field.
     """
-    from dagster_smt.tables.sources.file_writer import NewRecord
-
-    records = []
+    records, problems = [], []
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-            headers = tuple((str(h["key"]), _bytes(h.get("value"))) for h in row.get("headers") or ())
-            records.append(NewRecord(_bytes(row.get("key")), _bytes(row.get("value")), headers, row.get("timestamp")))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            place = f"{path.name} line {number}"
-            hint = "write an object with key, value, timestamp, headers: [{key, value}]"
-            raise TableError(
-                Problem("SMT540", place, "the line is no JSON object that makes a record", hint)
-            ) from error
+            records.append(_record(line, bare))
+        except ValueError as error:
+            hint = "write an object with key, value, timestamp, headers: [{key, value}]; bare values go with --values"
+            problems.append(Problem("SMT540", f"{path.name} line {number}", str(error), hint))
+        if len(problems) == _MOST_PROBLEMS:
+            break
+    if problems:
+        raise TableError(problems)
     return records
 
 
-def _bytes(value: Any) -> bytes | None:
+def _record(line: bytes, bare: bool) -> "NewRecord":
+    from dagster_smt.tables.sources.file_writer import NewRecord
+
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"the line is no JSON: {error}") from None
+    if bare:
+        return NewRecord(None, line.strip())
+    if not isinstance(row, dict):
+        raise ValueError("the line is no JSON object")
+    if unknown := sorted(row.keys() - {*_FIELDS, *_COORDINATES}):
+        raise ValueError(f"a record has no field '{unknown[0]}'; its fields are {', '.join(_FIELDS)}")
+    if not row.keys() & {"key", "value"}:
+        raise ValueError("the record has neither key nor value")
+    timestamp = row.get("timestamp")
+    if timestamp is not None and (isinstance(timestamp, bool) or not isinstance(timestamp, int)):
+        raise ValueError("timestamp is no whole number of milliseconds")
+    headers = row.get("headers") or []
+    if not isinstance(headers, list) or not all(isinstance(h, dict) and isinstance(h.get("key"), str) for h in headers):
+        raise ValueError("headers are no list of {key, value}")
+    pairs = tuple((h["key"], _bytes(h.get("value"), "a header's value")) for h in headers)
+    return NewRecord(_bytes(row.get("key"), "key"), _bytes(row.get("value"), "value"), pairs, timestamp)
+
+
+def _bytes(value: Any, what: str) -> bytes | None:
     """A side of a line: a text as it is, ``{"base64": ...}`` decoded, anything else as JSON."""
     if value is None or isinstance(value, str):
         return None if value is None else value.encode()
     if isinstance(value, dict) and value.keys() == {"base64"}:
-        return base64.b64decode(value["base64"], validate=True)
+        try:
+            return base64.b64decode(value["base64"], validate=True)
+        except (ValueError, TypeError):
+            raise ValueError(f"{what} is no base64") from None
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -51,6 +51,7 @@ class RunSettings:
         chain: The chain to apply.
         window: Which offsets to read.
         rebuild: Start the table over.
+        take_over: Go on with a table that another asset has written.
         errors_tolerance: What happens to records that fail.
         micro_batch: Limits of a series of windows; None for one window.
     """
@@ -59,6 +60,7 @@ class RunSettings:
     window: WindowRequest
     rebuild: bool
     errors_tolerance: Tolerance
+    take_over: bool = False
     micro_batch: MicroBatches | None = None
 
 
@@ -94,6 +96,10 @@ def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> d
     }
 
 
+def _flag(description: str) -> dg.Field:
+    return dg.Field(bool, default_value=False, description=description)
+
+
 def _window_fields() -> dict[str, dg.Field]:
     moment = dg.Noneable(str)
     return {
@@ -121,17 +127,11 @@ def _window_fields() -> dict[str, dg.Field]:
             "(2026-01-31T12:00:00Z), or group:NAME, at a consumer group's committed offsets. What lies before is left "
             "out for good. Empty: as defined.",
         ),
-        "accept_gap": dg.Field(
-            bool,
-            default_value=False,
-            description="Leave out for good what was deleted before it was read, or lies before a fixed range. The "
-            "table notes it.",
+        "accept_gap": _flag(
+            "Leave out for good what was deleted before it was read, or lies before a fixed range. The table notes it."
         ),
-        "rebuild": dg.Field(
-            bool,
-            default_value=False,
-            description="Start over from the earliest offsets: replaces all rows, or those of the topics named here.",
-        ),
+        "take_over": _flag("Go on with a table that an asset of another name has written: once, after a renaming."),
+        "rebuild": _flag("Start over from the earliest offsets: replaces all rows, or those of the topics named here."),
     }
 
 
@@ -171,7 +171,8 @@ def decode_config(config: Mapping[str, Any], place: str, topics: tuple[str, ...]
     problems += found
     if problems:
         raise ConfigError(problems)
-    return RunSettings(chain, window, config["window"]["rebuild"], config["errors.tolerance"], batches)
+    flags = config["window"]
+    return RunSettings(chain, window, flags["rebuild"], config["errors.tolerance"], flags["take_over"], batches)
 
 
 def _decode_request(

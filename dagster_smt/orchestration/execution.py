@@ -137,6 +137,7 @@ class SmtRun:
             dead_letters=self.work.dead_letters,
             dead_letter_topic=self.work.dead_letter_topic,
             rebuild=self.settings.rebuild,
+            take_over=self.settings.take_over,
             key=self.key,
         )
 

@@ -138,7 +138,18 @@ class _Run:
             statement = f"the table holds {state.kind}, the run would write {spec.sink.kind}"
             hint = "use another place, or launch with window.rebuild: true"
             raise TableError(Problem("SMT525", spec.sink.place, statement, hint))
+        elif not fresh:
+            self.check_owner(state)
         return state
+
+    def check_owner(self, state: TableState) -> None:
+        """Refuse a table that another asset writes: its chain never ran on what is there."""
+        owner, spec = state.report.get("name"), self.spec
+        if owner and owner != spec.name and not spec.take_over:
+            hint = (
+                "give the sink a place of its own; or, if the asset has a new name, launch once with window.take_over"
+            )
+            raise TableError(Problem("SMT524", spec.sink.place, f"the table is written by {owner}", hint))
 
     def resolve(self, state: TableState | None) -> tuple[Resolved, dict[str, str]]:
         """The window to run, and the identities of its topics; topics that cannot be read go to ``failures``."""

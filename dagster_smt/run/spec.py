@@ -31,6 +31,7 @@ class RunSpec:
         dead_letters: Where dead letters go: file topics, or a table of their own. ``None`` is beside the topics read.
         dead_letter_topic: Their topic; empty for none.
         rebuild: Start over: this window replaces all rows, or all those of ``window.topics``.
+        take_over: Go on with a table that runs of another name have written.
         key: Who runs: the orchestrator's run and step. A second run with the same key and request is a retry.
         asked: The request, where this is a part of it.
     """
@@ -44,6 +45,7 @@ class RunSpec:
     dead_letters: LetterPlace | None = None
     dead_letter_topic: str = ""
     rebuild: bool = False
+    take_over: bool = False
     key: str = ""
     asked: str = ""
 

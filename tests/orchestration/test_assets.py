@@ -174,7 +174,7 @@ def test_a_committed_window_that_dagster_never_heard_of_is_reported_once(spark, 
 
     append(tmp_path, "people", PERSON, PERSON)
     people = asset(tmp_path)
-    spec = RunSpec("died", parse_chain([HIDE, DROP]), table(tmp_path, "people"), DeltaSink(tmp_path / "lake"))
+    spec = RunSpec("lake/people", parse_chain([HIDE, DROP]), table(tmp_path, "people"), DeltaSink(tmp_path / "lake"))
     run(spec, spark)
     with dg.instance_for_test() as instance:
         results = [dg.materialize([people], instance=instance, resources={"spark": spark}) for _ in range(3)]

@@ -137,6 +137,24 @@ def test_a_path_of_a_struct_under_v1_is_told_v2(spark, tmp_path):
         assert any("field.syntax.version=V2" in hint for hint in checks(result)["dead_mask"].metadata["hints"].value)
 
 
+def test_two_assets_on_one_table_are_refused_until_one_takes_over(spark, tmp_path):
+    append(tmp_path, "people", PERSON)
+    with dg.instance_for_test() as instance:
+        run(instance, asset(tmp_path), spark)
+        other = build_smt_asset(
+            key="other", chain=[DROP], table=table(tmp_path, "people"), sink=DeltaSink(tmp_path / "lake")
+        )
+        refused = run(instance, other, spark)
+        (event,) = refused.get_step_failure_events()
+        config = {"ops": {"other": {"config": {"window": {"take_over": True}}}}}
+        append(tmp_path, "people", PERSON)
+        taken = dg.materialize([other], config, instance=instance, resources={"spark": spark})
+        again = run(instance, asset(tmp_path), spark)
+    text = event.step_failure_data.user_failure_data.description
+    assert "SMT524" in text and "written by lake/people" in text and "window.take_over" in text
+    assert (taken.success, again.success) == (True, False)
+
+
 def test_rows_that_others_took_away_are_seen(spark, tmp_path):
     append(tmp_path, "people", PERSON, PERSON)
     with dg.instance_for_test() as instance:
