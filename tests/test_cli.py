@@ -99,21 +99,84 @@ def test_explain_without_a_schema(run):
 def test_preview(run):
     code, out, _ = run("preview", "chain.properties", "records.jsonl", "--topic", "t")
     assert (code, out.splitlines()) == (0, [
-        "record 0",
-        '  input                t: {"id":1,"name":"Ann"}',
-        '  hide                 t: {"id":1,"name":""}',
+        "t-0@0",
+        "  input                topic   t",
+        '                       value   {"id":1,"name":"Ann"}',
+        '  hide                 ~ value.name  "Ann" → ""',
         "  gone                 (predicate: not here)",
-        "record 1",
-        '  input                t: {"id":2,"name":null}',
-        '  hide                 t: {"id":2,"name":null}',
+        "  output               topic   t",
+        '                       value   {"id":1,"name":""}',
+        "t-0@1",
+        "  input                topic   t",
+        '                       value   {"id":2,"name":null}',
+        "  hide                 (no change)",
         "  gone                 (predicate: not here)",
-        "record 2",
-        "  input                t: null",
+        "  output               topic   t",
+        '                       value   {"id":2,"name":null}',
+        "t-0@2",
+        "  input                topic   t",
+        "                       value   null",
         "  hide                 (predicate: not here)",
-        "  gone                 dropped",
+        "  gone                 (dropped)",
     ])  # fmt: skip
     code, out, _ = run("preview", "chain.properties", "records.jsonl", "--limit", "2", "--schema", "schema.json")
-    assert out.splitlines()[-2] == '  hide                 preview: {"id":2,"name":""}'
+    assert out.splitlines()[-1].strip() == 'value   {"id":2,"name":""}'
+
+
+def test_preview_of_whole_records_shows_key_headers_and_topic(run, files):
+    (files / "odd.properties").write_text(
+        "transforms=route,note,drop\n"
+        "transforms.route.type=RegexRouter\ntransforms.route.regex=(.*)\ntransforms.route.replacement=clean.$1\n"
+        "transforms.note.type=InsertHeader\ntransforms.note.header=by\ntransforms.note.value.literal=us\n"
+        "transforms.drop.type=ReplaceField$Value\ntransforms.drop.exclude=b\n"
+    )
+    record = {"key": "k", "value": {"a": 1, "b": [2, {"c": 3}]}, "headers": [{"key": "h", "value": "x"}]}
+    (files / "whole.jsonl").write_text(json.dumps(record))
+    code, out, _ = run("preview", "odd.properties", "whole.jsonl", "--records", "--topic", "orders")
+    assert (code, out.splitlines()) == (0, [
+        "orders-0@0",
+        "  input                topic   orders",
+        "                       key     k",
+        "                       header  h = x",
+        '                       value   {"a":1,"b":[2,{"c":3}]}',
+        "  route                ~ topic  orders → clean.orders",
+        "  note                 + header[1] by  us",
+        "  drop                 - value.b[0]  2",
+        "                       - value.b[1].c  3",
+        "  output               topic   clean.orders",
+        "                       key     k",
+        "                       header  h = x",
+        "                       header  by = us",
+        '                       value   {"a":1}',
+    ])  # fmt: skip
+
+
+def test_preview_of_file_topics_shows_the_last_records_or_those_from_an_offset_on(run, files):
+    (files / "new.jsonl").write_text("".join(f'{{"id":{n},"name":"x"}}\n' for n in range(5)))
+    run("append", "topics", "orders", "new.jsonl", "--values")
+    for arguments, places in (
+        (("--limit", "2"), ["orders-0@3", "orders-0@4"]),
+        (("--limit", "2", "--offset", "1"), ["orders-0@1", "orders-0@2"]),
+    ):
+        code, out, _ = run("preview", "chain.properties", "topics", "--topic", "orders", *arguments)
+        assert (code, [line for line in out.splitlines() if not line.startswith(" ")]) == (0, places)
+    assert "SMT532" in run("preview", "chain.properties", "topics", "--topic", "orders", "--offset", "9")[2]
+    assert "SMT042" in run("preview", "chain.properties", "topics")[2]
+    assert run("preview", "chain.properties", "topics", "--topic", "none")[0] == 1
+
+
+def test_preview_fails_where_a_record_does_and_warns_of_what_the_plan_sees(run, files):
+    (files / "bad.jsonl").write_text('{"name":{"no":"text"}}\n{')
+    code, out, _ = run("preview", "chain.properties", "bad.jsonl")
+    assert (code, "SMT411 value.converter" in out) == (1, True)
+    code, out, _ = run("preview", "chain.properties", "records.jsonl", "--schema", "id BIGINT")
+    assert "warning SMT303" in out
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "x"])
+def test_preview_of_no_records_is_wrong_usage(run, limit):
+    with pytest.raises(SystemExit):
+        run("preview", "chain.properties", "records.jsonl", "--limit", limit)
 
 
 def test_list(run):

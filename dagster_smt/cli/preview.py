@@ -1,28 +1,142 @@
-"""The command ``preview``: records before and after each stage."""
+"""The command ``preview``: records before and after each stage, with the changes marked."""
 
 import argparse
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from dagster_smt.chain import Chain, parse_chain
+from rich.console import Console
+from rich.text import Text
+
+from dagster_smt.chain import Chain, parse_chain, plan_chain
 from dagster_smt.cli.schemas import read_schema
+from dagster_smt.interpret.preview import Sample, Shown, Snapshot, preview
+from dagster_smt.model.format import Format
+from dagster_smt.model.schema import Schema
+
+_WIDTH = 20
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command."""
-    preview = commands.add_parser("preview", help="show records before and after each stage")
-    preview.add_argument("chain", type=Path)
-    preview.add_argument("records", type=Path, help="a file of JSON lines, one value each")
-    preview.add_argument("--schema", help="as for explain")
-    preview.add_argument("--topic", default="preview")
-    preview.add_argument("--limit", type=int, default=3, help="how many records (default 3)")
-    preview.set_defaults(run=_preview)
+    parser = commands.add_parser("preview", help="show records before and after each stage")
+    parser.add_argument("chain", type=Path)
+    parser.add_argument("records", help="a file of JSON lines, a folder of file topics, or a broker as host:port")
+    parser.add_argument("--schema", help="as for explain")
+    parser.add_argument("--key", choices=("string", "json", "bytes"), default="string", help="how keys are encoded")
+    parser.add_argument("--topic", default="", help="the topic to read; of a file, what to call it (preview)")
+    parser.add_argument("--offset", type=int, help="from this offset on (default: the last records)")
+    parser.add_argument("--records", dest="whole", action="store_true", help="lines of a file are records, not values")
+    parser.add_argument("--limit", type=_count, default=3, help="how many records (default 3)")
+    parser.add_argument("--command-config", type=Path, metavar="FILE", help="properties of Kafka's clients")
+    parser.set_defaults(run=_preview)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError("a number from 1 on")
+    return int(text)
 
 
 def _preview(arguments: argparse.Namespace) -> int:
-    from dagster_smt.interpret.preview import preview
+    from dagster_smt.cli.samples import of_file, of_topic
 
-    chain: Chain = parse_chain(arguments.chain)
-    lines = [line for line in arguments.records.read_bytes().splitlines() if line.strip()][: arguments.limit]
-    for text in preview(chain, lines, read_schema(arguments.schema), arguments.topic):
-        print(text)
-    return 0
+    chain, schema = parse_chain(arguments.chain), read_schema(arguments.schema)
+    path = Path(arguments.records)
+    if path.is_dir() or (not path.exists() and ":" in arguments.records):
+        args = arguments.records, arguments.command_config, arguments.topic, arguments.limit, arguments.offset
+        samples = of_topic(*args)
+    else:
+        samples = of_file(path, arguments.topic or "preview", arguments.limit, whole=arguments.whole)
+    console = Console(highlight=False, soft_wrap=True)
+    for text in _warnings(chain, schema):
+        console.print(Text(text, style="yellow"))
+    value = Format("json_schema", schema) if schema is not None else Format()
+    failed = False
+    for sample, steps in preview(chain, samples, Format(arguments.key), value):
+        failed |= any(step.failed for step in steps)
+        for line in lines_of(sample, steps):
+            console.print(line)
+    return int(failed)
+
+
+def _warnings(chain: Chain, schema: Schema | None) -> list[str]:
+    """What the plan warns of."""
+    return [f"warning {w}" for w in plan_chain(chain, None, schema, typed=schema is not None).warnings]
+
+
+def lines_of(sample: Sample, steps: list[Shown]) -> Iterator[Text]:
+    """A record as lines: whole when it comes in and when it goes out, in between what each stage changed."""
+    yield Text(sample.place, style="bold")
+    before: Snapshot | None = None
+    for step in steps:
+        head = f"  {step.stage:{_WIDTH}} "
+        if step.record is None:
+            yield Text(head).append(
+                step.note if step.failed else f"({step.note})", style="red" if step.failed else "dim"
+            )
+            before = before if step.note.startswith("predicate") else None
+            continue
+        body = list(_whole(step.record) if before is None else _changes(before, step.record))
+        for number, line in enumerate(body or [Text("(no change)", style="dim")]):
+            yield Text(head if number == 0 else " " * len(head)).append_text(line)
+        before = step.record
+    if before is not None and len(steps) > 1:
+        for number, line in enumerate(_whole(before)):
+            yield Text(f"  {'output' if number == 0 else '':{_WIDTH}} ").append_text(line)
+
+
+def _whole(record: Snapshot) -> Iterator[Text]:
+    yield Text(f"topic   {record.topic}")
+    if record.key is not None:
+        yield Text(f"key     {record.key}")
+    for name, value in record.headers:
+        yield Text(f"header  {name} = {'null' if value is None else value}")
+    yield Text(f"value   {'null' if record.value is None else record.value}")
+
+
+def _changes(before: Snapshot, after: Snapshot) -> Iterator[Text]:
+    """What is new (green), gone (red) or other (yellow)."""
+    old, new = _leaves(before), _leaves(after)
+    for path in [*old, *(p for p in new if p not in old)]:
+        if path not in new:
+            yield Text(f"- {path}  {old[path]}", style="red")
+        elif path not in old:
+            yield Text(f"+ {path}  {new[path]}", style="green")
+        elif old[path] != new[path]:
+            yield Text(f"~ {path}  {old[path]} → {new[path]}", style="yellow")
+
+
+def _leaves(record: Snapshot) -> dict[str, str]:
+    found = {"topic": record.topic}
+    for number, (name, value) in enumerate(record.headers):
+        found[f"header[{number}] {name}"] = "null" if value is None else value
+    for side in ("key", "value"):
+        text = getattr(record, side)
+        found.update(_inside(side, _parsed(text)) if text is not None else {side: "null"})
+    return found
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text, parse_float=_Number, parse_int=_Number)
+    except ValueError:
+        return text
+
+
+class _Number(str):
+    """A number as it is spelled."""
+
+    __slots__ = ()
+
+
+def _inside(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping) and value:
+        for name, child in value.items():
+            yield from _inside(f"{path}.{name}", child)
+    elif isinstance(value, list) and value:
+        for number, child in enumerate(value):
+            yield from _inside(f"{path}[{number}]", child)
+    else:
+        yield path, str(value) if isinstance(value, _Number) else json.dumps(value, ensure_ascii=False)

@@ -1,49 +1,105 @@
 """Records before and after each stage, for people; shows field values, so it runs only where somebody asks for it."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from dagster_smt.errors import DataError
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.interpret.stages import DROPPED
 from dagster_smt.model.format import Format
-from dagster_smt.model.record import Record
-from dagster_smt.model.schema import Schema
+from dagster_smt.model.record import Header, Record
 from dagster_smt.spec.stage import Chain
+from dagster_smt.values.header_literals import simple_header_bytes
 
 
-def preview(chain: Chain, values: Iterable[bytes], schema: Schema | None, topic: str) -> Iterator[str]:
-    """Lines of text: each record, and what each stage makes of it."""
-    form = Format("json_schema", schema) if schema is not None else Format()
-    interpreter = Interpreter(chain, None, form)
-    for offset, value in enumerate(values):
-        record = Record(topic, 0, offset, 0, "CreateTime")
-        yield f"record {offset}"
-        outcome = interpreter.read(record, None, value)
+@dataclass(frozen=True)
+class Sample:
+    """A record as it is stored: topic, partition, offset, milliseconds, and bytes."""
+
+    topic: str
+    partition: int = 0
+    offset: int = 0
+    timestamp: int | None = 0
+    key: bytes | None = None
+    value: bytes | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+    @property
+    def place(self) -> str:
+        """``orders-0@17``."""
+        return f"{self.topic}-{self.partition}@{self.offset}"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A record at one point of the chain: printed sides, and headers as texts."""
+
+    topic: str
+    key: str | None
+    value: str | None
+    headers: tuple[tuple[str, str | None], ...] = ()
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a stage made of a record.
+
+    Attributes:
+        stage: Its alias; ``input`` before the first.
+        record: The record after it; None if there is none any more.
+        note: Why there is nothing new: the predicate, a drop, or a problem.
+        failed: Whether that is a problem.
+    """
+
+    stage: str
+    record: Snapshot | None = None
+    note: str = ""
+    failed: bool = False
+
+
+def preview(
+    chain: Chain, samples: Iterable[Sample], key: Format | None = None, value: Format | None = None
+) -> Iterator[tuple[Sample, list[Shown]]]:
+    """Each record with what the stages make of it."""
+    interpreter = Interpreter(chain, key, value)
+    for sample in samples:
+        headers = [Header(name, raw=raw, made=False) for name, raw in sample.headers]
+        record = Record(sample.topic, sample.partition, sample.offset, sample.timestamp, "CreateTime", headers=headers)
+        outcome = interpreter.read(record, sample.key, sample.value)
         if outcome.problem is not None:
-            yield f"  {outcome.problem}"
+            yield sample, [Shown("input", note=str(outcome.problem), failed=True)]
             continue
-        yield from _stages(interpreter, record)
+        yield sample, list(_stages(interpreter, record))
 
 
-def _stages(interpreter: Interpreter, record: Record) -> Iterator[str]:
-    yield f"  {'input':20} {_show(interpreter, record)}"
+def _stages(interpreter: Interpreter, record: Record) -> Iterator[Shown]:
+    yield _shown(interpreter, record, "input")
     for runner in interpreter.runners:
         alias = runner.stage.alias
         if runner.test is not None and not runner.test(record):
-            yield f"  {alias:20} (predicate: not here)"
+            yield Shown(alias, note="predicate: not here")
             continue
         try:
             if runner.apply(record) is DROPPED:
-                yield f"  {alias:20} dropped"
+                yield Shown(alias, note="dropped")
                 return
         except DataError as error:
-            yield f"  {alias:20} {error.problem}"
+            yield Shown(alias, note=str(error.problem), failed=True)
             return
-        yield f"  {alias:20} {_show(interpreter, record)}"
+        yield _shown(interpreter, record, alias)
 
 
-def _show(interpreter: Interpreter, record: Record) -> str:
-    outcome, _, value = interpreter.write(record)
+def _shown(interpreter: Interpreter, record: Record, stage: str) -> Shown:
+    outcome, key, value = interpreter.write(record)
     if outcome.problem is not None:
-        return str(outcome.problem)
-    return f"{record.topic}: {'null' if value is None else value.decode()}"
+        return Shown(stage, note=str(outcome.problem), failed=True)
+    headers = tuple((header.key, _header(header)) for header in record.headers)
+    return Shown(stage, Snapshot(record.topic or "", _text(key), _text(value), headers))
+
+
+def _header(header: Header) -> str | None:
+    return _text(simple_header_bytes(header.schema, header.value) if header.made else header.raw)
+
+
+def _text(side: bytes | None) -> str | None:
+    return None if side is None else side.decode("utf-8", "backslashreplace")
