@@ -88,7 +88,24 @@ def test_lint_with_options_that_kafka_would_ignore(run):
 
 @pytest.mark.parametrize("schema", ["id INT NOT NULL, name STRING", "schema.json"])
 def test_explain(run, schema):
-    assert run("explain", "chain.properties", "--schema", schema, "--topic", "orders") == (0, EXPLAINED, "")
+    explained = ["explain", "chain.properties", "--schema", schema, "--topic", "orders"]
+    assert run(*explained, "--full") == (0, EXPLAINED, "")
+    short = EXPLAINED.replace(
+        "  topic: orders\n  value id: int32  <- value.id\n  value name: string?  <- value.name\n",
+        "  the schema stays as it is\n",
+    )
+    assert run(*explained) == (0, short, "")
+
+
+def test_explain_shows_what_changes_and_names_fields_that_no_record_has(run, files):
+    (files / "change.properties").write_text(
+        "transforms=a,b\ntransforms.a.type=Cast$Value\ntransforms.a.spec=id:int64\n"
+        "transforms.b.type=ReplaceField$Value\ntransforms.b.exclude=name,emial\n"
+    )
+    _, out, _ = run("explain", "change.properties", "--schema", "id INT, name STRING, rest STRING")
+    assert "  value id: int64?  <- value.id\n2. b" in out
+    assert "  dropped emial  (no record has that field)\n  value name: gone\n" in out
+    assert "value rest" not in out.partition("1. a")[2]
 
 
 def test_explain_without_a_schema(run):
@@ -183,8 +200,23 @@ def test_list(run):
     code, out, _ = run("list")
     assert code == 0
     assert re.search(r"^  MaskField +\$Key, \$Value Replace the values of fields", out, re.MULTILINE)
-    assert re.search(r"^    fields +Fields to mask\.$", out, re.MULTILINE)
+    assert re.search(r"^    fields +Fields to mask\. \(required\)$", out, re.MULTILINE)
+    assert re.search(r"^    field\.syntax\.version .*\(default: V1\)$", out, re.MULTILINE)
     assert re.search(r"^  RecordIsTombstone +True where", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["ReplaceField", "replacefield", "org.apache.kafka.connect.transforms.ReplaceField"])
+def test_list_one(run, name):
+    code, out, _ = run("list", name)
+    assert code == 0
+    assert "class: org.apache.kafka.connect.transforms.ReplaceField" in out
+    assert "exclude" in out and "Before Kafka 4.0: blacklist." in out
+    assert "MaskField" not in out
+
+
+def test_list_of_a_name_that_is_not_there(run):
+    code, _, err = run("list", "ReplaceFeld")
+    assert (code, "did you mean 'ReplaceField'?" in err) == (1, True)
 
 
 def test_parity(run, files):

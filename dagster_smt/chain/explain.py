@@ -6,8 +6,8 @@ from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.report import LedgerEntry, leaf_labels
 
 
-def explain(plan: Plan) -> str:
-    """The schema and lineage after each stage, and the warnings."""
+def explain(plan: Plan, *, full: bool = True) -> str:
+    """The schema and lineage after each stage, and the warnings; if not ``full``, only what each stage changes."""
     lines = ["input" + (f" from {', '.join(plan.topics)}" if plan.topics else "")]
     if plan.typed:
         lines += _schema("key", leaf_labels(plan.key)) + _schema("value", leaf_labels(plan.value))
@@ -16,12 +16,14 @@ def explain(plan: Plan) -> str:
     for index, stage in enumerate(plan.chain.stages):
         guard = f" if {'not ' if stage.negate else ''}{stage.predicate_name}" if stage.predicate else ""
         lines.append(f"{index + 1}. {stage.alias}: {stage.label}{guard}")
-        for entry in plan.entries:
-            lines += [_entry(entry), *(f"    {field}" for field in entry.matched)] if entry.stage == index else []
         steps = [step for step in plan.steps if step.plan.index == index]
+        missing = set.intersection(*({m.path for m in s.plan.missing} for s in steps)) if steps else set[str]()
+        for entry in (e for e in plan.entries if e.stage == index):
+            lines.append(_entry(entry) + ("  (no record has that field)" if entry.path in missing else ""))
+            lines += [f"    {field}" for field in entry.matched]
         for step in steps:
             lines += [f"  form {step.variant + 1} of the record"] if len(steps) > 1 else []
-            lines += _step(step)
+            lines += _step(step, full)
             if step.taken not in (None, step.variant):
                 lines.append(f"  these records are form {step.taken + 1} from here on; the others stay as they were")
     lines += ["warnings", *(f"  {w}" for w in plan.warnings)] if plan.warnings else []
@@ -33,7 +35,7 @@ def _entry(entry: LedgerEntry) -> str:
     return f"  {entry.action} {entry.path}" + (f" {arrow} {entry.target}" if entry.target else "")
 
 
-def _step(step: Step) -> list[str]:
+def _step(step: Step, full: bool) -> list[str]:
     if step.plan.condition is False:
         return ["  never acts here"]
     if step.plan.failure is not None:
@@ -41,7 +43,13 @@ def _step(step: Step) -> list[str]:
     after = step.plan.after
     if after is None or after.dropped:
         return ["  the record is dropped"]
-    return _record(after)
+    now = _record(after)
+    if full:
+        return now
+    before = _record(step.plan.before)
+    gone = {line.split(":")[0] for line in before} - {line.split(":")[0] for line in now}
+    changes = [line for line in now if line not in before] + [f"{line}: gone" for line in sorted(gone)]
+    return changes or ["  the schema stays as it is"]
 
 
 def _record(record: PlanRecord) -> list[str]:

@@ -120,11 +120,11 @@ class Plan:
         marks = ((path, *split_mark(mark)) for path, cell in cells for mark in cell.marks)
         return frozenset(path + below for path, word, below in marks if word == "masked")
 
-    def explain(self) -> str:
-        """The plan as text: schema and lineage after each stage."""
+    def explain(self, *, full: bool = True) -> str:
+        """The plan as text: schema and lineage after each stage, or only what each stage changes."""
         from dagster_smt.chain.explain import explain
 
-        return explain(self)
+        return explain(self, full=full)
 
 
 def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:

@@ -1,12 +1,15 @@
 """The commands about chains and what they are made of: ``lint``, ``explain``, ``list``."""
 
 import argparse
+import inspect
 from pathlib import Path
 
 from dagster_smt.chain import parse_chain, plan_chain
+from dagster_smt.chain.problems import did_you_mean
 from dagster_smt.chain.registry import predicates, transforms
 from dagster_smt.cli.schemas import read_schema
-from dagster_smt.errors import ConfigError
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.spec.options import Options
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -19,8 +22,10 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     explain.add_argument("chain", type=Path)
     explain.add_argument("--schema", help="the value's schema: a DDL string, or a file of Connect schema JSON")
     explain.add_argument("--topic", default="", help="the topic the records come from")
+    explain.add_argument("--full", action="store_true", help="all fields after each stage, not only what it changes")
     explain.set_defaults(run=_explain)
     listed = commands.add_parser("list", help="list transforms and predicates with their options")
+    listed.add_argument("name", nargs="?", default="", help="only this one: its options, defaults and documentation")
     listed.set_defaults(run=_list)
 
 
@@ -42,16 +47,41 @@ def _lint(arguments: argparse.Namespace) -> int:
 def _explain(arguments: argparse.Namespace) -> int:
     chain, schema = parse_chain(arguments.chain), read_schema(arguments.schema)
     topics = (arguments.topic,) if arguments.topic else ()
-    print(plan_chain(chain, None, schema, topics=topics, typed=schema is not None).explain())
+    print(plan_chain(chain, None, schema, topics=topics, typed=schema is not None).explain(full=arguments.full))
     return 0
 
 
 def _list(arguments: argparse.Namespace) -> int:
+    shown = 0
     for kind, classes in (("transforms", transforms()), ("predicates", predicates())):
-        print(kind)
-        for cls in classes.values():
+        wanted = [
+            c for c in classes.values() if arguments.name.lower() in ("", c.__name__.lower(), c.connect_class.lower())
+        ]
+        shown += len(wanted)
+        if wanted and not arguments.name:
+            print(kind)
+        for cls in wanted:
             sides = "$Key, $Value" if getattr(cls, "sided", False) else ""
             print(f"  {cls.__name__:20} {sides:12} {(cls.__doc__ or '').splitlines()[0]}")
-            for name, field in cls.model_fields.items():
-                print(f"    {field.alias or name:28} {field.description}")
+            if arguments.name:
+                print("\n".join(f"  {line}".rstrip() for line in inspect.cleandoc(cls.__doc__ or "").splitlines()[1:]))
+                print(f"  class: {cls.connect_class}\n")
+            _options(cls, full=bool(arguments.name))
+    if not shown:
+        names = [c.__name__ for c in (*transforms().values(), *predicates().values())]
+        hint = did_you_mean(arguments.name, names)
+        raise ConfigError(Problem("SMT010", arguments.name, "there is no such transform or predicate", hint))
     return 0
+
+
+def _options(cls: type[Options], *, full: bool) -> None:
+    for name, field in cls.model_fields.items():
+        default = "" if field.default in ("", (), None) else f" (default: {_shown(field.default)})"
+        needed = " (required)" if field.is_required() else default
+        former = [old for old, new in cls.former_options if new == (field.alias or name)]
+        before = f" Before Kafka 4.0: {', '.join(former)}." if full and former else ""
+        print(f"    {field.alias or name:28} {field.description}{needed}{before}")
+
+
+def _shown(default: object) -> str:
+    return str(default).lower() if isinstance(default, bool) else str(default)
