@@ -1,0 +1,62 @@
+"""The examples of the documentation run."""
+
+import re
+from pathlib import Path
+
+import dagster as dg
+import pytest
+import yaml
+
+from tests.orchestration.test_component import loaded
+
+ROOT = Path(__file__).parents[1]
+PAGES = ["README.md", "docs/dagster.md", "docs/kafka.md"]
+
+
+def blocks(page, language):
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_examples_are_python(page):
+    found = blocks(page, "python")
+    assert found
+    for text in found:
+        compile(text, page, "exec")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/dagster.md"])
+def test_definitions_in_examples_load(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chains").mkdir()
+    chain = "transforms=hide\ntransforms.hide.type=MaskField$Value\ntransforms.hide.fields=customer\n"
+    (tmp_path / "chains" / "orders.properties").write_text(chain)
+    (text,) = [b for b in blocks(page, "python") if "dg.Definitions(" in b]
+    names: dict = {}
+    exec(text, names)
+    assert isinstance(names["defs"], dg.Definitions)
+    dg.Definitions.validate_loadable(names["defs"])
+
+
+def test_the_component_of_the_page_loads():
+    (text,) = [b for b in blocks("docs/dagster.md", "yaml") if "SmtChainComponent" in b]
+    component, defs = loaded(yaml.safe_load(text)["attributes"], orders__sql="id BIGINT NOT NULL, name STRING")
+    assert component.table.source.bootstrap_servers == "${env:KAFKA_SERVERS}"
+    assert [s.name for s in defs.sensors] == ["lake__orders_lag"]
+
+
+def test_chains_of_the_readme_are_read():
+    from dagster_smt.chain import parse_chain
+    from dagster_smt.chain.properties import read_properties
+
+    (properties,) = blocks("README.md", "properties")
+    (stages,) = blocks("README.md", "yaml")
+    assert parse_chain(read_properties(properties)).hash == parse_chain(yaml.safe_load(stages)).hash
+
+
+def test_every_code_that_a_page_names_is_one():
+    known = set()
+    for file in (ROOT / "dagster_smt").rglob("*.py"):
+        known |= set(re.findall(r"SMT\d{3}", file.read_text(encoding="utf-8")))
+    for page in [*PAGES, *(str(p.relative_to(ROOT)) for p in (ROOT / "docs").glob("*.md"))]:
+        assert set(re.findall(r"SMT\d{3}", (ROOT / page).read_text(encoding="utf-8"))) <= known, page
