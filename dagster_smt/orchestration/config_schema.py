@@ -7,13 +7,16 @@ the shape; ``decode_config`` checks the meaning, before any Spark work.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 import dagster as dg
 
 from dagster_smt.chain import Chain, parse_chain
+from dagster_smt.chain.registry import predicates, transforms
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.window import Range, Window
+from dagster_smt.spec.options import Options
 from dagster_smt.tables.spec import MicroBatches, WindowRequest, check_start, millis_of
 
 Tolerance = Literal["none", "all"]
@@ -25,22 +28,37 @@ _TOLERANCE = dg.Enum(
         dg.EnumValue("all", description="Records that fail become dead letters, the others are committed."),
     ],
 )
-_PREDICATE = dg.Shape(
-    {
+
+
+@cache
+def _stage() -> dg.Shape:
+    """A stage. Classes are an enumeration, so that the Launchpad offers them and refuses a misspelt one."""
+    predicate = {
         "name": dg.Field(str, description="Your name for it."),
-        "type": dg.Field(str, description="Class, with or without its package: TopicNameMatches, for example."),
+        "type": dg.Field(_classes("SmtPredicate", predicates()), description="Its class."),
         "options": dg.Field(dg.Permissive(), default_value={}, description="Its options, as in a connector."),
     }
-)
-_STAGE = dg.Shape(
-    {
-        "alias": dg.Field(str, description="Your name for the stage; problems and counts carry it."),
-        "type": dg.Field(str, description="Class, with or without its package: MaskField$Value, for example."),
-        "options": dg.Field(dg.Permissive(), default_value={}, description="Its options, as in a connector."),
-        "predicate": dg.Field(dg.Noneable(_PREDICATE), is_required=False, description="When the stage acts."),
-        "negate": dg.Field(bool, is_required=False, description="Act where the predicate is false."),
-    }
-)
+    return dg.Shape(
+        {
+            "alias": dg.Field(str, description="Your name for the stage; problems and counts carry it."),
+            "type": dg.Field(_classes("SmtTransform", transforms()), description="Its class."),
+            "options": dg.Field(dg.Permissive(), default_value={}, description="Its options, as in a connector."),
+            "predicate": dg.Field(
+                dg.Noneable(dg.Shape(predicate)), is_required=False, description="When the stage acts."
+            ),
+            "negate": dg.Field(bool, is_required=False, description="Act where the predicate is false."),
+        }
+    )
+
+
+def _classes(name: str, known: Mapping[str, type[Options]]) -> dg.Enum:
+    """The names of classes: short, and with their package."""
+    values: dict[str, str] = {}
+    for cls in known.values():
+        sides = ("$Key", "$Value") if getattr(cls, "sided", False) else ("",)
+        for text in (f"{n}{side}" for n in (cls.__name__, cls.connect_class) for side in sides):
+            values.setdefault(text, (cls.__doc__ or "").split("\n")[0])
+    return dg.Enum(name, [dg.EnumValue(text, description=doc) for text, doc in values.items()])
 
 
 @dataclass(frozen=True)
@@ -73,9 +91,9 @@ def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> d
     """
     chain = dg.Selector(
         {
-            "stages": dg.Field(dg.Array(_STAGE), description="Ordered stages."),
+            "stages": dg.Field(dg.Array(_stage()), description="Ordered stages."),
             "properties": dg.Field(
-                dg.Map(str, str, key_label_name="property"),
+                dg.Map(str, dg.Any, key_label_name="property"),
                 description="A connector's transforms.* and predicates.* properties, as they are.",
             ),
         }
@@ -158,6 +176,8 @@ def decode_config(config: Mapping[str, Any], place: str, topics: tuple[str, ...]
         ConfigError: With all problems of the chain and the window.
     """
     ((form, source),) = config["chain"].items()
+    if form == "properties":
+        source = {key: _property(value) for key, value in source.items()}
     problems: list[Problem] = []
     chain = Chain(())
     try:
@@ -173,6 +193,11 @@ def decode_config(config: Mapping[str, Any], place: str, topics: tuple[str, ...]
         raise ConfigError(problems)
     flags = config["window"]
     return RunSettings(chain, window, flags["rebuild"], config["errors.tolerance"], flags["take_over"], batches)
+
+
+def _property(value: object) -> str:
+    """A property's text: numbers and booleans need no quotes."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _decode_request(

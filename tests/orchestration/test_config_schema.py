@@ -50,6 +50,33 @@ def test_the_launchpad_shows_the_stages_in_order():
     assert default["stages"][1]["predicate"]["options"] == {"pattern": "a.*"}
 
 
+@pytest.mark.parametrize(
+    "stage",
+    [
+        {**HIDE, "type": "MaskFeild$Value"},
+        {**HIDE, "type": "MaskField"},
+        {**HIDE, "predicate": {"name": "p", "type": "TopicNameMatch"}},
+    ],
+)
+def test_dagster_itself_refuses_a_misspelt_class(stage):
+    with pytest.raises(dg.DagsterInvalidConfigError):
+        full({"chain": {"stages": [stage]}})
+
+
+def test_every_class_that_a_chain_can_name_is_offered():
+    for type_ in ("Filter", "org.apache.kafka.connect.transforms.Filter", "Cast$Key", HIDE["type"]):
+        assert full({"chain": {"stages": [{"alias": "s", "type": type_}]}})
+
+
+def test_numbers_and_booleans_need_no_quotes_in_properties():
+    cast = {"transforms": "s", "transforms.s.type": "SetSchemaMetadata$Value", "transforms.s.schema.version": 3}
+    nulls = {"transforms": "s,n", "transforms.n.type": "Cast$Value", "transforms.n.spec": "a:int8"}
+    nulls["transforms.n.replace.null.with.default"] = False
+    settings = decode_config(full({"chain": {"properties": {**cast, **nulls}}}), PLACE)
+    first, second = (s.transform for s in settings.chain.stages)
+    assert (first.schema_version, second.replace_null_with_default) == (3, False)
+
+
 def ranges(partitions):
     return {"window": {"explicit": {"t": partitions}}}
 
