@@ -2,15 +2,15 @@
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from dagster_smt.chain import Chain, parse_chain, plan_chain
 from dagster_smt.cli.schemas import read_schema
+from dagster_smt.interpret.leaves import Number, leaves
 from dagster_smt.interpret.preview import Sample, Shown, Snapshot, preview
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import Schema
@@ -98,7 +98,7 @@ def _whole(record: Snapshot) -> Iterator[Text]:
 
 def _changes(before: Snapshot, after: Snapshot) -> Iterator[Text]:
     """What is new (green), gone (red) or other (yellow)."""
-    old, new = _leaves(before), _leaves(after)
+    old, new = _texts(before), _texts(after)
     for path in [*old, *(p for p in new if p not in old)]:
         if path not in new:
             yield Text(f"- {path}  {old[path]}", style="red")
@@ -108,35 +108,13 @@ def _changes(before: Snapshot, after: Snapshot) -> Iterator[Text]:
             yield Text(f"~ {path}  {old[path]} → {new[path]}", style="yellow")
 
 
-def _leaves(record: Snapshot) -> dict[str, str]:
-    found = {"topic": record.topic}
-    for number, (name, value) in enumerate(record.headers):
-        found[f"header[{number}] {name}"] = "null" if value is None else value
-    for side in ("key", "value"):
-        text = getattr(record, side)
-        found.update(_inside(side, _parsed(text)) if text is not None else {side: "null"})
-    return found
+def _texts(record: Snapshot) -> dict[str, str]:
+    """Every part of a record as JSON, numbers as they are spelled; topic and headers as they are."""
+    plain = ("topic", "header[")
+    return {path: _shown(value, quoted=not path.startswith(plain)) for path, value in leaves(record).items()}
 
 
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text, parse_float=_Number, parse_int=_Number)
-    except ValueError:
-        return text
-
-
-class _Number(str):
-    """A number as it is spelled."""
-
-    __slots__ = ()
-
-
-def _inside(path: str, value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping) and value:
-        for name, child in value.items():
-            yield from _inside(f"{path}.{name}", child)
-    elif isinstance(value, list) and value:
-        for number, child in enumerate(value):
-            yield from _inside(f"{path}[{number}]", child)
-    else:
-        yield path, str(value) if isinstance(value, _Number) else json.dumps(value, ensure_ascii=False)
+def _shown(value: object, *, quoted: bool) -> str:
+    if isinstance(value, Number) or (isinstance(value, str) and not quoted):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False)

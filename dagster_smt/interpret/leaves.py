@@ -1,0 +1,46 @@
+"""A record as flat texts: every field of key and value, every header, the topic."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dagster_smt.interpret.preview import Snapshot
+
+
+class Number(str):
+    """A number as it is spelled."""
+
+    __slots__ = ()
+
+
+def leaves(record: Snapshot) -> dict[str, Any]:
+    """Path to value: texts, ``Number``s, booleans, None, and empty objects and arrays.
+
+    Paths are ``topic``, ``header[0] name``, ``key``, ``value.items[3].id``.
+    """
+    found: dict[str, Any] = {"topic": record.topic}
+    for number, (name, value) in enumerate(record.headers):
+        found[f"header[{number}] {name}"] = value
+    for side in ("key", "value"):
+        text = getattr(record, side)
+        found.update(_inside(side, parsed(text)) if text is not None else {side: None})
+    return found
+
+
+def parsed(text: str) -> Any:
+    """JSON with its numbers as they are spelled; the text itself if it is none."""
+    try:
+        return json.loads(text, parse_float=Number, parse_int=Number)
+    except ValueError:
+        return text
+
+
+def _inside(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and value:
+        for name, child in value.items():
+            yield from _inside(f"{path}.{name}", child)
+    elif isinstance(value, list) and value:
+        for number, child in enumerate(value):
+            yield from _inside(f"{path}[{number}]", child)
+    else:
+        yield path, value

@@ -1,0 +1,96 @@
+"""Masked values that survive elsewhere in the output: which fields hold them, never what they are.
+
+The values that a mask takes away are looked for, as whole words, in all other fields of the same record as it leaves
+the chain, in its key, its headers and its topic. Short texts and small numbers are left out: they are everywhere.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dagster_smt.interpret.leaves import Number, leaves
+from dagster_smt.interpret.preview import Sample, Shown, Snapshot, preview
+from dagster_smt.model.format import Format
+from dagster_smt.spec.stage import Chain
+
+SHORTEST_TEXT = 3
+SHORTEST_NUMBER = 5
+_COMMON = frozenset({"true", "false", "null", "none", "yes", "unknown"})
+_INDEX = re.compile(r"\[\d+\]")
+
+Found = Counter[tuple[str, str]]
+"""How many records hold the value of a masked field in another one, by (masked, other); array indices are left out."""
+
+
+def residue(chain: Chain, samples: Iterable[Sample], key: Format, value: Format) -> Found:
+    """Count the records in which a masked value survives."""
+    found: Found = Counter()
+    masks = {stage.alias for stage in chain.stages if any(e.action == "masked" for e in stage.transform.ledger())}
+    for _, steps in preview(chain, samples, key, value):
+        out = _last(steps)
+        if out is None:
+            continue
+        places = _texts(leaves(out))
+        pairs = {
+            (_plain(path), _plain(place))
+            for path, word in _removed(steps, masks).items()
+            for place, text in places.items()
+            if place != path and _holds(text, word)
+        }
+        found.update(pairs)
+    return found
+
+
+def _last(steps: list[Shown]) -> Snapshot | None:
+    """The record as it leaves the chain; None if it was dropped or failed."""
+    ended = steps[-1].failed or steps[-1].note == "dropped"
+    records = [step.record for step in steps if step.record is not None]
+    return None if ended or not records else records[-1]
+
+
+def _removed(steps: list[Shown], masks: set[str]) -> dict[str, str]:
+    """The values that masks took away, by the path that they had."""
+    found: dict[str, str] = {}
+    before: dict[str, Any] = {}
+    for step in steps:
+        if step.record is None:
+            continue
+        now = leaves(step.record)
+        if step.stage in masks:
+            for path, value in before.items():
+                if now.get(path) != value and (word := _word(value)):
+                    found[path] = word
+        before = now
+    return found
+
+
+def _word(value: Any) -> str:
+    """A value worth looking for."""
+    if isinstance(value, Number):
+        return str(value) if sum(map(str.isdigit, value)) >= SHORTEST_NUMBER else ""
+    if isinstance(value, str) and len(value.strip()) >= SHORTEST_TEXT and value.lower() not in _COMMON:
+        return value
+    return ""
+
+
+def _texts(found: Mapping[str, Any]) -> dict[str, str]:
+    return {path: value for path, value in found.items() if isinstance(value, str) and value}
+
+
+def _holds(text: str, word: str) -> bool:
+    """Whether a text has a word that no letter or digit touches."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        open_before = at == 0 or not (text[at - 1].isalnum() and word[0].isalnum())
+        open_after = end == len(text) or not (text[end].isalnum() and word[-1].isalnum())
+        if open_before and open_after:
+            return True
+        at = text.find(word, at + 1)
+    return False
+
+
+def _plain(path: str) -> str:
+    """A path without the positions in arrays."""
+    return path if path.startswith("header[") else _INDEX.sub("[]", path)

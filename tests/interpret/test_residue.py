@@ -1,0 +1,76 @@
+"""The search for masked values elsewhere in the output: it finds what is there, and says nothing of what."""
+
+import json
+
+import pytest
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.interpret.preview import Sample
+from dagster_smt.interpret.residue import residue
+from dagster_smt.model.format import Format
+
+HIDE = {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["login"], "replacement": "*"}}
+
+
+def found(value, key=None, headers=(), chain=(HIDE,), topic="t"):
+    sample = Sample(topic, value=json.dumps(value).encode(), key=key, headers=headers)
+    return dict(residue(parse_chain(list(chain)), [sample], Format("string"), Format()))
+
+
+FOUND = [
+    ({"login": "octocat", "url": "https://example.org/octocat/repo"}, ["value.url"]),
+    ({"login": "octocat", "url": "https://example.org/octocats/repo"}, []),
+    ({"login": "octocat", "text": "by @octocat."}, ["value.text"]),
+    ({"login": "octocat", "text": "myoctocat octocat2"}, []),
+    ({"login": "octocat", "text": "xoctocat octocat"}, ["value.text"]),
+    ({"login": "octocat", "a": [{"b": "octocat"}, {"b": "octocat"}]}, ["value.a[].b"]),
+    ({"login": "octocat", "a": {"octocat": 1}}, []),  # names of fields are no values
+    ({"login": "ab", "text": "ab"}, []),  # too short to mean anything
+    ({"login": "none", "text": "none"}, []),
+    ({"login": 123456, "text": "id 123456"}, ["value.text"]),
+    ({"login": 123456, "id": 123456}, ["value.id"]),
+    ({"login": 1234, "id": 1234}, []),
+    ({"login": None, "text": "None"}, []),
+    ({"login": "a.b+c", "text": "mail a.b+c now"}, ["value.text"]),
+    ({"login": "*abc*", "text": "x*abc*y"}, ["value.text"]),
+]
+
+
+@pytest.mark.parametrize(("value", "places"), FOUND)
+def test_whole_words_in_other_fields(value, places):
+    options = HIDE["options"] if isinstance(value["login"], str) else {"fields": ["login"]}
+    assert found(value, chain=({**HIDE, "options": options},)) == {("value.login", place): 1 for place in places}
+
+
+def test_key_headers_and_topic_are_searched():
+    hits = found({"login": "octocat"}, b"octocat", (("by", b"octocat"),), topic="octocat")
+    assert set(hits) == {("value.login", p) for p in ("key", "header[0] by", "topic")}
+
+
+def test_what_a_later_stage_drops_is_no_residue():
+    drop = {"alias": "drop", "type": "ReplaceField$Value", "options": {"exclude": ["url"]}}
+    assert found({"login": "octocat", "url": "/octocat"}, chain=(HIDE, drop)) == {}
+
+
+def test_what_was_renamed_before_its_mask_is_found_under_its_new_name():
+    rename = {"alias": "name", "type": "ReplaceField$Value", "options": {"renames": ["user:login"]}}
+    assert set(found({"user": "octocat", "x": "octocat"}, chain=(rename, HIDE))) == {("value.login", "value.x")}
+
+
+def test_dropped_and_failing_records_hold_nothing():
+    gone = {"alias": "gone", "type": "Filter"}
+    assert found({"login": "octocat", "x": "octocat"}, chain=(HIDE, gone)) == {}
+    fails = {"alias": "f", "type": "Cast$Value", "options": {"spec": "x:int32"}}
+    assert found({"login": "octocat", "x": "octocat"}, chain=(HIDE, fails)) == {}
+
+
+def test_records_are_counted_not_places():
+    chain = parse_chain([HIDE])
+    value = json.dumps({"login": "octocat", "x": ["octocat", "octocat"]}).encode()
+    hits = residue(chain, [Sample("t", value=value)] * 3, Format("string"), Format())
+    assert hits == {("value.login", "value.x[]"): 3}
+
+
+def test_a_mask_that_did_not_act_took_nothing_away():
+    guarded = {**HIDE, "predicate": {"type": "TopicNameMatches", "options": {"pattern": "other"}}}
+    assert found({"login": "octocat", "x": "octocat"}, chain=(guarded,)) == {}
