@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Severity = Literal["WARN", "ERROR"]
 _DEAD_COLUMNS = {"stage": "string", "action": "string", "side": "string", "path": "string", "records_in": "int"}
+_RESIDUE_COLUMNS = {"masked": "string", "also in": "string", "records": "int"}
+_MOST_ROWS = 200
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,8 @@ class SmtChecks:
     Attributes:
         off: Names of checks to leave out.
         blocking: Names of checks that keep what is below from running in the same run.
-        severity: ``WARN`` or ``ERROR`` by name, instead of a check's own: dead letters, gaps and lag warn, the others
-            are errors; ``dead_mask`` is one for masks and warns for drops and renames.
+        severity: ``WARN`` or ``ERROR`` by name, instead of a check's own: dead letters, gaps, lag and masked values
+            elsewhere warn, the others are errors; ``dead_mask`` is one for masks and warns for drops and renames.
         max_lag: How many offsets the table may lack of what its topics hold after a run; None for no such check.
 
     Raises:
@@ -126,6 +128,18 @@ def dead_mask(found: Evidence) -> Judged:
     return Judged(False, f"touched nothing although records reached it: {names}", metadata, severity)
 
 
+def masked_values(found: Evidence) -> Judged:
+    """No value that a mask took away is in another field, the key, a header or the topic of the same record."""
+    hits, sampled = found.facts.residue, found.facts.sampled
+    if not hits:
+        return Judged(True, f"in a sample of {sampled} records no masked value is elsewhere")
+    rows = [{"masked": m, "also in": p, "records": n} for (m, p), n in sorted(hits.items(), key=lambda h: -h[1])]
+    metadata = {"found": table(rows[:_MOST_ROWS], _RESIDUE_COLUMNS), "pairs": len(rows), "sampled": sampled}
+    named = ", ".join(f"{p} (of {m})" for m, p in sorted(hits)[:5])
+    statement = f"values that masks hide are also in {named}; mask or drop those, too"
+    return Judged(False, statement, metadata, "WARN")
+
+
 def lag(found: Evidence) -> Judged:
     """The topics hold no more new offsets than allowed."""
     behind = sum(found.facts.lag.values())
@@ -135,7 +149,15 @@ def lag(found: Evidence) -> Judged:
 
 CHECKS: dict[str, Callable[[Evidence], Judged]] = {
     check.__name__: check
-    for check in (no_dead_letters, offsets_contiguous, rows_match_offsets, schema_matches_plan, dead_mask, lag)
+    for check in (
+        no_dead_letters,
+        offsets_contiguous,
+        rows_match_offsets,
+        schema_matches_plan,
+        dead_mask,
+        masked_values,
+        lag,
+    )
 }
 
 
@@ -148,6 +170,8 @@ def checks_of(checks: SmtChecks, chain: Chain, sink: Sink) -> list[str]:
 def _applies(name: str, chain: Chain, sink: Sink) -> bool:
     if name == "schema_matches_plan":
         return isinstance(sink, TableSink) and sink.kind == "columns"
+    if name == "masked_values":
+        return any(e.action == "masked" for s in chain.stages for e in s.transform.ledger())
     if name == "dead_mask":
         return any(e.action in ("masked", "dropped", "renamed") for s in chain.stages for e in s.transform.ledger())
     return True

@@ -40,6 +40,7 @@ class SmtWork:
         table, sink: What it reads and writes.
         topics: Asset keys of the topics.
         dead_letters, dead_letter_topic: Where records go that fail under ``errors.tolerance=all``.
+        search_masked: Whether masked values are looked for elsewhere in the output.
     """
 
     name: str
@@ -49,6 +50,7 @@ class SmtWork:
     topics: Sequence[dg.AssetKey] = ()
     dead_letters: LetterPlace | None = None
     dead_letter_topic: str = ""
+    search_masked: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.sink, KafkaSink):  # its consumer group has the name of the asset
@@ -121,8 +123,9 @@ class SmtRun:
             reports = [run(spec, self.session, say, begun=known.begun)]
         else:
             reports = run_batches(spec, self.session, limits, say, begun=known.begun)
-        new = any(report.status == "committed" for report in reports)
-        return Executed(self, reports, table_facts(spec, self.plan, self.session, look=new))
+        window = next((r.window for r in reversed(reports) if r.status == "committed"), Window())
+        facts = table_facts(spec, self.plan, self.session, window, search=self.work.search_masked)
+        return Executed(self, reports, facts)
 
     def _spec(self) -> "RunSpec":
         from dagster_smt.run.spec import RunSpec

@@ -64,8 +64,10 @@ class SmtTable:
         spec = translator.get_asset_spec(data).replace_attributes(skippable=True)
         topics = translator.get_topic_keys(data)
         name = spec.key.to_user_string()
-        work = SmtWork(name, chain, self.table, self.sink, topics, self.dead_letters, self.dead_letter_topic)
-        return Prepared(work, spec, self.checks or SmtChecks(), self.errors_tolerance)
+        checks = self.checks or SmtChecks()
+        search = "masked_values" in checks_of(checks, chain, self.sink)
+        work = SmtWork(name, chain, self.table, self.sink, topics, self.dead_letters, self.dead_letter_topic, search)
+        return Prepared(work, spec, checks, self.errors_tolerance)
 
 
 _LOOKS = tuple({f.name for f in fields(SmtAssetData)} & {f.name for f in fields(SmtTable)} - {"key", "table", "sink"})

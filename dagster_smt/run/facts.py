@@ -1,7 +1,7 @@
 """What holds of a table after a run, read from the table and its topics: never assumed from what the run did itself."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import SparkSession
 
@@ -10,6 +10,7 @@ from dagster_smt.model.offsets import offsets_of
 from dagster_smt.model.report import RunReport
 from dagster_smt.model.schema import Type
 from dagster_smt.model.table_state import TableState
+from dagster_smt.model.window import Window
 from dagster_smt.run.failures import coded_failures
 from dagster_smt.run.report_json import report_of
 from dagster_smt.run.spec import RunSpec
@@ -34,6 +35,8 @@ class TableFacts:
         last: Report of the last commit; it says ``already committed``.
         lag: Offsets of each topic that the table has not covered, among those that the source has now.
         counted: Rows that the table format counts; None for topics, and where nobody asked.
+        residue: In how many records of a sample a masked value survives, by (masked field, other field).
+        sampled: How many records were looked at for that.
         schema_problems: Columns that the plan has and the table has not, or not with that type, as
             ``{column: what is wrong}``.
     """
@@ -46,10 +49,25 @@ class TableFacts:
     lag: Mapping[str, int] = field(default_factory=dict)
     counted: int | None = None
     schema_problems: Mapping[str, str] = field(default_factory=dict)
+    residue: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    sampled: int = 0
 
 
-def table_facts(spec: RunSpec, plan: Plan, session: SparkSession, *, look: bool = True) -> TableFacts:
-    """Read the state of a table, and compare it with its topics and, if asked to look, with its rows and columns.
+SAMPLE = 200
+"""Records that are looked at for masked values."""
+
+
+def table_facts(
+    spec: RunSpec, plan: Plan, session: SparkSession, window: Window, *, search: bool = False
+) -> TableFacts:
+    """Read the state of a table, and compare it with its topics and, after a window, with its rows and columns.
+
+    Args:
+        spec: What ran.
+        plan: The plan of its chain.
+        session: The Spark session.
+        window: What the run read; empty if there was nothing new.
+        search: Whether to look for masked values in a sample of the window.
 
     Raises:
         TableError: SMT522, the state cannot be read; or what is wrong with the topics.
@@ -59,11 +77,29 @@ def table_facts(spec: RunSpec, plan: Plan, session: SparkSession, *, look: bool 
         table = open_table(session, spec.sink, spec.table.source)
         state = table.state()
         lag = _lag(spec, session, state)
-        counted, problems = _looked(spec, plan, table) if look else (None, {})
+        counted, problems = _looked(spec, plan, table) if window.ranges else (None, {})
+        sample = sample_of(window) if search else Window()
+        residue = _residue(spec, sample, session) if sample.ranges else {}
+    found = TableFacts(lag=lag, counted=counted, schema_problems=problems, residue=residue, sampled=sample.records)
     if state is None:
-        return TableFacts(lag=lag, counted=counted, schema_problems=problems)
+        return found
     rows, gaps = dict(state.rows), state.gaps.to_json()
-    return TableFacts(sum(rows.values()), rows, state.ends(), gaps, report_of(state), lag, counted, problems)
+    ends, last = state.ends(), report_of(state)
+    return replace(found, rows=sum(rows.values()), by_topic=rows, ends=ends, gaps=gaps, last=last)
+
+
+def sample_of(window: Window, records: int = SAMPLE) -> Window:
+    """The last offsets of each topic-partition, so many together."""
+    ranges = [r for r in window.ranges if r.records][:records]
+    each = max(1, records // max(1, len(ranges)))
+    return Window(tuple(replace(r, start=max(r.start, r.end - each)) for r in ranges))
+
+
+def _residue(spec: RunSpec, sample: Window, session: SparkSession) -> dict[tuple[str, str], int]:
+    from dagster_smt.spark.residue import residue_of
+
+    frame = open_source(spec.table.source, session).read(sample)
+    return residue_of(frame, spec.chain, spec.table.key, spec.table.value)
 
 
 def _lag(spec: RunSpec, session: SparkSession, state: TableState | None) -> dict[str, int]:

@@ -9,10 +9,10 @@ import pytest
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.report import LedgerEntry, LedgerLine, Reject, RunReport, StageCounts
-from dagster_smt.model.window import Window
+from dagster_smt.model.window import Range, Window
 from dagster_smt.orchestration import SmtChecks, build_smt_asset
 from dagster_smt.orchestration.checks import CHECKS, Evidence, checks_of
-from dagster_smt.run.facts import TableFacts
+from dagster_smt.run.facts import TableFacts, sample_of
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import DeltaSink, Format
 from tests.orchestration.test_assets import DROP, HIDE, KEY, PERSON, append, asset, checks, read, table
@@ -63,6 +63,7 @@ WRONG = [
     ("dead_mask", reported(ledger=[DEAD]), "touched nothing although records reached it: nmae (hide)", "ERROR"),
     ("dead_mask", reported(ledger=[RENAMED]), "nmae (names)", "WARN"),
     ("dead_mask", reported(ledger=[RENAMED, DEAD]), "nmae (names), nmae (hide)", "ERROR"),
+    ("masked_values", found(residue={("value.a", "value.b"): 2}, sampled=9), "also in value.b (of value.a)", "WARN"),
     ("lag", found(lag={"orders": 2, "bills": 1}), "3 offsets are not read yet", "WARN"),
 ]
 
@@ -86,9 +87,9 @@ def test_tables_have_the_checks_that_can_be_told_of_them():
     chain, none = parse_chain([HIDE]), parse_chain({"transforms": ""})
     records, columns = DeltaSink("t", "records"), DeltaSink("t", "columns")
     always = ["no_dead_letters", "offsets_contiguous", "rows_match_offsets"]
-    assert checks_of(SmtChecks(), chain, records) == [*always, "dead_mask"]
+    assert checks_of(SmtChecks(), chain, records) == [*always, "dead_mask", "masked_values"]
     assert checks_of(SmtChecks(), none, columns) == [*always, "schema_matches_plan"]
-    assert checks_of(SmtChecks(off=always, max_lag=1), chain, records) == ["dead_mask", "lag"]
+    assert checks_of(SmtChecks(off=[*always, "masked_values"], max_lag=1), chain, records) == ["dead_mask", "lag"]
 
 
 @pytest.mark.parametrize("wrong", [{"off": ["dead_msk"]}, {"blocking": ["x"]}, {"severity": {"y": "WARN"}}])
@@ -153,6 +154,29 @@ def test_two_assets_on_one_table_are_refused_until_one_takes_over(spark, tmp_pat
     text = event.step_failure_data.user_failure_data.description
     assert "SMT524" in text and "written by lake/people" in text and "window.take_over" in text
     assert (taken.success, again.success) == (True, False)
+
+
+def test_a_masked_value_that_is_elsewhere_is_found_and_never_shown(spark, tmp_path):
+    append(tmp_path, "people", *[{"name": f"octocat{n}", "url": f"/users/octocat{n}", "id": n} for n in range(300)])
+    with dg.instance_for_test() as instance:
+        result = run(instance, asset(tmp_path, chain=[HIDE]), spark)
+        texts = [str(e) for e in instance.all_logs(result.run_id)]
+        append(tmp_path, "people", {"name": "octocat", "id": 1})
+        clean = run(instance, asset(tmp_path, chain=[HIDE]), spark)
+    check = checks(result)["masked_values"]
+    assert (check.passed, check.severity.value) == (False, "WARN")
+    assert [dict(r.data) for r in check.metadata["found"].records] == [
+        {"masked": "value.name", "also in": "value.url", "records": 200}
+    ]
+    assert not any("octocat" in text for text in texts)
+    assert checks(clean)["masked_values"].passed
+
+
+def test_a_sample_takes_the_last_records_of_every_partition():
+    window = Window((Range("a", 0, 0, 1000), Range("b", 0, 5, 7), Range("c", 0, 3, 3)))
+    assert sample_of(window, 10) == Window((Range("a", 0, 995, 1000), Range("b", 0, 5, 7)))
+    many = Window(tuple(Range(f"t{n:03}", 0, 0, 9) for n in range(300)))
+    assert sample_of(many, 200).records == 200
 
 
 def test_rows_that_others_took_away_are_seen(spark, tmp_path):

@@ -1,0 +1,49 @@
+"""The search for masked values on Spark's workers: what comes back is field names and counts, no values."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from dagster_smt.interpret.preview import Sample
+from dagster_smt.interpret.residue import residue
+from dagster_smt.model.format import Format
+from dagster_smt.spark.workers import map_in_arrow
+from dagster_smt.spec.stage import Chain
+
+_FOUND = pa.schema([("masked", pa.string()), ("place", pa.string()), ("records", pa.int64())])
+
+
+@dataclass(frozen=True)
+class _Search:
+    """A picklable function for ``DataFrame.mapInArrow``."""
+
+    chain: Chain
+    key: Format
+    value: Format
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            found = residue(self.chain, _samples(batch), self.key, self.value)
+            rows = [{"masked": m, "place": p, "records": n} for (m, p), n in found.items()]
+            yield pa.RecordBatch.from_pylist(rows, schema=_FOUND)
+
+
+def _samples(batch: pa.RecordBatch) -> Iterator[Sample]:
+    for row in batch.to_pylist():
+        headers = tuple((h["key"], h["value"]) for h in row["headers"] or ())
+        at = row["timestamp"]
+        millis = round(at.timestamp() * 1000) if at is not None else None
+        yield Sample(row["topic"], row["partition"], row["offset"], millis, row["key"], row["value"], headers)
+
+
+def residue_of(frame: DataFrame, chain: Chain, key: Format, value: Format) -> dict[tuple[str, str], int]:
+    """Count the records of Kafka's columns in which a masked value survives, by (masked field, other field)."""
+    names = ("topic", "partition", "offset", "timestamp", "headers", "key", "value")
+    found = map_in_arrow(
+        frame.select(*names), _Search(chain, key, value), "masked STRING, place STRING, records BIGINT"
+    )
+    sums = found.groupBy("masked", "place").agg(F.sum("records").alias("records")).collect()
+    return {(row["masked"], row["place"]): row["records"] for row in sums}
