@@ -73,8 +73,9 @@ def preview(
 
 
 def _stages(interpreter: Interpreter, record: Record) -> Iterator[Shown]:
-    yield _shown(interpreter, record, "input")
-    for runner in interpreter.runners:
+    count = len(interpreter.runners)
+    yield _shown(interpreter, record, "input", last=not count)
+    for number, runner in enumerate(interpreter.runners, 1):
         alias = runner.stage.alias
         if runner.test is not None and not runner.test(record):
             yield Shown(alias, note="predicate: not here")
@@ -86,13 +87,14 @@ def _stages(interpreter: Interpreter, record: Record) -> Iterator[Shown]:
         except DataError as error:
             yield Shown(alias, note=str(error.problem), failed=True)
             return
-        yield _shown(interpreter, record, alias)
+        yield _shown(interpreter, record, alias, last=number == count)
 
 
-def _shown(interpreter: Interpreter, record: Record, stage: str) -> Shown:
+def _shown(interpreter: Interpreter, record: Record, stage: str, *, last: bool) -> Shown:
+    """The record as it would be printed now; one that cannot be fails only if no stage follows."""
     outcome, key, value = interpreter.write(record)
     if outcome.problem is not None:
-        return Shown(stage, note=str(outcome.problem), failed=True)
+        return Shown(stage, note=str(outcome.problem), failed=last)
     headers = tuple((header.key, _header(header)) for header in record.headers)
     return Shown(stage, Snapshot(record.topic or "", _text(key), _text(value), headers))
 

@@ -1,6 +1,7 @@
 """Previews: each record, and what each stage makes of it."""
 
-from dagster_smt.interpret.preview import preview
+from dagster_smt.interpret.preview import Sample, preview
+from dagster_smt.model.format import Format
 from tests.chain.helpers import ORDERS, TOMBSTONE, chain_of, stage
 
 CHAIN = (
@@ -19,7 +20,7 @@ record 0
 record 1
   input                orders: null
   maskfield            (predicate: not here)
-  filter               dropped
+  filter               (dropped)
 record 2
   input                orders: {"n":"x"}
   maskfield            orders: {"n":"x","name":null}
@@ -27,19 +28,33 @@ record 2
   regexrouter          orders-x: {"n":"x","name":null}
   cast                 SMT404 the value was out of range for int8
 record 3
-  SMT411 value.converter: the text is not valid JSON in UTF-8"""
+  input                SMT411 value.converter: the text is not valid JSON in UTF-8"""
 TYPED = """\
 record 0
   input                t: {"id":1,"name":"Ann","a":null,"amount":null}
   replacefield         t: {"key":1,"a":null}
   flatten              t: {"key":1,"a.b":null,"a.c":null}
 record 1
-  SMT414 value.converter: id does not fit the declared type int32"""
+  input                SMT414 value.converter: id does not fit the declared type int32"""
 
 
 def shown(*stages, lines, schema=None, topic="t"):
-    text = "\n".join(preview(chain_of(*stages), lines, schema, topic))
-    return "\n".join(line for line in text.split("\n") if not line.startswith("  hint:"))
+    """The steps as lines: topic and value after each stage, or the note."""
+    value = Format("json_schema", schema) if schema is not None else Format()
+    samples = [Sample(topic, 0, number, value=line) for number, line in enumerate(lines)]
+    found = []
+    for sample, steps in preview(chain_of(*stages), samples, None, value):
+        found.append(f"record {sample.offset}")
+        for step in steps:
+            note = step.note if step.failed or step.note.startswith("SMT") else step.note and f"({step.note})"
+            text = note or f"{step.record.topic}: {'null' if step.record.value is None else step.record.value}"
+            found.append(f"  {step.stage:20} {text.splitlines()[0]}")
+    return "\n".join(found)
+
+
+def steps_of(*stages, line):
+    ((_, steps),) = preview(chain_of(*stages), [Sample("t", value=line)])
+    return steps
 
 
 def test_without_a_schema():
@@ -52,7 +67,7 @@ def test_with_a_schema():
     assert shown(*stages, lines=[b'{"id":1,"name":"Ann"}', b'{"id":"x"}'], schema=ORDERS) == TYPED
 
 
-def test_a_value_that_cannot_be_written_yet_is_told():
+def test_a_value_that_cannot_be_written_yet_is_told_and_fails_only_at_the_end():
     stages = (
         stage("TimestampConverter$Value", field="t", target_type="Timestamp"),
         stage("TimestampConverter$Value", field="t", target_type="unix"),
@@ -61,3 +76,5 @@ def test_a_value_that_cannot_be_written_yet_is_told():
         "  timestampconverter   SMT413 value.converter: JSON without a schema cannot carry this value",
         '  timestampconverter2  t: {"t":5}',
     ]
+    assert [s.failed for s in steps_of(*stages, line=b'{"t":5}')] == [False, False, False]
+    assert [s.failed for s in steps_of(stages[0], line=b'{"t":5}')] == [False, True]
