@@ -4,11 +4,10 @@ What a sensor knows is in Dagster's own storage: the partitions there are, and w
 cursor holds only which topics were reported missing, so that losing it loses nothing.
 """
 
-import hashlib
-import json
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import dagster as dg
@@ -16,7 +15,8 @@ import dagster as dg
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.window import Range
 from dagster_smt.orchestration.partitions import partition_key_to_topic, topic_to_partition_key
-from dagster_smt.tables.spec import SourceSpec, TableSource, TopicTable
+from dagster_smt.orchestration.versions import digest
+from dagster_smt.tables.spec import TableSource, TopicTable
 from dagster_smt.tables.windows import matching
 
 SENSOR_TAG = "dagster_smt/sensor"
@@ -38,8 +38,7 @@ class _NewTopics:
     """What ``build_new_topic_sensor`` was given."""
 
     name: str
-    source: SourceSpec
-    pattern: str
+    table: TopicTable
     exclude: str
     asset: dg.AssetKey
     partitions: dg.DynamicPartitionsDefinition
@@ -85,19 +84,15 @@ def build_new_topic_sensor(
     for expression in (table.pattern, exclude):
         matching(expression, [""])  # one that is wrong is refused now
     limits = (request_runs, max_new_per_tick, max_topics, on_vanished)
-    spec = _NewTopics(name, table.source, table.pattern, exclude, asset.key, partitions, *limits)
-
-    @dg.sensor(
+    spec = _NewTopics(name, table, exclude, asset.key, partitions, *limits)
+    return dg.SensorDefinition(
         name=name,
         target=asset,
         minimum_interval_seconds=minimum_interval_seconds,
         default_status=default_status,
         description=f"New topics that match `{table.pattern}` become partitions of {asset.key.to_user_string()}.",
+        evaluation_fn=partial(_sense_topics, spec),
     )
-    def new_topics(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        return _sense_topics(context, spec)
-
-    return new_topics
 
 
 def _partitions_to_add_to(asset: dg.AssetsDefinition, table: TopicTable, name: str) -> dg.DynamicPartitionsDefinition:
@@ -111,21 +106,19 @@ def _partitions_to_add_to(asset: dg.AssetsDefinition, table: TopicTable, name: s
     return partitions
 
 
-def _sense_topics(context: dg.SensorEvaluationContext, spec: _NewTopics) -> dg.SensorResult:
+def _sense_topics(spec: _NewTopics, context: dg.SensorEvaluationContext) -> dg.SensorResult:
     from dagster_smt.tables.sources import open_source  # may load a Kafka client
 
-    source = open_source(spec.source)
-    listed = source.topics()
-    there = matching(spec.pattern, listed)
+    source = open_source(spec.table.source)
+    there = matching(spec.table.pattern, source.topics())
     live = sorted(set(there) - set(matching(spec.exclude, there)))
-    assert spec.partitions.name
-    known = list(context.instance.get_dynamic_partitions(spec.partitions.name))
+    known = _known_keys(context, spec.partitions)
     added = _added(context, spec, known, live)
     requests = []
     if spec.request_runs:
-        waiting = _unmaterialized(context, spec, known, set(live))
-        for keys in _spans([*known, *added], {*added, *waiting}):
-            requests.append(_request(spec, keys, source.identities(map(partition_key_to_topic, keys))))
+        wanted = {*added, *_unmaterialized(context, spec, known, set(live))}
+        identities = source.identities(map(partition_key_to_topic, wanted))
+        requests = [_request(spec, keys, identities) for keys in _spans([*known, *added], wanted)]
     gone = sorted(set(known) - set(map(topic_to_partition_key, there)))
     changes: list[Any] = [spec.partitions.build_add_request(added)] if added else []
     if gone and spec.on_vanished == "delete":
@@ -143,7 +136,8 @@ def _added(
     context: dg.SensorEvaluationContext, spec: _NewTopics, known: Sequence[str], live: Iterable[str]
 ) -> list[str]:
     """The keys of new topics that this tick adds."""
-    new = [key for key in map(topic_to_partition_key, live) if key not in set(known)]
+    there = set(known)
+    new = [key for key in map(topic_to_partition_key, live) if key not in there]
     room = max(0, spec.max_topics - len(known))
     if len(new) > room:
         context.log.error(
@@ -157,12 +151,23 @@ def _unmaterialized(
     context: dg.SensorEvaluationContext, spec: _NewTopics, known: Sequence[str], live: Collection[str]
 ) -> list[str]:
     """Partitions of topics that no run has touched, unless one of this sensor's is under way."""
-    filters = dg.RunsFilter(tags={SENSOR_TAG: spec.name}, statuses=_UNFINISHED)
-    if context.instance.get_runs(filters, limit=1):
+    if _under_way(context, spec.name):
         return []
     done = context.instance.get_materialized_partitions(spec.asset)
     waiting = [key for key in known if key not in done and partition_key_to_topic(key) in live]
     return waiting[: spec.max_new_per_tick]
+
+
+def _under_way(context: dg.SensorEvaluationContext, name: str) -> bool:
+    """Whether a run that the sensor asked for is not finished."""
+    filters = dg.RunsFilter(tags={SENSOR_TAG: name}, statuses=_UNFINISHED)
+    return bool(context.instance.get_runs(filters, limit=1))
+
+
+def _known_keys(context: dg.SensorEvaluationContext, partitions: dg.DynamicPartitionsDefinition) -> list[str]:
+    """The keys of the partitions that there are, in the order in which they were added."""
+    assert partitions.name
+    return list(context.instance.get_dynamic_partitions(partitions.name))
 
 
 def _spans(order: Sequence[str], wanted: Collection[str]) -> Iterator[list[str]]:
@@ -180,8 +185,9 @@ def _spans(order: Sequence[str], wanted: Collection[str]) -> Iterator[list[str]]
 
 def _request(spec: _NewTopics, keys: Sequence[str], identities: Mapping[str, str]) -> dg.RunRequest:
     """One run for neighbouring partitions. Its key holds the topics' ids: a topic made anew is another one."""
-    names = sorted(f"{topic}:{id_}" for topic, id_ in identities.items())
-    run_key = names[0] if len(names) == 1 else f"{len(names)} topics:{_digest(names)}"
+    topics = map(partition_key_to_topic, keys)
+    names = sorted(f"{topic}:{identities[topic]}" for topic in topics if topic in identities)
+    run_key = names[0] if len(names) == 1 else f"{len(names)} topics:{digest(names)}"
     tags = {SENSOR_TAG: spec.name, **range_tags(keys)}
     return dg.RunRequest(run_key=run_key, tags=tags, asset_selection=[spec.asset])
 
@@ -193,16 +199,12 @@ def range_tags(keys: Sequence[str]) -> dict[str, str]:
 
 def _report_vanished(context: dg.SensorEvaluationContext, spec: _NewTopics, gone: Sequence[str]) -> str:
     """Name the topics that are gone, once; the cursor remembers which."""
-    digest = _digest(gone) if gone else ""
-    if gone and context.cursor != digest:
+    cursor = digest(gone) if gone else "none"  # Dagster takes no empty cursor
+    if gone and context.cursor != cursor:
         named = ", ".join(map(partition_key_to_topic, gone[:_NAMED])) + (" …" if len(gone) > _NAMED else "")
         what = "are deleted" if spec.on_vanished == "delete" else "are kept: on_vanished='delete' would delete them"
         context.log.warning(f"{len(gone)} topics are gone: {named}. Their partitions {what}")
-    return digest or "none"  # Dagster takes no empty cursor
-
-
-def _digest(names: Iterable[str]) -> str:
-    return hashlib.sha256(json.dumps(list(names)).encode()).hexdigest()[:16]
+    return cursor
 
 
 @dataclass(frozen=True)
@@ -251,34 +253,26 @@ def build_lag_sensor(
         hint = "use build_schedule_from_partitioned_job"
         raise ConfigError(Problem("SMT039", name, "the partitions of the asset are no topics", hint))
     spec = _Behind(name, table, asset.key, partitions, min_records, max_age_seconds)
-
-    @dg.sensor(
+    return dg.SensorDefinition(
         name=name,
         target=asset,
         minimum_interval_seconds=minimum_interval_seconds,
         default_status=default_status,
         description=f"Runs {asset.key.to_user_string()} when its topics hold at least {min_records} unread records.",
+        evaluation_fn=partial(_sense_lag, spec),
     )
-    def lag(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        return _sense_lag(context, spec)
-
-    return lag
 
 
-def _sense_lag(context: dg.SensorEvaluationContext, spec: _Behind) -> dg.SensorResult:
-    filters = dg.RunsFilter(tags={SENSOR_TAG: spec.name}, statuses=_UNFINISHED)
-    if context.instance.get_runs(filters, limit=1):
+def _sense_lag(spec: _Behind, context: dg.SensorEvaluationContext) -> dg.SensorResult:
+    if _under_way(context, spec.name):
         return dg.SensorResult(skip_reason="a run that this sensor asked for is not finished")
-    known: list[str] = []
-    if spec.partitions is not None:
-        assert spec.partitions.name
-        known = list(context.instance.get_dynamic_partitions(spec.partitions.name))
+    known = _known_keys(context, spec.partitions) if spec.partitions is not None else []
     told, last = _told(context, spec, len(known))
     late, unread = _unread(spec, known, told)
     old = spec.max_age_seconds is not None and time.time() - last >= spec.max_age_seconds
     if not unread or (unread < spec.min_records and not old):
         return dg.SensorResult(skip_reason=f"{unread} unread records")
-    run_key = _digest(f"{r.topic}-{r.partition}@{r.end}" for r in late)
+    run_key = digest([f"{r.topic}-{r.partition}@{r.end}" for r in late])
     tags = {SENSOR_TAG: spec.name}
     if spec.partitions is None:
         return dg.SensorResult(run_requests=[dg.RunRequest(run_key=run_key, tags=tags, asset_selection=[spec.asset])])
@@ -296,9 +290,10 @@ def _unread(spec: _Behind, known: Sequence[str], told: Mapping[str, Mapping[str,
 
     source = open_source(spec.table.source)
     listed = source.topics()
-    topics = sorted({*(t for t in spec.table.topics if t in set(listed)), *matching(spec.table.pattern, listed)})
+    topics = sorted({*set(listed).intersection(spec.table.topics), *matching(spec.table.pattern, listed)})
     if spec.partitions is not None:
-        topics = [t for t in topics if topic_to_partition_key(t) in set(known)]
+        keys = set(known)
+        topics = [t for t in topics if topic_to_partition_key(t) in keys]
     late = []
     for r in source.ranges(topics):
         read = told.get(r.topic, {}).get(str(r.partition), 0)

@@ -4,10 +4,9 @@ A topic's data version changes exactly when there are new records, or when the t
 topics (``AutomationCondition.eager()``, freshness, sensors) hangs on these observations.
 """
 
-import hashlib
-import json
 import time
 import warnings
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,7 @@ from dagster_smt.orchestration.execution import problems_as_failure
 from dagster_smt.orchestration.metadata import table
 from dagster_smt.orchestration.schema_metadata import topic_columns
 from dagster_smt.orchestration.translator import topic_keys
+from dagster_smt.orchestration.versions import digest
 from dagster_smt.tables.spec import KafkaTopics, SourceSpec, TableSource, TopicTable
 from dagster_smt.tables.windows import matching
 
@@ -34,7 +34,6 @@ class _Watched:
     """An asset, and the topics it stands for: one of a name, or all that match a pattern."""
 
     key: dg.AssetKey
-    source: SourceSpec
     topic: str = ""
     pattern: str = ""
     value: Schema | None = None
@@ -108,9 +107,9 @@ def _source(tables: Sequence[TopicTable], name: str) -> SourceSpec:
 def _watched(table_: TopicTable) -> Iterator[_Watched]:
     keys, value = topic_keys(table_), table_.value.known_schema
     for key, topic in zip(keys, table_.topics, strict=False):
-        yield _Watched(key, table_.source, topic, value=value)
+        yield _Watched(key, topic, value=value)
     if table_.pattern:
-        yield _Watched(keys[-1], table_.source, pattern=table_.pattern, value=value)
+        yield _Watched(keys[-1], pattern=table_.pattern, value=value)
 
 
 def _observe(
@@ -125,8 +124,8 @@ def _observe(
     ranges, ids = source.ranges(every), source.identities(every)
     sizes = source.sizes(every)
     for w in wanted:
-        names = topics[w.key]
-        held = [r for r in ranges if r.topic in set(names)]
+        names = set(topics[w.key])
+        held = [r for r in ranges if r.topic in names]
         size = sum(sizes[t] for t in names) if sizes is not None else None
         version = dg.DataVersion(topics_version(held, {t: ids.get(t, "") for t in names}))
         metadata = _metadata(w, held, size, _last_seen(context, w.key))
@@ -136,7 +135,7 @@ def _observe(
 def topics_version(ranges: Sequence[Range], identities: Mapping[str, str]) -> str:
     """Changes when a partition's end does, when one is added, or when a topic is another one."""
     ends = [[r.topic, r.partition, r.end] for r in ranges]
-    return hashlib.sha256(json.dumps([ends, sorted(identities.items())]).encode()).hexdigest()[:16]
+    return digest([ends, identities])
 
 
 def _last_seen(context: dg.AssetExecutionContext, key: dg.AssetKey) -> tuple[float, int] | None:
@@ -162,9 +161,11 @@ def _metadata(w: _Watched, ranges: Sequence[Range], size: int | None, seen: tupl
         found["dagster_smt/messages_per_second"] = round(max(0, messages - seen[1]) / spent, 3)
     if w.topic:
         return {**found, "dagster_smt/end_offsets": dg.MetadataValue.json({str(r.partition): r.end for r in ranges})}
-    topics = sorted({r.topic for r in ranges})
-    rows = [_row(topic, [r for r in ranges if r.topic == topic]) for topic in topics[:_SHOWN]]
-    return {**found, "dagster_smt/topic_count": len(topics), "dagster_smt/topics": table(rows, _COLUMNS)}
+    by_topic = defaultdict(list)
+    for r in ranges:
+        by_topic[r.topic].append(r)
+    rows = [_row(topic, by_topic[topic]) for topic in sorted(by_topic)[:_SHOWN]]
+    return {**found, "dagster_smt/topic_count": len(by_topic), "dagster_smt/topics": table(rows, _COLUMNS)}
 
 
 def _row(topic: str, ranges: Sequence[Range]) -> dict[str, Any]:

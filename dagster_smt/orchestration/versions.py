@@ -14,13 +14,14 @@ EndOffsets = Mapping[str, Mapping[str, int]]
 
 def code_version(chain: Chain) -> str:
     """Changes when the chain or this package's version does."""
-    return _digest([chain.hash, __version__])
+    return digest([chain.hash, __version__])
 
 
 def data_version(ends: EndOffsets, chain: Chain) -> dg.DataVersion:
     """Changes when there are new records or the chain is another."""
-    return dg.DataVersion(_digest([ends, chain.hash]))
+    return dg.DataVersion(digest([ends, chain.hash]))
 
 
-def _digest(data: object) -> str:
+def digest(data: object) -> str:
+    """A short text that is another one for other data."""
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
