@@ -8,7 +8,7 @@ import dagster as dg
 
 from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.report import RunReport, silent_lines
+from dagster_smt.model.report import SILENT, RunReport, silent_lines
 from dagster_smt.orchestration.metadata import table
 from dagster_smt.tables.spec import Sink, TableSink
 
@@ -173,12 +173,12 @@ def _applies(name: str, chain: Chain, sink: Sink) -> bool:
     if name == "masked_values":
         return any(e.action == "masked" for s in chain.stages for e in s.transform.ledger())
     if name == "dead_mask":
-        return any(e.action in ("masked", "dropped", "renamed") for s in chain.stages for e in s.transform.ledger())
+        return any(e.action in SILENT for s in chain.stages for e in s.transform.ledger())
     return True
 
 
-def check_specs(key: dg.AssetKey, checks: SmtChecks, chain: Chain, sink: Sink) -> list[dg.AssetCheckSpec]:
-    """The specs of a table's checks."""
+def check_specs(key: dg.AssetKey, names: Sequence[str], checks: SmtChecks) -> list[dg.AssetCheckSpec]:
+    """The specs of a table's checks, by their names."""
     return [
         dg.AssetCheckSpec(
             name,
@@ -186,7 +186,7 @@ def check_specs(key: dg.AssetKey, checks: SmtChecks, chain: Chain, sink: Sink) -
             description=(CHECKS[name].__doc__ or "").split("\n")[0],
             blocking=name in checks.blocking,
         )
-        for name in checks_of(checks, chain, sink)
+        for name in names
     ]
 
 

@@ -66,13 +66,19 @@ class SmtOutcome:
         report: The report, of all batches together.
         metadata: The metadata of a materialization.
         ends: Where the table's progress ends.
-        news: Whether there is something to tell: records, or that the table is empty, which nobody knew.
+        shown: What Dagster shows already, where the run has nothing to add to it; None if there is something to tell:
+            records, or that the table is empty, which nobody knew.
     """
 
     report: RunReport
     metadata: Metadata
     ends: EndOffsets
-    news: bool = True
+    shown: Metadata | None = None
+
+    @property
+    def news(self) -> bool:
+        """Whether there is something to tell."""
+        return self.shown is None
 
 
 @dataclass(frozen=True)
@@ -168,25 +174,25 @@ class Executed:
 
     def outcome(self) -> SmtOutcome:
         """Of the whole table."""
-        report, facts, news = self.report, self.facts, True
+        report, facts, shown = self.report, self.facts, None
         if report.status == "empty":
-            report, news = self._untold(report, facts.last, None, facts.ends)
+            report, shown = self._untold(report, facts.last, None, facts.ends)
         context = self._context(facts.rows, facts.ends, facts.last, facts.lag)
-        return self._outcome(report, context, self.reports, news)
+        return self._outcome(report, context, self.reports, shown)
 
     def outcome_of(self, topic: str) -> SmtOutcome:
         """Of one topic's partition."""
         ends = {t: v for t, v in self.facts.ends.items() if t == topic}
         last = self.facts.last
         last = last.of_topic(topic) if last is not None and topic in last.window.topics else None
-        report, news = self.report.of_topic(topic), True
+        report, shown = self.report.of_topic(topic), None
         if topic not in self.report.window.topics:
             empty = RunReport(report.name, Window(), seconds=report.seconds, status="empty")
-            report, news = self._untold(empty, last, topic, ends)
+            report, shown = self._untold(empty, last, topic, ends)
         batches = [r.of_topic(topic) for r in self.reports if topic in r.window.topics]
         lag = {t: n for t, n in self.facts.lag.items() if t == topic}
         context = self._context(self.facts.by_topic.get(topic, 0), ends, last, lag, partitioned=True)
-        return self._outcome(report, context, batches, news)
+        return self._outcome(report, context, batches, shown)
 
     def _context(
         self, rows: int, ends: EndOffsets, last: RunReport | None, lag: Mapping[str, int], *, partitioned: bool = False
@@ -208,27 +214,29 @@ class Executed:
             lag=sum(lag.values()),
         )
 
-    def _outcome(self, report: RunReport, context: RunContext, batches: Sequence[RunReport], news: bool) -> SmtOutcome:
+    def _outcome(
+        self, report: RunReport, context: RunContext, batches: Sequence[RunReport], shown: Metadata | None
+    ) -> SmtOutcome:
         metadata = run_metadata(report, context)
         if self.run.settings.micro_batch is not None:
             metadata["dagster_smt/batches"] = batch_table([b for b in batches if b.status != "empty"])
-        return SmtOutcome(report, metadata, context.ends or {}, news)
+        return SmtOutcome(report, metadata, context.ends or {}, shown)
 
     def _untold(
         self, report: RunReport, last: RunReport | None, topic: str | None, ends: EndOffsets
-    ) -> tuple[RunReport, bool]:
+    ) -> tuple[RunReport, Metadata | None]:
         """Nothing is new; but a commit whose run died before Dagster heard of it is reported now.
 
         Returns:
-            What to report, and whether that is news to Dagster.
+            What to report, and what Dagster shows already if that is all.
         """
         told = self.run.told(topic)
         shown = told.get("dagster_smt/end_offsets") if told is not None else None
         if last is None or (shown is not None and shown.value == ends):
             self.run.log(f"nothing new: the table holds every record of {topic or 'the topics'} already")
-            return report, told is None
+            return report, told
         self.run.log(f"nothing new; reporting window {last.window.id}, committed by a run that could not say so")
-        return last, True
+        return last, None
 
 
 def make_run(

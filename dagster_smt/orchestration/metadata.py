@@ -118,12 +118,16 @@ def _code_reference(path: Path) -> dg.CodeReferencesMetadataValue:
 def run_metadata(report: RunReport, run: RunContext) -> Metadata:
     """What a run says of itself."""
     described = _described(report, run)
+    diff = report_diff(report)
+    since = schema_diff(report.previous, report.after) if report.previous is not None else []
+    lineage = described.lineage if run.sink.kind == "columns" else {}
+    text = report_markdown(report, run.sink, diff, since, run.rows, run.lag, lineage)
     found: Metadata = {
-        "dagster_smt/report": _report(report, run, described),
+        "dagster_smt/report": dg.MetadataValue.md(text),
         **_count_part(report, run),
         **_schema_part(described, run.sink, run.topics),
         **_masked_part(sorted(path for path, records in report.touched("masked").items() if records)),
-        **_table_part(report),
+        **_table_part(report, diff, since),
         "dagster_smt/chain": dg.MetadataValue.md(chain_markdown(run.plan.chain)),
         **_technical_part(report, run),
     }
@@ -144,12 +148,6 @@ def _technical_part(report: RunReport, run: RunContext) -> Metadata:
         "dagster_smt/window_id": run.window_id or report.window.id,
     }
     return {**found, "dagster_smt/spark_app_id": run.app_id} if run.app_id else found
-
-
-def _report(report: RunReport, run: RunContext, described: Described) -> dg.MarkdownMetadataValue:
-    lineage = described.lineage if run.sink.kind == "columns" else {}
-    text = report_markdown(report, run.sink, report_diff(report), run.rows, run.lag, lineage)
-    return dg.MetadataValue.md(text)
 
 
 def _described(report: RunReport, run: RunContext) -> Described:
@@ -203,20 +201,21 @@ def _bounds(report: RunReport, side: int) -> dict[str, dict[str, int]]:
     return {topic: {p: bounds[side] for p, bounds in partitions.items()} for topic, partitions in window.items()}
 
 
-def _table_part(report: RunReport) -> Metadata:
+def _table_part(report: RunReport, diff: Sequence[FieldChange], since: Sequence[FieldChange]) -> Metadata:
     stages = [{c: getattr(s, "alias" if c == "stage" else c) for c in _STAGE_COLUMNS} for s in report.stages]
-    changes = [{c: getattr(d, c) for c in _DIFF_COLUMNS} for d in report_diff(report)]
     found = {
         "dagster_smt/stage_stats": table(stages, _STAGE_COLUMNS),
         "dagster_smt/ledger": table(_ledger_rows(report), _LEDGER_COLUMNS),
-        "dagster_smt/schema_diff": table(changes, _DIFF_COLUMNS),
+        "dagster_smt/schema_diff": _diff_table(diff),
         "dagster_smt/dead_letters": table(_reject_rows(report), _REJECT_COLUMNS),
     }
-    if report.previous is not None:
-        since = schema_diff(report.previous, report.after)
-        rows = [{c: getattr(d, c) for c in _DIFF_COLUMNS} for d in since]
-        found |= {"dagster_smt/schema_change": table(rows, _DIFF_COLUMNS)} if rows else {}
+    if since:
+        found["dagster_smt/schema_change"] = _diff_table(since)
     return {**found, "dagster_smt/warnings": problem_table(report.warnings)} if report.warnings else found
+
+
+def _diff_table(changes: Sequence[FieldChange]) -> dg.TableMetadataValue:
+    return table([{c: getattr(d, c) for c in _DIFF_COLUMNS} for d in changes], _DIFF_COLUMNS)
 
 
 def batch_table(batches: Sequence[RunReport]) -> dg.TableMetadataValue:
@@ -265,5 +264,7 @@ def _reject_rows(report: RunReport) -> list[dict[str, Any]]:
     totals = {s.alias: s.failed for s in report.stages}
     converters = report.failed - sum(totals.values())  # a reject of a converter is of no stage
     names = tuple(_REJECT_COLUMNS)[:-2]
-    rows = [({**dict(zip(names, key, strict=True))}, count) for key, count in counts.items()]
-    return [{**row, "examples": count, "failed_in_stage": totals.get(row["stage"], converters)} for row, count in rows]
+    return [
+        {**dict(zip(names, key, strict=True)), "examples": count, "failed_in_stage": totals.get(key[1], converters)}
+        for key, count in counts.items()
+    ]

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
-from dagster_smt.model.report import FieldChange, RunReport, StageCounts, schema_diff
+from dagster_smt.model.report import FieldChange, RunReport, StageCounts
+from dagster_smt.orchestration.schema_metadata import markdown_cell
 from dagster_smt.tables.spec import Sink
 
 _MOST = 40
@@ -15,6 +16,7 @@ def report_markdown(
     report: RunReport,
     sink: Sink,
     changes: Sequence[FieldChange],
+    since: Sequence[FieldChange],
     rows: int,
     lag: int | None,
     lineage: Mapping[str, Iterable[str]],
@@ -24,7 +26,8 @@ def report_markdown(
     Args:
         report: The run's report, or a topic's part of it.
         sink: Where it wrote.
-        changes: The schema diff.
+        changes: The schema diff from input to table.
+        since: That from the run before to this one.
         rows: Rows of the table, or of the partition, now.
         lag: Offsets that the topics have and the table has not.
         lineage: Column to the fields it comes from; empty if only the records can tell.
@@ -33,7 +36,7 @@ def report_markdown(
         _counts(report, sink, rows, lag),
         _stages(report),
         _changes("Schema: input to table", changes),
-        _changes("Schema: since the run before", _since(report)),
+        _changes("Schema: since the run before", since),
         _ways(report, lineage),
         _warnings(report),
     ]
@@ -78,10 +81,6 @@ def _did(report: RunReport, number: int, stage: StageCounts) -> str:
     return "; ".join(found[:_MOST]) + more or "nothing"
 
 
-def _since(report: RunReport) -> list[FieldChange]:
-    return schema_diff(report.previous, report.after) if report.previous is not None else []
-
-
 def _changes(title: str, changes: Sequence[FieldChange]) -> str:
     if not changes:
         return ""
@@ -97,19 +96,14 @@ def _ways(report: RunReport, lineage: Mapping[str, Iterable[str]]) -> str:
     touched = {line.entry.path: line.entry for line in report.ledger if line.entry.side == "value"}
     lines = []
     for column, sources in list(lineage.items())[:_MOST]:
-        given = ", ".join(sorted(s.removeprefix("value.") for s in sources)) or "(a constant)"
-        entry = touched.get(column) or next((touched[s] for s in _paths(sources) if s in touched), None)
+        paths = sorted(s.removeprefix("value.") for s in sources)
+        given = ", ".join(paths) or "(a constant)"
+        entry = touched.get(column) or next((touched[p] for p in paths if p in touched), None)
         how = f"─ {entry.alias}: {entry.action} " if entry is not None else ""
         lines.append((given, how, column))
-    if not lines:
-        return ""
     width, middle = max(len(a) for a, _, _ in lines), max(len(b) for _, b, _ in lines)
     drawn = [f"{a:<{width}} {b + '─' * (middle - len(b))}──▶ {c}" for a, b, c in lines]
     return "**Where the columns come from**\n\n```text\n" + "\n".join(drawn) + f"\n```{_more(len(lineage))}"
-
-
-def _paths(sources: Iterable[str]) -> list[str]:
-    return [s.removeprefix("value.") for s in sources]
 
 
 def _warnings(report: RunReport) -> str:
@@ -122,7 +116,7 @@ def _warnings(report: RunReport) -> str:
 def _table(rows: Sequence[Sequence[str]], right: int = 0) -> str:
     head, *body = rows
     marks = ["---:" if right else "---" for _ in head]
-    return "\n".join("| " + " | ".join(map(_cell, row)) + " |" for row in (head, marks, *body))
+    return "\n".join("| " + " | ".join(map(markdown_cell, row)) + " |" for row in (head, marks, *body))
 
 
 def _more(count: int) -> str:
@@ -133,9 +127,5 @@ def _code(text: str) -> str:
     return f"`{text}`" if text else ""
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
 def _plain(text: str) -> str:
-    return _cell(text).replace("*", "\\*").replace("_", "\\_")
+    return markdown_cell(text).replace("*", "\\*").replace("_", "\\_")

@@ -130,7 +130,7 @@ def chain_markdown(chain: Chain) -> str:
             what = _options(stage.predicate_name, stage.predicate.configured())
             acts = f"{'unless' if stage.negate else 'where'} {what}"
         cells = (str(number), stage.alias, stage.label, _options("", stage.transform.configured()), acts)
-        lines.append("| " + " | ".join(map(_cell, cells)) + " |")
+        lines.append("| " + " | ".join(map(markdown_cell, cells)) + " |")
     return "\n".join(lines)
 
 
@@ -139,5 +139,6 @@ def _options(head: str, options: dict[str, object]) -> str:
     return " ".join((head, *texts)).strip()
 
 
-def _cell(text: str) -> str:
+def markdown_cell(text: str) -> str:
+    """Text as it stands in a cell of a Markdown table."""
     return text.replace("|", "\\|").replace("\n", " ")

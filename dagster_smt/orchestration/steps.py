@@ -11,7 +11,7 @@ from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError, Problem, SmtError
 from dagster_smt.orchestration.checks import Evidence, check_results
 from dagster_smt.orchestration.config_schema import RunSettings, decode_config
-from dagster_smt.orchestration.execution import Executed, SmtOutcome, failure, make_run, summary
+from dagster_smt.orchestration.execution import Executed, failure, make_run, summary
 from dagster_smt.orchestration.metadata import Metadata, observed_metadata
 from dagster_smt.orchestration.partitions import partition_key_to_topic, topic_to_partition_key
 from dagster_smt.orchestration.resources import spark_session_of
@@ -121,7 +121,9 @@ class SmtStep:
             context.log.info(summary(outcome.report))
         if failed is None and any(o.news for o in outcomes.values()):
             for key, outcome in outcomes.items():
-                metadata = outcome.metadata if outcome.news else _repeated(context, self.key, topics[key], outcome)
+                metadata = outcome.metadata
+                if outcome.shown is not None:  # what the catalog showed of the partition, with today's totals
+                    metadata = {**outcome.shown, **observed_metadata(metadata)}
                 context.add_asset_metadata(metadata, asset_key=self.key, partition_key=key)
             ends = {t: parts for outcome in outcomes.values() for t, parts in outcome.ends.items()}
             yield dg.MaterializeResult(asset_key=self.key, data_version=data_version(ends, chain))
@@ -142,11 +144,6 @@ class SmtStep:
         }
 
 
-def _repeated(context: dg.AssetExecutionContext, key: dg.AssetKey, topic: str, outcome: SmtOutcome) -> Metadata:
-    """What the catalog showed of a partition before a run that found nothing new in it, with today's totals."""
-    return {**(last_told(context, key, topic) or {}), **observed_metadata(outcome.metadata)}
-
-
 def last_told(
     context: dg.OpExecutionContext | dg.AssetExecutionContext, key: dg.AssetKey, topic: str | None
 ) -> Metadata | None:
@@ -160,7 +157,5 @@ def last_told(
 
 def raised(errors: Sequence[SmtError]) -> dg.Failure:
     """The failure of a step: of one error, or of several tables' errors together."""
-    if len(errors) == 1:
-        return failure(errors[0])
     joined = type(errors[0])([problem for error in errors for problem in error.problems])
     return failure(joined)

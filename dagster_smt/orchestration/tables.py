@@ -1,6 +1,6 @@
 """What an asset is made of: a chain between a topic table and a sink, and how the asset looks in Dagster."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.orchestration.checks import SmtChecks, check_specs, checks_of
 from dagster_smt.orchestration.config_schema import Tolerance
 from dagster_smt.orchestration.execution import SmtWork
-from dagster_smt.orchestration.translator import SmtAssetData, SmtTranslator
+from dagster_smt.orchestration.translator import AssetLooks, SmtAssetData, SmtTranslator
 from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.spec import LetterPlace, Sink, TopicTable
 
@@ -19,27 +19,17 @@ ChainSource = Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Chain
 
 
 @dataclass(frozen=True, kw_only=True)
-class SmtTable:
+class SmtTable(AssetLooks):
     """A table of ``build_smt_assets``; the fields are those of ``build_smt_asset``."""
 
     key: dg.AssetKey | Sequence[str] | str
     chain: ChainSource
     table: TopicTable
     sink: Sink
-    partitions_def: dg.PartitionsDefinition | None = None
     errors_tolerance: Tolerance = "none"
     dead_letters: LetterPlace | None = None
     dead_letter_topic: str = ""
     checks: SmtChecks | None = None
-    group_name: str | None = None
-    description: str | None = None
-    tags: Mapping[str, str] | None = None
-    owners: Sequence[str] | None = None
-    kinds: set[str] | None = None
-    deps: Iterable[Any] = ()
-    metadata: Mapping[str, Any] | None = None
-    automation_condition: dg.AutomationCondition[Any] | None = None
-    freshness_policy: dg.FreshnessPolicy | None = None
 
     def prepared(self, translator: SmtTranslator | None = None) -> "Prepared":
         """Read the chain, plan it, and describe the asset.
@@ -58,19 +48,17 @@ class SmtTable:
             sink=self.sink,
             plan=plan,
             chain_file=self.chain if isinstance(self.chain, Path) else None,
-            **{name: getattr(self, name) for name in _LOOKS},
+            **{f.name: getattr(self, f.name) for f in fields(AssetLooks)},
         )
         # skippable: a run that finds nothing new observes, and does not materialize
         spec = translator.get_asset_spec(data).replace_attributes(skippable=True)
         topics = translator.get_topic_keys(data)
         name = spec.key.to_user_string()
         checks = self.checks or SmtChecks()
-        search = "masked_values" in checks_of(checks, chain, self.sink)
+        names = checks_of(checks, chain, self.sink)
+        search = "masked_values" in names
         work = SmtWork(name, chain, self.table, self.sink, topics, self.dead_letters, self.dead_letter_topic, search)
-        return Prepared(work, spec, checks, self.errors_tolerance)
-
-
-_LOOKS = tuple({f.name for f in fields(SmtAssetData)} & {f.name for f in fields(SmtTable)} - {"key", "table", "sink"})
+        return Prepared(work, spec, checks, names, self.errors_tolerance)
 
 
 @dataclass(frozen=True)
@@ -80,17 +68,13 @@ class Prepared:
     work: SmtWork
     spec: dg.AssetSpec
     checks: SmtChecks
+    check_names: Sequence[str]
     errors_tolerance: Tolerance
-
-    @property
-    def check_names(self) -> list[str]:
-        """The names of its checks."""
-        return checks_of(self.checks, self.work.chain, self.work.sink)
 
     @property
     def check_specs(self) -> list[dg.AssetCheckSpec]:
         """The specs of its checks."""
-        return check_specs(self.spec.key, self.checks, self.work.chain, self.work.sink)
+        return check_specs(self.spec.key, self.check_names, self.checks)
 
 
 def parsed_chain(chain: ChainSource, name: str) -> Chain:

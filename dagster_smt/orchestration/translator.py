@@ -14,25 +14,10 @@ from dagster_smt.orchestration.versions import code_version
 from dagster_smt.tables.spec import KafkaTopics, Sink, TopicTable
 
 
-@dataclass(frozen=True)
-class SmtAssetData:
-    """What is known of an asset when it is defined.
+@dataclass(frozen=True, kw_only=True)
+class AssetLooks:
+    """How an asset looks in Dagster, as given to ``build_smt_asset``."""
 
-    Attributes:
-        key: The asset key that was asked for.
-        table: What it reads.
-        sink: Where it writes.
-        plan: What its chain does.
-        chain_file: The file with the chain, if it is in one.
-        description, group_name, partitions_def, tags, owners, kinds, deps, metadata, automation_condition,
-            freshness_policy: As given to ``build_smt_asset``.
-    """
-
-    key: dg.AssetKey
-    table: TopicTable
-    sink: Sink
-    plan: Plan
-    chain_file: Path | None = None
     description: str | None = None
     group_name: str | None = None
     partitions_def: dg.PartitionsDefinition | None = None
@@ -43,6 +28,25 @@ class SmtAssetData:
     metadata: Mapping[str, Any] | None = None
     automation_condition: dg.AutomationCondition[Any] | None = None
     freshness_policy: dg.FreshnessPolicy | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmtAssetData(AssetLooks):
+    """What is known of an asset when it is defined, beside its looks.
+
+    Attributes:
+        key: The asset key that was asked for.
+        table: What it reads.
+        sink: Where it writes.
+        plan: What its chain does.
+        chain_file: The file with the chain, if it is in one.
+    """
+
+    key: dg.AssetKey
+    table: TopicTable
+    sink: Sink
+    plan: Plan
+    chain_file: Path | None = None
 
 
 class SmtTranslator:

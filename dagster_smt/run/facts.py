@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from dagster_smt.chain import Plan
 from dagster_smt.model.offsets import offsets_of
@@ -18,7 +18,7 @@ from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.schemas import WIDER
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import Table
-from dagster_smt.tables.sources import open_source
+from dagster_smt.tables.sources import Source, open_source
 from dagster_smt.tables.spec import TableSink, WindowRequest
 from dagster_smt.tables.windows import choose_topics
 
@@ -76,10 +76,11 @@ def table_facts(
     with coded_failures(spec.sink.place):
         table = open_table(session, spec.sink, spec.table.source)
         state = table.state()
-        lag = _lag(spec, session, state)
+        source = open_source(spec.table.source, session)
+        lag = _lag(spec, source, state)
         counted, problems = _looked(spec, plan, table) if window.ranges else (None, {})
         sample = sample_of(window) if search else Window()
-        residue = _residue(spec, sample, session) if sample.ranges else {}
+        residue = _residue(spec, source.read(sample)) if sample.ranges else {}
     found = TableFacts(lag=lag, counted=counted, schema_problems=problems, residue=residue, sampled=sample.records)
     if state is None:
         return found
@@ -95,15 +96,13 @@ def sample_of(window: Window, records: int = SAMPLE) -> Window:
     return Window(tuple(replace(r, start=max(r.start, r.end - each)) for r in ranges))
 
 
-def _residue(spec: RunSpec, sample: Window, session: SparkSession) -> dict[tuple[str, str], int]:
+def _residue(spec: RunSpec, frame: DataFrame) -> dict[tuple[str, str], int]:
     from dagster_smt.spark.residue import residue_of
 
-    frame = open_source(spec.table.source, session).read(sample)
     return residue_of(frame, spec.chain, spec.table.key, spec.table.value)
 
 
-def _lag(spec: RunSpec, session: SparkSession, state: TableState | None) -> dict[str, int]:
-    source = open_source(spec.table.source, session)
+def _lag(spec: RunSpec, source: Source, state: TableState | None) -> dict[str, int]:
     topics = choose_topics(spec.table, WindowRequest(), source.topics())
     lag = dict.fromkeys(topics, 0)
     there = offsets_of(source.ranges(topics))

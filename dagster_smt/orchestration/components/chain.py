@@ -1,9 +1,9 @@
 """``SmtChainComponent``: a chain between topics and a table, declared in ``defs.yaml``."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import dagster as dg
 from dagster.components.resolved.core_models import OpSpec
@@ -159,11 +159,11 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         )
 
     def _sensors(self, asset: dg.AssetsDefinition, name: str) -> Iterator[dg.SensorDefinition]:
-        if self.new_topic_sensor is not None:
-            given: dict[str, Any] = self.new_topic_sensor.model_dump()
-            given["name"] = given["name"] or f"{name}_new_topics"
-            yield build_new_topic_sensor(asset, self.table, **given)
-        if self.lag_sensor is not None:
-            given = self.lag_sensor.model_dump()
-            given["name"] = given["name"] or f"{name}_lag"
-            yield build_lag_sensor(asset, self.table, **given)
+        wanted: list[tuple[dg.Model | None, str, Callable[..., dg.SensorDefinition]]] = [
+            (self.new_topic_sensor, "new_topics", build_new_topic_sensor),
+            (self.lag_sensor, "lag", build_lag_sensor),
+        ]
+        for model, kind, build in wanted:
+            if model is not None:
+                given = model.model_dump()
+                yield build(asset, self.table, **{**given, "name": given["name"] or f"{name}_{kind}"})
