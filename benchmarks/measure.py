@@ -29,7 +29,7 @@ def measure(cases: Sequence[Case], setting: Setting, repeats: int, say: Callable
                 continue
             start = time.perf_counter()
             own = case.run(setting)
-            taken = own or time.perf_counter() - start
+            taken = own if own is not None else time.perf_counter() - start
             say(f"{'warm-up' if number == 0 else f'round {number}'}: {case.name}: {taken:.2f} s")
             if number:
                 seconds[case.name].append(taken)

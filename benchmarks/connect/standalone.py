@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
+from dagster_smt.chain.properties import written_property
 from dagster_smt.testing.broker import fetch_jars, free_port, java
 
 TASKS = 2
@@ -66,7 +67,7 @@ def worker(
     for file, settings in zip(
         files, (_worker(folder, servers), _connector(servers, topic, chain, records)), strict=True
     ):
-        file.write_text("".join(f"{key}={_escaped(value)}\n" for key, value in settings.items()))
+        file.write_text("".join(f"{written_property(*item)}\n" for item in settings.items()))
     main = "org.apache.kafka.connect.cli.ConnectStandalone"
     command = [java(), "-Xmx1g", "-cp", f"{fetch_jars(*_ARTIFACTS)}/*:{classes}", main, *map(str, files)]
     with (folder / "worker.log").open("ab") as log:
@@ -123,7 +124,3 @@ def _connector(servers: str, topic: str, chain: Mapping[str, str], records: int)
         **{f"writer.{key}": value for key, value in writer.items()},
         **chain,
     }
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\")

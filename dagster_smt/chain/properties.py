@@ -15,6 +15,17 @@ def read_properties(text: str) -> dict[str, str]:
     return found
 
 
+def written_property(key: str, value: str) -> str:
+    """A line that ``read_properties`` and ``java.util.Properties`` read back as this key and value."""
+    return f"{_escaped(key, ' :=')}={_escaped(value)}"
+
+
+def _escaped(text: str, more: str = "") -> str:
+    marks = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f", **{c: f"\\{c}" for c in more}}
+    found = "".join(marks.get(char, char) for char in text)
+    return f"\\{found}" if found.startswith((" ", "#", "!")) else found
+
+
 def _logical_lines(text: str) -> list[str]:
     lines: list[str] = []
     continued = False

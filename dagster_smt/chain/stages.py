@@ -252,7 +252,7 @@ def canonical(chain: Chain) -> dict[str, str]:
     for stage in chain.stages:
         prefix = f"{_TRANSFORM}{stage.alias}."
         found[f"{prefix}type"] = stage.connect_class
-        found.update({prefix + k: _as_text(v) for k, v in stage.transform.configured().items()})
+        found.update({prefix + k: as_text(v) for k, v in stage.transform.configured().items()})
         if stage.predicate is None:
             continue
         found[f"{prefix}predicate"] = stage.predicate_name
@@ -260,12 +260,13 @@ def canonical(chain: Chain) -> dict[str, str]:
             found[f"{prefix}negate"] = "true"
         prefix = f"{_PREDICATE}{stage.predicate_name}."
         found[f"{prefix}type"] = stage.predicate.connect_class
-        found.update({prefix + k: _as_text(v) for k, v in stage.predicate.configured().items()})
+        found.update({prefix + k: as_text(v) for k, v in stage.predicate.configured().items()})
     names = dict.fromkeys(s.predicate_name for s in chain.stages if s.predicate is not None)
     return {**found, "predicates": ",".join(names)} if names else found
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """An option's value as properties spell it."""
     if isinstance(value, bool):
         return str(value).lower()
     return ",".join(value) if isinstance(value, list) else str(value)

@@ -67,7 +67,10 @@ def _of_files(topics: "FileTopics", ranges: list[Range]) -> Iterator[Sample]:
     from dagster_smt.tables.sources.segments import list_segments, read_rows, to_bytes
 
     for r in ranges:
-        for segment in list_segments(Path(topics.root), r.topic)[r.partition]:
+        segments = list_segments(Path(topics.root), r.topic)[r.partition]
+        for segment, following in zip(segments, [*segments[1:], None], strict=True):
+            if segment.base >= r.end or (following is not None and following.base <= r.start):
+                continue
             for row in read_rows(segment):
                 if r.start <= row.offset < r.end:
                     headers = tuple((h.key, to_bytes(h.value)) for h in row.headers or ())

@@ -111,8 +111,7 @@ def _committed(topics: "FileTopics | KafkaTopics", group: str) -> Mapping[tuple[
     except (ValueError, KeyError, TypeError):
         hint = "restore the file, or name another group"
         raise TableError(Problem("SMT522", str(file), "the progress of the group is damaged", hint)) from None
-    ends = state.ends() if state is not None else {}
-    return {(topic, int(partition)): end for topic, parts in ends.items() for partition, end in parts.items()}
+    return state.ends_by_partition() if state is not None else {}
 
 
 def _append(arguments: argparse.Namespace) -> int:

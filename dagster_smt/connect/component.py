@@ -7,10 +7,13 @@ from typing import Any
 
 import yaml
 
+from dagster_smt.chain.properties import written_property
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.connect.survey import Verdict, ignored_options
 
 CHAIN_FILE = "chain.properties"
+ANY_CLUSTER = "${env:KAFKA_SERVERS}"
+"""Servers where nobody named some: an environment variable that each run looks up."""
 _CONVERTERS = {
     "org.apache.kafka.connect.storage.StringConverter": "string",
     "org.apache.kafka.connect.converters.ByteArrayConverter": "bytes",
@@ -120,12 +123,5 @@ def _properties(connector: Connector, left_out: list[str]) -> str:
     lines = [f"# The transforms of the connector {connector.name}."]
     for key, value in connector.chain.items():
         mark = "# Kafka ignores it: " if key in left_out else ""
-        lines.append(f"{mark}{_escaped(key, ' :=')}={_escaped(value)}")
+        lines.append(f"{mark}{written_property(key, value)}")
     return "\n".join(lines) + "\n"
-
-
-def _escaped(text: str, more: str = "") -> str:
-    """As ``java.util.Properties`` reads it back."""
-    marks = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f", **{c: f"\\{c}" for c in more}}
-    found = "".join(marks.get(char, char) for char in text)
-    return f"\\{found}" if found.startswith((" ", "#", "!")) else found

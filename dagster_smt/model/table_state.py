@@ -76,6 +76,10 @@ class TableState:
             found.setdefault(topic, {})[str(partition)] = intervals[0][1]
         return found
 
+    def ends_by_partition(self) -> dict[tuple[str, int], int]:
+        """``ends`` as consumer groups have them."""
+        return {(topic, int(p)): end for topic, parts in self.ends().items() for p, end in parts.items()}
+
     def committed(self, key: str, request: str) -> CommittedRun | None:
         """The commit that a run with this key and request made."""
         return next((r for r in reversed(self.runs) if key and (r.key, r.request) == (key, request)), None)

@@ -14,6 +14,7 @@ import dagster as dg
 
 from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.chain.registry import predicates, transforms
+from dagster_smt.chain.stages import as_text
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.window import Range, Window
 from dagster_smt.spec.options import Options
@@ -177,7 +178,7 @@ def decode_config(config: Mapping[str, Any], place: str, topics: tuple[str, ...]
     """
     ((form, source),) = config["chain"].items()
     if form == "properties":
-        source = {key: _property(value) for key, value in source.items()}
+        source = {key: as_text(value) for key, value in source.items()}
     problems: list[Problem] = []
     chain = Chain(())
     try:
@@ -193,11 +194,6 @@ def decode_config(config: Mapping[str, Any], place: str, topics: tuple[str, ...]
         raise ConfigError(problems)
     flags = config["window"]
     return RunSettings(chain, window, flags["rebuild"], config["errors.tolerance"], flags["take_over"], batches)
-
-
-def _property(value: object) -> str:
-    """A property's text: numbers and booleans need no quotes."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _decode_request(

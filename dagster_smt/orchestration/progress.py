@@ -62,10 +62,13 @@ class RunProgress:
 @contextmanager
 def told_every(seconds: float, line: Callable[[], str] | None, tell: Callable[[str], None]) -> Iterator[None]:
     """Tell a line every so many seconds, while the block runs; nothing without one."""
+    if line is None:
+        yield
+        return
     ended = threading.Event()
 
     def beat() -> None:
-        while line is not None and not ended.wait(seconds):
+        while not ended.wait(seconds):
             with suppress(Exception):  # Spark may be gone: the run itself says why
                 tell(line())
 

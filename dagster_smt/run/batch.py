@@ -187,9 +187,8 @@ class _Run:
         """Show the progress in a consumer group, if the topic table names one; what is committed stays so."""
         if not self.spec.table.group:
             return
-        ends = {(topic, int(p)): end for topic, parts in state.ends().items() for p, end in parts.items()}
         try:
-            self.source.mirror(self.spec.table.group, ends)
+            self.source.mirror(self.spec.table.group, state.ends_by_partition())
         except SmtError as error:
             self.say(f"the consumer group {self.spec.table.group} does not show it: {error.problems[0]}")
 

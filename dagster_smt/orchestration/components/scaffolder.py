@@ -1,13 +1,12 @@
 """``dg scaffold defs dagster_smt.SmtChainComponent``: a component that loads and runs at once."""
 
-import json
 from pathlib import Path
 
 import dagster as dg
-import yaml
 from pydantic import BaseModel, Field
 
-from dagster_smt.connect import Connector, read_connectors, written_component
+from dagster_smt.connect import ANY_CLUSTER, Connector, connectors_at, written_component
+from dagster_smt.connect.component import CHAIN_FILE
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.tables.spec import FileTopics
 
@@ -17,6 +16,7 @@ _CHAIN = {
     "transforms.hide.fields": "customer.email",
     "transforms.hide.field.syntax.version": "V2",
 }
+_FILES = {"files": "topics"}
 _RECORDS = (
     '{"id": 1, "customer": {"name": "Ada", "email": "ada@example.org"}}',
     '{"id": 2, "customer": {"email": null}}',
@@ -32,7 +32,9 @@ class SmtScaffoldParams(BaseModel):
     bootstrap_servers: str = Field(
         default="", description="The Kafka cluster; without one, file topics beside defs.yaml."
     )
-    from_connector: str = Field(default="", description="A connector as JSON: its transforms, topics and converters.")
+    from_connector: str = Field(
+        default="", description="A connector (file, or REST address): its transforms, topics and converters."
+    )
 
 
 class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
@@ -47,15 +49,13 @@ class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
         """Write the files."""
         params, target = request.params or SmtScaffoldParams(), Path(request.target_path)
         connector = _connector(params, target.name)
-        source = {"kafka": {"bootstrap_servers": params.bootstrap_servers}} if params.bootstrap_servers else None
-        written = written_component(connector, source or {"files": "topics"})
-        if params.from_connector and source is None:
-            written.attributes["table"]["source"] = {"kafka": {"bootstrap_servers": "${env:KAFKA_SERVERS}"}}
-        (target / "chain.properties").write_text(written.chain, encoding="utf-8")
-        if source is None and not params.from_connector:
+        servers = params.bootstrap_servers or (ANY_CLUSTER if params.from_connector else "")
+        written = written_component(connector, {"kafka": {"bootstrap_servers": servers}} if servers else _FILES)
+        (target / CHAIN_FILE).write_text(written.chain, encoding="utf-8")
+        if not servers:
             _example(target, connector.topics[0])
         spark = {"spark": {"conf": {"spark.master": "local[*]"}}}
-        dg.scaffold_component(request, {**yaml.safe_load(written.yaml)["attributes"], **spark})
+        dg.scaffold_component(request, {**written.attributes, **spark})
 
 
 def _connector(params: SmtScaffoldParams, name: str) -> Connector:
@@ -64,11 +64,10 @@ def _connector(params: SmtScaffoldParams, name: str) -> Connector:
         formats |= {"value.converter": "org.apache.kafka.connect.json.JsonConverter"}
         formats |= {"value.converter.schemas.enable": "false"}
         return Connector(name, {"topics": params.topic or name, **formats, **_CHAIN})
-    file = Path(params.from_connector)
-    found = read_connectors(json.loads(file.read_text(encoding="utf-8")), file.name)
+    found = connectors_at(params.from_connector)
     if len(found) > 1:
-        hint = f"dagster-smt import {file} writes a component for each"
-        raise ConfigError(Problem("SMT018", file.name, f"there are {len(found)} connectors in it", hint))
+        hint = f"dagster-smt import {params.from_connector} writes a component for each"
+        raise ConfigError(Problem("SMT018", params.from_connector, f"there are {len(found)} connectors in it", hint))
     return found[0]
 
 
