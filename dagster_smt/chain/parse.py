@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import yaml
 
+from dagster_smt.chain.exceptions import mask_exceptions
 from dagster_smt.chain.problems import config_problem
 from dagster_smt.chain.properties import read_properties
 from dagster_smt.chain.stages import Draft, assemble, drafts_from_list, drafts_from_properties
@@ -38,14 +39,19 @@ def parse_chain(
     if isinstance(source, Path):
         place = place or source.name
         source = _load(source)
+    if isinstance(source, Mapping) and isinstance(source.get("config"), Mapping):
+        source = source["config"]
     drafts, problems = _drafts(source)
+    exceptions, wrong = mask_exceptions(source)
+    problems += wrong
     lenient = unknown_options == "warn"
     chain, found = assemble(drafts, lenient, as_kafka)
     warnings = [p for p in problems if lenient and p.code == "SMT007"]
     problems = [p for p in problems if p not in warnings] + found
     if problems:
         raise ConfigError(_placed(p, place) for p in dict.fromkeys(problems))
-    return replace(chain, warnings=tuple(dict.fromkeys((*warnings, *chain.warnings))))
+    warnings = list(dict.fromkeys((*warnings, *chain.warnings)))
+    return replace(chain, warnings=tuple(warnings), mask_exceptions=exceptions)
 
 
 def _placed(problem: Problem, place: str) -> Problem:
@@ -53,8 +59,6 @@ def _placed(problem: Problem, place: str) -> Problem:
 
 
 def _drafts(source: Any) -> tuple[list[Draft], list[Problem]]:
-    if isinstance(source, Mapping) and isinstance(source.get("config"), Mapping):
-        source = source["config"]
     if isinstance(source, Mapping) and isinstance(source.get("stages"), Sequence):
         source = source["stages"]
     if isinstance(source, Mapping):

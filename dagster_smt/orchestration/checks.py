@@ -10,6 +10,7 @@ from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.report import SILENT, RunReport, silent_lines
 from dagster_smt.orchestration.metadata import table
+from dagster_smt.spec.mask_exception import MaskException
 from dagster_smt.tables.spec import Sink, TableSink
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Evidence:
     report: RunReport
     facts: "TableFacts"
     max_lag: int = 0
+    mask_exceptions: Sequence[MaskException] = ()
 
 
 @dataclass(frozen=True)
@@ -130,13 +132,21 @@ def dead_mask(found: Evidence) -> Judged:
 
 def masked_values(found: Evidence) -> Judged:
     """No value that a mask took away is in another field, the key, a header or the topic of the same record."""
-    hits, sampled = found.facts.residue, found.facts.sampled
+    sampled, excepted, hits = found.facts.sampled, dict[str, int](), dict[tuple[str, str], int]()
+    for (masked, place), records in found.facts.residue.items():
+        reason = next((e.reason for e in found.mask_exceptions if e.covers(place)), None)
+        if reason is None:
+            hits[masked, place] = records
+        else:
+            excepted[f"{place}: {reason}"] = max(records, excepted.get(f"{place}: {reason}", 0))
+    metadata: dict[str, Any] = {"sampled": sampled, **({"excepted": sorted(excepted)} if excepted else {})}
     if not hits:
-        return Judged(True, f"in a sample of {sampled} records no masked value is elsewhere")
+        but = f" but for {len(excepted)} fields that the chain excepts" if excepted else ""
+        return Judged(True, f"in a sample of {sampled} records no masked value is elsewhere{but}", metadata)
     rows = [{"masked": m, "also in": p, "records": n} for (m, p), n in sorted(hits.items(), key=lambda h: -h[1])]
-    metadata = {"found": table(rows[:_MOST_ROWS], _RESIDUE_COLUMNS), "pairs": len(rows), "sampled": sampled}
+    metadata |= {"found": table(rows[:_MOST_ROWS], _RESIDUE_COLUMNS), "pairs": len(rows)}
     named = ", ".join(f"{p} (of {m})" for m, p in sorted(hits)[:5])
-    statement = f"values that masks hide are also in {named}; mask or drop those, too"
+    statement = f"values that masks hide are also in {named}; mask or drop those, or name them in mask.exceptions"
     return Judged(False, statement, metadata, "WARN")
 
 

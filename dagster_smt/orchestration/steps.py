@@ -70,7 +70,8 @@ class SmtStep:
             yield from self._unpartitioned(done, failed)
         else:
             yield from self._partitioned(context, done, keys, failed)
-        evidence = Evidence(done.report, done.facts, self.table.checks.max_lag or 0)
+        limit, exceptions = self.table.checks.max_lag or 0, settings.chain.mask_exceptions
+        evidence = Evidence(done.report, done.facts, limit, exceptions)
         yield from check_results(self.key, self.table.check_names, self.table.checks, evidence)
         if failed is not None:
             raise failed

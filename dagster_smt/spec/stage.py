@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dagster_smt.errors import Problem
+from dagster_smt.spec.mask_exception import MaskException
 from dagster_smt.spec.predicate import Predicate
 from dagster_smt.spec.transform import PACKAGE, Transform
 
@@ -49,12 +50,14 @@ class Stage:
 class Chain:
     """Ordered stages, with the warnings found while parsing them.
 
-    ``properties`` is the canonical flat form: what a connector would have, every value a string.
+    ``properties`` is the canonical flat form: what a connector would have, every value a string. ``mask_exceptions``
+    say where masked values may stay; they change no record, and so not the hash.
     """
 
     stages: tuple[Stage, ...]
     properties: dict[str, str] = field(default_factory=dict, hash=False)
     warnings: tuple[Problem, ...] = ()
+    mask_exceptions: tuple[MaskException, ...] = ()
 
     @property
     def hash(self) -> str:

@@ -172,6 +172,20 @@ def test_a_masked_value_that_is_elsewhere_is_found_and_never_shown(spark, tmp_pa
     assert checks(clean)["masked_values"].passed
 
 
+def test_a_masked_value_may_stay_where_the_chain_says_why():
+    chain = parse_chain({"transforms": "", "mask.exceptions": "a", "mask.exceptions.a.fields": "value.**.b", **REASON})
+    hits = {("value.x", "value.b"): 2, ("value.x", "value.c[].b"): 3, ("value.x", "value.bb"): 1}
+    judged = CHECKS["masked_values"](replace(found(residue=hits, sampled=9), mask_exceptions=chain.mask_exceptions))
+    assert not judged.passed and "value.bb" in judged.statement and "value.b," not in judged.statement
+    assert judged.metadata["excepted"] == ["value.b: it is public", "value.c[].b: it is public"]
+    del hits["value.x", "value.bb"]
+    judged = CHECKS["masked_values"](replace(found(residue=hits, sampled=9), mask_exceptions=chain.mask_exceptions))
+    assert judged.passed and "but for 2 fields that the chain excepts" in judged.statement
+
+
+REASON = {"mask.exceptions.a.reason": "it is public"}
+
+
 def test_a_sample_takes_the_last_records_of_every_partition():
     window = Window((Range("a", 0, 0, 1000), Range("b", 0, 5, 7), Range("c", 0, 3, 3)))
     assert sample_of(window, 10) == Window((Range("a", 0, 995, 1000), Range("b", 0, 5, 7)))

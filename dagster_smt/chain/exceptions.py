@@ -1,0 +1,81 @@
+"""``mask.exceptions``: the part of a chain that says where masked values may stay, as properties or in YAML."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dagster_smt.chain.problems import config_problem
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.path import EXTENDED, Deep, Every, FieldPath, parse_path
+from dagster_smt.spec.mask_exception import MaskException
+from dagster_smt.spec.options import split_list
+
+KEY = "mask.exceptions"
+_ROOTS = ("key", "value", "topic", "header")
+
+
+def mask_exceptions(source: Any) -> tuple[tuple[MaskException, ...], list[Problem]]:
+    """Read the exceptions of a chain; one without them has none.
+
+    Properties name them, as transforms are named: ``mask.exceptions=a`` with ``mask.exceptions.a.fields`` and
+    ``mask.exceptions.a.reason``. YAML has ``mask.exceptions: [{fields: [...], reason: ...}]`` beside ``stages``.
+
+    Returns:
+        The exceptions, and the problems of those that are wrong (SMT021).
+    """
+    found, problems = [], []
+    for place, given in _entries(source):
+        wrong = list(_wrong(place, given))
+        paths, more = _paths(f"{place}.fields", given.get("fields", ())) if not wrong else ([], [])
+        problems += wrong + more
+        found.append(MaskException(tuple(paths), str(given.get("reason", "")).strip()))
+    return (tuple(found) if not problems else ()), problems
+
+
+def _entries(source: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    if not isinstance(source, Mapping):
+        return
+    given = source.get(KEY) or ""
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        for number, entry in enumerate(given):
+            yield f"{KEY}[{number}]", dict(entry) if isinstance(entry, Mapping) else {}
+        return
+    named = set(filter(None, split_list(str(given))))
+    prefix = f"{KEY}."
+    named |= {str(key)[len(prefix) :].split(".")[0] for key in source if str(key).startswith(prefix)}
+    for name in sorted(named):
+        place = f"{KEY}.{name}"
+        options = {str(k)[len(place) + 1 :]: v for k, v in source.items() if str(k).startswith(f"{place}.")}
+        if isinstance(options.get("fields"), str):
+            options["fields"] = split_list(options["fields"])
+        yield place, options if name in split_list(str(given)) else {"stray": name}
+
+
+def _wrong(place: str, given: Mapping[str, Any]) -> Iterator[Problem]:
+    if "stray" in given:
+        yield config_problem("SMT021", place, f"it is not in '{KEY}'", f"add {given['stray']} to {KEY}")
+        return
+    for name in sorted(set(given) - {"fields", "reason"}):
+        yield config_problem("SMT021", f"{place} {name}", f"unknown option '{name}'", "there are: fields, reason")
+    if not given.get("fields") or not isinstance(given["fields"], list):
+        yield config_problem("SMT021", f"{place}.fields", "no fields are given", "list paths such as value.**.url")
+    if not str(given.get("reason") or "").strip():
+        yield config_problem("SMT021", f"{place}.reason", "no reason is given", "say why masked values may stay there")
+
+
+def _paths(place: str, texts: Sequence[Any]) -> tuple[list[FieldPath], list[Problem]]:
+    found, problems = [], []
+    for text in texts:
+        try:
+            path = parse_path(str(text), EXTENDED)
+        except ConfigError as error:
+            problems += [problem.at(place) for problem in error.problems]
+            continue
+        found.append(path)
+        if (
+            not path.steps
+            or path.steps[0] not in _ROOTS
+            or not all(isinstance(s, str | Every | Deep) for s in path.steps)
+        ):
+            hint = "begin with key, value, topic or header; go on with names, * and **"
+            problems.append(config_problem("SMT021", place, f"'{text}' names no fields of a record", hint))
+    return found, problems

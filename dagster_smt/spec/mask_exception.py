@@ -1,0 +1,44 @@
+"""Where a value that a mask hides may stay, and why: said in the chain, read by the search for such values."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from dagster_smt.model.path import Deep, Every, FieldPath
+
+_ELEMENT = r"(?:\[\])*"  # a field in an array is named as if there were one of it
+
+
+@dataclass(frozen=True)
+class MaskException:
+    """Fields in which masked values are no residue.
+
+    Attributes:
+        fields: Paths of the extended syntax that begin with ``key`` or ``value``, or are ``topic``; names, ``*`` and
+            ``**`` only. ``header.NAME`` is a header.
+        reason: Why they may stay: for people.
+    """
+
+    fields: tuple[FieldPath, ...]
+    reason: str
+
+    @cached_property
+    def _places(self) -> re.Pattern[str]:
+        return re.compile("|".join(map(_expression, self.fields)))
+
+    def covers(self, place: str) -> bool:
+        """Whether a field (``value.items[].id``, ``header[0] name``, ``key``, ``topic``) is one of these."""
+        return self._places.fullmatch(re.sub(r"^header\[\d+\] ", "header.", place)) is not None
+
+
+def _expression(path: FieldPath) -> str:
+    found = ""
+    for number, step in enumerate(path.steps):
+        dot = r"\." if number else ""
+        if isinstance(step, Deep):
+            found += rf"(?:{dot}[^.]+)*"
+        elif isinstance(step, Every):
+            found += rf"{dot}[^.]+"
+        else:
+            found += f"{dot}{re.escape(str(step))}{_ELEMENT}"
+    return found
