@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -106,6 +107,33 @@ def test_explain_shows_what_changes_and_names_fields_that_no_record_has(run, fil
     assert "  value id: int64?  <- value.id\n2. b" in out
     assert "  dropped emial  (no record has that field)\n  value name: gone\n" in out
     assert "value rest" not in out.partition("1. a")[2]
+
+
+def test_lint_with_a_schema_checks_what_the_chain_would_do_to_it(run, files):
+    code, out, _ = run("lint", "chain.properties", "--schema", "id INT, nmae STRING", "--topic", "orders")
+    assert (code, out.split("\n")[0]) == (0, "chain.properties: 2 stages, no problems")
+    assert "warning SMT303 transforms.hide (MaskField$Value): no record can have the field 'name'" in out
+    assert "warning" not in run("lint", "chain.properties", "--schema", "id INT, name STRING")[1]
+    (files / "never.properties").write_text(
+        "transforms=a\ntransforms.a.type=ExtractField$Value\ntransforms.a.field=nmae\n"
+    )
+    code, out, _ = run("lint", "never.properties", "--schema", "name STRING")
+    assert code == 1 and "nmae" in out
+    assert run("lint", "never.properties")[0] == 0
+
+
+def test_explain_writes_one_page(run, files):
+    text = run("explain", "chain.properties", "--schema", "id INT, `<b>&` STRING, name STRING", "--html", "x.html")
+    assert text == (0, "written: x.html\n", "")
+    found = (files / "x.html").read_text()
+    tree = ElementTree.fromstring(found[found.index("<svg") : found.index("</svg>") + 6])  # well-formed, escaped
+    assert [(t.text, t.get("class")) for t in tree.iter("text")] == [
+        ("id", ""), ("<b>&", ""), ("name", ""), ("id", ""), ("<b>&", ""), ("name", "masked"),
+    ]  # fmt: skip
+    assert [t.text for t in tree.iter("title")] == ["id → id", "<b>& → <b>&", "name → name"]
+    assert "<b>&" not in found and "unless" in found and "http" not in found
+    assert run("explain", "chain.properties", "--html", "y.html")[0] == 0  # without a schema: no picture
+    assert "<svg" not in (files / "y.html").read_text()
 
 
 def test_explain_without_a_schema(run):

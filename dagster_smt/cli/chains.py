@@ -4,11 +4,13 @@ import argparse
 import inspect
 from pathlib import Path
 
-from dagster_smt.chain import parse_chain, plan_chain
+from dagster_smt.chain import Chain, Plan, parse_chain, plan_chain
 from dagster_smt.chain.problems import did_you_mean
 from dagster_smt.chain.registry import predicates, transforms
+from dagster_smt.cli.page import page
 from dagster_smt.cli.schemas import read_schema
-from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.errors import ConfigError, PlanError, Problem
+from dagster_smt.model.schema import Schema
 from dagster_smt.spec.options import Options
 
 
@@ -16,12 +18,17 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     """Add the commands."""
     lint = commands.add_parser("lint", help="find every problem of chain files")
     lint.add_argument("chain", nargs="+", type=Path, help=".properties, .yaml or .json")
+    lint.add_argument(
+        "--schema", help="the value's schema, as for explain: what the chain would do to it is checked too"
+    )
+    lint.add_argument("--topic", default="", help="the topic the records come from")
     lint.add_argument("--unknown-options", choices=("error", "warn"), default="error")
     lint.set_defaults(run=_lint)
     explain = commands.add_parser("explain", help="show what a chain makes of a schema, stage by stage")
     explain.add_argument("chain", type=Path)
     explain.add_argument("--schema", help="the value's schema: a DDL string, or a file of Connect schema JSON")
     explain.add_argument("--topic", default="", help="the topic the records come from")
+    explain.add_argument("--html", type=Path, metavar="FILE", help="write one page with a picture of the columns' ways")
     explain.add_argument("--full", action="store_true", help="all fields after each stage, not only what it changes")
     explain.set_defaults(run=_explain)
     listed = commands.add_parser("list", help="list transforms and predicates with their options")
@@ -30,24 +37,33 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _lint(arguments: argparse.Namespace) -> int:
-    failed = False
+    schema, failed = read_schema(arguments.schema), False
     for path in arguments.chain:
         try:
-            chain = parse_chain(path, unknown_options=arguments.unknown_options)
-        except ConfigError as error:
+            plan = _plan(parse_chain(path, unknown_options=arguments.unknown_options), schema, arguments.topic)
+            if plan.refused:
+                raise PlanError(plan.refused)
+        except (ConfigError, PlanError) as error:
             failed = True
             print(error)
             continue
-        print(f"{path}: {len(chain.stages)} stages, no problems")
-        for warning in chain.warnings:
+        print(f"{path}: {len(plan.chain.stages)} stages, no problems")
+        for warning in dict.fromkeys((*plan.chain.warnings, *plan.warnings)):
             print(f"warning {warning}")
     return int(failed)
 
 
+def _plan(chain: Chain, schema: Schema | None, topic: str) -> Plan:
+    return plan_chain(chain, None, schema, topics=(topic,) if topic else (), typed=schema is not None)
+
+
 def _explain(arguments: argparse.Namespace) -> int:
-    chain, schema = parse_chain(arguments.chain), read_schema(arguments.schema)
-    topics = (arguments.topic,) if arguments.topic else ()
-    print(plan_chain(chain, None, schema, topics=topics, typed=schema is not None).explain(full=arguments.full))
+    plan = _plan(parse_chain(arguments.chain), read_schema(arguments.schema), arguments.topic)
+    if arguments.html is None:
+        print(plan.explain(full=arguments.full))
+        return 0
+    arguments.html.write_text(page(plan, arguments.chain.name), encoding="utf-8")
+    print(f"written: {arguments.html}")
     return 0
 
 

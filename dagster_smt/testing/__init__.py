@@ -1,3 +1,5 @@
-"""What tests of chains and definitions need beside the package: a real Kafka broker that Java is enough for."""
+"""What tests of chains and definitions need beside the package: golden files, and a real Kafka broker."""
 
+from dagster_smt.interpret.preview import Sample as Sample
 from dagster_smt.testing.broker import KafkaBroker as KafkaBroker
+from dagster_smt.testing.golden import assert_chain as assert_chain

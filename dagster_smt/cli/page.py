@@ -1,0 +1,102 @@
+"""``explain --html``: a plan as one page that needs nothing else: warnings, stages, and the ways of the columns."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from dagster_smt.chain import Plan
+from dagster_smt.chain.explain import explain
+from dagster_smt.model.report import FieldChange, LedgerEntry, leaf_labels, schema_diff
+
+_LINE = 22  # pixels
+_NAMES, _GAP = 340, 260
+_STYLE = """
+body { font: 14px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 1000px; color: #1b1f24; }
+table { border-collapse: collapse; margin: 0 0 1.5em; }
+th, td { border-bottom: 1px solid #d0d7de; padding: .3em .8em; text-align: left; vertical-align: top; }
+code, pre, text { font: 12px ui-monospace, monospace; }
+pre { background: #f6f8fa; padding: 1em; overflow-x: auto; }
+path { fill: none; stroke: #57606a; stroke-opacity: .55; }
+path.masked { stroke: #cf222e; } text.masked { fill: #cf222e; } text.gone { fill: #8c959f; }
+.warning { color: #9a6700; }
+"""
+
+
+def page(plan: Plan, name: str) -> str:
+    """The page.
+
+    Args:
+        plan: The plan.
+        name: What the chain is called: its file.
+    """
+    diff = schema_diff(plan.before, plan.after, plan.lineage) if plan.typed else []
+    parts = [
+        f"<h1>{escape(name)}</h1>",
+        _warnings(plan),
+        _stages(plan),
+        _changes(diff),
+        _ways(plan),
+        f"<h2>Stage by stage</h2><pre>{escape(explain(plan, full=False))}</pre>",
+    ]
+    head = f"<meta charset='utf-8'><title>{escape(name)}</title><style>{_STYLE}</style>"
+    return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>\n"
+
+
+def _warnings(plan: Plan) -> str:
+    found = [*plan.refused, *plan.warnings]
+    items = "".join(f"<li class='warning'>{escape(str(problem))}</li>" for problem in found)
+    return f"<h2>Warnings</h2><ul>{items}</ul>" if found else ""
+
+
+def _stages(plan: Plan) -> str:
+    rows = []
+    for number, stage in enumerate(plan.chain.stages):
+        acts = f"{'unless' if stage.negate else 'where'} {stage.predicate_name}" if stage.predicate else "always"
+        entries = [e for e in plan.entries if e.stage == number]
+        did = [f"{e.action} {e.path}{_target(e)}" for e in entries]
+        rows.append((str(number + 1), stage.alias, stage.label, acts, "\n".join(did)))
+    return f"<h2>Stages</h2>{_table(('#', 'stage', 'transform', 'acts', 'what it may do'), rows)}"
+
+
+def _target(entry: LedgerEntry) -> str:
+    return f" {'←' if entry.action == 'added' else '→'} {entry.target}" if entry.target else ""
+
+
+def _changes(diff: Sequence[FieldChange]) -> str:
+    rows = [(c.field, c.change, c.before, c.after) for c in diff]
+    return f"<h2>Schema: input to table</h2>{_table(('field', 'change', 'before', 'after'), rows)}" if rows else ""
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    def line(cells: Iterable[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(c).replace(chr(10), '<br>')}</{tag}>" for c in cells) + "</tr>"
+
+    return f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in rows)}</table>"
+
+
+def _ways(plan: Plan) -> str:
+    """The fields before on the left, the columns after on the right, and lines between them."""
+    if not plan.typed:
+        return ""
+    ways = {column: [s.removeprefix("value.") for s in sources] for column, sources in plan.lineage.items()}
+    left = list(dict.fromkeys([*leaf_labels(plan.before), *(s for found in ways.values() for s in found)]))
+    right, at = list(ways), {name: n for n, name in enumerate(left)}
+    used = {source for found in ways.values() for source in found}
+    drawn = [_name(n, name, 0, "" if name in used else "gone") for n, name in enumerate(left)]
+    for n, column in enumerate(right):
+        kind = "masked" if column in plan.masked else ""
+        drawn += [_way(at[source], n, kind, f"{source} → {column}") for source in ways[column]]
+        drawn.append(_name(n, column, _NAMES + _GAP, kind))
+    size = f"width='{2 * _NAMES + _GAP}' height='{(max(len(left), len(right)) + 1) * _LINE}'"
+    note = "<p>Red: masked. Grey: in no column.</p>"
+    return f"<h2>Where the columns come from</h2>{note}<svg {size}>{''.join(drawn)}</svg>"
+
+
+def _name(line: int, name: str, x: int, kind: str) -> str:
+    return f"<text class='{kind}' x='{x}' y='{(line + 1) * _LINE}'>{escape(name)}</text>"
+
+
+def _way(start: int, end: int, kind: str, title: str) -> str:
+    x1, x2, bend = _NAMES - 10, _NAMES + _GAP - 10, _GAP // 2
+    y1, y2 = ((line + 1) * _LINE - 4 for line in (start, end))
+    curve = f"M{x1},{y1} C{x1 + bend},{y1} {x2 - bend},{y2} {x2},{y2}"
+    return f"<path class='{kind}' d='{curve}'><title>{escape(title)}</title></path>"

@@ -1,0 +1,97 @@
+"""Golden files for chains: what comes out of some records, kept beside a user's own tests."""
+
+import difflib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dagster_smt.chain import Chain, parse_chain
+from dagster_smt.interpret.leaves import parsed
+from dagster_smt.interpret.preview import Sample, Shown, preview
+from dagster_smt.model.format import Format
+
+UPDATE = "SMT_UPDATE_GOLDEN"
+"""Environment variable that has golden files written instead of compared."""
+
+Records = Path | Iterable[Any]
+
+
+def assert_chain(
+    chain: Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Chain,
+    records: Records,
+    golden: Path,
+    *,
+    key: Format | None = None,
+    value: Format | None = None,
+    topic: str = "records",
+) -> None:
+    """Compare what a chain makes of some records with a golden file, a line per record; no Spark is needed.
+
+    A line is the record that leaves the chain, ``{"topic", "key", "value", "headers"}``, or ``{"dropped": stage}``, or
+    ``{"failed": stage, "problem": ...}``. Run the tests with ``SMT_UPDATE_GOLDEN=1`` to write the file, and look at it.
+
+    Args:
+        chain: A chain file, properties, stages, or a parsed chain.
+        records: A file of JSON lines; or values (bytes, text, or anything that JSON can say; None is a tombstone), or
+            ``Sample``s, which have key, headers, timestamp and topic too.
+        golden: The golden file.
+        key, value: The formats of keys (text by default) and values (JSON by default).
+        topic: What to call the topic of values.
+
+    Raises:
+        AssertionError: The file says something else, or there is none.
+        ConfigError: The chain is wrong, with all problems.
+    """
+    parsed_chain = chain if isinstance(chain, Chain) else parse_chain(chain)
+    shown = preview(parsed_chain, _samples(records, topic), key or Format("string"), value or Format())
+    found = [_line(steps) for _, steps in shown]
+    if os.environ.get(UPDATE):
+        golden.parent.mkdir(parents=True, exist_ok=True)
+        golden.write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
+        return
+    if not golden.exists():
+        raise AssertionError(f"{golden} is not there: run with {UPDATE}=1 to write it, and look at it")
+    wanted = golden.read_text(encoding="utf-8").splitlines()
+    if found != wanted:
+        lines = difflib.unified_diff(wanted, found, str(golden), "what the chain makes now", lineterm="", n=1)
+        raise AssertionError("\n".join([*lines, f"run with {UPDATE}=1 if this is what it should make"]))
+
+
+def _samples(records: Records, topic: str) -> Iterator[Sample]:
+    if isinstance(records, Path):
+        records = [line for line in records.read_bytes().splitlines() if line.strip()]
+    for number, given in enumerate(records):
+        if isinstance(given, Sample):
+            yield given
+            continue
+        yield Sample(topic, 0, number, value=_bytes(given))
+
+
+def _bytes(given: Any) -> bytes | None:
+    if given is None or isinstance(given, bytes):
+        return given
+    return (given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)).encode()
+
+
+def _line(steps: Sequence[Shown]) -> str:
+    last = steps[-1]
+    if last.failed:
+        return json.dumps({"failed": last.stage, "problem": last.note.split("\n")[0]}, ensure_ascii=False)
+    if last.note == "dropped":
+        return json.dumps({"dropped": last.stage}, ensure_ascii=False)
+    record = next(step.record for step in reversed(steps) if step.record is not None)
+    parts = {"topic": json.dumps(record.topic, ensure_ascii=False), "key": _printed(record.key)}
+    parts["value"] = _printed(record.value)
+    if record.headers:
+        parts["headers"] = json.dumps(record.headers, ensure_ascii=False)
+    return "{" + ", ".join(f'"{name}": {text}' for name, text in parts.items()) + "}"
+
+
+def _printed(side: str | None) -> str:
+    """JSON as it is spelled, anything else as a JSON text."""
+    if side is None:
+        return "null"
+    is_json = not isinstance(parsed(side), str) and "\n" not in side
+    return side if is_json else json.dumps(side, ensure_ascii=False)
