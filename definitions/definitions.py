@@ -9,8 +9,10 @@ from dagster_smt import (
     Format,
     SparkSessionResource,
     TopicTable,
+    build_dead_letters_asset,
     build_lag_sensor,
     build_new_topic_sensor,
+    build_redrive_job,
     build_smt_asset,
     build_smt_schedule,
     build_topic_assets,
@@ -73,7 +75,13 @@ def defs() -> dg.Definitions:
     """The topics, both tables, and what can start their runs; all of that is switched off until somebody wants it."""
     masked, pushes = build_masked(), build_pushes()
     return dg.Definitions(
-        assets=[build_topic_assets([all_events(), pushed()], group_name="webhooks"), masked, pushes],
+        assets=[
+            build_topic_assets([all_events(), pushed()], group_name="webhooks"),
+            masked,
+            pushes,
+            build_dead_letters_asset(pushes),
+        ],
+        jobs=[build_redrive_job(pushes)],
         sensors=[
             build_new_topic_sensor(masked, all_events(), name="new_github_topics"),
             build_lag_sensor(pushes, pushed(), name="unread_pushes"),

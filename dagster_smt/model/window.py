@@ -22,7 +22,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A bounded range of topic-partitions. Its identity holds offsets only, not the chain."""
+    """Bounded ranges of topic-partitions, one or several of each. Its identity holds offsets only, not the chain."""
 
     ranges: tuple[Range, ...] = ()
 
@@ -42,13 +42,15 @@ class Window:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, dict[str, list[int]]]:
-        """``{topic: {partition: [start, end]}}``"""
+        """``{topic: {partition: [start, end]}}``; further ranges of a partition follow in the same list."""
         found: dict[str, dict[str, list[int]]] = {}
         for r in sorted(self.ranges):
-            found.setdefault(r.topic, {})[str(r.partition)] = [r.start, r.end]
+            found.setdefault(r.topic, {}).setdefault(str(r.partition), []).extend((r.start, r.end))
         return found
 
     @classmethod
     def from_json(cls, data: Mapping[str, Mapping[str, list[int]]]) -> "Window":
         """Read what ``to_json`` wrote."""
-        return cls(tuple(sorted(Range(t, int(p), a, b) for t, parts in data.items() for p, (a, b) in parts.items())))
+        bounds = ((t, int(p), pairs) for t, parts in data.items() for p, pairs in parts.items())
+        ranges = (Range(t, p, a, b) for t, p, pairs in bounds for a, b in zip(pairs[::2], pairs[1::2], strict=True))
+        return cls(tuple(sorted(ranges)))

@@ -1,7 +1,5 @@
 """Assets: chains on topic tables, one by one, or many tables in one step and one Spark session."""
 
-import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
@@ -12,6 +10,7 @@ from dagster_smt.errors import ConfigError, Problem, SmtError
 from dagster_smt.orchestration.checks import SmtChecks
 from dagster_smt.orchestration.config_schema import Tolerance, smt_config_schema
 from dagster_smt.orchestration.execution import problems_as_failure
+from dagster_smt.orchestration.names import op_name
 from dagster_smt.orchestration.steps import Events, SmtStep, raised
 from dagster_smt.orchestration.tables import ChainSource, Prepared, SmtTable
 from dagster_smt.orchestration.translator import SmtTranslator
@@ -189,13 +188,6 @@ def _check_together(name: str, tables: Sequence[SmtTable], prepared: Iterable[Pr
 
 def _backfill(policy: dg.BackfillPolicy | None, table: Prepared) -> dg.BackfillPolicy | None:
     return policy or (dg.BackfillPolicy.single_run() if table.spec.partitions_def else None)
-
-
-def op_name(key: dg.AssetKey) -> str:
-    """The name of an asset's op: Dagster's own where keys and names correspond, else with a hash that tells apart."""
-    plain = all(re.fullmatch(r"[A-Za-z0-9_]+", part) and "__" not in part for part in key.path)
-    name = "__".join(re.sub(r"[^A-Za-z0-9_]", "_", part) for part in key.path)
-    return name if plain else f"{name}_{hashlib.sha256(key.to_string().encode()).hexdigest()[:6]}"
 
 
 table_name = op_name

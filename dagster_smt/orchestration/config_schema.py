@@ -150,6 +150,10 @@ def _window_fields() -> dict[str, dg.Field]:
             "Leave out for good what was deleted before it was read, or lies before a fixed range. The table notes it."
         ),
         "take_over": _flag("Go on with a table that an asset of another name has written: once, after a renaming."),
+        "redrive": _flag(
+            "Only the records that failed before: those of the dead letters that are not in the table yet. They are "
+            "read from their topics again, with today's chain."
+        ),
         "rebuild": _flag("Start over from the earliest offsets: replaces all rows, or those of the topics named here."),
     }
 
@@ -231,7 +235,11 @@ def _decode_request(
         max_records=limit,
         accept_gap=config["accept_gap"],
         start=config["start"],
+        redrive=config["redrive"],
     )
+    if request.redrive and (request.fixed or limit is not None or config["rebuild"]):
+        hint = "leave the range, max_records and rebuild out"
+        problems.append(Problem("SMT513", f"{place}.redrive", "the failed records are a window of their own", hint))
     return request, problems
 
 
@@ -262,7 +270,7 @@ def _decode_batches(
         for name, value in config.items()
         if value is not None and value <= 0
     ]
-    if window.fixed:
+    if window.fixed or window.redrive:
         hint = "leave micro_batch out, or the fixed range"
         problems.append(Problem("SMT034", place, "a fixed range cannot be cut into batches", hint))
     return (None if problems else MicroBatches(**config)), problems

@@ -20,7 +20,7 @@ from dagster_smt.orchestration.progress import RunProgress
 from dagster_smt.orchestration.resources import need_packages
 from dagster_smt.orchestration.versions import EndOffsets
 from dagster_smt.tables.planning import plan_table
-from dagster_smt.tables.spec import KafkaSink, LetterPlace, Sink, TopicTable, packages_of
+from dagster_smt.tables.spec import KafkaSink, LetterPlace, Sink, TableSink, TopicTable, packages_of
 
 if TYPE_CHECKING:
     from dagster_smt.run.facts import TableFacts
@@ -51,6 +51,14 @@ class SmtWork:
     dead_letters: LetterPlace | None = None
     dead_letter_topic: str = ""
     search_masked: bool = False
+
+    @property
+    def letter_place(self) -> str:
+        """What people call the place of the dead letters; empty if there are none."""
+        if isinstance(self.dead_letters, TableSink):
+            return self.dead_letters.place
+        place = (self.dead_letters or self.table.source).place
+        return f"{place}: {self.dead_letter_topic}" if self.dead_letter_topic else ""
 
     def __post_init__(self) -> None:
         if isinstance(self.sink, KafkaSink):  # its consumer group has the name of the asset

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import dagster as dg
 
@@ -17,6 +17,8 @@ from dagster_smt.orchestration.schema_metadata import Described, chain_markdown,
 from dagster_smt.tables.spec import Sink
 
 Metadata = dict[str, Any]
+DEAD_LETTER_PLACE = "dagster_smt/dead_letter_place"
+"""Metadata of a table that has dead letters: where they go."""
 _PROBLEM_COLUMNS = {"code": "string", "place": "string", "statement": "string", "hint": "string"}
 _STAGE_COLUMNS = {"stage": "string", "transform": "string", "records_in": "int", "dropped": "int", "failed": "int"}
 _LEDGER_COLUMNS = {
@@ -175,7 +177,7 @@ def _chain_part(chain: Chain) -> Metadata:
 
 
 def _count_part(report: RunReport, run: RunContext) -> Metadata:
-    ends = run.ends if run.ends is not None else _bounds(report, 1)
+    ends = run.ends if run.ends is not None else _bounds(report, -1)
     return {
         "dagster/partition_row_count" if run.partitioned else "dagster/row_count": run.rows,
         "dagster_smt/records_in": report.records_in,
@@ -196,7 +198,7 @@ def observed_metadata(metadata: Metadata) -> Metadata:
     return {key: value for key, value in metadata.items() if key.split("/")[-1] in _STANDING}
 
 
-def _bounds(report: RunReport, side: int) -> dict[str, dict[str, int]]:
+def _bounds(report: RunReport, side: Literal[0, -1]) -> dict[str, dict[str, int]]:
     window = report.window.to_json()
     return {topic: {p: bounds[side] for p, bounds in partitions.items()} for topic, partitions in window.items()}
 
@@ -207,7 +209,7 @@ def _table_part(report: RunReport, diff: Sequence[FieldChange], since: Sequence[
         "dagster_smt/stage_stats": table(stages, _STAGE_COLUMNS),
         "dagster_smt/ledger": table(_ledger_rows(report), _LEDGER_COLUMNS),
         "dagster_smt/schema_diff": _diff_table(diff),
-        "dagster_smt/dead_letters": table(_reject_rows(report), _REJECT_COLUMNS),
+        "dagster_smt/dead_letters": reject_table(report),
     }
     if since:
         found["dagster_smt/schema_change"] = _diff_table(since)
@@ -259,12 +261,14 @@ def _ledger_rows(report: RunReport) -> list[dict[str, Any]]:
     ]
 
 
-def _reject_rows(report: RunReport) -> list[dict[str, Any]]:
+def reject_table(report: RunReport) -> dg.TableMetadataValue:
+    """Why records failed: the first few of each topic, and how many there are of their stage."""
     counts = Counter((r.problem.code, r.stage, r.problem.place, r.topic, r.problem.statement) for r in report.rejects)
     totals = {s.alias: s.failed for s in report.stages}
     converters = report.failed - sum(totals.values())  # a reject of a converter is of no stage
     names = tuple(_REJECT_COLUMNS)[:-2]
-    return [
+    rows = [
         {**dict(zip(names, key, strict=True)), "examples": count, "failed_in_stage": totals.get(key[1], converters)}
         for key, count in counts.items()
     ]
+    return table(rows, _REJECT_COLUMNS)

@@ -4,7 +4,7 @@ from typing import Any
 
 import dagster as dg
 
-from dagster_smt.orchestration.assets import op_name
+from dagster_smt.orchestration.names import op_name
 from dagster_smt.orchestration.sensors import SENSOR_TAG, range_tags
 
 Schedule = dg.ScheduleDefinition | Any  # a partitioned job's schedule has a class of its own, which is not public

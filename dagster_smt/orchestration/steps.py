@@ -11,6 +11,7 @@ from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError, Problem, SmtError
 from dagster_smt.orchestration.checks import Evidence, check_results
 from dagster_smt.orchestration.config_schema import RunSettings, decode_config
+from dagster_smt.orchestration.dead_letters import dead_letters_key, letters_metadata
 from dagster_smt.orchestration.execution import Executed, failure, make_run, summary
 from dagster_smt.orchestration.metadata import Metadata, observed_metadata
 from dagster_smt.orchestration.partitions import partition_key_to_topic, topic_to_partition_key
@@ -70,6 +71,8 @@ class SmtStep:
             yield from self._unpartitioned(done, failed)
         else:
             yield from self._partitioned(context, done, keys, failed)
+        if done.report.failed and self.table.work.letter_place:
+            yield dg.AssetMaterialization(dead_letters_key(self.key), metadata=letters_metadata(done.report))
         limit, exceptions = self.table.checks.max_lag or 0, settings.chain.mask_exceptions
         evidence = Evidence(done.report, done.facts, limit, exceptions)
         yield from check_results(self.key, self.table.check_names, self.table.checks, evidence)
@@ -79,8 +82,8 @@ class SmtStep:
     def _timed(self, context: dg.AssetExecutionContext) -> RunSettings:
         """The settings of a run of time partitions: the range of their time."""
         settings = decode_config(self.config, self.place)
-        if settings.window.fixed or settings.micro_batch is not None:
-            hint = "leave explicit, since, until and micro_batch out, or launch an asset without partitions"
+        if settings.window.fixed or settings.window.redrive or settings.micro_batch is not None:
+            hint = "leave explicit, since, until, redrive and micro_batch out, or launch an asset without partitions"
             statement = "a partition of time is a fixed range of its own"
             raise ConfigError(Problem("SMT035", f"{self.place}.window", statement, hint))
         span = context.partition_time_window

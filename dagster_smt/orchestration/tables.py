@@ -11,6 +11,7 @@ from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.orchestration.checks import SmtChecks, check_specs, checks_of
 from dagster_smt.orchestration.config_schema import Tolerance
 from dagster_smt.orchestration.execution import SmtWork
+from dagster_smt.orchestration.metadata import DEAD_LETTER_PLACE
 from dagster_smt.orchestration.translator import AssetLooks, SmtAssetData, SmtTranslator
 from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.spec import LetterPlace, Sink, TopicTable
@@ -58,6 +59,8 @@ class SmtTable(AssetLooks):
         names = checks_of(checks, chain, self.sink)
         search = "masked_values" in names
         work = SmtWork(name, chain, self.table, self.sink, topics, self.dead_letters, self.dead_letter_topic, search)
+        if work.letter_place:
+            spec = spec.merge_attributes(metadata={DEAD_LETTER_PLACE: work.letter_place})
         return Prepared(work, spec, checks, names, self.errors_tolerance)
 
 

@@ -22,6 +22,7 @@ from dagster_smt.run.commits import Draft, replaced_rows_of
 from dagster_smt.run.counts import silent_entries, stage_names
 from dagster_smt.run.dead_letters import Letters, check_dead_letters, publish
 from dagster_smt.run.failures import coded_failures
+from dagster_smt.run.redrive import redriven
 from dagster_smt.run.rejects import first_rejects, located, rejected_rows
 from dagster_smt.run.report_json import report_of, report_to_json
 from dagster_smt.run.spec import Evaluate, Progress, RunSpec
@@ -159,6 +160,10 @@ class _Run:
         ranges = self.readable(topics)
         identities = source.identities([t for t in topics if t not in self.failures])
         available = Available(ranges, identities, source.offsets_at, source.committed)
+        if spec.window.redrive:
+            spec, lost = redriven(spec, self.session, self.table, available, state)
+            self.spec = spec
+            self.failures.update(lost)
         request = replace(spec.window, start=spec.window.start or spec.table.start)
         resolved = resolve_window(request, available, state, rebuild=spec.rebuild, on_data_loss=spec.table.on_data_loss)
         self.failures.update(resolved.problems)

@@ -28,7 +28,9 @@ WINDOW_HEADER = "dagster_smt.window"
 COMMIT_HEADER = "dagster_smt.commit"
 IDENTITY_HEADER = "dagster_smt.topic.id"
 _CONTEXT = "__connect.errors."
-_IDENTIFYING = (f"{_CONTEXT}connector.name", *(f"{_CONTEXT}{c}" for c in COORDINATES), IDENTITY_HEADER)
+CONNECTOR_HEADER = f"{_CONTEXT}connector.name"
+SOURCE_HEADERS = tuple(f"{_CONTEXT}{c}" for c in COORDINATES)
+_IDENTIFYING = (CONNECTOR_HEADER, *SOURCE_HEADERS, IDENTITY_HEADER)
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Letters:
             f"{_CONTEXT}topic": F.col("topic"),
             f"{_CONTEXT}partition": F.col("partition").cast("string"),
             f"{_CONTEXT}offset": F.col("offset").cast("string"),
-            f"{_CONTEXT}connector.name": F.lit(self.spec.name),
+            CONNECTOR_HEADER: F.lit(self.spec.name),
             f"{_CONTEXT}task.id": F.lit("0"),
             f"{_CONTEXT}stage": F.col("connect_stage"),
             f"{_CONTEXT}class.name": F.col("stage_class"),
@@ -134,8 +136,7 @@ def _into_topic(
 ) -> dict[str, int]:
     spec, order = letters.spec, [f"source_{c}" for c in COORDINATES]
     since = {} if state is None or spec.rebuild or spec.window.fixed else state.dead_letters
-    source = [last_header(f"{_CONTEXT}{c}") for c in COORDINATES]
-    trace = Trace(_IDENTIFYING, (f"{_CONTEXT}connector.name", spec.name), source)
+    trace = Trace(_IDENTIFYING, (CONNECTOR_HEADER, spec.name), list(map(last_header, SOURCE_HEADERS)))
     taken_in = _taken_in(letters, state)
     ends, appended = append_once(
         open_topics(session, place), frame, [spec.dead_letter_topic], trace, since, taken_in, order, say

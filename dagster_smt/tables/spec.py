@@ -287,6 +287,8 @@ class WindowRequest:
         accept_gap: Leave out for good what lies between the table's progress and this window, or was deleted before it
             was read. The table notes it.
         start: Instead of the topic table's ``start``; empty for that one.
+        redrive: Only the records that failed before and have not come into the table since: those of the dead letters.
+            They are read from their topics again.
     """
 
     topics: tuple[str, ...] = ()
@@ -297,6 +299,7 @@ class WindowRequest:
     max_records: int | None = None
     accept_gap: bool = False
     start: str = ""
+    redrive: bool = False
 
     @property
     def fixed(self) -> bool:

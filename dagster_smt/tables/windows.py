@@ -235,13 +235,13 @@ def _not_there(window: Window, available: Iterable[Range]) -> list[tuple[str, Pr
     """Every range of an explicit window that is not there or runs backwards."""
     there = {(r.topic, r.partition): r for r in available}
     problems = []
-    seen: set[TopicPartition] = set()
-    for wanted in window.ranges:
+    ends: dict[TopicPartition, int] = {}
+    for wanted in sorted(window.ranges):
         key = (wanted.topic, wanted.partition)
         wrong = _wrong_range(wanted, there.get(key))
-        if key in seen:
-            wrong = ("two ranges of one partition", "a window is one range of each")
-        seen.add(key)
+        if wanted.start < ends.get(key, 0):
+            wrong = ("two ranges of one partition hold the same offsets", "name each offset once")
+        ends[key] = max(wanted.end, ends.get(key, 0))
         if wrong is not None:
             problems.append((wanted.topic, Problem("SMT510", f"{wanted.topic}-{wanted.partition}", *wrong)))
     return problems

@@ -21,6 +21,7 @@ from dagster_smt.orchestration.components.fields import (
     ResolvedTable,
 )
 from dagster_smt.orchestration.components.scaffolder import SmtChainScaffolder
+from dagster_smt.orchestration.dead_letters import build_dead_letters_asset, build_redrive_job
 from dagster_smt.orchestration.resources import SparkSessionResource
 from dagster_smt.orchestration.schedules import build_smt_schedule
 from dagster_smt.orchestration.sensors import build_lag_sensor, build_new_topic_sensor
@@ -54,6 +55,9 @@ class SparkModel(dg.Model):
 
     conf: dict[str, str] = Field(default_factory=dict, description="Settings of Spark, flat.")
     remote: str | None = Field(default=None, description="Address of a Spark Connect server: sc://host:15002.")
+
+
+_TIME = dg.TimeWindowPartitionsDefinition
 
 
 @cache
@@ -127,8 +131,14 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         topics = [build_topic_assets(self.table, name=f"{name}_topics")] if self.observe_topics else []
         schedules = [build_smt_schedule(asset, self.schedule)] if self.schedule else []
         resources = {self.spark_key: _session(self.spark.model_dump_json())} if self.spark is not None else {}
+        letters: list[dg.AssetSpec] = []
+        jobs = []
+        if self.dead_letter_topic or self.dead_letters is not None:
+            letters.append(build_dead_letters_asset(asset))
+            jobs += [] if isinstance(asset.partitions_def, _TIME) else [build_redrive_job(asset)]
         return dg.Definitions(
-            assets=[asset, *topics],
+            assets=[asset, *topics, *letters],
+            jobs=jobs,
             sensors=list(self._sensors(asset, name)),
             schedules=schedules,
             resources=resources,

@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from dagster_smt.errors import EngineError, Problem, TableError
+from dagster_smt.model.offsets import OffsetSet, offsets_of
 from dagster_smt.model.window import Range, Window
 from dagster_smt.tables.kafka.options import client_config
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics, resolved
@@ -178,20 +180,21 @@ class KafkaClient:
     def count(self, window: Window, beat: Callable[[], None] = lambda: None) -> dict[str, int]:
         """Count the records of a window by reading it, per topic."""
         found = dict.fromkeys(window.topics, 0)
-        ends = {(r.topic, r.partition): r.end for r in window.ranges}
+        wanted = offsets_of(window)
         more = {"isolation.level": self.topics_of.isolation_level, "auto.offset.reset": "error",
                 "enable.partition.eof": True}  # fmt: skip
         consumer = self.consumer("dagster_smt.count", **more)
         with self.asking("records"):
             try:
-                consumer.assign([TopicPartition(r.topic, r.partition, r.start) for r in window.ranges])
-                self._count(consumer, ends, found, beat)
+                consumer.assign([TopicPartition(*place, parts[0][0]) for place, parts in wanted.parts.items()])
+                self._count(consumer, wanted, found, beat)
             finally:
                 consumer.close()
         return found
 
-    def _count(self, consumer: Any, ends: dict[Place, int], found: dict[str, int], beat: Callable[[], None]) -> None:
-        open_, until = set(ends), time.monotonic() + self.timeout
+    def _count(self, consumer: Any, wanted: OffsetSet, found: dict[str, int], beat: Callable[[], None]) -> None:
+        open_, until = set(wanted.parts), time.monotonic() + self.timeout
+        starts = {place: [start for start, _ in parts] for place, parts in wanted.parts.items()}
         while open_:
             beat()
             messages = consumer.consume(_BATCH, timeout=1.0)
@@ -205,9 +208,10 @@ class KafkaClient:
                     if error.code() != KafkaError._PARTITION_EOF:
                         raise KafkaException(error)
                     open_.discard(place)
-                elif message.offset() < ends[place]:
-                    found[place[0]] += 1
-                if error is None and message.offset() + 1 >= ends[place]:
+                    continue
+                parts, at = wanted.parts[place], bisect_right(starts[place], message.offset()) - 1
+                found[place[0]] += at >= 0 and message.offset() < parts[at][1]
+                if message.offset() + 1 >= parts[-1][1]:
                     open_.discard(place)
 
     # --- groups ---

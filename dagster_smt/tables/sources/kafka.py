@@ -83,8 +83,8 @@ class KafkaReader:
             return self.session.createDataFrame([], KAFKA_SCHEMA)
         starts: dict[str, dict[str, int]] = {}
         ends: dict[str, dict[str, int]] = {}
-        for r in window.ranges:
-            starts.setdefault(r.topic, {})[str(r.partition)] = r.start
+        for r in sorted(window.ranges):
+            starts.setdefault(r.topic, {}).setdefault(str(r.partition), r.start)
             ends.setdefault(r.topic, {})[str(r.partition)] = r.end
         options = {
             **_TUNED,
@@ -97,6 +97,10 @@ class KafkaReader:
             "includeHeaders": "true",
         }
         frame = self.session.read.format("kafka").options(**options).load()
+        if len(window.ranges) > sum(map(len, starts.values())):  # several ranges of a partition: what is between goes
+            from dagster_smt.tables.sources.within import within
+
+            frame = within(frame, window)
         tasks = max(_FEW_TASKS, window.records // _RECORDS_OF_A_TASK)
         if tasks < len(window.ranges):  # a task of its own for each of many small partitions costs more than reading it
             frame = frame.coalesce(tasks)

@@ -1,9 +1,6 @@
 """Tables with Kafka's columns, read by offsets as if they were the topics: a lake's bronze table, for one."""
 
-import functools
-import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -14,12 +11,12 @@ from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.window import Range, Window
 from dagster_smt.tables.sources.columns import KAFKA_COLUMNS, KAFKA_SCHEMA
 from dagster_smt.tables.sources.groups import no_groups
+from dagster_smt.tables.sources.within import within
 from dagster_smt.tables.spec import TableSource
 from dagster_smt.tables.sql import quoted
 from dagster_smt.values.headers import HEADERS_DDL
 
 _PLACE = ("topic", "partition")
-_MANY = 50  # ranges: from here on a broadcast join is faster than their comparison one by one
 _OPTIONAL = ("timestampType", "headers")
 _SIDES = (T.BinaryType, T.StringType)
 _WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
@@ -222,52 +219,3 @@ def _headers(column: Column | None) -> Column:
         return none
     pairs = F.transform(column, lambda h: F.struct(h["key"].alias("key"), h["value"].cast("binary").alias("value")))
     return F.coalesce(pairs, none)
-
-
-def within(frame: DataFrame, window: Window) -> DataFrame:
-    """The rows whose topic, partition and offset a window holds."""
-    topics, ranges = window.topics, window.ranges
-    if not ranges:
-        return frame.where(F.lit(False))
-    groups = _grouped(ranges)
-    if len(groups) <= _MANY:
-        return frame.where(_any([_condition(*group) for group in groups]))
-    low, high = min(r.start for r in ranges), max(r.end for r in ranges)
-    # a join alone keeps the table's statistics from skipping files
-    near = frame.where(F.col("topic").isin(*topics) & (F.col("offset") >= low) & (F.col("offset") < high))
-    rows = [(r.topic, r.partition, r.start, r.end) for r in ranges]
-    schema = "__topic STRING, __partition INT, __start BIGINT, __end BIGINT"
-    wanted = F.broadcast(frame.sparkSession.createDataFrame(rows, schema))
-    same = (F.col("topic") == F.col("__topic")) & (F.col("partition") == F.col("__partition"))
-    inside = (F.col("offset") >= F.col("__start")) & (F.col("offset") < F.col("__end"))
-    return near.join(wanted, same & inside, "left_semi")
-
-
-Group = tuple[tuple[str, ...], tuple[int, ...], int, int]
-
-
-def _grouped(ranges: Sequence[Range]) -> list[Group]:
-    """Ranges with equal bounds, together: topics, partitions, start, end."""
-    partitions: dict[tuple[str, int, int], list[int]] = {}
-    for r in sorted(ranges):
-        partitions.setdefault((r.topic, r.start, r.end), []).append(r.partition)
-    topics: dict[tuple[tuple[int, ...], int, int], list[str]] = {}
-    for (topic, start, end), numbers in partitions.items():
-        topics.setdefault((tuple(numbers), start, end), []).append(topic)
-    return [(tuple(names), *key) for key, names in topics.items()]
-
-
-def _condition(topics: tuple[str, ...], partitions: tuple[int, ...], start: int, end: int) -> Column:
-    offset = F.col("offset")
-    return _one_of("topic", topics) & _one_of("partition", partitions) & (offset >= start) & (offset < end)
-
-
-def _one_of(name: str, values: Sequence[Any]) -> Column:
-    return F.col(name) == values[0] if len(values) == 1 else F.col(name).isin(*values)
-
-
-def _any(conditions: list[Column]) -> Column:
-    # a balanced tree: a chain of hundreds of ORs overflows the stack of Spark's analyzer
-    while len(conditions) > 1:
-        conditions = [functools.reduce(operator.or_, conditions[i : i + 2]) for i in range(0, len(conditions), 2)]
-    return conditions[0]

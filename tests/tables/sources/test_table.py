@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from dagster_smt.errors import TableError
 from dagster_smt.model.window import Range, Window
 from dagster_smt.tables.sources import open_source
-from dagster_smt.tables.sources.table import within
+from dagster_smt.tables.sources.within import within
 from dagster_smt.tables.spec import TableSource
 
 SECRET = "secret-4711"

@@ -1,0 +1,80 @@
+"""Dead letters in Dagster: an asset that shows them, and a job that runs the failed records again."""
+
+from typing import Any
+
+import dagster as dg
+
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.report import RunReport
+from dagster_smt.orchestration.metadata import DEAD_LETTER_PLACE, Metadata, reject_table
+from dagster_smt.orchestration.names import op_name
+
+
+def dead_letters_key(key: dg.AssetKey) -> dg.AssetKey:
+    """The key of a table's dead letters: below the table's own."""
+    return dg.AssetKey([*key.path, "dead_letters"])
+
+
+def build_dead_letters_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
+    """Make the asset that stands for a table's dead letters: what runs of the table publish is materialized there.
+
+    Args:
+        asset: An asset of ``build_smt_asset`` that has dead letters.
+
+    Raises:
+        ConfigError: SMT043, it has none.
+    """
+    spec = _spec_with_letters(asset)
+    place = spec.metadata[DEAD_LETTER_PLACE]
+    return dg.AssetSpec(
+        dead_letters_key(spec.key),
+        deps=[spec.key],
+        group_name=spec.group_name,
+        owners=spec.owners,
+        metadata={DEAD_LETTER_PLACE: place},
+        description=f"Records that failed on their way into {spec.key.to_user_string()}: originals, unmasked.",
+    )
+
+
+def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
+    """Make a job that runs the failed records of a table again, with the chain as it is today.
+
+    It reads exactly the records that have a dead letter and no row, from their topics, and puts them into the table;
+    what fails again keeps its letter. Launched twice, the second run finds nothing to do. Of an asset with a partition
+    per topic it is launched for some of them.
+
+    Args:
+        asset: An asset of ``build_smt_asset`` that has dead letters.
+        name: The job's name; after the asset by default.
+
+    Raises:
+        ConfigError: SMT043, it has no dead letters; or its partitions are times, which are run again themselves.
+    """
+    spec = _spec_with_letters(asset)
+    if isinstance(asset.partitions_def, dg.TimeWindowPartitionsDefinition):
+        hint = "launch the partitions again: that replaces all of their records"
+        raise ConfigError(Problem("SMT043", spec.key.to_user_string(), "its partitions are windows of time", hint))
+    config = {"ops": {asset.op.name: {"config": {"window": {"redrive": True}}}}}
+    return dg.define_asset_job(
+        name or f"{op_name(spec.key)}_redrive",
+        selection=[asset],
+        config=config,
+        description=f"Run the failed records of {spec.key.to_user_string()} again, once its chain is mended.",
+    )
+
+
+def _spec_with_letters(asset: dg.AssetsDefinition) -> dg.AssetSpec:
+    spec = next(iter(asset.specs))
+    if DEAD_LETTER_PLACE not in spec.metadata:
+        hint = "give build_smt_asset a dead_letter_topic, or dead_letters"
+        raise ConfigError(Problem("SMT043", spec.key.to_user_string(), "the asset has no dead letters", hint))
+    return spec
+
+
+def letters_metadata(report: RunReport) -> Metadata:
+    """What a run says of the letters that it published: how many, and why; never what is in them."""
+    return {
+        "dagster_smt/records_dead_lettered": report.failed,
+        "dagster_smt/dead_letters": reject_table(report),
+        "dagster_smt/window_id": report.window.id,
+    }

@@ -1,0 +1,67 @@
+"""Dead letters as an asset, and the job that runs the failed records again after the chain was mended."""
+
+import dagster as dg
+import pytest
+
+from dagster_smt.errors import ConfigError
+from dagster_smt.orchestration import build_dead_letters_asset, build_redrive_job
+from tests.orchestration.test_assets import HIDE, KEY, PERSON, append, asset, read, value
+
+CAST = {"alias": "number", "type": "Cast$Value", "options": {"spec": "id:int32"}}
+LETTERS = {"errors_tolerance": "all", "dead_letter_topic": "dead"}
+
+
+def launched(instance, one, spark, **more):
+    defs = dg.Definitions(
+        [one, build_dead_letters_asset(one)], jobs=[build_redrive_job(one)], resources={"spark": spark}
+    )
+    job = defs.resolve_job_def("lake__people_redrive")
+    return job.execute_in_process(instance=instance, **more)
+
+
+def letters_of(result):
+    key = dg.AssetKey([*KEY.path, "dead_letters"])
+    return [e.materialization for e in result.get_asset_materialization_events() if e.materialization.asset_key == key]
+
+
+def test_failed_records_come_in_once_the_chain_is_mended(spark, tmp_path):
+    append(tmp_path, "people", PERSON, {**PERSON, "id": "none"}, {**PERSON, "id": 3})
+    broken, mended = asset(tmp_path, chain=[HIDE, CAST], **LETTERS), asset(tmp_path, chain=[HIDE], **LETTERS)
+    with dg.instance_for_test() as instance:
+        first = dg.materialize([broken], instance=instance, resources={"spark": spark})
+        again = launched(instance, broken, spark)  # the chain is still broken
+        append(tmp_path, "people", {**PERSON, "id": 4})
+        done, nothing = launched(instance, mended, spark), launched(instance, mended, spark)
+        rest = dg.materialize([mended], instance=instance, resources={"spark": spark})
+    (letters,) = letters_of(first)
+    assert value(letters, "records_dead_lettered") == 1
+    (why,) = (dict(r.data) for r in letters.metadata["dagster_smt/dead_letters"].records)
+    assert (why["stage"], why["topic"]) == ("number", "people") and "none" not in str(why)
+    assert value(letters_of(again)[0], "records_dead_lettered") == 1
+    (table,) = done.asset_materializations_for_node("lake__people")
+    assert (value(table, "records_in"), value(table, "records_out")) == (1, 1)
+    assert value(table, "start_offsets") == {"people": {"0": 1}} and table.metadata["dagster/row_count"].value == 3
+    assert not nothing.asset_materializations_for_node("lake__people") and nothing.success
+    assert sorted(r.offset for r in read(spark, tmp_path).collect()) == [0, 1, 2, 3]
+    assert rest.success
+
+
+def test_the_graph_leads_from_the_table_to_its_letters(tmp_path):
+    one = asset(tmp_path, **LETTERS)
+    letters = build_dead_letters_asset(one)
+    assert letters.key == dg.AssetKey([*KEY.path, "dead_letters"]) and [d.asset_key for d in letters.deps] == [KEY]
+    assert letters.metadata["dagster_smt/dead_letter_place"].endswith(": dead")
+
+
+TIMES = dg.DailyPartitionsDefinition("2026-01-01")
+
+
+@pytest.mark.parametrize(("given", "build"), [({}, build_dead_letters_asset), ({}, build_redrive_job)])
+def test_without_dead_letters_there_is_nothing_to_show(tmp_path, given, build):
+    with pytest.raises(ConfigError, match="SMT043"):
+        build(asset(tmp_path, **given))
+
+
+def test_windows_of_time_are_launched_again_themselves(tmp_path):
+    with pytest.raises(ConfigError, match=r"SMT043.*windows of time"):
+        build_redrive_job(asset(tmp_path, partitions_def=TIMES, **LETTERS))
