@@ -9,8 +9,10 @@ import dagster as dg
 from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.report import SILENT, RunReport, silent_lines
+from dagster_smt.model.schema import Schema
 from dagster_smt.orchestration.metadata import table
 from dagster_smt.spec.mask_exception import MaskException
+from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import Sink, TableSink
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 Severity = Literal["WARN", "ERROR"]
 _DEAD_COLUMNS = {"stage": "string", "action": "string", "side": "string", "path": "string", "records_in": "int"}
 _RESIDUE_COLUMNS = {"masked": "string", "also in": "string", "records": "int"}
+_BROKEN_COLUMNS = {"column": "string", "problem": "string", "read by": "string"}
 _MOST_ROWS = 200
 
 
@@ -32,17 +35,22 @@ class SmtChecks:
         severity: ``WARN`` or ``ERROR`` by name, instead of a check's own: dead letters, gaps, lag and masked values
             elsewhere warn, the others are errors; ``dead_mask`` is one for masks and warns for drops and renames.
         max_lag: How many offsets the table may lack of what its topics hold after a run; None for no such check.
+        contract: Columns that those who read the table rely on, as a DDL text (``id BIGINT NOT NULL, name STRING``);
+            the table may have more. None for no such check.
 
     Raises:
-        ConfigError: SMT036, there is no check of a name.
+        ConfigError: SMT036, there is no check of a name; or what is wrong with the contract.
     """
 
     off: Sequence[str] = ()
     blocking: Sequence[str] = ()
     severity: Mapping[str, Severity] = field(default_factory=dict)
     max_lag: int | None = None
+    contract: str | None = None
 
     def __post_init__(self) -> None:
+        if self.contract is not None:
+            parse_ddl(self.contract, place="checks.contract")
         known = tuple(CHECKS)
         unknown = [(a, n) for a in ("off", "blocking", "severity") for n in getattr(self, a) if n not in known]
         if unknown:
@@ -58,6 +66,8 @@ class Evidence:
     facts: "TableFacts"
     max_lag: int = 0
     mask_exceptions: Sequence[MaskException] = ()
+    readers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Columns of other assets that come from a column of this one, as their lineage says."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +167,22 @@ def lag(found: Evidence) -> Judged:
     return Judged(behind <= found.max_lag, f"{behind} offsets are not read yet", metadata, "WARN")
 
 
+def contract(found: Evidence) -> Judged:
+    """The table has the columns that are promised to those who read it."""
+    broken = found.facts.broken
+    if not broken:
+        return Judged(True, "every promised column is there")
+    used = {p: sorted(r for c, rs in found.readers.items() if _related(c, p) for r in rs) for p in broken}
+    rows = [{"column": p, "problem": what, "read by": ", ".join(used[p])} for p, what in broken.items()]
+    named = "; ".join(f"{p}: {what}" for p, what in list(broken.items())[:5])
+    return Judged(False, f"the contract is broken: {named}", {"broken": table(rows[:_MOST_ROWS], _BROKEN_COLUMNS)})
+
+
+def _related(one: str, other: str) -> bool:
+    """Whether one of two paths is the other, or a part of it."""
+    return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
+
+
 CHECKS: dict[str, Callable[[Evidence], Judged]] = {
     check.__name__: check
     for check in (
@@ -167,6 +193,7 @@ CHECKS: dict[str, Callable[[Evidence], Judged]] = {
         dead_mask,
         masked_values,
         lag,
+        contract,
     )
 }
 
@@ -174,7 +201,20 @@ CHECKS: dict[str, Callable[[Evidence], Judged]] = {
 def checks_of(checks: SmtChecks, chain: Chain, sink: Sink) -> list[str]:
     """The names of the checks that a table has."""
     names = [name for name in CHECKS if name not in checks.off]
-    return [n for n in names if (n != "lag" or checks.max_lag is not None) and _applies(n, chain, sink)]
+    asked = {"lag": checks.max_lag is not None, "contract": checks.contract is not None}
+    return [n for n in names if asked.get(n, True) and _applies(n, chain, sink)]
+
+
+def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
+    """The contract of a table.
+
+    Raises:
+        ConfigError: SMT044, the sink has no columns of its own to promise.
+    """
+    if checks.contract is not None and sink.kind != "columns":
+        hint = "write columns, or leave the contract out"
+        raise ConfigError(Problem("SMT044", f"{name} checks.contract", "records have Kafka's columns only", hint))
+    return parse_ddl(checks.contract, place=f"{name} checks.contract") if checks.contract is not None else None
 
 
 def _applies(name: str, chain: Chain, sink: Sink) -> bool:

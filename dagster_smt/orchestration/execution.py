@@ -12,6 +12,7 @@ import dagster as dg
 from dagster_smt.chain import Chain, Plan
 from dagster_smt.errors import ConfigError, PlanError, RecordsRejected, SmtError, TableError, UnsupportedError
 from dagster_smt.model.report import RunReport, joined
+from dagster_smt.model.schema import Schema
 from dagster_smt.model.window import Window
 from dagster_smt.orchestration.config_schema import RunSettings
 from dagster_smt.orchestration.guard import Progress, run_cancellable
@@ -41,6 +42,7 @@ class SmtWork:
         topics: Asset keys of the topics.
         dead_letters, dead_letter_topic: Where records go that fail under ``errors.tolerance=all``.
         search_masked: Whether masked values are looked for elsewhere in the output.
+        contract: Columns that the table must have.
     """
 
     name: str
@@ -51,6 +53,7 @@ class SmtWork:
     dead_letters: LetterPlace | None = None
     dead_letter_topic: str = ""
     search_masked: bool = False
+    contract: Schema | None = None
 
     @property
     def letter_place(self) -> str:
@@ -138,7 +141,9 @@ class SmtRun:
         else:
             reports = run_batches(spec, self.session, limits, say, begun=known.begun)
         window = next((r.window for r in reversed(reports) if r.status == "committed"), Window())
-        facts = table_facts(spec, self.plan, self.session, window, search=self.work.search_masked)
+        facts = table_facts(
+            spec, self.plan, self.session, window, search=self.work.search_masked, contract=self.work.contract
+        )
         return Executed(self, reports, facts)
 
     def _spec(self) -> "RunSpec":

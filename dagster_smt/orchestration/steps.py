@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import dagster as dg
+from dagster_shared.check import CheckError
 
 from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError, Problem, SmtError
@@ -74,7 +75,8 @@ class SmtStep:
         if done.report.failed and self.table.work.letter_place:
             yield dg.AssetMaterialization(dead_letters_key(self.key), metadata=letters_metadata(done.report))
         limit, exceptions = self.table.checks.max_lag or 0, settings.chain.mask_exceptions
-        evidence = Evidence(done.report, done.facts, limit, exceptions)
+        readers = columns_read(context, self.key) if done.facts.broken else {}
+        evidence = Evidence(done.report, done.facts, limit, exceptions, readers)
         yield from check_results(self.key, self.table.check_names, self.table.checks, evidence)
         if failed is not None:
             raise failed
@@ -157,6 +159,26 @@ def last_told(
     records = context.instance.fetch_materializations(wanted, limit=1).records
     event = records[0].asset_materialization if records else None
     return dict(event.metadata) if event else None
+
+
+def columns_read(context: dg.AssetExecutionContext, key: dg.AssetKey) -> dict[str, list[str]]:
+    """Which columns of the assets below come from each column of this one, as the lineage in the catalog says."""
+    found: dict[str, list[str]] = {}
+    try:
+        graph = context.repository_def.asset_graph
+    except CheckError:  # dg.materialize has only the assets that it was given
+        graph = context.job_def.asset_layer.asset_graph
+    for child in graph.get(key).child_keys:
+        shown = last_told(context, child, None) or {}
+        lineage = shown.get("dagster/column_lineage")
+        if lineage is None:
+            lineage = graph.get(child).metadata.get("dagster/column_lineage")
+        given = getattr(lineage, "value", lineage)
+        for column, deps in given.deps_by_column.items() if isinstance(given, dg.TableColumnLineage) else ():
+            for dep in deps:
+                if dep.asset_key == key:
+                    found.setdefault(dep.column_name, []).append(f"{child.to_user_string()}.{column}")
+    return found
 
 
 def raised(errors: Sequence[SmtError]) -> dg.Failure:

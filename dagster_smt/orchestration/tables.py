@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.chain import Chain, parse_chain
-from dagster_smt.orchestration.checks import SmtChecks, check_specs, checks_of
+from dagster_smt.orchestration.checks import SmtChecks, check_specs, checks_of, contract_of
 from dagster_smt.orchestration.config_schema import Tolerance
 from dagster_smt.orchestration.execution import SmtWork
 from dagster_smt.orchestration.metadata import DEAD_LETTER_PLACE
@@ -57,8 +57,17 @@ class SmtTable(AssetLooks):
         name = spec.key.to_user_string()
         checks = self.checks or SmtChecks()
         names = checks_of(checks, chain, self.sink)
-        search = "masked_values" in names
-        work = SmtWork(name, chain, self.table, self.sink, topics, self.dead_letters, self.dead_letter_topic, search)
+        work = SmtWork(
+            name=name,
+            chain=chain,
+            table=self.table,
+            sink=self.sink,
+            topics=topics,
+            dead_letters=self.dead_letters,
+            dead_letter_topic=self.dead_letter_topic,
+            search_masked="masked_values" in names,
+            contract=contract_of(checks, self.sink, name) if "contract" in names else None,
+        )
         if work.letter_place:
             spec = spec.merge_attributes(metadata={DEAD_LETTER_PLACE: work.letter_place})
         return Prepared(work, spec, checks, names, self.errors_tolerance)

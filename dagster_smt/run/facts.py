@@ -8,9 +8,10 @@ from pyspark.sql import DataFrame, SparkSession
 from dagster_smt.chain import Plan
 from dagster_smt.model.offsets import offsets_of
 from dagster_smt.model.report import RunReport
-from dagster_smt.model.schema import Type
+from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.table_state import TableState
 from dagster_smt.model.window import Window
+from dagster_smt.run.contract import contract_problems
 from dagster_smt.run.failures import coded_failures
 from dagster_smt.run.report_json import report_of
 from dagster_smt.run.spec import RunSpec
@@ -37,6 +38,7 @@ class TableFacts:
         counted: Rows that the table format counts; None for topics, and where nobody asked.
         residue: In how many records of a sample a masked value survives, by (masked field, other field).
         sampled: How many records were looked at for that.
+        broken: What of the table's contract does not hold, as ``{path: what is wrong}``.
         schema_problems: Columns that the plan has and the table has not, or not with that type, as
             ``{column: what is wrong}``.
     """
@@ -51,6 +53,7 @@ class TableFacts:
     schema_problems: Mapping[str, str] = field(default_factory=dict)
     residue: Mapping[tuple[str, str], int] = field(default_factory=dict)
     sampled: int = 0
+    broken: Mapping[str, str] = field(default_factory=dict)
 
 
 SAMPLE = 200
@@ -58,7 +61,13 @@ SAMPLE = 200
 
 
 def table_facts(
-    spec: RunSpec, plan: Plan, session: SparkSession, window: Window, *, search: bool = False
+    spec: RunSpec,
+    plan: Plan,
+    session: SparkSession,
+    window: Window,
+    *,
+    search: bool = False,
+    contract: Schema | None = None,
 ) -> TableFacts:
     """Read the state of a table, and compare it with its topics and, after a window, with its rows and columns.
 
@@ -68,6 +77,7 @@ def table_facts(
         session: The Spark session.
         window: What the run read; empty if there was nothing new.
         search: Whether to look for masked values in a sample of the window.
+        contract: Columns that the table must have; looked at where it has any.
 
     Raises:
         TableError: SMT522, the state cannot be read; or what is wrong with the topics.
@@ -79,9 +89,14 @@ def table_facts(
         source = open_source(spec.table.source, session)
         lag = _lag(spec, source, state)
         counted, problems = _looked(spec, plan, table) if window.ranges else (None, {})
+        schema = table.schema() if contract is not None else None
+        planned = plan.after if plan.typed else None
+        broken = contract_problems(contract, schema, planned) if contract is not None and schema is not None else {}
         sample = sample_of(window) if search else Window()
         residue = _residue(spec, source.read(sample)) if sample.ranges else {}
-    found = TableFacts(lag=lag, counted=counted, schema_problems=problems, residue=residue, sampled=sample.records)
+    found = TableFacts(
+        lag=lag, counted=counted, schema_problems=problems, residue=residue, sampled=sample.records, broken=broken
+    )
     if state is None:
         return found
     rows, gaps = dict(state.rows), state.gaps.to_json()

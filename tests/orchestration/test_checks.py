@@ -65,6 +65,7 @@ WRONG = [
     ("dead_mask", reported(ledger=[RENAMED, DEAD]), "nmae (names), nmae (hide)", "ERROR"),
     ("masked_values", found(residue={("value.a", "value.b"): 2}, sampled=9), "also in value.b (of value.a)", "WARN"),
     ("lag", found(lag={"orders": 2, "bills": 1}), "3 offsets are not read yet", "WARN"),
+    ("contract", found(broken={"id": "int is promised"}), "the contract is broken: id: int is promised", "ERROR"),
 ]
 
 
@@ -90,6 +91,64 @@ def test_tables_have_the_checks_that_can_be_told_of_them():
     assert checks_of(SmtChecks(), chain, records) == [*always, "dead_mask", "masked_values"]
     assert checks_of(SmtChecks(), none, columns) == [*always, "schema_matches_plan"]
     assert checks_of(SmtChecks(off=[*always, "masked_values"], max_lag=1), chain, records) == ["dead_mask", "lag"]
+
+
+def test_a_broken_contract_names_who_reads_the_column():
+    readers = {"id": ["below.number"], "a.b": ["below.x", "other.y"], "ab": ["below.z"]}
+    broken = {"id": "gone", "a": "gone", "new": "gone"}
+    judged = CHECKS["contract"](replace(found(broken=broken), readers=readers))
+    rows = {r.data["column"]: r.data["read by"] for r in judged.metadata["broken"].records}
+    assert rows == {"id": "below.number", "a": "below.x, other.y", "new": ""}
+
+
+def test_a_contract_needs_columns_and_a_schema(tmp_path):
+    with pytest.raises(ConfigError, match="SMT044"):
+        asset(tmp_path, checks=SmtChecks(contract="id INT"))
+    with pytest.raises(ConfigError, match=r"checks\.contract"):
+        SmtChecks(contract="id INTT")
+
+
+def test_a_contract_is_kept_and_broken_in_runs(spark, tmp_path):
+    append(tmp_path, "people", PERSON)
+    declared = Format("json_schema", parse_ddl("id BIGINT NOT NULL, name STRING, at STRUCT<x: INT>"))
+
+    def columns(contract):
+        return build_smt_asset(
+            key="columns",
+            chain=[HIDE],
+            table=table(tmp_path, "people", value=declared),
+            sink=DeltaSink(tmp_path / "columns", "columns"),
+            checks=SmtChecks(contract=contract),
+        )
+
+    @dg.asset(deps=["columns"])
+    def below():
+        dep = dg.TableColumnDep(dg.AssetKey("columns"), "note")
+        lineage = dg.TableColumnLineage({"text": [dep]})
+        return dg.MaterializeResult(metadata={"dagster/column_lineage": lineage})
+
+    kept, broken = (
+        "id BIGINT NOT NULL, at STRUCT<x: INT>",
+        "id INT, name STRING NOT NULL, at STRUCT<y: INT>, note STRING",
+    )
+    results = []
+    with dg.instance_for_test() as instance:
+        dg.materialize([below], instance=instance)
+        for contract in (kept, broken):
+            append(tmp_path, "people", PERSON)
+            both = [columns(contract), below]
+            results.append(checks(run_all(instance, both, spark))["contract"])
+    assert (results[0].passed, results[1].passed) == (True, False)
+    assert [tuple(r.data.values()) for r in results[1].metadata["broken"].records] == [
+        ("id", "int is promised, it is bigint", ""),
+        ("name", "it is promised never to be null, but it may be", ""),
+        ("at.y", "int is promised, but there is no such column", ""),
+        ("note", "string is promised, but there is no such column", "below.text"),
+    ]
+
+
+def run_all(instance, definitions, session):
+    return dg.materialize(definitions, instance=instance, resources={"spark": session}, raise_on_error=False)
 
 
 @pytest.mark.parametrize("wrong", [{"off": ["dead_msk"]}, {"blocking": ["x"]}, {"severity": {"y": "WARN"}}])

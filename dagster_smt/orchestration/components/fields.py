@@ -169,6 +169,11 @@ class ChecksModel(dg.Model):
     blocking: Sequence[str] = ()
     severity: dict[str, Literal["WARN", "ERROR"]] = Field(default_factory=dict)
     max_lag: int | None = None
+    contract: str | None = Field(
+        default=None,
+        description="Columns that those who read the table rely on, as a DDL text.",
+        examples=["id BIGINT NOT NULL, name STRING"],
+    )
 
 
 def chosen(data: Mapping[str, Any], place: str) -> tuple[str, Any]:
