@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dagster_smt.orchestration import SmtChainComponent as SmtChainComponent
     from dagster_smt.orchestration import SmtChecks as SmtChecks
     from dagster_smt.orchestration import SmtTable as SmtTable
+    from dagster_smt.orchestration import SmtTopicCollectionComponent as SmtTopicCollectionComponent
     from dagster_smt.orchestration import SmtTranslator as SmtTranslator
     from dagster_smt.orchestration import SparkSessionResource as SparkSessionResource
     from dagster_smt.orchestration import build_dead_letters_asset as build_dead_letters_asset
@@ -58,9 +59,10 @@ _PLACES = {  # the same names as above, for the interpreter; a test compares the
     "dagster_smt.chain": "Chain parse_chain",
     "dagster_smt.errors": "ConfigError EngineError PlanError Problem RecordsRejected SmtError TableError "
     "UnsupportedError",
-    "dagster_smt.orchestration": "SmtAssetData SmtChainComponent SmtChecks SmtTable SmtTranslator SparkSessionResource "
-    "build_dead_letters_asset build_lag_sensor build_new_topic_sensor build_redrive_job build_smt_asset "
-    "build_smt_assets build_smt_op build_smt_schedule build_topic_assets check_java partition_key_to_topic "
+    "dagster_smt.orchestration": "SmtAssetData SmtChainComponent SmtChecks SmtTable SmtTopicCollectionComponent "
+    "SmtTranslator SparkSessionResource build_dead_letters_asset build_lag_sensor "
+    "build_new_topic_sensor build_redrive_job build_smt_asset build_smt_assets "
+    "build_smt_op build_smt_schedule build_topic_assets check_java partition_key_to_topic "
     "run_cancellable smt_config_schema spark_session_of topic_to_partition_key",
     "dagster_smt.tables.ddl": "parse_ddl",
     "dagster_smt.tables.spec": "DeltaSink FileTopics FileTopicSink Format IcebergSink KafkaSink KafkaTopics NewTopics "

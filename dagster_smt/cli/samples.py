@@ -1,17 +1,11 @@
 """A few records to look at: from a file, from file topics, or from a broker."""
 
-import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from dagster_smt.cli.topics import read_records, topics_at
-from dagster_smt.errors import ConfigError, Problem, TableError
+from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.interpret.preview import Sample
-from dagster_smt.model.window import Range
-
-if TYPE_CHECKING:
-    from dagster_smt.tables.spec import FileTopics, KafkaTopics
+from dagster_smt.tables.samples import samples
 
 
 def of_file(path: Path, topic: str, limit: int, *, whole: bool) -> list[Sample]:
@@ -38,67 +32,9 @@ def of_topic(place: str, config: Path | None, topic: str, limit: int, start: int
 
     Raises:
         ConfigError: SMT042, no topic is named.
-        TableError: SMT501 or SMT515, there is no such topic; SMT532, there are no such offsets.
+        TableError: As of ``samples``.
     """
-    from dagster_smt.tables.sources import open_source
-    from dagster_smt.tables.spec import FileTopics
-
     topics = topics_at(place, config)
     if not topic:
         raise ConfigError(Problem("SMT042", place, "no topic is named", "name one with --topic"))
-    ranges = [_wanted(r, limit, start) for r in open_source(topics).ranges([topic])]
-    ranges = [r for r in ranges if r.records > 0]
-    if start is not None and not ranges:
-        raise TableError(
-            Problem("SMT532", topic, f"there is no offset {start}", "dagster-smt topics shows what there is")
-        )
-    rows = _of_files(topics, ranges) if isinstance(topics, FileTopics) else _of_broker(topics, ranges)
-    found = sorted(rows, key=lambda s: (s.timestamp or 0, s.partition, s.offset))
-    return found[:limit] if start is not None else found[-limit:]
-
-
-def _wanted(r: Range, limit: int, start: int | None) -> Range:
-    if start is None:
-        return Range(r.topic, r.partition, max(r.start, r.end - limit), r.end)
-    return Range(r.topic, r.partition, max(r.start, start), max(r.start, min(r.end, start + limit)))
-
-
-def _of_files(topics: "FileTopics", ranges: list[Range]) -> Iterator[Sample]:
-    from dagster_smt.tables.sources.segments import list_segments, read_rows, to_bytes
-
-    for r in ranges:
-        segments = list_segments(Path(topics.root), r.topic)[r.partition]
-        for segment, following in zip(segments, [*segments[1:], None], strict=True):
-            if segment.base >= r.end or (following is not None and following.base <= r.start):
-                continue
-            for row in read_rows(segment):
-                if r.start <= row.offset < r.end:
-                    headers = tuple((h.key, to_bytes(h.value)) for h in row.headers or ())
-                    sides = to_bytes(row.key), to_bytes(row.value)
-                    yield Sample(r.topic, r.partition, row.offset, row.timestamp, *sides, headers)
-
-
-def _of_broker(topics: "KafkaTopics", ranges: list[Range]) -> Iterator[Sample]:
-    from confluent_kafka import TopicPartition
-
-    from dagster_smt.tables.kafka.client import KafkaClient
-
-    client = KafkaClient(topics)
-    ends = {r.partition: r.end for r in ranges}
-    consumer = client.consumer("dagster_smt.preview", **{"enable.partition.eof": True})
-    until = time.monotonic() + topics.timeout
-    try:
-        consumer.assign([TopicPartition(r.topic, r.partition, r.start) for r in ranges])
-        while ends and time.monotonic() < until:
-            for message in consumer.consume(500, timeout=0.5):
-                if message.error() is not None or message.offset() >= ends.get(message.partition(), 0) - 1:
-                    ends.pop(message.partition(), None)  # its end, or the last one that is wanted
-                if message.error() is None:
-                    yield _sample(message)
-    finally:
-        consumer.close()
-
-
-def _sample(message: Any) -> Sample:
-    place = message.topic(), message.partition(), message.offset(), message.timestamp()[1]
-    return Sample(*place, message.key(), message.value(), tuple(message.headers() or ()))
+    return samples(topics, topic, limit, start)

@@ -8,6 +8,7 @@ from dagster_smt.orchestration.assets import build_smt_asset as build_smt_asset
 from dagster_smt.orchestration.assets import build_smt_assets as build_smt_assets
 from dagster_smt.orchestration.checks import SmtChecks as SmtChecks
 from dagster_smt.orchestration.components import SmtChainComponent as SmtChainComponent
+from dagster_smt.orchestration.components import SmtTopicCollectionComponent as SmtTopicCollectionComponent
 from dagster_smt.orchestration.config_schema import smt_config_schema as smt_config_schema
 from dagster_smt.orchestration.dead_letters import build_dead_letters_asset as build_dead_letters_asset
 from dagster_smt.orchestration.dead_letters import build_redrive_job as build_redrive_job

@@ -1,5 +1,6 @@
 """``SmtChainComponent``: what ``defs.yaml`` can say, what it refuses and where, and what its scaffolder writes."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -9,7 +10,14 @@ import dagster as dg
 import pytest
 from dagster.components.testing import create_defs_folder_sandbox
 
-from dagster_smt import FileTopics, KafkaSink, KafkaTopics, SmtChainComponent, TableSource
+from dagster_smt import (
+    FileTopics,
+    KafkaSink,
+    KafkaTopics,
+    SmtChainComponent,
+    SmtTopicCollectionComponent,
+    TableSource,
+)
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 
 CHAIN = """
@@ -130,7 +138,12 @@ def test_other_sources_sinks_and_partitions(changes, kind):
 def problem(attributes, **files):
     with pytest.raises(Exception) as caught:
         loaded(attributes, **files)
-    texts, error = [], caught.value
+    return told(caught.value)
+
+
+def told(error):
+    """All messages of an error and its causes."""
+    texts = []
     while error is not None:
         texts.append(str(error))
         error = error.__cause__
@@ -255,3 +268,73 @@ def test_the_component_is_listed_with_its_documentation():
     command = [str(Path(sys.executable).with_name("dg")), "list", "components", "--package", "dagster_smt"]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
     assert "SmtChainComponent" in done.stdout
+
+
+def collection(attributes, refresh=True):
+    """The definitions of a topic collection, with a state refreshed as ``dg utils refresh-defs-state`` does."""
+    with create_defs_folder_sandbox() as sandbox:
+        sandbox.scaffold_component(
+            component_cls=SmtTopicCollectionComponent,
+            defs_path="shop",
+            defs_yaml_contents={"type": "dagster_smt.SmtTopicCollectionComponent", "attributes": attributes},
+        )
+        with sandbox.load_component_and_build_defs(defs_path="shop") as (component, defs):
+            if not refresh:
+                return defs
+            asyncio.run(component.refresh_state(sandbox.project_root))
+        with sandbox.load_component_and_build_defs(defs_path="shop") as (_, defs):
+            return defs
+
+
+def columns_of(defs):
+    return {
+        spec.key.to_user_string(): {c.name: c.type for c in spec.metadata["dagster/column_schema"].columns}
+        for assets in defs.assets or ()
+        for spec in assets.specs
+    }
+
+
+@pytest.fixture
+def shop(tmp_path):
+    topics = FileTopics(tmp_path)
+    records = {
+        "shop.orders": [b'{"id": 1, "who": {"mail": "secret@example.org"}}', b'{"id": 2}'],
+        "shop.bills": [b"no json"],
+        "shop.empty": [],
+        "other": [b"{}"],
+    }
+    for topic, values in records.items():
+        append_records(topics, topic, [NewRecord(None, value) for value in values])
+    return {"source": {"files": str(tmp_path)}, "pattern": r"shop\..*", "exclude": ".*empty"}
+
+
+def test_topics_are_assets_with_their_real_columns(shop, tmp_path):
+    assert list(collection(shop, refresh=False).assets or ()) == []  # nobody was asked yet
+    found = columns_of(collection(shop))
+    assert set(found) == {"topics/shop.orders", "topics/shop.bills"}
+    inside = {name: kind for name, kind in found["topics/shop.orders"].items() if name.startswith("value.")}
+    assert inside == {"value.id": "int64", "value.who": "struct", "value.who.mail": "string"}
+    assert not any(name.startswith("value.") for name in found["topics/shop.bills"])
+
+
+def test_envelopes_bring_their_columns_along(tmp_path):
+    schema = {"type": "struct", "fields": [{"field": "id", "type": "int32", "default": 7}]}
+    value = json.dumps({"schema": schema, "payload": {"id": 1}}).encode()
+    append_records(FileTopics(tmp_path), "shop", [NewRecord(None, value), NewRecord(None, None)])
+    found = columns_of(collection({"source": {"files": str(tmp_path)}, "value": {"kind": "envelope"}}))
+    assert found["topics/shop"]["value.id"] == "int32"
+
+
+def test_the_state_has_no_values_and_a_limit(shop, tmp_path):
+    component = SmtTopicCollectionComponent(FileTopics(tmp_path), pattern=r"shop\..*", max_topics=2)
+    state = tmp_path.parent / f"{tmp_path.name}-state" / "s.json"
+    component.write_state_to_path(state)
+    assert [entry["topic"] for entry in json.loads(state.read_text())] == ["shop.bills", "shop.empty"]
+    SmtTopicCollectionComponent(FileTopics(tmp_path)).write_state_to_path(state)
+    assert "who" in state.read_text() and "secret" not in state.read_text()
+
+
+def test_a_table_is_no_place_of_topics():
+    with pytest.raises(Exception) as error:
+        collection({"source": {"table": {"name": "lake.t"}}}, refresh=False)
+    assert "SMT038 source.table: a table is an asset itself" in told(error.value)

@@ -202,6 +202,19 @@ def source_of(data: Mapping[str, Any], folder: Path) -> SourceSpec:
     return FileTopics(folder / value) if name == "files" else TableSource(**value)
 
 
+def topics_of(data: Mapping[str, Any], folder: Path) -> FileTopics | KafkaTopics:
+    """As ``source_of``, where a table will not do.
+
+    Raises:
+        ConfigError: SMT038, it is a table.
+    """
+    source = source_of(data, folder)
+    if isinstance(source, TableSource):
+        hint = "name a folder of file topics, or a cluster"
+        raise ConfigError(Problem("SMT038", "source.table", "a table is an asset itself, not a topic", hint))
+    return source
+
+
 def sink_of(data: Mapping[str, Any]) -> Sink:
     """The sink that a ``SinkModel`` describes."""
     name, value = chosen(data, "sink")
@@ -292,6 +305,10 @@ def _resolver(make: Callable[..., Any], model: Any, *, in_folder: bool = False) 
 ResolvedChain: TypeAlias = Annotated[
     Path | Chain,
     _resolver(chain_of, str | Sequence[dict[str, Any]] | dict[str, Any], in_folder=True),
+]
+ResolvedTopics: TypeAlias = Annotated[FileTopics | KafkaTopics, _resolver(topics_of, SourceModel, in_folder=True)]
+ResolvedFormat: TypeAlias = Annotated[
+    Format, _resolver(lambda data, folder: format_of(data, folder, "value"), FormatModel, in_folder=True)
 ]
 ResolvedTable: TypeAlias = Annotated[TopicTable, _resolver(table_of, TopicTableModel, in_folder=True)]
 ResolvedSink: TypeAlias = Annotated[Sink, _resolver(sink_of, SinkModel)]

@@ -1,0 +1,91 @@
+"""``SmtTopicCollectionComponent``: every topic of a place as an asset with its real columns."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import dagster as dg
+from dagster.components import DefsStateConfig, DefsStateConfigArgs, ResolvedDefsStateConfig
+
+from dagster_smt.model.format import Format
+from dagster_smt.model.schema import Schema
+from dagster_smt.model.schema_json import schema_from_json, schema_to_json
+from dagster_smt.orchestration.components.fields import ResolvedFormat, ResolvedTopics
+from dagster_smt.orchestration.topic_assets import build_topic_assets
+from dagster_smt.tables.spec import TopicTable
+from dagster_smt.tables.windows import matching
+
+
+@dataclass
+class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
+    """All topics of a cluster or folder that match a pattern: observable assets with the columns of their records.
+
+    Topics and columns are looked up when the state is refreshed (``dg utils refresh-defs-state``, and each time that
+    ``dg dev`` loads the component), from the last records of each topic; loading the definitions asks nobody. Only
+    names and types are kept, no values.
+    """
+
+    source: ResolvedTopics
+    pattern: Annotated[
+        str, dg.Resolver.default(description="A regular expression that whole names match.", examples=["orders\\..*"])
+    ] = ".*"
+    exclude: Annotated[str, dg.Resolver.default(description="Topics to leave out though they match.")] = ""
+    value: ResolvedFormat = field(default_factory=Format)
+    sample: Annotated[
+        int, dg.Resolver.default(description="How many of the last records tell the columns of a topic.")
+    ] = 100
+    max_topics: Annotated[int, dg.Resolver.default(description="No more assets than this.")] = 1_000
+    group_name: str | None = None
+    defs_state: ResolvedDefsStateConfig = field(default_factory=DefsStateConfigArgs.local_filesystem)
+
+    @property
+    def defs_state_config(self) -> DefsStateConfig:
+        """See ``dg.StateBackedComponent``."""
+        key = f"SmtTopicCollectionComponent[{self.source.place},{self.pattern}]"
+        return DefsStateConfig.from_args(self.defs_state, default_key=key)
+
+    def write_state_to_path(self, state_path: Path) -> None:
+        """Ask for the topics, and look at some records of each."""
+        from dagster_smt.tables.sources import open_source  # may load a Kafka client
+
+        listed = matching(self.pattern, open_source(self.source).topics())
+        topics = sorted(set(listed) - set(matching(self.exclude, listed)))[: self.max_topics]
+        state = [{"topic": topic, "schema": self._schema(topic)} for topic in topics]
+        state_path.parent.mkdir(parents=True, exist_ok=True)
+        state_path.write_text(json.dumps(state), encoding="utf-8")
+
+    def _schema(self, topic: str) -> dict[str, Any] | None:
+        from dagster_smt.interpret.infer import inferred_schema
+        from dagster_smt.tables.samples import samples
+
+        schema = self.value.known_schema
+        if schema is None and self.value.kind in ("json", "envelope"):
+            values = [s.value for s in samples(self.source, topic, self.sample)]
+            schema = inferred_schema(values) if self.value.kind == "json" else _enveloped(values)
+        return schema_to_json(schema) if schema is not None else None
+
+    def build_defs_from_state(self, context: dg.ComponentLoadContext, state_path: Path | None) -> dg.Definitions:
+        """The assets; none before the state was refreshed for the first time."""
+        state = json.loads(state_path.read_text(encoding="utf-8")) if state_path is not None else []
+        tables = [
+            TopicTable(self.source, (entry["topic"],), value=_described(entry["schema"], self.value)) for entry in state
+        ]
+        name = f"topics_{context.path.name}".replace("-", "_")
+        assets = [build_topic_assets(tables, name=name, group_name=self.group_name)] if tables else []
+        return dg.Definitions(assets=assets)
+
+
+def _described(data: dict[str, Any] | None, given: Format) -> Format:
+    return Format("json_schema", schema_from_json(data)) if data is not None else given
+
+
+def _enveloped(values: Sequence[bytes | None]) -> Schema | None:
+    """The schema that the last of some envelopes brings along."""
+    for value in reversed(values):
+        data = json.loads(value) if value is not None else None
+        if isinstance(data, dict) and data.get("schema") is not None:
+            schema = schema_from_json(data["schema"])
+            return schema.with_(default=None)
+    return None

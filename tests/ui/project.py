@@ -1,0 +1,80 @@
+"""The code location of the browser tests: a shop's topics in files, and tables that people launch by hand."""
+
+import os
+from pathlib import Path
+
+import dagster as dg
+
+from dagster_smt import (
+    DeltaSink,
+    FileTopics,
+    Format,
+    SparkSessionResource,
+    TopicTable,
+    build_dead_letters_asset,
+    build_new_topic_sensor,
+    build_redrive_job,
+    build_smt_asset,
+    build_topic_assets,
+    parse_ddl,
+)
+
+ROOT = Path(os.environ["SMT_UI_FOLDER"])
+TOPICS = FileTopics(ROOT / "topics")
+ORDER = Format("json_schema", parse_ddl("id BIGINT, amount INT, customer STRUCT<name: STRING, email: STRING>"))
+
+
+def masked() -> tuple[dg.AssetsDefinition, dg.SensorDefinition]:
+    """All topics of the shop, one partition each, and the sensor that finds new ones."""
+    table = TopicTable(TOPICS, pattern=r"shop\..*")
+    asset = build_smt_asset(
+        key=["shop", "masked"],
+        chain=ROOT / "masked.properties",
+        table=table,
+        sink=DeltaSink(ROOT / "lake" / "masked"),
+        partitions_def=dg.DynamicPartitionsDefinition(name="shop_topics"),
+        group_name="shop",
+    )
+    return asset, build_new_topic_sensor(asset, table, name="new_shop_topics", minimum_interval_seconds=5)
+
+
+def orders() -> dg.AssetsDefinition:
+    """Orders as columns; the chain file is what a test spoils and mends."""
+    return build_smt_asset(
+        key=["shop", "orders"],
+        chain=ROOT / "orders.properties",
+        table=TopicTable(TOPICS, topics=("orders",), value=ORDER),
+        sink=DeltaSink(ROOT / "lake" / "orders", "columns"),
+        errors_tolerance="all",
+        dead_letter_topic="dead.orders",
+        group_name="shop",
+    )
+
+
+def history() -> dg.AssetsDefinition:
+    """A long backlog in small batches: long enough to be stopped."""
+    return build_smt_asset(
+        key=["shop", "history"],
+        chain=ROOT / "masked.properties",
+        table=TopicTable(TOPICS, topics=("history",)),
+        sink=DeltaSink(ROOT / "lake" / "history"),
+        group_name="shop",
+    )
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    """Everything."""
+    asset, sensor = masked()
+    tables = [asset, orders(), history()]
+    topics = [
+        TopicTable(TOPICS, pattern=r"shop\..*"),
+        TopicTable(TOPICS, topics=("orders",), value=ORDER),
+        TopicTable(TOPICS, topics=("history",)),
+    ]
+    return dg.Definitions(
+        assets=[build_topic_assets(topics, group_name="shop"), *tables, build_dead_letters_asset(tables[1])],
+        jobs=[build_redrive_job(tables[1])],
+        sensors=[sensor],
+        resources={"spark": SparkSessionResource(conf={"spark.master": "local[2]", "spark.driver.memory": "2g"})},
+    )
