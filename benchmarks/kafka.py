@@ -1,6 +1,7 @@
 """Whole runs from a broker on the same machine, against Spark's own Kafka source and Delta writer."""
 
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -109,6 +110,8 @@ def _run(setting: Setting, spec: RunSpec) -> None:
     report = run(spec, setting.frame.sparkSession)
     if report.records_out != setting.records:
         raise RuntimeError(f"{setting.records} records were to come through; {report.records_out} did")
+    phases = ", ".join(f"{phase} {spent:.2f} s" for phase, spent in report.seconds.items())
+    print(f"  phases: {phases}", file=sys.stderr)
 
 
 CASES = (

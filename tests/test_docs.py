@@ -38,6 +38,22 @@ def test_definitions_in_examples_load(page, tmp_path, monkeypatch):
     dg.Definitions.validate_loadable(names["defs"])
 
 
+def test_examples_of_the_page_about_dagster_go_on_from_one_another():
+    names: dict = {}
+    for text in blocks("docs/dagster.md", "python"):
+        exec(text, names)
+    assert names["letters"].key.path[-1] == "dead_letters" and names["redrive"].name == "lake__orders_redrive"
+
+
+def test_exceptions_of_the_page_are_read():
+    from dagster_smt.chain import parse_chain
+    from dagster_smt.chain.properties import read_properties
+
+    (text,) = blocks("docs/dagster.md", "properties")
+    (found,) = parse_chain({"transforms": "", **read_properties(text)}).mask_exceptions
+    assert found.covers("value.issue.repo.name") and found.covers("key") and not found.covers("value.name")
+
+
 def test_the_component_of_the_page_loads():
     (text,) = [b for b in blocks("docs/dagster.md", "yaml") if "SmtChainComponent" in b]
     component, defs = loaded(yaml.safe_load(text)["attributes"], orders__sql="id BIGINT NOT NULL, name STRING")
