@@ -25,7 +25,7 @@ dev: export SMT_DEMO_KAFKA = $(shell cat .kafka/servers)
 endif
 demo dev check: export DAGSTER_HOME := $(CURDIR)/$(INSTANCE)
 
-.PHONY: help setup demo dev kafka kafka-stop test test-long test-fast check bench docs clean
+.PHONY: help setup demo dev kafka kafka-stop test test-long test-ui test-fast check bench docs clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -54,6 +54,10 @@ test: setup ## Run all tests
 
 test-long: setup ## Run the tests that take minutes: clusters, kills, two writers at every step
 	@$(BIN)/python -m pytest -q -m long $(ARGS)
+
+test-ui: setup ## Drive Dagster's web interface with a browser (Chromium, or CHROMIUM=/path/of/one)
+	@$(BIN)/python -m pip install -q -c constraints.txt playwright
+	@$(BIN)/python -m pytest -q -m ui tests/ui $(ARGS)
 
 test-fast: setup ## Run the tests that need no Spark
 	@$(BIN)/python -m pytest -q -m "not spark" $(ARGS)

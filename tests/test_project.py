@@ -151,6 +151,7 @@ def test_the_makefile_has_the_targets_that_the_documentation_names():
         "test",
         "test-fast",
         "test-long",
+        "test-ui",
         "check",
         "bench",
         "kafka",

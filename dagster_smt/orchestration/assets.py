@@ -69,8 +69,9 @@ def build_smt_asset(
         partitions_def: One partition per topic, keys made by ``topic_to_partition_key``: all partitions of a run are
             one window, one Spark job and one commit, and a topic that fails is left out and does not stop the others.
             Or time windows: a partition is what the topics hold from the first record of its time up to the first of
-            the next, and running it again replaces exactly that.
-        backfill_policy: All partitions of a backfill in one run by default.
+            the next, and running it again replaces exactly that. Or both, a ``MultiPartitionsDefinition`` of topics
+            and time windows: a partition is one topic's records of its time.
+        backfill_policy: All partitions of a backfill in one run by default; of topics and times each in its own.
         pool: Dagster pool; one per asset by default, as a table has one writer.
         errors_tolerance: ``none`` fails the run before it commits, ``all`` makes dead letters.
         dead_letters, dead_letter_topic: Where dead letters go.
@@ -187,7 +188,9 @@ def _check_together(name: str, tables: Sequence[SmtTable], prepared: Iterable[Pr
 
 
 def _backfill(policy: dg.BackfillPolicy | None, table: Prepared) -> dg.BackfillPolicy | None:
-    return policy or (dg.BackfillPolicy.single_run() if table.spec.partitions_def else None)
+    if policy is not None or table.spec.partitions_def is None:
+        return policy
+    return dg.BackfillPolicy.multi_run(1) if table.topic_dimension else dg.BackfillPolicy.single_run()
 
 
 table_name = op_name

@@ -4,6 +4,10 @@ Kafka's names are safe for Dagster but for one thing: ``a...b`` is Dagster's syn
 written ``%2E%2E%2E``, and ``%``, which no topic contains, stays reversible as ``%25``.
 """
 
+import dagster as dg
+
+from dagster_smt.errors import ConfigError, Problem
+
 _DOTS = "..."
 _DOTS_CODE = "%2E%2E%2E"
 
@@ -16,3 +20,21 @@ def topic_to_partition_key(topic: str) -> str:
 def partition_key_to_topic(key: str) -> str:
     """The topic of a partition key."""
     return key.replace(_DOTS_CODE, _DOTS).replace("%25", "%")
+
+
+def topic_dimension(partitions: dg.PartitionsDefinition | None, place: str) -> str:
+    """The dimension that names topics, of partitions that are a topic at a time; empty for all others.
+
+    Raises:
+        ConfigError: SMT045, there are several dimensions, but not one of time windows and one of topics.
+    """
+    if not isinstance(partitions, dg.MultiPartitionsDefinition):
+        return ""
+    kinds = {
+        d.name: isinstance(d.partitions_def, dg.TimeWindowPartitionsDefinition) for d in partitions.partitions_defs
+    }
+    topics = [name for name, is_time in kinds.items() if not is_time]
+    if len(topics) != 1 or len(kinds) != 2:
+        hint = "give one dimension of time windows, and one of topics, dynamic or static"
+        raise ConfigError(Problem("SMT045", f"{place} partitions_def", "its dimensions are not topic and time", hint))
+    return topics[0]

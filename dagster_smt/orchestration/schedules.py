@@ -31,7 +31,7 @@ def build_smt_schedule(
     """
     name = name or f"{op_name(asset.key)}_schedule"
     partitions = asset.partitions_def
-    if isinstance(partitions, dg.TimeWindowPartitionsDefinition):
+    if isinstance(partitions, dg.TimeWindowPartitionsDefinition | dg.MultiPartitionsDefinition):
         job = dg.define_asset_job(f"{name}_job", selection=[asset])
         return dg.build_schedule_from_partitioned_job(job, name=name, default_status=default_status)
     common: dict[str, Any] = {

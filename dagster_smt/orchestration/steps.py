@@ -49,8 +49,9 @@ class SmtStep:
 
     @property
     def by_time(self) -> bool:
-        """Whether partitions are windows of time."""
-        return isinstance(self.table.spec.partitions_def, dg.TimeWindowPartitionsDefinition)
+        """Whether partitions are windows of time, be it of one topic each."""
+        of_time = isinstance(self.table.spec.partitions_def, dg.TimeWindowPartitionsDefinition)
+        return of_time or bool(self.table.topic_dimension)
 
     def run(self, context: dg.AssetExecutionContext) -> Events:
         """Run, and tell.
@@ -82,8 +83,8 @@ class SmtStep:
             raise failed
 
     def _timed(self, context: dg.AssetExecutionContext) -> RunSettings:
-        """The settings of a run of time partitions: the range of their time."""
-        settings = decode_config(self.config, self.place)
+        """The settings of a run of time partitions: the range of their time; of a topic at a time, the topic too."""
+        settings = decode_config(self.config, self.place, self._topic(context))
         if settings.window.fixed or settings.window.redrive or settings.micro_batch is not None:
             hint = "leave explicit, since, until, redrive and micro_batch out, or launch an asset without partitions"
             statement = "a partition of time is a fixed range of its own"
@@ -91,6 +92,17 @@ class SmtStep:
         span = context.partition_time_window
         since, until = (round(moment.timestamp() * 1000) for moment in (span.start, span.end))
         return replace(settings, window=replace(settings.window, since=since, until=until))
+
+    def _topic(self, context: dg.AssetExecutionContext) -> tuple[str, ...]:
+        if not self.table.topic_dimension:
+            return ()
+        keys = [key for key in context.partition_keys if isinstance(key, dg.MultiPartitionKey)]
+        topics = sorted({key.keys_by_dimension[self.table.topic_dimension] for key in keys})
+        if len(keys) > 1:
+            hint = "leave the backfill policy out: then each partition is a run"
+            statement = f"one run is to make {len(keys)} partitions of {len(topics)} topics"
+            raise ConfigError(Problem("SMT045", f"{self.place}", statement, hint))
+        return tuple(map(partition_key_to_topic, topics))
 
     def _settings(self, keys: Sequence[str]) -> RunSettings:
         topics = tuple(sorted(map(partition_key_to_topic, keys)))

@@ -12,6 +12,7 @@ from dagster_smt.orchestration.checks import SmtChecks, check_specs, checks_of, 
 from dagster_smt.orchestration.config_schema import Tolerance
 from dagster_smt.orchestration.execution import SmtWork
 from dagster_smt.orchestration.metadata import DEAD_LETTER_PLACE
+from dagster_smt.orchestration.partitions import topic_dimension
 from dagster_smt.orchestration.translator import AssetLooks, SmtAssetData, SmtTranslator
 from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.spec import LetterPlace, Sink, TopicTable
@@ -54,6 +55,7 @@ class SmtTable(AssetLooks):
         # skippable: a run that finds nothing new observes, and does not materialize
         spec = translator.get_asset_spec(data).replace_attributes(skippable=True)
         topics = translator.get_topic_keys(data)
+        dimension = topic_dimension(spec.partitions_def, spec.key.to_user_string())
         name = spec.key.to_user_string()
         checks = self.checks or SmtChecks()
         names = checks_of(checks, chain, self.sink)
@@ -70,7 +72,7 @@ class SmtTable(AssetLooks):
         )
         if work.letter_place:
             spec = spec.merge_attributes(metadata={DEAD_LETTER_PLACE: work.letter_place})
-        return Prepared(work, spec, checks, names, self.errors_tolerance)
+        return Prepared(work, spec, checks, names, self.errors_tolerance, dimension)
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ class Prepared:
     checks: SmtChecks
     check_names: Sequence[str]
     errors_tolerance: Tolerance
+    topic_dimension: str = ""
+    """The dimension of its partitions that names topics, where the other one is time."""
 
     @property
     def check_specs(self) -> list[dg.AssetCheckSpec]:

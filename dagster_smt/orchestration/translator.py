@@ -97,5 +97,5 @@ def _kinds(data: SmtAssetData) -> set[str]:
 
 
 def _describe(data: SmtAssetData) -> str:
-    names = ", ".join(data.table.topics[:5]) if data.table.topics else f"topics like {data.table.pattern}"
+    names = ", ".join(data.table.topics[:5]) if data.table.topics else f"topics like `{data.table.pattern}`"
     return f"{names} after {', '.join(s.alias for s in data.plan.chain.stages) or 'no stage'}"

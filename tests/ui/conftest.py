@@ -91,7 +91,7 @@ class Shop:
         raise TimeoutError((self.folder / "server.log").read_text()[-2000:])
 
     def stop(self):
-        os.killpg(self.process.pid, signal.SIGINT)
+        os.killpg(self.process.pid, signal.SIGTERM)
         try:
             self.process.wait(30)
         except subprocess.TimeoutExpired:
@@ -120,6 +120,42 @@ class Shop:
                 raise AssertionError(f"the run is {new[0]['status']}, not {statuses}")
             time.sleep(0.5)
         raise TimeoutError(f"no run is {statuses}: {self.runs()[:3]}")
+
+    def launch(self, *path, config):
+        """Launch an asset with a run config, as the Launchpad does."""
+        query = """mutation($params: ExecutionParams!) { launchPipelineExecution(executionParams: $params) {
+            __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message }
+            ... on RunConfigValidationInvalid { errors { message } } } }"""
+        found = self.ask("{repositoriesOrError {... on RepositoryConnection {nodes {name location {name}}}}}")
+        (node,) = found["repositoriesOrError"]["nodes"]
+        selector = {
+            "repositoryName": node["name"],
+            "repositoryLocationName": node["location"]["name"],
+            "pipelineName": "__ASSET_JOB",
+            "assetSelection": [{"path": list(path)}],
+        }
+        answer = self.ask(query, params={"selector": selector, "runConfigData": config, "mode": "default"})
+        launched = answer["launchPipelineExecution"]
+        assert "run" in launched, launched
+        return launched["run"]["runId"]
+
+    def wait_for_log(self, run_id, text, seconds=180):
+        """Until a run has said something."""
+        query = """query($id: ID!) { logsForRun(runId: $id) { ... on EventConnection {
+            events { ... on LogMessageEvent { message } } } } }"""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            events = self.ask(query, id=run_id)["logsForRun"]["events"]
+            if any(text in event.get("message", "") for event in events):
+                return
+            time.sleep(0.5)
+        raise TimeoutError(f"the run did not say {text!r}")
+
+    def rows(self, table):
+        """How many rows a table has, read without Spark."""
+        from deltalake import DeltaTable
+
+        return DeltaTable(str(self.folder / "lake" / table)).to_pyarrow_table().num_rows
 
 
 @pytest.fixture(scope="session")

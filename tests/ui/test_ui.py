@@ -1,0 +1,129 @@
+"""What people do in Dagster's web interface, done by a browser: see the graph, launch, sense, backfill, stop, mend.
+
+The tests go on from one another, in this order. Screenshots of each end are kept where ``SMT_UI_SCREENSHOTS`` says.
+"""
+
+import re
+
+import pytest
+
+from tests.ui.conftest import CHAIN
+
+pytestmark = pytest.mark.ui
+SWITCH = "label:has(#handle)"
+"""The switch of the only sensor."""
+
+
+def known(shop):
+    return {run["runId"] for run in shop.runs()}
+
+
+def materialized(shop, *path):
+    """The keys of a table's partitions that are materialized."""
+    query = """query($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
+        partitionKeys assetPartitionStatuses { ... on DefaultPartitionStatuses { materializedPartitions } } } } }"""
+    node = shop.ask(query, key={"path": list(path)})["assetNodeOrError"]
+    return node["partitionKeys"], node["assetPartitionStatuses"]["materializedPartitions"]
+
+
+def test_the_graph_shows_topics_and_tables_with_columns(shop, page):
+    page.goto(f"{shop.url}/asset-groups")
+    for name in ("masked", "orders", "history", "dead_letters", "shop"):
+        page.get_by_text(name, exact=True).first.wait_for()
+    page.get_by_text("Never materialized").first.wait_for()
+    page.screenshot(path=shop.screenshots / "graph.png")
+    page.goto(f"{shop.url}/assets/shop/orders")
+    page.get_by_text("customer.email", exact=True).wait_for()
+    page.get_by_text("_source_offset", exact=True).wait_for()
+
+
+def test_a_sensor_turns_new_topics_into_partitions_and_runs(shop, page):
+    page.goto(f"{shop.url}/automation")
+    page.get_by_text("new_shop_topics").first.wait_for()
+    page.locator(SWITCH).click()
+    first = shop.wait_for_run("SUCCESS")
+    assert any(t["value"] == "new_shop_topics" for t in first["tags"] if t["key"] == "dagster_smt/sensor")
+    keys, done = materialized(shop, "shop", "masked")
+    assert (len(keys), sorted(done)) == (20, sorted(keys))  # 20 topics were one run
+    before = known(shop)
+    shop.add("shop.new", 7)
+    shop.wait_for_run("SUCCESS", known=before)
+    page.goto(f"{shop.url}/assets/shop/masked?view=partitions")
+    page.get_by_text("shop.new", exact=True).first.wait_for()
+    assert "shop.new" in materialized(shop, "shop", "masked")[1]
+    page.screenshot(path=shop.screenshots / "partitions.png")
+    page.goto(f"{shop.url}/automation")
+    page.locator(SWITCH).click()
+
+
+def test_one_partition_is_launched(shop, page):
+    before = known(shop)
+    shop.add("shop.new", 3)
+    page.goto(f"{shop.url}/assets/shop/masked")
+    page.get_by_role("button", name=re.compile("Materialize")).first.click()
+    page.get_by_text("Select a partition or create one").click()
+    page.keyboard.type("shop.new")
+    page.get_by_text("Select all (1)").click()
+    page.get_by_text("Launch runs to materialize").click()  # closes the list
+    page.get_by_role("button", name=re.compile("^Launch")).last.click()
+    run = shop.wait_for_run("SUCCESS", known=before)
+    assert {"key": "dagster/partition", "value": "shop.new"} in run["tags"]
+    page.goto(f"{shop.url}/runs/{run['runId']}")
+    page.get_by_text("Success").first.wait_for()
+
+
+def test_a_backfill_of_all_topics_is_one_run_and_says_how_far_it_is(shop, page):
+    before = known(shop)
+    for number in range(20):
+        shop.add(f"shop.t{number:02}", 5)
+    page.goto(f"{shop.url}/assets/shop/masked")
+    page.get_by_role("button", name=re.compile("Materialize")).first.click()
+    page.get_by_role("button", name="All", exact=True).click()
+    page.get_by_role("button", name=re.compile("^Launch")).last.click()
+    run = shop.wait_for_run("SUCCESS", known=before)
+    assert len(known(shop) - before) == 1
+    page.goto(f"{shop.url}/runs/{run['runId']}")
+    page.get_by_text("Success").first.wait_for()
+    shop.wait_for_log(run["runId"], "window: 100 records")
+
+
+def test_a_run_is_terminated_and_commits_nothing_more(shop, page):
+    before = known(shop)
+    config = {"ops": {"shop__history": {"config": {"micro_batch": {"max_records": 100}}}}}
+    run_id = shop.launch("shop", "history", config=config)
+    shop.wait_for_log(run_id, "committed")
+    page.goto(f"{shop.url}/runs/{run_id}")
+    page.get_by_role("button", name="Terminate").click()
+    page.get_by_role("button", name="Terminate 1 run").click()
+    shop.wait_for_run("CANCELED", known=before)
+    page.goto(f"{shop.url}/runs/{run_id}")
+    page.get_by_text("Canceled").first.wait_for()
+    rows = shop.rows("history")
+    assert 0 < rows < 20_000 and rows % 100 == 0
+
+
+def test_a_dead_mask_is_red_and_turns_green_after_the_fix(shop, page):
+    launch(shop, page, "FAILURE", "SUCCESS")
+    page.goto(f"{shop.url}/assets/shop/orders?view=checks")
+    page.get_by_text("dead_mask").first.click()
+    page.get_by_text(re.compile("touched nothing although records reached it: customer.nmae")).first.wait_for()
+    page.screenshot(path=shop.screenshots / "dead_mask_red.png")
+    shop.chain(CHAIN)
+    page.goto(f"{shop.url}/asset-groups")
+    page.get_by_role("button", name="Reload definitions").click()
+    page.wait_for_timeout(5_000)
+    shop.add("orders", 5)
+    launch(shop, page, "SUCCESS")
+    page.goto(f"{shop.url}/assets/shop/orders?view=checks")
+    page.get_by_text("dead_mask").first.click()
+    page.get_by_text("every mask, drop and rename touched records").first.wait_for()
+    page.goto(f"{shop.url}/assets/shop/orders?view=events")
+    page.get_by_text("What each stage did").first.wait_for()
+    page.screenshot(path=shop.screenshots / "report.png")
+
+
+def launch(shop, page, *statuses):
+    before = known(shop)
+    page.goto(f"{shop.url}/assets/shop/orders")
+    page.get_by_role("button", name=re.compile("Materialize")).first.click()
+    shop.wait_for_run(*statuses, known=before)
