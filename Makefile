@@ -24,6 +24,8 @@ dev: kafka
 dev: export SMT_DEMO_KAFKA = $(shell cat .kafka/servers)
 endif
 demo dev check: export DAGSTER_HOME := $(CURDIR)/$(INSTANCE)
+# dg looks at every component there is, and warns of one that dagster-spark brings along
+dev check: export PYTHONWARNINGS := ignore:Class `SparkDeclarativePipelineScaffolder`
 
 .PHONY: help setup demo dev kafka kafka-stop test test-long test-ui test-fast check bench docs clean
 
@@ -41,7 +43,7 @@ demo: setup $(INSTANCE)/dagster.yaml ## Run the example: topics in, tables and a
 	@$(BIN)/python -m definitions.demo $(DEMO_KAFKA) $(ARGS)
 
 dev: setup $(INSTANCE)/dagster.yaml ## Dagster's web interface on 127.0.0.1, port 3000 (PORT=3001 for another)
-	@$(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p $(PORT) $(ARGS)
+	@$(BIN)/dg dev -h 127.0.0.1 -p $(PORT) $(ARGS)
 
 kafka: setup ## Start a Kafka broker on a free port of 127.0.0.1 (`make demo KAFKA=1` and `make dev KAFKA=1` use it)
 	@$(BIN)/python -m dagster_smt.testing
