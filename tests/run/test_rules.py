@@ -9,9 +9,10 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.errors import EngineError, RecordsRejected, TableError
 from dagster_smt.run import batch
 from dagster_smt.run.batch import run
+from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import TopicTable, WindowRequest
+from dagster_smt.tables.spec import DeltaSink, IcebergSink, TopicTable, WindowRequest
 from tests.run.world import CHAIN, COLUMNS, MASK, TRANSFORMS, World, mixed, order, window
 
 
@@ -235,3 +236,15 @@ def test_two_writers(world, monkeypatch):
     with pytest.raises(TableError, match="SMT528"):
         world.run()
     assert world.offsets() == [0, 1, 2] and world.run().status == "empty"
+
+
+@pytest.mark.parametrize("sink", [DeltaSink, IcebergSink])
+def test_a_relative_folder_is_below_the_folder_where_this_runs(world, monkeypatch, sink):
+    """Spark's JVM has a working directory of its own, and Delta reads no relative paths."""
+    monkeypatch.chdir(world.folder)
+    spec = replace(world.spec(), sink=sink("here/table"))
+    for number in range(2):
+        world.add(order(number))
+        assert run(spec, world.session).records_out == 1
+    assert (world.folder / "here" / "table").is_dir()
+    assert open_table(world.session, spec.sink).read().count() == 2

@@ -9,6 +9,7 @@ turned the clean-up on, each commit is followed by one that repeats the state as
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pyspark
@@ -54,6 +55,8 @@ class DeltaTable:
     """See ``Table``."""
 
     def __init__(self, session: SparkSession, spec: DeltaSink):
+        if spec.folder is not None:  # Delta takes relative paths to write to, and none to read from
+            spec = replace(spec, path=spec.folder.absolute())
         self.session, self.spec = session, spec
         self.name = spec.table or f"delta.{quoted(str(spec.path))}"
 
