@@ -238,9 +238,13 @@ def _decode_request(
         redrive=config["redrive"],
     )
     if request.redrive and (request.fixed or limit is not None or config["rebuild"]):
-        hint = "leave the range, max_records and rebuild out"
-        problems.append(Problem("SMT513", f"{place}.redrive", "the failed records are a window of their own", hint))
+        problems.append(_no_redrive(f"{place}.redrive"))
     return request, problems
+
+
+def _no_redrive(place: str) -> Problem:
+    hint = "leave the range, max_records and rebuild out"
+    return Problem("SMT513", place, "the failed records are a window of their own", hint)
 
 
 def _decode_moments(config: Mapping[str, Any], place: str) -> tuple[dict[str, int], list[Problem]]:
