@@ -237,14 +237,14 @@ def _decode_request(
         start=config["start"],
         redrive=config["redrive"],
     )
-    if request.redrive and (request.fixed or limit is not None or config["rebuild"]):
-        problems.append(_no_redrive(f"{place}.redrive"))
-    return request, problems
+    return request, problems + _redrive_problems(request, place, rebuild=config["rebuild"])
 
 
-def _no_redrive(place: str) -> Problem:
+def _redrive_problems(request: WindowRequest, place: str, *, rebuild: bool) -> list[Problem]:
+    if not request.redrive or not (request.fixed or request.max_records is not None or rebuild):
+        return []
     hint = "leave the range, max_records and rebuild out"
-    return Problem("SMT513", place, "the failed records are a window of their own", hint)
+    return [Problem("SMT513", f"{place}.redrive", "the failed records are a window of their own", hint)]
 
 
 def _decode_moments(config: Mapping[str, Any], place: str) -> tuple[dict[str, int], list[Problem]]:
