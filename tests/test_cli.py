@@ -50,6 +50,7 @@ def files(tmp_path, monkeypatch):
         "bad.properties": "transforms=a\ntransforms.a.type=MaskFeild$Value\n",
         "spare.properties": CHAIN + "transforms.gone.x=y\n",
         "schema.json": json.dumps(SCHEMA),
+        "schema.sql": "id INT NOT NULL,\nname STRING\n",
         "records.jsonl": '{"id":1,"name":"Ann"}\n\n{"id":2,"name":null}\nnull\n{"id":3}\n',
         "broken.json": "{",
         "case.jsonl": (HERE / "parity" / "filter.jsonl").read_text(encoding="utf-8").split("\n")[0] + "\n",
@@ -87,7 +88,7 @@ def test_lint_with_options_that_kafka_would_ignore(run):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("schema", ["id INT NOT NULL, name STRING", "schema.json"])
+@pytest.mark.parametrize("schema", ["id INT NOT NULL, name STRING", "schema.json", "schema.sql"])
 def test_explain(run, schema):
     explained = ["explain", "chain.properties", "--schema", schema, "--topic", "orders"]
     assert run(*explained, "--full") == (0, EXPLAINED, "")

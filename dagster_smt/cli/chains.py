@@ -26,7 +26,9 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     lint.set_defaults(run=_lint)
     explain = commands.add_parser("explain", help="show what a chain makes of a schema, stage by stage")
     explain.add_argument("chain", type=Path)
-    explain.add_argument("--schema", help="the value's schema: a DDL string, or a file of Connect schema JSON")
+    explain.add_argument(
+        "--schema", help="the value's schema: a DDL string, a .sql file of one, or a .json file of Connect schema JSON"
+    )
     explain.add_argument("--topic", default="", help="the topic the records come from")
     explain.add_argument("--html", type=Path, metavar="FILE", help="write one page with a picture of the columns' ways")
     explain.add_argument("--full", action="store_true", help="all fields after each stage, not only what it changes")

@@ -8,7 +8,7 @@ from dagster_smt.model.schema import Schema
 
 
 def read_schema(text: str | None) -> Schema | None:
-    """A schema from a DDL string, or from the path of a file of Connect schema JSON."""
+    """A schema from a DDL string, from a ``.sql`` file of one, or from a ``.json`` file of Connect schema JSON."""
     if not text:
         return None
     path = Path(text)
@@ -24,4 +24,6 @@ def read_schema(text: str | None) -> Schema | None:
         return resolve_defaults(schema_from_json(data, place=path.name), Format())
     from dagster_smt.tables.ddl import parse_ddl
 
+    if path.suffix == ".sql":
+        return parse_ddl(path.read_text(encoding="utf-8"), place=path.name)
     return parse_ddl(text)
