@@ -5,11 +5,13 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 import dagster as dg
 
-from dagster_smt import SmtError, check_java, topic_to_partition_key
+from dagster_smt import SmtError, SparkSessionResource, check_java, topic_to_partition_key
 from dagster_smt.tables.sources import open_source
 from dagster_smt.testing.broker import ensure_running
 from definitions.demo import KAFKA_VARIABLE, PROJECT, dagster_home, demo_folder, lake, on_kafka, topics, working_topics
@@ -55,13 +57,17 @@ def fill(append: int, kafka: bool) -> None:
 
 def materialize_all() -> int:
     """Materialize both assets in this process, with one Spark session; print what Dagster was told."""
-    from definitions.definitions import TOPICS
+    from definitions.definitions import TOPICS, spark
 
     started = time.monotonic()
     names = [name for name in open_source(topics()).topics() if name.startswith("github.")]
     keys = [topic_to_partition_key(name) for name in names]
-    defs = _definitions()
-    print(f"{len(names)} topics in {_place()}; starting Spark", flush=True)
+    session = spark("ERROR")
+    defs = _definitions(session)
+    log = demo_folder() / "spark.log"
+    print(f"{len(names)} topics in {_place()}; starting Spark, which logs to {log}", flush=True)
+    with _jvm_output_to(log):
+        session.spark_session  # noqa: B018 - the runs find it there
     events: list[dg.AssetMaterialization] = []
     with dg.DagsterInstance.get() as instance:
         instance.add_dynamic_partitions(str(TOPICS.name), keys)
@@ -74,19 +80,33 @@ def materialize_all() -> int:
             result = job.execute_in_process(config, instance=instance, tags=tags, raise_on_error=False)
             events += [e.step_materialization_data.materialization for e in result.get_asset_materialization_events()]
             if not result.success:
-                print(f"demo: the run of {'/'.join(key)} failed, see above.", file=sys.stderr)
+                print(f"demo: the run of {'/'.join(key)} failed, see above and {log}.", file=sys.stderr)
                 return 1
     _tell(events, time.monotonic() - started)
     return 0
 
 
-def _definitions() -> dg.Definitions:
+@contextmanager
+def _jvm_output_to(file: Path) -> Iterator[None]:
+    """Let a JVM that starts in here write to a file for as long as it lives; this process goes on as before."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    terminal = os.dup(2)
+    try:
+        with file.open("ab") as log:
+            os.dup2(log.fileno(), 2)
+        yield
+    finally:
+        os.dup2(terminal, 2)
+        os.close(terminal)
+
+
+def _definitions(session: SparkSessionResource) -> dg.Definitions:
     """The code location's assets, with a job for each, a quiet console and a quiet Spark."""
-    from definitions.definitions import build_masked, build_pushes, spark
+    from definitions.definitions import build_masked, build_pushes
 
     assets = [build_masked(), build_pushes()]
     jobs = [dg.define_asset_job(f"demo_{asset.key.path[-1]}", dg.AssetSelection.assets(asset)) for asset in assets]
-    return dg.Definitions(assets, jobs=jobs, resources={"spark": spark("ERROR")}, loggers={"console": console})
+    return dg.Definitions(assets, jobs=jobs, resources={"spark": session}, loggers={"console": console})
 
 
 def _tell(events: list[dg.AssetMaterialization], seconds: float) -> None:

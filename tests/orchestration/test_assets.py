@@ -151,7 +151,8 @@ def test_rejected_records_fail_the_run_or_become_dead_letters(spark, tmp_path):
     assert "SMT530" in failure(bad).description and events(bad) == []
     config = {"ops": {"lake__people": {"config": {"errors.tolerance": "all"}}}}
     people = asset(tmp_path, dead_letter_topic="dead")
-    (event,) = events(dg.materialize([people], config, resources={"spark": spark}))
+    event, published = events(dg.materialize([people], config, resources={"spark": spark}))
+    assert published.asset_key.path == [*KEY.path, "dead_letters"] and value(published, "records_dead_lettered") == 2
     assert [value(event, n) for n in ("records_in", "records_out", "records_dead_lettered")] == [3, 1, 2]
     letters = [r.data for r in event.metadata["dagster_smt/dead_letters"].records]
     assert {r["stage"] for r in letters} == {"value.converter", "hide"}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -147,7 +148,7 @@ def test_the_demo_materializes_everything_and_then_what_is_appended(spark, small
     assert main([]) == 0
     first = capsys.readouterr().out
     assert "webhooks/masked: committed, " in first
-    assert "masked   mails   **./email$/" in first and "Dagster:  make dev" in first
+    assert re.search(r"masked +people +\*\*\./email\$/", first) and "Dagster:  make dev" in first
     assert main(["--append", "10"]) == 0
     second = capsys.readouterr().out
     assert "appended 10 records to github.push: offsets 7 to 16" in second

@@ -120,6 +120,38 @@ def test_every_part_of_a_record(world):
     assert [round(r.timestamp.timestamp() * 1000) for r in found] == [1700000000123, 1700000000124, 1]
 
 
+def test_failed_records_are_run_again_from_the_topic(world):
+    """Letters in a topic of the cluster name them; several offsets of a partition are read, and nothing between."""
+    letters = world.name("dead")
+    options = {"errors_tolerance": "all", "dead_letter_topic": letters}
+    cast = [{"alias": "cast", "type": "Cast$Value", "options": {"spec": "amount:int32"}}]
+    world.add(*(order(n, SECRET if n in (2, 3, 7) else n) for n in range(10)))
+    world.add(order(0, SECRET), order(1), partition=1)
+    assert world.run(chain=cast, **options).failed == 4
+    again = {**options, "window": WindowRequest(redrive=True)}
+    assert (world.run(chain=cast, **again).failed, len(world.there.read(letters))) == (4, 4)
+    done = world.run(**again)
+    assert done.window.to_json() == {world.orders: {"0": [2, 4, 7, 8], "1": [0, 1]}}
+    assert (done.records_in, done.records_out) == (4, 4)
+    assert world.offsets() == [*((0, n) for n in range(10)), (1, 0), (1, 1)]
+    assert world.run(**again).status == "empty"
+
+
+def test_records_of_several_ranges_are_counted_again_with_the_brokers(world):
+    """What compaction and transactions leave out is told from what was not read, range by range."""
+    world.there.make(world.orders)
+    producer = Producer({"bootstrap.servers": world.topics.bootstrap_servers, "transactional.id": f"tx-{world.id}"})
+    producer.init_transactions()
+    for number in range(4):  # a record and the mark of its transaction: every second offset holds a record
+        producer.begin_transaction()
+        producer.produce(world.orders, order(number).value)
+        producer.commit_transaction()
+    client = world.there.client
+    window = Window((Range(world.orders, 0, 0, 3), Range(world.orders, 0, 4, 6)))
+    assert client.count(window) == {world.orders: 3}
+    assert client.count(Window((Range(world.orders, 0, 1, 2), Range(world.orders, 0, 6, 8)))) == {world.orders: 1}
+
+
 def test_a_record_without_a_timestamp(world):
     """Kafka's -1: the same as from file topics."""
     from dagster_smt.tables.sources.file_writer import append_records
