@@ -74,6 +74,14 @@ def test_another_result_is_refused(golden, spoil):
         assert_chain(CHAIN, RECORDS, golden)
 
 
+def test_texts_with_odd_ends_of_lines_are_one_line(tmp_path, monkeypatch):
+    for update in ("1", "0", ""):  # 0 is no wish to write
+        monkeypatch.setenv("SMT_UPDATE_GOLDEN", update)
+        assert_chain({"transforms": ""}, [{"a": "x\u2028y\x85z"}, {"a": 1}], tmp_path / "a.jsonl")
+    with pytest.raises(AssertionError):
+        assert_chain({"transforms": ""}, [{"a": 1}], tmp_path / "a.jsonl")
+
+
 def test_a_changed_chain_is_seen(golden):
     with pytest.raises(AssertionError, match=r"(?m)^\+.*!!!"):
         assert_chain({**CHAIN, "transforms.hide.replacement": "!!!"}, RECORDS, golden)

@@ -9,7 +9,7 @@ from dagster_smt.chain.problems import did_you_mean
 from dagster_smt.chain.registry import predicates, transforms
 from dagster_smt.cli.page import page
 from dagster_smt.cli.schemas import read_schema
-from dagster_smt.errors import ConfigError, PlanError, Problem
+from dagster_smt.errors import ConfigError, Problem, SmtError
 from dagster_smt.model.schema import Schema
 from dagster_smt.spec.options import Options
 
@@ -43,9 +43,7 @@ def _lint(arguments: argparse.Namespace) -> int:
     for path in arguments.chain:
         try:
             plan = _plan(parse_chain(path, unknown_options=arguments.unknown_options), schema, arguments.topic)
-            if plan.refused:
-                raise PlanError(plan.refused)
-        except (ConfigError, PlanError) as error:
+        except SmtError as error:
             failed = True
             print(error)
             continue

@@ -42,9 +42,8 @@ def page(plan: Plan, name: str) -> str:
 
 
 def _warnings(plan: Plan) -> str:
-    found = [*plan.refused, *plan.warnings]
-    items = "".join(f"<li class='warning'>{escape(str(problem))}</li>" for problem in found)
-    return f"<h2>Warnings</h2><ul>{items}</ul>" if found else ""
+    items = "".join(f"<li class='warning'>{escape(str(problem))}</li>" for problem in plan.warnings)
+    return f"<h2>Warnings</h2><ul>{items}</ul>" if items else ""
 
 
 def _stages(plan: Plan) -> str:
@@ -81,7 +80,8 @@ def _ways(plan: Plan) -> str:
     left = list(dict.fromkeys([*leaf_labels(plan.before), *(s for found in ways.values() for s in found)]))
     right, at = list(ways), {name: n for n, name in enumerate(left)}
     used = {source for found in ways.values() for source in found}
-    drawn = [_name(n, name, 0, "" if name in used else "gone") for n, name in enumerate(left)]
+    inside = {source.partition("[")[0] for source in used}  # of an array, what its elements are made of
+    drawn = [_name(n, name, 0, "" if name in used | inside else "gone") for n, name in enumerate(left)]
     for n, column in enumerate(right):
         kind = "masked" if column in plan.masked else ""
         drawn += [_way(at[source], n, kind, f"{source} → {column}") for source in ways[column]]

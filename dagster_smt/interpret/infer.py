@@ -6,8 +6,8 @@ from typing import Any
 
 from dagster_smt.model.schema import Schema, Type, optional
 
-_UNKNOWN = Schema(Type.STRING, optional=True)
-"""Of a field that was null in every record."""
+_UNKNOWN = Schema(Type.STRING, optional=True, version=-1)
+"""Of a field that was null so far: no schema of JSON has a version."""
 
 
 def inferred_schema(values: Iterable[bytes | None]) -> Schema | None:
@@ -25,7 +25,14 @@ def inferred_schema(values: Iterable[bytes | None]) -> Schema | None:
         if data is not None:
             schema = _schema(data)
             found = schema if found is None else _both(found, schema)
-    return found if found is not None and found.type is Type.STRUCT else None
+    return _known(found) if found is not None and found.type is Type.STRUCT else None
+
+
+def _known(schema: Schema) -> Schema:
+    """The same with texts where nothing is known."""
+    if schema.type is Type.STRUCT:
+        return schema.with_(fields=tuple((name, _known(child)) for name, child in schema.fields))
+    return schema.with_(version=None, values=_known(schema.values) if schema.values is not None else None)
 
 
 def _schema(data: Any) -> Schema:

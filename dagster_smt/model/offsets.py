@@ -99,7 +99,7 @@ def _offsets(items: Iterable[tuple[TopicPartition, Intervals]]) -> OffsetSet:
 
 def offsets_of(window: Window | Iterable[Range]) -> OffsetSet:
     """The offsets of a window."""
-    found: dict[TopicPartition, Intervals] = {}
+    found: dict[TopicPartition, list[Interval]] = {}
     for r in window.ranges if isinstance(window, Window) else window:
-        found[r.topic, r.partition] = union(found.get((r.topic, r.partition), ()), [(r.start, r.end)])
-    return _offsets(found.items())
+        found.setdefault((r.topic, r.partition), []).append((r.start, r.end))
+    return _offsets((place, union(parts, ())) for place, parts in found.items())

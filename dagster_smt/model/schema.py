@@ -132,6 +132,12 @@ class Schema:
         """Return a copy with the given attributes replaced."""
         return replace(self, **changes)
 
+    def without_defaults(self) -> "Schema":
+        """A copy, with all that is in it, that tells types only: defaults are values."""
+        children = tuple((name, child.without_defaults()) for name, child in self.fields)
+        keys, values = (part.without_defaults() if part is not None else None for part in (self.keys, self.values))
+        return replace(self, default=None, fields=children, keys=keys, values=values)
+
     def with_fields(self, fields: tuple[tuple[str, "Schema"], ...]) -> "Schema":
         """Copy name, version, doc and parameters onto new fields; optional and default are lost.
 

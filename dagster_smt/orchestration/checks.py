@@ -142,13 +142,13 @@ def dead_mask(found: Evidence) -> Judged:
 
 def masked_values(found: Evidence) -> Judged:
     """No value that a mask took away is in another field, the key, a header or the topic of the same record."""
-    sampled, excepted, hits = found.facts.sampled, dict[str, int](), dict[tuple[str, str], int]()
+    sampled, excepted, hits = found.facts.sampled, set[str](), dict[tuple[str, str], int]()
     for (masked, place), records in found.facts.residue.items():
         reason = next((e.reason for e in found.mask_exceptions if e.covers(place)), None)
         if reason is None:
             hits[masked, place] = records
         else:
-            excepted[f"{place}: {reason}"] = max(records, excepted.get(f"{place}: {reason}", 0))
+            excepted.add(f"{place}: {reason}")
     metadata: dict[str, Any] = {"sampled": sampled, **({"excepted": sorted(excepted)} if excepted else {})}
     if not hits:
         but = f" but for {len(excepted)} fields that the chain excepts" if excepted else ""

@@ -9,6 +9,9 @@ from dagster_smt.model.report import RunReport
 from dagster_smt.orchestration.metadata import DEAD_LETTER_PLACE, Metadata, reject_table
 from dagster_smt.orchestration.names import op_name
 
+OF_TIME = dg.TimeWindowPartitionsDefinition | dg.MultiPartitionsDefinition
+"""Partitions that are run again themselves."""
+
 
 def dead_letters_key(key: dg.AssetKey) -> dg.AssetKey:
     """The key of a table's dead letters: below the table's own."""
@@ -40,8 +43,8 @@ def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
     """Make a job that runs the failed records of a table again, with the chain as it is today.
 
     It reads exactly the records that have a dead letter and no row, from their topics, and puts them into the table;
-    what fails again keeps its letter. Launched twice, the second run finds nothing to do. Of an asset with a partition
-    per topic it is launched for some of them.
+    what fails again keeps its letter. Launched twice, the second run finds nothing to do but what the chain drops. Of
+    an asset with a partition per topic it is launched for some of them.
 
     Args:
         asset: An asset of ``build_smt_asset`` that has dead letters.
@@ -51,7 +54,7 @@ def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
         ConfigError: SMT043, it has no dead letters; or its partitions are times, which are run again themselves.
     """
     spec = _spec_with_letters(asset)
-    if isinstance(asset.partitions_def, dg.TimeWindowPartitionsDefinition):
+    if isinstance(asset.partitions_def, OF_TIME):
         hint = "launch the partitions again: that replaces all of their records"
         raise ConfigError(Problem("SMT043", spec.key.to_user_string(), "its partitions are windows of time", hint))
     config = {"ops": {asset.op.name: {"config": {"window": {"redrive": True}}}}}

@@ -75,7 +75,9 @@ class SmtStep:
             yield from self._partitioned(context, done, keys, failed)
         if done.report.failed and self.table.work.letter_place:
             yield dg.AssetMaterialization(dead_letters_key(self.key), metadata=letters_metadata(done.report))
-        limit, exceptions = self.table.checks.max_lag or 0, settings.chain.mask_exceptions
+        limit = self.table.checks.max_lag or 0
+        # the run config holds stages only; the exceptions of the definition stay valid for a chain of the run
+        exceptions = settings.chain.mask_exceptions or self.table.work.chain.mask_exceptions
         readers = columns_read(context, self.key) if done.facts.broken else {}
         evidence = Evidence(done.report, done.facts, limit, exceptions, readers)
         yield from check_results(self.key, self.table.check_names, self.table.checks, evidence)
@@ -85,8 +87,9 @@ class SmtStep:
     def _timed(self, context: dg.AssetExecutionContext) -> RunSettings:
         """The settings of a run of time partitions: the range of their time; of a topic at a time, the topic too."""
         settings = decode_config(self.config, self.place, self._topic(context))
-        if settings.window.fixed or settings.window.redrive or settings.micro_batch is not None:
-            hint = "leave explicit, since, until, redrive and micro_batch out, or launch an asset without partitions"
+        window = settings.window
+        if window.fixed or window.redrive or settings.rebuild or settings.micro_batch is not None:
+            hint = "leave fixed ranges, redrive, rebuild and micro_batch out, or launch an asset without partitions"
             statement = "a partition of time is a fixed range of its own"
             raise ConfigError(Problem("SMT035", f"{self.place}.window", statement, hint))
         span = context.partition_time_window

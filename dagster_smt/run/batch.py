@@ -163,7 +163,9 @@ class _Run:
         if spec.window.redrive:
             spec, lost = redriven(spec, self.session, self.table, available, state)
             self.spec = spec
-            self.failures.update(lost)
+            self.warnings += lost
+            for problem in lost:
+                self.say(str(problem))
         request = replace(spec.window, start=spec.window.start or spec.table.start)
         resolved = resolve_window(request, available, state, rebuild=spec.rebuild, on_data_loss=spec.table.on_data_loss)
         self.failures.update(resolved.problems)

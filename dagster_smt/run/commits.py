@@ -41,6 +41,8 @@ def replaced_rows_of(spec: RunSpec, window: Window, state: TableState | None) ->
 
 
 def _wanted(spec: RunSpec, window: Window, state: TableState | None) -> Replaced:
+    if spec.window.redrive:  # records that have no row
+        return Replaced()
     if spec.rebuild and not spec.window.topics:
         return Replaced(everything=True)
     if spec.rebuild:

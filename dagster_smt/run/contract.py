@@ -1,23 +1,30 @@
 """The contract of a table: columns that those who read it rely on, compared with those that it has."""
 
+from collections.abc import Collection
+
 from pyspark.sql import types as T
 
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark.types import spark_type
 
 
-def contract_problems(declared: Schema, table: T.StructType, planned: Schema | None = None) -> dict[str, str]:
+def contract_problems(
+    declared: Schema, table: T.StructType, planned: Schema | None = None, own: Collection[str] = ()
+) -> dict[str, str]:
     """What of a declared schema a table breaks, as ``{path: what is wrong}``; further columns break nothing.
 
     Args:
         declared: The contract, a struct. A column that is ``NOT NULL`` there must be so in the plan, too.
         table: The table's columns.
         planned: The value's schema after the chain; None if only the records can tell.
+        own: Columns that no chain makes: those for the source of a row.
     """
-    return dict(_struct(declared, table, planned, ""))
+    return dict(_struct(declared, table, planned, "", own))
 
 
-def _struct(declared: Schema, table: T.StructType, planned: Schema | None, prefix: str) -> list[tuple[str, str]]:
+def _struct(
+    declared: Schema, table: T.StructType, planned: Schema | None, prefix: str, own: Collection[str] = ()
+) -> list[tuple[str, str]]:
     there = {field.name: field.dataType for field in table.fields}
     made = dict(planned.fields) if planned is not None and planned.type is Type.STRUCT else {}
     found: list[tuple[str, str]] = []
@@ -26,6 +33,8 @@ def _struct(declared: Schema, table: T.StructType, planned: Schema | None, prefi
         have, want = there.get(name), spark_type(child, path)
         if have is None:
             found.append((path, f"{want.simpleString()} is promised, but there is no such column"))
+        elif made and name not in made and name not in own:
+            found.append((path, f"{want.simpleString()} is promised, but the chain does not make it any more"))
         elif isinstance(have, T.StructType) and child.type is Type.STRUCT:
             found += _struct(child, have, made.get(name), f"{path}.")
         elif have.simpleString() != want.simpleString():

@@ -91,7 +91,10 @@ def table_facts(
         counted, problems = _looked(spec, plan, table) if window.ranges else (None, {})
         schema = table.schema() if contract is not None else None
         planned = plan.after if plan.typed else None
-        broken = contract_problems(contract, schema, planned) if contract is not None and schema is not None else {}
+        broken: dict[str, str] = {}
+        if contract is not None and schema is not None:
+            coordinates = spec.sink.coordinates
+            broken = contract_problems(contract, schema, planned, coordinates.names if coordinates else ())
         sample = sample_of(window) if search else Window()
         residue = _residue(spec, source.read(sample)) if sample.ranges else {}
     found = TableFacts(

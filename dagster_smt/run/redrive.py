@@ -6,7 +6,7 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.errors import ConfigError, Problem, UnsupportedError
 from dagster_smt.model.offsets import OffsetSet, offsets_of
 from dagster_smt.model.table_state import TableState
 from dagster_smt.model.window import Range, Window
@@ -23,18 +23,18 @@ from dagster_smt.tables.windows import Available
 
 def redriven(
     spec: RunSpec, session: SparkSession, table: Table, available: Available, state: TableState | None
-) -> tuple[RunSpec, dict[str, list[Problem]]]:
+) -> tuple[RunSpec, list[Problem]]:
     """The run with the failed records as its window: those that have letters and no row.
 
     Records are read from their topics again. A letter of a topic that was made anew since is of no use, and one that
     no commit has taken in stands for a record that the next usual run reads.
 
     Returns:
-        The run, still the same request; and the topics that have lost failed records (SMT519), unless gaps are
-        accepted.
+        The run, still the same request; and what cannot be run again, for the topic has lost it (SMT519).
 
     Raises:
         ConfigError: SMT513, the window is fixed already; SMT531, the table has no dead letters.
+        UnsupportedError: SMT575, the sink cannot tell which records it has.
     """
     _check(spec)
     found = OffsetSet()
@@ -42,12 +42,10 @@ def redriven(
         letters = _letters(spec, session)
         found = _offsets(_without_rows(spec, table, letters), available.identities) & state.held
     there = offsets_of(available.ranges)
-    lost = found - there
-    problems: dict[str, list[Problem]] = {}
-    for r in lost.ranges() if not spec.window.accept_gap else ():
-        problems.setdefault(r.topic, []).append(_lost(r))
-    window = Window(tuple((found & there).without(problems).ranges()))
-    return replace(spec, window=replace(spec.window, explicit=window), asked=spec.request), problems
+    window = Window(tuple((found & there).ranges()))
+    # offsets before the window that the table has not read are no gap: the next usual run reads them
+    request = replace(spec.window, explicit=window, accept_gap=False)
+    return replace(spec, window=request, asked=spec.request), list(map(_lost, (found - there).ranges()))
 
 
 def _check(spec: RunSpec) -> None:
@@ -56,6 +54,10 @@ def _check(spec: RunSpec) -> None:
         raise ConfigError(Problem("SMT513", "window.redrive", "the failed records are a window of their own", hint))
     if not isinstance(spec.dead_letters, TableSink) and not spec.dead_letter_topic:
         raise ConfigError(Problem("SMT531", spec.name, "there are no dead letters to run again", "name their topic"))
+    if not spec.sink.replaceable or spec.sink.coordinates is None:
+        hint = "redrive into a table with source_columns, or publish the records of the letters to their topic again"
+        statement = "the sink does not tell which records it has, so failed ones cannot be run again"
+        raise UnsupportedError(Problem("SMT575", spec.sink.place, statement, hint))
 
 
 def _letters(spec: RunSpec, session: SparkSession) -> DataFrame:
@@ -83,7 +85,8 @@ def _letters(spec: RunSpec, session: SparkSession) -> DataFrame:
 def _without_rows(spec: RunSpec, table: Table, letters: DataFrame) -> DataFrame:
     """The letters of records that have not come into the table since."""
     coordinates = spec.sink.coordinates
-    if coordinates is None or table.schema() is None:
+    assert coordinates is not None
+    if table.schema() is None:
         return letters
     names = zip(COORDINATES, coordinates.names, strict=True)
     there = table.read().select(*(F.col(f"`{column}`").alias(c) for c, column in names))
@@ -99,5 +102,5 @@ def _offsets(letters: DataFrame, identities: Mapping[str, str]) -> OffsetSet:
 
 def _lost(lost: Range) -> Problem:
     statement = f"failed records from offset {lost.start} to {lost.end} are no longer in the topic"
-    hint = "their letters hold them; launch with window.accept_gap: true to run the others again"
+    hint = "their letters hold them: publish those to the topic again"
     return Problem("SMT519", f"{lost.topic}-{lost.partition}", statement, hint)

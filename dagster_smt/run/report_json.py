@@ -6,16 +6,14 @@ from typing import Any
 import msgspec
 
 from dagster_smt.model.report import RunReport
-from dagster_smt.model.schema import Schema
 from dagster_smt.model.table_state import CommittedRun, TableState
 from dagster_smt.model.window import Window
 
 
 def report_to_json(report: RunReport) -> dict[str, Any]:
     """The report as JSON data. Defaults of schemas are left out: their Python form is not JSON."""
-    plain = dataclasses.replace(
-        report, before=_plain(report.before), after=_plain(report.after), previous=None, failures={}
-    )
+    before, after = (s.without_defaults() if s is not None else None for s in (report.before, report.after))
+    plain = dataclasses.replace(report, before=before, after=after, previous=None, failures={})
     data: dict[str, Any] = msgspec.to_builtins(plain)
     return data
 
@@ -35,10 +33,3 @@ def report_of(state: TableState, run: CommittedRun | None = None) -> RunReport:
         name = str(state.report.get("name", ""))
         return RunReport(name, Window(), status="already committed")
     return dataclasses.replace(report_from_json(dict(state.report)), status="already committed")
-
-
-def _plain(schema: Schema | None) -> Schema | None:
-    if schema is None:
-        return None
-    fields = tuple((name, child) for name, f in schema.fields if (child := _plain(f)) is not None)
-    return schema.with_(default=None, fields=fields, keys=_plain(schema.keys), values=_plain(schema.values))

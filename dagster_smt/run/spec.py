@@ -56,6 +56,8 @@ class RunSpec:
             return self.asked
         explicit = self.window.explicit.to_json() if self.window.explicit else None
         asked = {**asdict(replace(self.window, explicit=None)), "explicit": explicit, "rebuild": self.rebuild}
+        if self.window.redrive:  # with the chain mended it is another request
+            asked["chain"] = self.chain.hash
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 
     def of_topics(self, topics: tuple[str, ...]) -> "RunSpec":

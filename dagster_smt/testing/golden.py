@@ -47,13 +47,13 @@ def assert_chain(
     parsed_chain = chain if isinstance(chain, Chain) else parse_chain(chain)
     shown = preview(parsed_chain, _samples(records, topic), key or Format("string"), value or Format())
     found = [_line(steps) for _, steps in shown]
-    if os.environ.get(UPDATE):
+    if os.environ.get(UPDATE, "") not in ("", "0", "false"):
         golden.parent.mkdir(parents=True, exist_ok=True)
         golden.write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
         return
     if not golden.exists():
         raise AssertionError(f"{golden} is not there: run with {UPDATE}=1 to write it, and look at it")
-    wanted = golden.read_text(encoding="utf-8").splitlines()
+    wanted = golden.read_text(encoding="utf-8").removesuffix("\n").split("\n")  # other ends of lines are in texts
     if found != wanted:
         lines = difflib.unified_diff(wanted, found, str(golden), "what the chain makes now", lineterm="", n=1)
         raise AssertionError("\n".join([*lines, f"run with {UPDATE}=1 if this is what it should make"]))

@@ -12,7 +12,9 @@ from dagster_smt.model.report import LedgerEntry, LedgerLine, Reject, RunReport,
 from dagster_smt.model.window import Range, Window
 from dagster_smt.orchestration import SmtChecks, build_smt_asset
 from dagster_smt.orchestration.checks import CHECKS, Evidence, checks_of
+from dagster_smt.run.contract import contract_problems
 from dagster_smt.run.facts import TableFacts, sample_of
+from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import DeltaSink, Format
 from tests.orchestration.test_assets import DROP, HIDE, KEY, PERSON, append, asset, checks, read, table
@@ -147,6 +149,16 @@ def test_a_contract_is_kept_and_broken_in_runs(spark, tmp_path):
     ]
 
 
+def test_a_column_that_the_chain_makes_no_more_breaks_the_contract():
+    old = spark_type(parse_ddl("id BIGINT, email STRING, _source_topic STRING"))
+    declared = parse_ddl("id BIGINT, email STRING, _source_topic STRING")
+    planned = parse_ddl("id BIGINT, mail STRING")
+    assert contract_problems(declared, old, planned, ("_source_topic",)) == {
+        "email": "string is promised, but the chain does not make it any more"
+    }
+    assert contract_problems(declared, old) == {}
+
+
 def run_all(instance, definitions, session):
     return dg.materialize(definitions, instance=instance, resources={"spark": session}, raise_on_error=False)
 
@@ -243,6 +255,25 @@ def test_a_masked_value_may_stay_where_the_chain_says_why():
 
 
 REASON = {"mask.exceptions.a.reason": "it is public"}
+
+
+def test_exceptions_of_the_definition_count_in_runs(spark, tmp_path):
+    """The run config holds stages only; the chain of the definition is still the one that is run."""
+    append(tmp_path, "people", {"name": "octocat", "url": "/users/octocat", "id": 1})
+    chain = {
+        "transforms": "hide",
+        "transforms.hide.type": "MaskField$Value",
+        "transforms.hide.fields": "name",
+        "mask.exceptions": "a",
+        "mask.exceptions.a.fields": "value.url",
+        **REASON,
+    }
+    definition = build_smt_asset(
+        key="one", chain=chain, table=table(tmp_path, "people"), sink=DeltaSink(tmp_path / "one", "records")
+    )
+    with dg.instance_for_test() as instance:
+        check = checks(run(instance, definition, spark))["masked_values"]
+    assert check.passed and check.metadata["excepted"].value == ["value.url: it is public"]
 
 
 def test_a_sample_takes_the_last_records_of_every_partition():

@@ -334,6 +334,19 @@ def test_the_state_has_no_values_and_a_limit(shop, tmp_path):
     assert "who" in state.read_text() and "secret" not in state.read_text()
 
 
+def test_one_topic_that_cannot_be_told_does_not_stop_the_others(tmp_path):
+    topics = FileTopics(tmp_path)
+    values = {"empty.name": b'{"": 1}', "deep": b"[" * 100_000, "broken": b"{", "good": b'{"id": 1}'}
+    for topic, value in values.items():
+        append_records(topics, topic, [NewRecord(None, value)])
+    found = columns_of(collection({"source": {"files": str(tmp_path)}}))
+    inside = {key: [n for n in names if n.startswith("value.")] for key, names in found.items()}
+    assert inside.pop("topics/good") == ["value.id"]
+    assert set(inside) == {"topics/empty.name", "topics/deep", "topics/broken"}
+    broken = {"source": {"files": str(tmp_path)}, "value": {"kind": "envelope"}}
+    assert len(columns_of(collection(broken))) == 4
+
+
 def test_a_table_is_no_place_of_topics():
     with pytest.raises(Exception) as error:
         collection({"source": {"table": {"name": "lake.t"}}}, refresh=False)

@@ -53,6 +53,7 @@ def test_the_graph_leads_from_the_table_to_its_letters(tmp_path):
     assert letters.metadata["dagster_smt/dead_letter_place"].endswith(": dead")
 
 
+TOPICS = dg.StaticPartitionsDefinition(["people"])
 TIMES = dg.DailyPartitionsDefinition("2026-01-01")
 
 
@@ -62,6 +63,7 @@ def test_without_dead_letters_there_is_nothing_to_show(tmp_path, given, build):
         build(asset(tmp_path, **given))
 
 
-def test_windows_of_time_are_launched_again_themselves(tmp_path):
+@pytest.mark.parametrize("partitions", [TIMES, dg.MultiPartitionsDefinition({"day": TIMES, "topic": TOPICS})])
+def test_windows_of_time_are_launched_again_themselves(tmp_path, partitions):
     with pytest.raises(ConfigError, match=r"SMT043.*windows of time"):
-        build_redrive_job(asset(tmp_path, partitions_def=TIMES, **LETTERS))
+        build_redrive_job(asset(tmp_path, partitions_def=partitions, **LETTERS))

@@ -21,7 +21,7 @@ from dagster_smt.orchestration.components.fields import (
     ResolvedTable,
 )
 from dagster_smt.orchestration.components.scaffolder import SmtChainScaffolder
-from dagster_smt.orchestration.dead_letters import build_dead_letters_asset, build_redrive_job
+from dagster_smt.orchestration.dead_letters import OF_TIME, build_dead_letters_asset, build_redrive_job
 from dagster_smt.orchestration.resources import SparkSessionResource
 from dagster_smt.orchestration.schedules import build_smt_schedule
 from dagster_smt.orchestration.sensors import build_lag_sensor, build_new_topic_sensor
@@ -55,9 +55,6 @@ class SparkModel(dg.Model):
 
     conf: dict[str, str] = Field(default_factory=dict, description="Settings of Spark, flat.")
     remote: str | None = Field(default=None, description="Address of a Spark Connect server: sc://host:15002.")
-
-
-_TIME = dg.TimeWindowPartitionsDefinition
 
 
 @cache
@@ -135,7 +132,8 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         jobs = []
         if self.dead_letter_topic or self.dead_letters is not None:
             letters.append(build_dead_letters_asset(asset))
-            jobs += [] if isinstance(asset.partitions_def, _TIME) else [build_redrive_job(asset)]
+            again = self.sink.coordinates is not None and not isinstance(asset.partitions_def, OF_TIME)
+            jobs += [build_redrive_job(asset)] if again else []
         return dg.Definitions(
             assets=[asset, *topics, *letters],
             jobs=jobs,

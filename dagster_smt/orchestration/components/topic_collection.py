@@ -9,11 +9,14 @@ from typing import Annotated, Any
 import dagster as dg
 from dagster.components import DefsStateConfig, DefsStateConfigArgs, ResolvedDefsStateConfig
 
+from dagster_smt.errors import SmtError
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.schema_json import schema_from_json, schema_to_json
 from dagster_smt.orchestration.components.fields import ResolvedFormat, ResolvedTopics
+from dagster_smt.orchestration.names import op_name
 from dagster_smt.orchestration.topic_assets import build_topic_assets
+from dagster_smt.orchestration.versions import digest
 from dagster_smt.tables.spec import TopicTable
 from dagster_smt.tables.windows import matching
 
@@ -43,7 +46,8 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
     @property
     def defs_state_config(self) -> DefsStateConfig:
         """See ``dg.StateBackedComponent``."""
-        key = f"SmtTopicCollectionComponent[{self.source.place},{self.pattern}]"
+        what = [self.source.place, self.pattern, self.exclude, repr(self.value), self.sample, self.max_topics]
+        key = f"SmtTopicCollectionComponent[{digest(what)}]"
         return DefsStateConfig.from_args(self.defs_state, default_key=key)
 
     def write_state_to_path(self, state_path: Path) -> None:
@@ -57,14 +61,28 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
         state_path.write_text(json.dumps(state), encoding="utf-8")
 
     def _schema(self, topic: str) -> dict[str, Any] | None:
+        """The columns of a topic; None if its records do not tell, which must not stop the other topics."""
+        try:
+            schema = self._found(topic)
+            data = schema_to_json(schema.without_defaults()) if schema is not None else None
+            if data is not None:
+                schema_from_json(data)  # as it will be read: names that no schema can have are found now
+        except (SmtError, ValueError, RecursionError) as error:
+            what = str(error.problems[0].code) if isinstance(error, SmtError) else type(error).__name__
+            dg.get_dagster_logger("dagster_smt").warning(
+                f"the columns of {topic} cannot be told from its records: {what}"
+            )
+            return None
+        return data
+
+    def _found(self, topic: str) -> Schema | None:
         from dagster_smt.interpret.infer import inferred_schema
         from dagster_smt.tables.samples import samples
 
-        schema = self.value.known_schema
-        if schema is None and self.value.kind in ("json", "envelope"):
-            values = [s.value for s in samples(self.source, topic, self.sample)]
-            schema = inferred_schema(values) if self.value.kind == "json" else _enveloped(values)
-        return schema_to_json(schema) if schema is not None else None
+        if self.value.known_schema is not None or self.value.kind not in ("json", "envelope"):
+            return self.value.known_schema
+        values = [s.value for s in samples(self.source, topic, self.sample)]
+        return inferred_schema(values) if self.value.kind == "json" else _enveloped(values)
 
     def build_defs_from_state(self, context: dg.ComponentLoadContext, state_path: Path | None) -> dg.Definitions:
         """The assets; none before the state was refreshed for the first time."""
@@ -72,7 +90,7 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
         tables = [
             TopicTable(self.source, (entry["topic"],), value=_described(entry["schema"], self.value)) for entry in state
         ]
-        name = f"topics_{context.path.name}".replace("-", "_")
+        name = op_name(dg.AssetKey(["topics", context.path.name]))
         assets = [build_topic_assets(tables, name=name, group_name=self.group_name)] if tables else []
         return dg.Definitions(assets=assets)
 
@@ -86,6 +104,5 @@ def _enveloped(values: Sequence[bytes | None]) -> Schema | None:
     for value in reversed(values):
         data = json.loads(value) if value is not None else None
         if isinstance(data, dict) and data.get("schema") is not None:
-            schema = schema_from_json(data["schema"])
-            return schema.with_(default=None)
+            return schema_from_json(data["schema"])
     return None

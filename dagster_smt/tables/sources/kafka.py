@@ -101,7 +101,8 @@ class KafkaReader:
             from dagster_smt.tables.sources.within import within
 
             frame = within(frame, window)
-        tasks = max(_FEW_TASKS, window.records // _RECORDS_OF_A_TASK)
+        span = sum(end - starts[topic][p] for topic, parts in ends.items() for p, end in parts.items())
+        tasks = max(_FEW_TASKS, span // _RECORDS_OF_A_TASK)
         if tasks < len(window.ranges):  # a task of its own for each of many small partitions costs more than reading it
             frame = frame.coalesce(tasks)
         return frame.withColumn("headers", _headers()).select(*KAFKA_COLUMNS)
