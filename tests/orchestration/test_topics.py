@@ -305,3 +305,25 @@ def test_topics_of_several_sources_and_of_tables_are_refused(tmp_path):
         build_topic_assets([table(tmp_path, "a"), table(tmp_path / "x", "a")])
     with pytest.raises(ConfigError, match=r"SMT038.*asset itself"):
         build_topic_assets(TopicTable(TableSource("lake.bronze"), pattern=".*"))
+
+
+def test_what_is_below_is_launched_eagerly_when_there_are_new_records(tmp_path, instance):
+    add(tmp_path, "orders", 2)
+    observed = build_topic_assets(table(tmp_path, "orders"))
+
+    @dg.asset(deps=[dg.AssetKey(["topics", "orders"])], automation_condition=dg.AutomationCondition.eager())
+    def below():
+        """A table."""
+
+    defs = dg.Definitions([observed, below])
+    cursor, requested = None, []
+    for number in range(4):
+        if number in (1, 3):  # two looks find new records, one finds none
+            add(tmp_path, "orders")
+        observe_assets([observed], instance=instance)
+        result = dg.evaluate_automation_conditions(defs=defs, instance=instance, cursor=cursor)
+        cursor = result.cursor
+        requested.append(result.get_num_requested(dg.AssetKey("below")))
+        if requested[-1]:
+            dg.materialize([below], instance=instance)
+    assert requested == [0, 1, 0, 1]  # the first look only learns what there is
