@@ -117,7 +117,10 @@ def sample_of(window: Window, records: int = SAMPLE) -> Window:
 def _residue(spec: RunSpec, frame: DataFrame) -> dict[tuple[str, str], int]:
     from dagster_smt.spark.residue import residue_of
 
-    return residue_of(frame, spec.chain, spec.table.key, spec.table.value)
+    found = residue_of(frame, spec.chain, spec.table.key, spec.table.value)
+    if spec.sink.kind == "columns":  # its rows are the values alone
+        found = {pair: records for pair, records in found.items() if pair[1].split(".")[0] == "value"}
+    return found
 
 
 def _lag(spec: RunSpec, source: Source, state: TableState | None) -> dict[str, int]:

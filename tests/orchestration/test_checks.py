@@ -276,6 +276,19 @@ def test_exceptions_of_the_definition_count_in_runs(spark, tmp_path):
     assert check.passed and check.metadata["excepted"].value == ["value.url: it is public"]
 
 
+def test_of_a_table_of_columns_keys_and_topics_are_no_part(spark, tmp_path):
+    value = {"name": "people", "id": 1}  # the topic's name, too
+    append(tmp_path, "people", value)
+    declared = Format("json_schema", parse_ddl("id BIGINT, name STRING"))
+    source = table(tmp_path, "people", value=declared)
+    passed = {}
+    for kind in ("columns", "records"):
+        definition = build_smt_asset(key=kind, chain=[HIDE], table=source, sink=DeltaSink(tmp_path / kind, kind))
+        with dg.instance_for_test() as instance:
+            passed[kind] = checks(run(instance, definition, spark))["masked_values"].passed
+    assert passed == {"columns": True, "records": False}
+
+
 def test_a_sample_takes_the_last_records_of_every_partition():
     window = Window((Range("a", 0, 0, 1000), Range("b", 0, 5, 7), Range("c", 0, 3, 3)))
     assert sample_of(window, 10) == Window((Range("a", 0, 995, 1000), Range("b", 0, 5, 7)))
