@@ -24,14 +24,16 @@ def mask_exceptions(source: Any) -> tuple[tuple[MaskException, ...], list[Proble
     """
     found, problems = [], []
     for place, given in _entries(source):
-        wrong = list(_wrong(place, given))
+        wrong = list(_wrong(place, given)) if given is not None else [_stray(place)]
+        given = given or {}
         paths, more = _paths(f"{place}.fields", given.get("fields", ())) if not wrong else ([], [])
         problems += wrong + more
         found.append(MaskException(tuple(paths), str(given.get("reason", "")).strip()))
     return (tuple(found) if not problems else ()), problems
 
 
-def _entries(source: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+def _entries(source: Any) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    """Place and options of each; None for one that the list of names does not have."""
     if not isinstance(source, Mapping):
         return
     given = source.get(KEY) or ""
@@ -39,21 +41,21 @@ def _entries(source: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         for number, entry in enumerate(given):
             yield f"{KEY}[{number}]", dict(entry) if isinstance(entry, Mapping) else {}
         return
-    named = set(filter(None, split_list(str(given))))
+    listed = set(filter(None, split_list(str(given))))
     prefix = f"{KEY}."
-    named |= {str(key)[len(prefix) :].split(".")[0] for key in source if str(key).startswith(prefix)}
-    for name in sorted(named):
+    for name in sorted(listed | {str(k)[len(prefix) :].split(".")[0] for k in source if str(k).startswith(prefix)}):
         place = f"{KEY}.{name}"
         options = {str(k)[len(place) + 1 :]: v for k, v in source.items() if str(k).startswith(f"{place}.")}
         if isinstance(options.get("fields"), str):
             options["fields"] = split_list(options["fields"])
-        yield place, options if name in split_list(str(given)) else {"stray": name}
+        yield place, options if name in listed else None
+
+
+def _stray(place: str) -> Problem:
+    return config_problem("SMT021", place, f"it is not in '{KEY}'", f"add {place.removeprefix(f'{KEY}.')} to {KEY}")
 
 
 def _wrong(place: str, given: Mapping[str, Any]) -> Iterator[Problem]:
-    if "stray" in given:
-        yield config_problem("SMT021", place, f"it is not in '{KEY}'", f"add {given['stray']} to {KEY}")
-        return
     for name in sorted(set(given) - {"fields", "reason"}):
         yield config_problem("SMT021", f"{place} {name}", f"unknown option '{name}'", "there are: fields, reason")
     if not given.get("fields") or not isinstance(given["fields"], list):

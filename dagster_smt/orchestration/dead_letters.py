@@ -8,9 +8,7 @@ from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.report import RunReport
 from dagster_smt.orchestration.metadata import DEAD_LETTER_PLACE, Metadata, reject_table
 from dagster_smt.orchestration.names import op_name
-
-OF_TIME = dg.TimeWindowPartitionsDefinition | dg.MultiPartitionsDefinition
-"""Partitions that are run again themselves."""
+from dagster_smt.orchestration.partitions import OF_TIME
 
 
 def dead_letters_key(key: dg.AssetKey) -> dg.AssetKey:

@@ -8,6 +8,8 @@ import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem
 
+OF_TIME = dg.TimeWindowPartitionsDefinition | dg.MultiPartitionsDefinition
+"""Partitions that are windows of time, of all topics or of one each; they are run again themselves."""
 _DOTS = "..."
 _DOTS_CODE = "%2E%2E%2E"
 

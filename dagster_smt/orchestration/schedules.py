@@ -5,6 +5,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.orchestration.names import op_name
+from dagster_smt.orchestration.partitions import OF_TIME
 from dagster_smt.orchestration.sensors import SENSOR_TAG, range_tags
 
 Schedule = dg.ScheduleDefinition | Any  # a partitioned job's schedule has a class of its own, which is not public
@@ -31,7 +32,7 @@ def build_smt_schedule(
     """
     name = name or f"{op_name(asset.key)}_schedule"
     partitions = asset.partitions_def
-    if isinstance(partitions, dg.TimeWindowPartitionsDefinition | dg.MultiPartitionsDefinition):
+    if isinstance(partitions, OF_TIME):
         job = dg.define_asset_job(f"{name}_job", selection=[asset])
         return dg.build_schedule_from_partitioned_job(job, name=name, default_status=default_status)
     common: dict[str, Any] = {

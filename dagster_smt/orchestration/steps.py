@@ -15,7 +15,7 @@ from dagster_smt.orchestration.config_schema import RunSettings, decode_config
 from dagster_smt.orchestration.dead_letters import dead_letters_key, letters_metadata
 from dagster_smt.orchestration.execution import Executed, failure, make_run, summary
 from dagster_smt.orchestration.metadata import Metadata, observed_metadata
-from dagster_smt.orchestration.partitions import partition_key_to_topic, topic_to_partition_key
+from dagster_smt.orchestration.partitions import OF_TIME, partition_key_to_topic, topic_to_partition_key
 from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.tables import Prepared
 from dagster_smt.orchestration.versions import code_version, data_version
@@ -50,8 +50,7 @@ class SmtStep:
     @property
     def by_time(self) -> bool:
         """Whether partitions are windows of time, be it of one topic each."""
-        of_time = isinstance(self.table.spec.partitions_def, dg.TimeWindowPartitionsDefinition)
-        return of_time or bool(self.table.topic_dimension)
+        return isinstance(self.table.spec.partitions_def, OF_TIME)
 
     def run(self, context: dg.AssetExecutionContext) -> Events:
         """Run, and tell.

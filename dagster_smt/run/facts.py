@@ -18,7 +18,6 @@ from dagster_smt.run.spec import RunSpec
 from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.schemas import WIDER
 from dagster_smt.tables.sinks import open_table
-from dagster_smt.tables.sinks.protocol import Table
 from dagster_smt.tables.sources import Source, open_source
 from dagster_smt.tables.spec import TableSink, WindowRequest
 from dagster_smt.tables.windows import choose_topics
@@ -88,11 +87,16 @@ def table_facts(
         state = table.state()
         source = open_source(spec.table.source, session)
         lag = _lag(spec, source, state)
-        counted, problems = _looked(spec, plan, table) if window.ranges else (None, {})
-        schema = table.schema() if contract is not None else None
+        looks = isinstance(spec.sink, TableSink) and (window.ranges or contract is not None)
+        schema = table.schema() if looks else None
         planned = plan.after if plan.typed else None
+        counted = table.read().count() if schema is not None and window.ranges else None
+        problems: dict[str, str] = {}
         broken: dict[str, str] = {}
-        if contract is not None and schema is not None:
+        if schema is not None and window.ranges and spec.sink.kind == "columns":
+            columns = {f.name: f.dataType.simpleString() for f in schema.fields}
+            problems = _differences(_planned(planned), columns)
+        if schema is not None and contract is not None:
             coordinates = spec.sink.coordinates
             broken = contract_problems(contract, schema, planned, coordinates.names if coordinates else ())
         sample = sample_of(window) if search else Window()
@@ -132,18 +136,8 @@ def _lag(spec: RunSpec, source: Source, state: TableState | None) -> dict[str, i
     return lag
 
 
-def _looked(spec: RunSpec, plan: Plan, table: Table) -> tuple[int | None, dict[str, str]]:
-    """The rows that the table format counts, and how the columns differ from the plan's."""
-    schema = table.schema() if isinstance(spec.sink, TableSink) else None
-    if schema is None:
-        return None, {}
-    columns = {f.name: f.dataType.simpleString() for f in schema.fields}
-    return table.read().count(), _differences(_planned(plan), columns) if spec.sink.kind == "columns" else {}
-
-
-def _planned(plan: Plan) -> dict[str, str]:
+def _planned(after: Schema | None) -> dict[str, str]:
     """The columns that a plan makes, with Spark's types; none if only the records can tell."""
-    after = plan.after if plan.typed else None
     if after is None or after.type is not Type.STRUCT:
         return {}
     return {name: spark_type(schema, name).simpleString() for name, schema in after.fields}

@@ -21,7 +21,8 @@ from dagster_smt.orchestration.components.fields import (
     ResolvedTable,
 )
 from dagster_smt.orchestration.components.scaffolder import SmtChainScaffolder
-from dagster_smt.orchestration.dead_letters import OF_TIME, build_dead_letters_asset, build_redrive_job
+from dagster_smt.orchestration.dead_letters import build_dead_letters_asset, build_redrive_job
+from dagster_smt.orchestration.partitions import OF_TIME
 from dagster_smt.orchestration.resources import SparkSessionResource
 from dagster_smt.orchestration.schedules import build_smt_schedule
 from dagster_smt.orchestration.sensors import build_lag_sensor, build_new_topic_sensor
