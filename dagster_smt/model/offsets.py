@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from dagster_smt.model.window import Range, Window
 
@@ -70,6 +71,17 @@ class OffsetSet:
         for (topic, partition), intervals in sorted(self.parts.items()):
             for start, end in intervals:
                 yield Range(topic, partition, start, end)
+
+    def coarse(self, most: int) -> "OffsetSet":
+        """At most so many intervals, and one per topic-partition: the smallest holes between them are filled."""
+        holes = sorted((b[0] - a[1], k, n) for k, v in self.parts.items() for n, (a, b) in enumerate(pairwise(v)))
+        over = sum(map(len, self.parts.values())) - most
+        filled = {(k, n) for _, k, n in holes[: max(0, over)]}
+        holes_of = (
+            (k, [(a[1], b[0]) for n, (a, b) in enumerate(pairwise(v)) if (k, n) in filled])
+            for k, v in self.parts.items()
+        )
+        return self | _offsets((k, tuple(found)) for k, found in holes_of)
 
     @property
     def records(self) -> int:

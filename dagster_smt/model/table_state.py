@@ -12,6 +12,8 @@ FORMAT = 1
 KEY = "dagster_smt"
 REMEMBERED = 100
 """Runs that a table remembers: a retry after so many others is taken for a new request."""
+MOST_FAILED = 2_000
+"""Ranges of failed records that a table remembers one by one; a commit must not grow with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class TableState:
         window: What this commit read.
         held: Offsets whose records the table has taken in (as rows, dropped, or as dead letters).
         gaps: Offsets that somebody chose to leave out for good.
+        failed: Offsets of ``held`` whose records failed when they were last read.
+        roughly: Whether ``failed`` names offsets between them, too, for there were more ranges than ``MOST_FAILED``.
         identities: Identity of each topic, as its source gives it.
         rows: Rows per topic.
         runs: The last runs, oldest first.
@@ -58,6 +62,8 @@ class TableState:
     window: Window = field(default_factory=Window)
     held: OffsetSet = field(default_factory=OffsetSet)
     gaps: OffsetSet = field(default_factory=OffsetSet)
+    failed: OffsetSet = field(default_factory=OffsetSet)
+    roughly: bool = False
     identities: Mapping[str, str] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
     runs: tuple[CommittedRun, ...] = ()
@@ -98,6 +104,8 @@ class TableState:
             "window": self.window.to_json(),
             "held": self.held.to_json(),
             "gaps": self.gaps.to_json(),
+            "failed": self.failed.to_json(),
+            "roughly": self.roughly,
             "identities": dict(self.identities),
             "rows": dict(self.rows),
             "runs": [[r.key, r.request, r.number, r.window, list(r.left_out)] for r in self.runs],
@@ -125,6 +133,7 @@ class TableState:
                     "window": Window.from_json(data["window"]),
                     "held": OffsetSet.from_json(data["held"]),
                     "gaps": OffsetSet.from_json(data["gaps"]),
+                    "failed": OffsetSet.from_json(data.get("failed", {})),
                     "runs": tuple(
                         CommittedRun(key, request, number, window, tuple(left_out))
                         for key, request, number, window, left_out in data["runs"]

@@ -151,8 +151,7 @@ def _window_fields() -> dict[str, dg.Field]:
         ),
         "take_over": _flag("Go on with a table that an asset of another name has written: once, after a renaming."),
         "redrive": _flag(
-            "Only the records that failed before: those of the dead letters that are not in the table yet. They are "
-            "read from their topics again, with today's chain."
+            "Only the records that failed when they were last read: from their topics again, with today's chain."
         ),
         "rebuild": _flag("Start over from the earliest offsets: replaces all rows, or those of the topics named here."),
     }

@@ -40,9 +40,9 @@ def build_dead_letters_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
 def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
     """Make a job that runs the failed records of a table again, with the chain as it is today.
 
-    It reads exactly the records that have a dead letter and no row, from their topics, and puts them into the table;
-    what fails again keeps its letter. Launched twice, the second run finds nothing to do but what the chain drops. Of
-    an asset with a partition per topic it is launched for some of them.
+    It reads exactly the records that failed when they were last read, from their topics, and puts them into the table;
+    what fails again keeps its letter. Launched twice, the second run finds nothing to do. Of an asset with a partition
+    per topic it is launched for some of them.
 
     Args:
         asset: An asset of ``build_smt_asset`` that has dead letters.

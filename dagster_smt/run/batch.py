@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from dagster_smt.chain import Plan
 from dagster_smt.chain.forms import plan_forms
 from dagster_smt.errors import PlanError, Problem, RecordsRejected, SmtError, TableError
+from dagster_smt.model.offsets import OffsetSet
 from dagster_smt.model.report import RunReport, add_up, ledger_lines, stage_counts
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.table_state import TableState
@@ -161,7 +162,7 @@ class _Run:
         identities = source.identities([t for t in topics if t not in self.failures])
         available = Available(ranges, identities, source.offsets_at, source.committed)
         if spec.window.redrive:
-            spec, lost = redriven(spec, self.session, self.table, available, state)
+            spec, lost = redriven(spec, available, state)
             self.spec = spec
             self.warnings += lost
             for problem in lost:
@@ -278,10 +279,12 @@ class _Attempt:
             with run_.timed("rejects"):
                 letters = self.reject(found, report) or letters
         draft = draft.without(run_.failures)
+        again = any(found.topics[t].all_failed for t in draft.window.topics if t in found.topics)
+        failed = found.failed().without(run_.failures) if again else OffsetSet()
         report = replace(report, window=draft.window, topics=draft.of_topics(report.topics))
         report = self.totals(report)
         rows = conformed(output_rows(found.kept(frozenset(run_.failures)), self.spec), self.schema)
-        state = draft.state(report, report_to_json(report), letters, run_.table)
+        state = draft.state(report, report_to_json(report), letters, failed, run_.table)
         run_.say("committing")  # a cancelled run stops here
         with run_.timed("write"):
             written = run_.table.commit(rows, state, draft.replaced, draft.before)

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from dagster_smt.errors import Problem, TableError, UnsupportedError
 from dagster_smt.model.offsets import OffsetSet, offsets_of
 from dagster_smt.model.report import RunReport, TopicCounts
-from dagster_smt.model.table_state import CommittedRun, TableState
+from dagster_smt.model.table_state import MOST_FAILED, CommittedRun, TableState
 from dagster_smt.model.window import Window
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.sinks.protocol import Replaced, Table
@@ -41,8 +41,8 @@ def replaced_rows_of(spec: RunSpec, window: Window, state: TableState | None) ->
 
 
 def _wanted(spec: RunSpec, window: Window, state: TableState | None) -> Replaced:
-    if spec.window.redrive:  # records that have no row
-        return Replaced()
+    if spec.window.redrive:  # failed records have no rows; others are between them if the table knows them roughly
+        return Replaced(offsets=offsets_of(window)) if state is not None and state.roughly else Replaced()
     if spec.rebuild and not spec.window.topics:
         return Replaced(everything=True)
     if spec.rebuild:
@@ -94,29 +94,41 @@ class Draft:
         return {topic: counts[topic] for topic in self.window.topics if topic in counts}
 
     def state(
-        self, report: RunReport, data: Mapping[str, Any], dead_letters: Mapping[str, int], table: Table
+        self,
+        report: RunReport,
+        data: Mapping[str, Any],
+        dead_letters: Mapping[str, int],
+        failed: OffsetSet,
+        table: Table,
     ) -> TableState:
-        """The state after this commit."""
+        """The state after this commit; ``failed`` are the offsets of this window whose records failed."""
         spec, before = self.spec, self.before or TableState(table.numbered(), "", self.spec.sink.kind)
-        held, gaps, rows, identities = before.held, before.gaps, dict(before.rows), dict(before.identities)
         if self.replaced.everything:
-            held, gaps, rows, identities = OffsetSet(), OffsetSet(), {}, {}
+            before = replace(before, held=OffsetSet(), gaps=OffsetSet(), failed=OffsetSet(), rows={}, identities={})
         elif spec.rebuild:
-            held, gaps = held.without(self.window.topics), gaps.without(self.window.topics)
+            topics = self.window.topics
+            held, gaps, former = (s.without(topics) for s in (before.held, before.gaps, before.failed))
+            before = replace(before, held=held, gaps=gaps, failed=former)
+        rows = dict(before.rows)
         for topic, gone in self.gone(table, before).items():
             rows[topic] = max(0, rows.get(topic, 0) - gone)
         for topic, counts in report.topics.items():
             rows[topic] = rows.get(topic, 0) + counts.kept
         read = offsets_of(self.window)
+        former = before.failed - read
+        exactly = former | failed
+        failed = exactly.coarse(MOST_FAILED)
         number = before.number + 1
         return TableState(
             number=number,
             attempt=self.attempt,
             kind=spec.sink.kind,
             window=self.window,
-            held=held | read,
-            gaps=(gaps | self.gaps) - read,
-            identities={**identities, **self.identities},
+            held=before.held | read,
+            gaps=(before.gaps | self.gaps) - read,
+            failed=failed,
+            roughly=failed != exactly or (before.roughly and bool(former)),
+            identities={**before.identities, **self.identities},
             rows=rows,
             runs=before.runs,
             dead_letters=dead_letters,

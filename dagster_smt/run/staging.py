@@ -10,12 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from dagster_smt.chain import Plan
+from dagster_smt.model.offsets import OffsetSet, offsets_of
 from dagster_smt.model.report import TopicCounts
-from dagster_smt.run.counts import count_columns, read_counts
+from dagster_smt.model.window import Range
+from dagster_smt.run.counts import FAILED, count_columns, read_counts
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,17 @@ class Staged:
         """The rows of the records that are kept, without those of some topics."""
         rows = self.frame.where("__status = 0")
         return rows.where(~F.col("__topic").isin(*left_out)) if left_out else rows
+
+    def failed(self) -> OffsetSet:
+        """The offsets of the records that failed. Their ranges are found where the rows are."""
+        place = ("__topic", "__partition")
+        number = F.row_number().over(Window.partitionBy(*place).orderBy("__offset"))
+        rows = self.frame.where(F.col("__status") == FAILED).select(*place, "__offset", number.alias("number"))
+        ranges = rows.groupBy(*place, F.col("__offset") - F.col("number")).agg(
+            F.min("__offset").alias("start"), (F.max("__offset") + 1).alias("end")
+        )
+        found = ranges.select(*place, "start", "end").collect()
+        return offsets_of(Range(topic, partition, start, end) for topic, partition, start, end in found)
 
 
 @contextmanager

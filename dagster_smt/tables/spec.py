@@ -287,7 +287,7 @@ class WindowRequest:
         accept_gap: Leave out for good what lies between the table's progress and this window, or was deleted before it
             was read. The table notes it.
         start: Instead of the topic table's ``start``; empty for that one.
-        redrive: Only the records that failed before and have not come into the table since: those of the dead letters.
+        redrive: Only the records that failed when they were last read.
             They are read from their topics again.
     """
 

@@ -45,3 +45,24 @@ def test_of_topic_partitions():
     assert held.without(["a"]).parts == {("b", 0): ((0, 1),)} and held.records == 7
     assert not (held - held) and OffsetSet.from_json(held.to_json()) == held
     assert list(more.ranges()) == [Range("a", 0, 4, 6), Range("a", 0, 7, 9)]
+
+
+COARSE = [
+    ([(0, 1), (2, 3), (9, 10)], 3, [(0, 1), (2, 3), (9, 10)]),
+    ([(0, 1), (2, 3), (9, 10)], 2, [(0, 3), (9, 10)]),
+    ([(0, 1), (7, 8), (9, 10)], 2, [(0, 1), (7, 10)]),
+    ([(0, 1), (2, 3), (9, 10)], 1, [(0, 10)]),
+    ([(0, 1), (2, 3), (9, 10)], 0, [(0, 10)]),
+    ([], 1, []),
+]
+
+
+@pytest.mark.parametrize(("parts", "most", "left"), COARSE)
+def test_the_smallest_holes_are_filled_first(parts, most, left):
+    ranges = [Range("t", 0, a, b) for a, b in parts]
+    assert offsets_of(ranges).coarse(most) == offsets_of(Range("t", 0, a, b) for a, b in left)
+
+
+def test_holes_are_filled_in_the_partition_that_has_them():
+    offsets = offsets_of([Range("a", 0, 0, 1), Range("a", 0, 9, 10), Range("b", 0, 0, 1), Range("b", 0, 2, 3)])
+    assert offsets.coarse(3) == offsets_of([Range("a", 0, 0, 1), Range("a", 0, 9, 10), Range("b", 0, 0, 3)])

@@ -1,15 +1,19 @@
 """Failed records run again after the chain is mended: exactly those, once, whatever was run before."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
-from dagster_smt.errors import ConfigError, UnsupportedError
+from dagster_smt.errors import ConfigError, TableError, UnsupportedError
+from dagster_smt.run.batch import run
 from dagster_smt.tables.spec import DeltaSink, FileTopicSink, WindowRequest
 from tests.run.test_rules import retention
 from tests.run.world import CHAIN, COLUMNS, MASK, SECRET, World, mixed, order, window
 
 LETTERS = {"errors_tolerance": "all", "dead_letter_topic": "orders.dead"}
+MENDED = {k: v for k, v in CHAIN.items() if ".cast." not in k} | {"transforms": "drop,mask"}
+DROP = {"transforms": "drop", "transforms.drop.type": "org.apache.kafka.connect.transforms.Filter"}
 AGAIN = {**LETTERS, "window": WindowRequest(redrive=True)}
 
 
@@ -64,16 +68,59 @@ def test_only_the_topics_that_are_asked_for(world):
     assert world.run(MASK, **{**AGAIN, "window": request}).records_in == 2
 
 
-def test_letters_of_others_and_of_topics_made_anew_do_not_count(world):
+def test_what_failed_in_a_topic_made_anew_does_not_count(world):
     mixed(world)
     world.run(CHAIN, **LETTERS)
-    other = world.spec(CHAIN, **LETTERS)
-    assert world.dead()
+    assert world.state.failed.records == 2
     shutil.rmtree(world.folder / "topics" / "orders")
     world.add(*(order(n) for n in range(20)))
     world.run(CHAIN, window=WindowRequest(topics=("orders",)), rebuild=True)
-    assert other.name == "orders"
     assert world.run(MASK, **AGAIN).status == "empty"
+
+
+def test_what_the_mended_chain_drops_is_settled(world):
+    mixed(world)
+    world.run(CHAIN, **LETTERS)
+    done = world.run(DROP, **AGAIN)
+    assert (done.records_in, done.dropped, done.records_out) == (2, 2, 0)
+    assert world.run(DROP, **AGAIN).status == "empty"
+
+
+def test_a_row_that_somebody_deleted_stays_away(world):
+    mixed(world)
+    world.run(CHAIN, **LETTERS)
+    world.run(MASK, **AGAIN)
+    world.session.sql(f"DELETE FROM delta.`{world.folder / 'table'}` WHERE offset = 2")
+    assert world.run(MASK, **AGAIN).status == "empty" and 2 not in world.offsets()
+
+
+def test_a_range_that_is_run_again_tells_anew_what_failed(world):
+    mixed(world)
+    world.run(CHAIN, **LETTERS)
+    world.run(MENDED, **{**LETTERS, "window": WindowRequest(explicit=window(0, 5))})
+    assert world.run(MENDED, **AGAIN).window.to_json() == {"orders": {"0": [7, 8]}}
+    world.run(CHAIN, **{**LETTERS, "window": WindowRequest(explicit=window(0, 5))})
+    assert world.run(MENDED, **AGAIN).window.to_json() == {"orders": {"0": [2, 3]}}
+
+
+def test_under_a_new_name_and_without_letters(world):
+    mixed(world)
+    world.run(CHAIN, errors_tolerance="all")
+    spec = replace(world.spec(MASK, window=WindowRequest(redrive=True)), name="renamed", take_over=True)
+    assert run(spec, world.session).records_out == 2
+
+
+def test_more_than_a_table_remembers_one_by_one(failed, monkeypatch):
+    """Then those between them are read, too, and replaced: the table holds each once."""
+    monkeypatch.setattr("dagster_smt.run.commits.MOST_FAILED", 1)
+    failed.run(CHAIN, **{**failed.options, "window": WindowRequest(explicit=window(0, 10))})
+    assert failed.state.roughly
+    before = places(failed)
+    report = failed.run(MENDED, **failed.options)
+    assert report.window.to_json() == {"orders": {"0": [2, 8], "1": [0, 1]}}
+    assert places(failed) == sorted([*before, (0, 2), (0, 7), (1, 0)]) and not failed.state.roughly
+    assert failed.state.rows == {"orders": len(before) + 3}
+    assert failed.run(MENDED, **failed.options).status == "empty"
 
 
 def test_a_letter_of_a_run_that_did_not_commit_waits_for_the_next_usual_run(world, monkeypatch):
@@ -95,7 +142,7 @@ def _dying(*args):
     raise KeyboardInterrupt
 
 
-def test_columns_need_to_tell_where_rows_come_from(world):
+def test_columns_need_not_tell_where_rows_come_from(world, monkeypatch):
     mixed(world)
     options = {"kind": "columns", "value": COLUMNS, "errors_tolerance": "all", "dead_letter_topic": "orders.dead"}
     report = world.run(MASK, **options)
@@ -105,7 +152,10 @@ def test_columns_need_to_tell_where_rows_come_from(world):
     spec = world.spec(MASK, window=WindowRequest(redrive=True), **options)
     sink = DeltaSink(world.folder / "plain", "columns", source_columns=None)
     _run(world, spec, sink, window=WindowRequest())
-    with pytest.raises(UnsupportedError, match="SMT575"):
+    assert _run(world, spec, sink).records_in == 3
+    monkeypatch.setattr("dagster_smt.run.commits.MOST_FAILED", 1)  # but they do if others have to be replaced
+    assert _run(world, spec, sink).records_in == 3
+    with pytest.raises(TableError, match="SMT514"):
         _run(world, spec, sink)
 
 
@@ -119,10 +169,6 @@ def test_records_of_topics_cannot_be_replaced(world):
 
 
 def _run(world, spec, sink, **changes):
-    from dataclasses import replace
-
-    from dagster_smt.run.batch import run
-
     return run(replace(spec, sink=sink, **changes), world.session, world.lines.append)
 
 
@@ -159,7 +205,6 @@ WRONG = [
     ({"window": WindowRequest(redrive=True, explicit=window(0, 1))}, "SMT513"),
     ({"window": WindowRequest(redrive=True, max_records=1)}, "SMT513"),
     ({"rebuild": True}, "SMT513"),
-    ({"dead_letter_topic": ""}, "SMT531"),
 ]
 
 
