@@ -5,6 +5,7 @@ cursor holds only which topics were reported missing, so that losing it loses no
 """
 
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +17,7 @@ from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.window import Range
 from dagster_smt.orchestration.partitions import partition_key_to_topic, topic_to_partition_key
 from dagster_smt.orchestration.versions import digest
-from dagster_smt.tables.spec import TableSource, TopicTable
+from dagster_smt.tables.spec import FileTopics, TableSource, TopicTable
 from dagster_smt.tables.windows import matching
 
 SENSOR_TAG = "dagster_smt/sensor"
@@ -215,8 +216,32 @@ class _Behind:
     table: TopicTable
     asset: dg.AssetKey
     partitions: dg.DynamicPartitionsDefinition | None
-    min_records: int
+    min_records: int | None
+    min_bytes: int | None
     max_age_seconds: float | None
+
+    @property
+    def least(self) -> str:
+        """From what on it asks."""
+        parts = ((self.min_records, "records"), (self.min_bytes, "bytes"))
+        return " or ".join(f"{number} {unit}" for number, unit in parts if number is not None)
+
+    def enough(self, late: Sequence[Range]) -> bool:
+        """Whether so much is unread that a run is due."""
+        if self.min_records is not None and sum(r.records for r in late) >= self.min_records:
+            return True
+        return self.min_bytes is not None and self._bytes(late) >= self.min_bytes
+
+    def _bytes(self, late: Sequence[Range]) -> float:
+        from dagster_smt.tables.sources import open_source
+
+        source = open_source(self.table.source)
+        topics = sorted({r.topic for r in late})
+        stored: Counter[str] = Counter()
+        for r in source.ranges(topics):
+            stored[r.topic] += r.records
+        sizes = source.sizes(topics) or {}
+        return sum(sizes.get(r.topic, 0) * r.records / max(1, stored[r.topic]) for r in late)
 
 
 def build_lag_sensor(
@@ -224,7 +249,8 @@ def build_lag_sensor(
     table: TopicTable,
     *,
     name: str = "lag",
-    min_records: int = 1,
+    min_records: int | None = None,
+    min_bytes: int | None = None,
     max_age_seconds: float | None = None,
     minimum_interval_seconds: int = 60,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
@@ -238,12 +264,15 @@ def build_lag_sensor(
         asset: An asset of ``build_smt_asset``, without partitions or with one per topic.
         table: Its topic table.
         name: The sensor's name.
-        min_records: Ask from so many unread offsets on.
+        min_records: Ask from so many unread offsets on; from the first on where ``min_bytes`` is not given either.
+        min_bytes: Ask from about so many unread bytes on, by the mean size of the topic's stored records. File topics
+            only: a broker does not tell the size of its topics.
         max_age_seconds: Ask for fewer, too, once the last run is so long ago.
         minimum_interval_seconds, default_status: As in ``dg.sensor``.
 
     Raises:
-        ConfigError: SMT039, the topics are those of a table, which only Spark can ask; or partitions are times.
+        ConfigError: SMT039, the topics are those of a table, which only Spark can ask; or partitions are times; or the
+            source does not know bytes.
     """
     if isinstance(table.source, TableSource):
         hint = "use a schedule, or an automation condition on the table's own asset"
@@ -252,13 +281,18 @@ def build_lag_sensor(
     if partitions is not None and not isinstance(partitions, dg.DynamicPartitionsDefinition):
         hint = "use build_schedule_from_partitioned_job"
         raise ConfigError(Problem("SMT039", name, "the partitions of the asset are no topics", hint))
-    spec = _Behind(name, table, asset.key, partitions, min_records, max_age_seconds)
+    if min_bytes is not None and not isinstance(table.source, FileTopics):
+        hint = "give min_records or max_age_seconds"
+        raise ConfigError(Problem("SMT039", f"{name} min_bytes", "brokers do not tell the size of topics", hint))
+    if min_records is None and min_bytes is None:
+        min_records = 1
+    spec = _Behind(name, table, asset.key, partitions, min_records, min_bytes, max_age_seconds)
     return dg.SensorDefinition(
         name=name,
         target=asset,
         minimum_interval_seconds=minimum_interval_seconds,
         default_status=default_status,
-        description=f"Runs {asset.key.to_user_string()} when its topics hold at least {min_records} unread records.",
+        description=f"Runs {asset.key.to_user_string()} when its topics hold at least {spec.least} that is not read.",
         evaluation_fn=partial(_sense_lag, spec),
     )
 
@@ -268,10 +302,10 @@ def _sense_lag(spec: _Behind, context: dg.SensorEvaluationContext) -> dg.SensorR
         return dg.SensorResult(skip_reason="a run that this sensor asked for is not finished")
     known = _known_keys(context, spec.partitions) if spec.partitions is not None else []
     told, last = _told(context, spec, len(known))
-    late, unread = _unread(spec, known, told)
+    late = _unread(spec, known, told)
     old = spec.max_age_seconds is not None and time.time() - last >= spec.max_age_seconds
-    if not unread or (unread < spec.min_records and not old):
-        return dg.SensorResult(skip_reason=f"{unread} unread records")
+    if not late or not (old or spec.enough(late)):
+        return dg.SensorResult(skip_reason=f"{sum(r.records for r in late)} unread records")
     run_key = digest([f"{r.topic}-{r.partition}@{r.end}" for r in late])
     tags = {SENSOR_TAG: spec.name}
     if spec.partitions is None:
@@ -284,8 +318,8 @@ def _sense_lag(spec: _Behind, context: dg.SensorEvaluationContext) -> dg.SensorR
     return dg.SensorResult(run_requests=requests)
 
 
-def _unread(spec: _Behind, known: Sequence[str], told: Mapping[str, Mapping[str, int]]) -> tuple[list[Range], int]:
-    """What there is beyond what the table told: the topic-partitions, and the offsets together."""
+def _unread(spec: _Behind, known: Sequence[str], told: Mapping[str, Mapping[str, int]]) -> list[Range]:
+    """The offsets that there are beyond what the table told."""
     from dagster_smt.tables.sources import open_source  # may load a Kafka client
 
     source = open_source(spec.table.source)
@@ -300,7 +334,7 @@ def _unread(spec: _Behind, known: Sequence[str], told: Mapping[str, Mapping[str,
         start = r.start if read > r.end else max(r.start, read)  # beyond the end: the topic was made anew
         if start < r.end:
             late.append(replace(r, start=start))
-    return late, sum(r.records for r in late)
+    return late
 
 
 def _told(context: dg.SensorEvaluationContext, spec: _Behind, partitions: int) -> tuple[dict[str, Any], float]:

@@ -214,6 +214,20 @@ def test_few_records_wait_until_the_last_run_is_long_ago(tmp_path, instance):
     assert len(tick(late, instance, orders).run_requests) == 1
 
 
+def test_few_bytes_wait_for_more(tmp_path, instance):
+    add(tmp_path, "orders.a", 10)
+    orders = asset(tmp_path, None)
+    size = sum(p.stat().st_size for p in (tmp_path / "orders.a").rglob("*.jsonl"))
+    tell = {"dagster_smt/end_offsets": {"orders.a": {"0": 5}}}
+    instance.report_runless_asset_event(dg.AssetMaterialization(KEY, metadata=tell))
+
+    def asked(**least):
+        return len(tick(build_lag_sensor(orders, table(tmp_path), **least), instance, orders).run_requests)
+
+    assert asked(min_bytes=int(size * 0.6)) == 0 and asked(min_bytes=int(size * 0.4)) == 1
+    assert asked(min_bytes=size, min_records=5) == 1 and asked(min_bytes=size, min_records=6) == 0
+
+
 def test_of_partitions_those_that_are_behind_run(tmp_path, instance):
     for topic in ("orders.a", "orders.b", "orders.c", "orders.new"):
         add(tmp_path, topic, 1)
@@ -239,6 +253,8 @@ def test_a_lag_that_cannot_be_told_is_refused(tmp_path):
     by_day = asset(tmp_path, dg.DailyPartitionsDefinition("2026-01-01"))
     with pytest.raises(ConfigError, match=r"SMT039.*no topics"):
         build_lag_sensor(by_day, table(tmp_path))
+    with pytest.raises(ConfigError, match=r"SMT039 lag min_bytes.*the size of topics"):
+        build_lag_sensor(asset(tmp_path, None), TopicTable(KafkaTopics("localhost:9092"), ("a",)), min_bytes=5)
     with pytest.raises(ConfigError, match=r"SMT039.*without Spark"):
         build_lag_sensor(asset(tmp_path, None), TopicTable(TableSource("lake.bronze"), pattern=".*"))
 

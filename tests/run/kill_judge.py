@@ -196,7 +196,7 @@ def check(ledger: Ledger, found: Found) -> list[str]:
         if entry is not None and (value is None or json.loads(value) != entry.output):
             problems.append(f"{_text((topic, partition, offset))} has another value in the table")
     if found.state is not None:
-        problems += _check_counts(found)
+        problems += _check_counts(found) + _check_failed(ledger, found.state, there)
     return problems + _check_letters(ledger, found, there)
 
 
@@ -215,6 +215,15 @@ def _check_counts(found: Found) -> list[str]:
     asked = Counter((key, request) for key, request, *_, left_out in found.state["runs"] if key and not left_out)
     problems += [f"the run {key} committed {n} times" for (key, _), n in asked.items() if n > 1]
     return problems
+
+
+def _check_failed(ledger: Ledger, state: State, there: set[Offset]) -> list[str]:
+    """The state names what failed, of what was read; progress in a consumer group does not."""
+    if "failed" not in state:
+        return []
+    said, refused = of_intervals(state["failed"]), there & ledger.of("refused")
+    problems = [f"the state does not name {_text(o)}, which failed" for o in _few(refused - said)]
+    return problems + [f"the state says that {_text(o)} failed" for o in _few(said - refused)]
 
 
 def _check_letters(ledger: Ledger, found: Found, there: set[Offset]) -> list[str]:

@@ -51,7 +51,8 @@ def letter(number):
 
 def state(number, start, end, held, rows, **changes):
     made = {"number": number, "attempt": f"a{number}", "window": {"t": {"0": [start, end]}}, "gaps": {}, "runs": []}
-    return {**made, "held": {"t": {"0": held}}, "rows": {"t": rows}, **changes}
+    failed = {"t": {"0": [[n, n + 1] for n in range(end) if FATES[n % len(FATES)] == "refused"]}}
+    return {**made, "held": {"t": {"0": held}}, "failed": failed, "rows": {"t": rows}, **changes}
 
 
 FIRST, SECOND = state(1, 0, 3, [[0, 3]], 2), state(2, 3, 6, [[0, 6]], 3)
@@ -95,6 +96,8 @@ ATTACKS = {
     "a letter too many": (of(letters=[*NOW.letters, letter(4)]), "t-0@4 has a dead letter, but is kept"),
     "a letter with another value": (of(letters=[letter(2), ("t", 0, 5, b"x")]), "another value in its dead letter"),
     "a wrong count": (second(rows={"t": 4}), "the state counts rows {'t': 4}, the table has {'t': 3}"),
+    "a failed record that is forgotten": (second(failed={"t": {"0": [[2, 3]]}}), "does not name t-0@5, which failed"),
+    "a record that did not fail": (second(failed={"t": {"0": [[1, 3], [5, 6]]}}), "the state says that t-0@1 failed"),
     "a gap": (second(gaps={"t": {"0": [[3, 4]]}}), "the state has gaps"),
     "a state that holds too much": (second(held={"t": {"0": [[0, 7]]}}), "t-0@6 is held, but was never produced"),
     "a state that holds too little": (second(held={"t": {"0": [[0, 5]]}}), "does not hold what it held and the window"),

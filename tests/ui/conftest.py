@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.spec import FileTopics, KafkaTopics, NewTopics
 from dagster_smt.testing.broker import free_port
+from tests.kafka import Topics
 
 HERE = Path(__file__).parent
 MASK = "org.apache.kafka.connect.transforms.MaskField$Value"
@@ -28,6 +29,7 @@ transforms.hide.replacement=***
 INSTANCE = """\
 telemetry: {enabled: false}
 nux: {enabled: false}
+run_monitoring: {enabled: true, poll_interval_seconds: 2, cancel_timeout_seconds: 60}
 """
 
 
@@ -39,13 +41,16 @@ def order(number):
 class Shop:
     """The folder of the code location, and the server that shows it."""
 
-    def __init__(self, folder, screenshots):
-        self.folder, self.screenshots = folder, screenshots
+    def __init__(self, folder, screenshots, servers):
+        self.folder, self.screenshots, self.servers = folder, screenshots, servers
         self.topics = FileTopics(folder / "topics")
         self.url = f"http://127.0.0.1:{free_port()}"
 
     def add(self, topic, records):
         append_records(self.topics, topic, [order(n) for n in range(records)])
+
+    def send(self, topic, records):
+        Topics(KafkaTopics(self.servers, create=NewTopics())).add((topic, 0, order(n)) for n in range(records))
 
     def chain(self, text, name="orders"):
         (self.folder / f"{name}.properties").write_text(text)
@@ -58,6 +63,7 @@ class Shop:
             **os.environ,
             "DAGSTER_HOME": str(home),
             "SMT_UI_FOLDER": str(self.folder),
+            "SMT_UI_KAFKA": self.servers,
             "SPARK_LOCAL_IP": "127.0.0.1",
             "PYSPARK_PYTHON": sys.executable,
             "DAGSTER_DISABLE_TELEMETRY": "1",
@@ -121,7 +127,7 @@ class Shop:
             time.sleep(0.5)
         raise TimeoutError(f"no run is {statuses}: {self.runs()[:3]}")
 
-    def launch(self, *path, config):
+    def launch(self, *path, config, **tags):
         """Launch an asset with a run config, as the Launchpad does."""
         query = """mutation($params: ExecutionParams!) { launchPipelineExecution(executionParams: $params) {
             __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message }
@@ -134,7 +140,9 @@ class Shop:
             "pipelineName": "__ASSET_JOB",
             "assetSelection": [{"path": list(path)}],
         }
-        answer = self.ask(query, params={"selector": selector, "runConfigData": config, "mode": "default"})
+        params = {"selector": selector, "runConfigData": config, "mode": "default"}
+        params["executionMetadata"] = {"tags": [{"key": key, "value": value} for key, value in tags.items()]}
+        answer = self.ask(query, params=params)
         launched = answer["launchPipelineExecution"]
         assert "run" in launched, launched
         return launched["run"]["runId"]
@@ -159,15 +167,16 @@ class Shop:
 
 
 @pytest.fixture(scope="session")
-def shop(tmp_path_factory):
+def shop(tmp_path_factory, broker):
     folder = tmp_path_factory.mktemp("shop")
     screenshots = Path(os.environ.get("SMT_UI_SCREENSHOTS") or folder / "screenshots")
     screenshots.mkdir(parents=True, exist_ok=True)
-    shop = Shop(folder, screenshots)
+    shop = Shop(folder, screenshots, broker.servers)
     for number in range(20):
         shop.add(f"shop.t{number:02}", 50)
     shop.add("orders", 20)
     shop.add("history", 20_000)
+    shop.send("clicks", 40)
     shop.chain(CHAIN, "masked")
     shop.chain(CHAIN.replace("customer.name", "customer.nmae"))
     shop.start()

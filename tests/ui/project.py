@@ -9,9 +9,11 @@ from dagster_smt import (
     DeltaSink,
     FileTopics,
     Format,
+    KafkaTopics,
     SparkSessionResource,
     TopicTable,
     build_dead_letters_asset,
+    build_lag_sensor,
     build_new_topic_sensor,
     build_redrive_job,
     build_smt_asset,
@@ -62,11 +64,25 @@ def history() -> dg.AssetsDefinition:
     )
 
 
+def clicks() -> tuple[dg.AssetsDefinition, dg.SensorDefinition]:
+    """A long backlog on a broker, and the sensor that sees it."""
+    table = TopicTable(KafkaTopics(dg.EnvVar("SMT_UI_KAFKA")), topics=("clicks",))
+    asset = build_smt_asset(
+        key=["shop", "clicks"],
+        chain=ROOT / "masked.properties",
+        table=table,
+        sink=DeltaSink(ROOT / "lake" / "clicks"),
+        group_name="shop",
+    )
+    return asset, build_lag_sensor(asset, table, name="clicks_lag", min_records=10, minimum_interval_seconds=5)
+
+
 @dg.definitions
 def defs() -> dg.Definitions:
     """Everything."""
     asset, sensor = masked()
-    tables = [asset, orders(), history()]
+    stream, lag = clicks()
+    tables = [asset, orders(), history(), stream]
     topics = [
         TopicTable(TOPICS, pattern=r"shop\..*"),
         TopicTable(TOPICS, topics=("orders",), value=ORDER),
@@ -75,6 +91,6 @@ def defs() -> dg.Definitions:
     return dg.Definitions(
         assets=[build_topic_assets(topics, group_name="shop"), *tables, build_dead_letters_asset(tables[1])],
         jobs=[build_redrive_job(tables[1])],
-        sensors=[sensor],
+        sensors=[sensor, lag],
         resources={"spark": SparkSessionResource(conf={"spark.master": "local[2]", "spark.driver.memory": "2g"})},
     )

@@ -4,6 +4,7 @@ The tests go on from one another, in this order. Screenshots of each end are kep
 """
 
 import re
+import time
 
 import pytest
 
@@ -11,7 +12,9 @@ from tests.ui.conftest import CHAIN
 
 pytestmark = pytest.mark.ui
 SWITCH = "label:has(#handle)"
-"""The switch of the only sensor."""
+"""The switch on a sensor's page."""
+HISTORY = {"ops": {"shop__history": {"config": {"micro_batch": {"max_records": 100}}}}}
+CLICKS = {"ops": {"shop__clicks": {"config": {"micro_batch": {"max_records": 100}}}}}
 
 
 def known(shop):
@@ -26,6 +29,14 @@ def materialized(shop, *path):
     return node["partitionKeys"], node["assetPartitionStatuses"]["materializedPartitions"]
 
 
+def sensor(shop, page, name):
+    """Click the switch of a sensor, on its page."""
+    page.goto(f"{shop.url}/automation")
+    page.get_by_text(name, exact=True).first.click()
+    page.locator(SWITCH).first.click()
+    page.wait_for_timeout(1_000)
+
+
 def test_the_graph_shows_topics_and_tables_with_columns(shop, page):
     page.goto(f"{shop.url}/asset-groups")
     for name in ("masked", "orders", "history", "dead_letters", "shop"):
@@ -38,9 +49,7 @@ def test_the_graph_shows_topics_and_tables_with_columns(shop, page):
 
 
 def test_a_sensor_turns_new_topics_into_partitions_and_runs(shop, page):
-    page.goto(f"{shop.url}/automation")
-    page.get_by_text("new_shop_topics").first.wait_for()
-    page.locator(SWITCH).click()
+    sensor(shop, page, "new_shop_topics")
     first = shop.wait_for_run("SUCCESS")
     assert any(t["value"] == "new_shop_topics" for t in first["tags"] if t["key"] == "dagster_smt/sensor")
     keys, done = materialized(shop, "shop", "masked")
@@ -52,8 +61,22 @@ def test_a_sensor_turns_new_topics_into_partitions_and_runs(shop, page):
     page.get_by_text("shop.new", exact=True).first.wait_for()
     assert "shop.new" in materialized(shop, "shop", "masked")[1]
     page.screenshot(path=shop.screenshots / "partitions.png")
-    page.goto(f"{shop.url}/automation")
-    page.locator(SWITCH).click()
+    sensor(shop, page, "new_shop_topics")
+
+
+def test_a_lag_sensor_sees_unread_records_of_a_broker(shop, page):
+    """Ticks of the daemon: one run for what is there, none while nothing is new, one more for what comes then."""
+    before = known(shop)
+    sensor(shop, page, "clicks_lag")
+    shop.wait_for_run("SUCCESS", known=before)
+    assert shop.rows("clicks") == 40
+    between = known(shop)
+    time.sleep(15)
+    assert known(shop) == between
+    shop.send("clicks", 20)
+    run = shop.wait_for_run("SUCCESS", known=between)
+    assert {"key": "dagster_smt/sensor", "value": "clicks_lag"} in run["tags"] and shop.rows("clicks") == 60
+    sensor(shop, page, "clicks_lag")
 
 
 def test_one_partition_is_launched(shop, page):
@@ -87,10 +110,13 @@ def test_a_backfill_of_all_topics_is_one_run_and_says_how_far_it_is(shop, page):
     shop.wait_for_log(run["runId"], "window: 100 records")
 
 
-def test_a_run_is_terminated_and_commits_nothing_more(shop, page):
+@pytest.mark.parametrize(("table", "config"), [("history", HISTORY), ("clicks", CLICKS)])
+def test_a_run_is_terminated_and_commits_nothing_more(shop, page, table, config):
+    """On file topics and on the broker, with a process per step, as Dagster runs jobs by default."""
+    if table == "clicks":
+        shop.send("clicks", 20_000)
     before = known(shop)
-    config = {"ops": {"shop__history": {"config": {"micro_batch": {"max_records": 100}}}}}
-    run_id = shop.launch("shop", "history", config=config)
+    run_id = shop.launch("shop", table, config=config)
     shop.wait_for_log(run_id, "committed")
     page.goto(f"{shop.url}/runs/{run_id}")
     page.get_by_role("button", name="Terminate").click()
@@ -98,8 +124,23 @@ def test_a_run_is_terminated_and_commits_nothing_more(shop, page):
     shop.wait_for_run("CANCELED", known=before)
     page.goto(f"{shop.url}/runs/{run_id}")
     page.get_by_text("Canceled").first.wait_for()
-    rows = shop.rows("history")
-    assert 0 < rows < 20_000 and rows % 100 == 0
+    rows = shop.rows(table)
+    assert 0 < rows < 20_000 and rows % 20 == 0
+    time.sleep(5)
+    assert shop.rows(table) == rows  # nobody is writing any more
+
+
+@pytest.mark.parametrize(("table", "config"), [("history", HISTORY), ("clicks", CLICKS)])
+def test_a_run_that_takes_too_long_is_ended_by_the_daemon(shop, page, table, config):
+    before, had = known(shop), shop.rows(table)
+    run_id = shop.launch("shop", table, config=config, **{"dagster/max_runtime": "30"})
+    shop.wait_for_run("FAILURE", known=before)
+    page.goto(f"{shop.url}/runs/{run_id}")
+    page.get_by_text("Exceeded maximum runtime").first.wait_for()
+    rows = shop.rows(table)
+    assert had < rows < 20_000 and rows % 20 == 0
+    time.sleep(5)
+    assert shop.rows(table) == rows
 
 
 def test_a_dead_mask_is_red_and_turns_green_after_the_fix(shop, page):

@@ -46,7 +46,8 @@ class LagSensorModel(dg.Model):
     """See ``build_lag_sensor``."""
 
     name: str = ""
-    min_records: int = 1
+    min_records: int | None = None
+    min_bytes: int | None = None
     max_age_seconds: float | None = None
     minimum_interval_seconds: int = 60
 
