@@ -134,6 +134,10 @@ def test_explain_writes_one_page(run, files):
     assert [t.text for t in tree.iter("title")] == ["id → id", "<b>& → <b>&", "name → name"]
     assert "<b>&" not in found and "unless" in found and "http" not in found
     assert run("explain", "chain.properties", "--html", "y.html")[0] == 0  # without a schema: no picture
+    run("explain", "chain.properties", "--schema", "id INT, name STRING", "--html", "short.html")
+    run("explain", "chain.properties", "--schema", "id INT, name STRING", "--html", "full.html", "--full")
+    short, full = (Path(f"{name}.html").read_text() for name in ("short", "full"))
+    assert (short.count("value id: "), full.count("value id: ")) == (1, 2)
     assert "<svg" not in (files / "y.html").read_text()
 
 

@@ -62,7 +62,7 @@ def _explain(arguments: argparse.Namespace) -> int:
     if arguments.html is None:
         print(plan.explain(full=arguments.full))
         return 0
-    arguments.html.write_text(page(plan, arguments.chain.name), encoding="utf-8")
+    arguments.html.write_text(page(plan, arguments.chain.name, full=arguments.full), encoding="utf-8")
     print(f"written: {arguments.html}")
     return 0
 

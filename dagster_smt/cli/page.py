@@ -21,12 +21,13 @@ path.masked { stroke: #cf222e; } text.masked { fill: #cf222e; } text.gone { fill
 """
 
 
-def page(plan: Plan, name: str) -> str:
+def page(plan: Plan, name: str, *, full: bool = False) -> str:
     """The page.
 
     Args:
         plan: The plan.
         name: What the chain is called: its file.
+        full: Whether to show all fields after each stage, not only what it changes.
     """
     diff = schema_diff(plan.before, plan.after, plan.lineage) if plan.typed else []
     parts = [
@@ -35,7 +36,7 @@ def page(plan: Plan, name: str) -> str:
         _stages(plan),
         _changes(diff),
         _ways(plan),
-        f"<h2>Stage by stage</h2><pre>{escape(explain(plan, full=False))}</pre>",
+        f"<h2>Stage by stage</h2><pre>{escape(explain(plan, full=full))}</pre>",
     ]
     head = f"<meta charset='utf-8'><title>{escape(name)}</title><style>{_STYLE}</style>"
     return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>\n"

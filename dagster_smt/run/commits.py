@@ -102,13 +102,7 @@ class Draft:
         table: Table,
     ) -> TableState:
         """The state after this commit; ``failed`` are the offsets of this window whose records failed."""
-        spec, before = self.spec, self.before or TableState(table.numbered(), "", self.spec.sink.kind)
-        if self.replaced.everything:
-            before = replace(before, held=OffsetSet(), gaps=OffsetSet(), failed=OffsetSet(), rows={}, identities={})
-        elif spec.rebuild:
-            topics = self.window.topics
-            held, gaps, former = (s.without(topics) for s in (before.held, before.gaps, before.failed))
-            before = replace(before, held=held, gaps=gaps, failed=former)
+        spec, before = self.spec, self._going_on_from(table)
         rows = dict(before.rows)
         for topic, gone in self.gone(table, before).items():
             rows[topic] = max(0, rows.get(topic, 0) - gone)
@@ -134,6 +128,16 @@ class Draft:
             dead_letters=dead_letters,
             report=data,
         ).with_run(CommittedRun(spec.key, spec.request, number, self.window.id, tuple(report.failures)))
+
+    def _going_on_from(self, table: Table) -> TableState:
+        """The state before, without what starts over."""
+        before = self.before or TableState(table.numbered(), "", self.spec.sink.kind)
+        if self.replaced.everything:
+            return replace(before, held=OffsetSet(), gaps=OffsetSet(), failed=OffsetSet(), rows={}, identities={})
+        if not self.spec.rebuild:
+            return before
+        held, gaps, failed = (s.without(self.window.topics) for s in (before.held, before.gaps, before.failed))
+        return replace(before, held=held, gaps=gaps, failed=failed)
 
     def gone(self, table: Table, before: TableState) -> dict[str, int]:
         """How many rows of each topic the commit replaces."""

@@ -16,7 +16,7 @@ def contract_problems(
     Args:
         declared: The contract, a struct. A column that is ``NOT NULL`` there must be so in the plan, too.
         table: The table's columns.
-        planned: The value's schema after the chain; None if only the records can tell.
+        planned: The value's schema after the chain; where only the records can tell, that of the window's records.
         own: Columns that no chain makes: those for the source of a row.
     """
     return dict(_struct(declared, table, planned, "", own))

@@ -90,6 +90,7 @@ def table_facts(
         looks = isinstance(spec.sink, TableSink) and (window.ranges or contract is not None)
         schema = table.schema() if looks else None
         planned = plan.after if plan.typed else None
+        made = report_of(state).after if state is not None and spec.finds_schemas and window.ranges else planned
         counted = table.read().count() if schema is not None and window.ranges else None
         problems: dict[str, str] = {}
         broken: dict[str, str] = {}
@@ -98,7 +99,7 @@ def table_facts(
             problems = _differences(_planned(planned), columns)
         if schema is not None and contract is not None:
             coordinates = spec.sink.coordinates
-            broken = contract_problems(contract, schema, planned, coordinates.names if coordinates else ())
+            broken = contract_problems(contract, schema, made, coordinates.names if coordinates else ())
         sample = sample_of(window) if search else Window()
         residue = _residue(spec, source.read(sample)) if sample.ranges else {}
     found = TableFacts(

@@ -11,7 +11,10 @@ import pytest
 from dagster_smt.errors import PlanError, RecordsRejected, TableError
 from dagster_smt.model.format import Format
 from dagster_smt.model.report import leaf_labels
+from dagster_smt.run.facts import table_facts
 from dagster_smt.run.report_json import report_from_json, report_to_json
+from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.sources.file_writer import NewRecord
 from dagster_smt.tables.spec import DeltaSink, TopicTable, WindowRequest
 from tests.chain.helpers import EUROPEAN, TOMBSTONE, TRACED, chain_of, stage
@@ -68,6 +71,18 @@ def world(spark, tmp_path):
 
 
 ALL = {"errors_tolerance": "all", "dead_letter_topic": "orders.dead"}
+
+
+def test_a_contract_knows_what_may_be_null_in_the_envelopes(world):
+    world.add(FIRST, SECOND)
+    report = world.run(MASK)
+    spec, declared = world.spec(MASK), parse_ddl("id INT NOT NULL, name STRING NOT NULL, gone INT")
+    plan = plan_table(spec.chain, spec.table)
+    found = table_facts(spec, plan, world.session, report.window, contract=declared)
+    assert found.broken == {
+        "name": "it is promised never to be null, but it may be",
+        "gone": "int is promised, but there is no such column",
+    }
 
 
 def test_the_table_has_the_fields_of_all_schemas(world):
