@@ -182,6 +182,7 @@ def input_record(
         partition=Cell(optional(INT32), Ref(("partition",)), frozenset({"partition"}), True),
         offset=Cell(INT64, Ref(("offset",)), frozenset({"offset"}), True),
         timestamp=Cell(timestamp(optional=True), Ref(("timestamp",)), frozenset({"timestamp"}), True),
+        timestamp_type=Cell(optional(STRING), Ref(("timestamp_type",)), frozenset({"timestamp-type"}), True),
         headers=Cell(HEADERS, Ref(("headers",)), frozenset({"headers"}), True),
         kind=kind,
     )
@@ -234,6 +235,7 @@ def next_record(after: PlanRecord) -> PlanRecord:
         partition=after.partition,
         offset=after.offset,
         timestamp=after.timestamp,
+        timestamp_type=after.timestamp_type,
         headers=replace(after.headers, expr=Ref(("headers",))),
         kind=after.kind,
     )

@@ -68,6 +68,7 @@ class PlanRecord:
     partition: Cell
     offset: Cell
     timestamp: Cell
+    timestamp_type: Cell
     headers: Cell
     kind: str = "sink"
     touched: tuple[Touch, ...] = ()

@@ -7,7 +7,7 @@ from dagster_smt.errors import Problem
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.window import Range, Window
 
-ACTIONS = ("added", "dropped", "renamed", "cast", "masked", "extracted", "routed")
+ACTIONS = ("added", "dropped", "renamed", "cast", "masked", "extracted", "routed", "undecoded")
 
 
 @dataclass(frozen=True, slots=True)

@@ -268,7 +268,7 @@ def make_run(
     return SmtRun(
         work=work,
         settings=settings,
-        plan=plan_table(settings.chain, work.table),
+        plan=plan_table(settings.chain, work.table, kind=work.sink.kind),
         session=session,
         key=f"{run.root_run_id or run.run_id}/{context.op_handle}",
         tag=f"dagster-{run.run_id}-{context.op_handle}",

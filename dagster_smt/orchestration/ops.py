@@ -52,7 +52,7 @@ def build_smt_op(
         PlanError: No record of the table's declared schema can pass the chain.
     """
     parsed = parsed_chain(chain, name)
-    plan_table(parsed, table)
+    plan_table(parsed, table, kind=sink.kind)
     work = SmtWork(name, parsed, table, sink, topic_keys(table), dead_letters, dead_letter_topic)
 
     @dg.op(

@@ -42,7 +42,7 @@ class SmtTable(AssetLooks):
         """
         asset_key = dg.AssetKey.from_coercible(self.key)
         chain = parsed_chain(self.chain, asset_key.to_user_string())
-        plan = plan_table(chain, self.table)
+        plan = plan_table(chain, self.table, kind=self.sink.kind)
         translator = translator or SmtTranslator()
         data = SmtAssetData(
             key=asset_key,

@@ -109,7 +109,7 @@ class _Run:
         self.say(f"window: {window.records} records, {describe(window)}")
         self.begun(window)
         replaced = replaced_rows_of(spec, window, state)
-        plan = plan_table(spec.chain, spec.table, window.topics)
+        plan = plan_table(spec.chain, spec.table, window.topics, kind=spec.sink.kind)
         with self.timed("read"):
             frame = self.source.read(window, lambda: self.say(""))
         if spec.finds_schemas:

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from dagster_smt.chain import Chain, Plan
 from dagster_smt.model.window import Window
+from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import LetterPlace, Sink, SinkKind, TopicTable, WindowRequest
 
 Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind], DataFrame]
@@ -22,7 +23,7 @@ class RunSpec:
 
     Attributes:
         name: Name of the asset or op; the connector's name in dead letters.
-        chain: The chain.
+        chain: The chain; with the stages around it that the columns of the topic table ask for.
         table: What it reads.
         sink: What it writes.
         window: Which offsets; by default those after the last committed window.
@@ -48,6 +49,9 @@ class RunSpec:
     take_over: bool = False
     key: str = ""
     asked: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "chain", with_row(self.chain, self.table, self.sink.kind))
 
     @property
     def request(self) -> str:

@@ -23,6 +23,7 @@ from dagster_smt.spark.columns import (
     HEADERS_DDL,
     PROBLEM_TYPE,
     RECORD_COLUMNS,
+    TIMESTAMP_TYPES,
     UNREADABLE,
     UNREADABLE_TIMESTAMP,
     problem_column,
@@ -32,7 +33,6 @@ from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.spec.stage import Chain
 from dagster_smt.values.header_literals import parse_simple_header, simple_header_bytes
 
-_TIMESTAMP_TYPES = {0: "CreateTime", 1: "LogAppendTime"}
 _MASK = (1 << BITS) - 1
 _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
@@ -128,7 +128,7 @@ class BatchRunner:
         records = self.records if len(self.records) == size else self.records[:size]
         for record, topic in zip(records, topics, strict=True):
             record.topic, record.touched, record.dirty = topic, 0, self.dirty
-        if self.job.chain.reads_metadata:
+        if self.job.chain.reads_metadata or self.job.chain.reads_timestamp_type:
             metadata = _Metadata(batch)
             for record in records:
                 metadata.put(record.number, record)
@@ -158,6 +158,9 @@ class BatchRunner:
         columns = {name: _column(batch, name) for name in ("timestamp", "timestampType", "headers", "key")}
         if self.job.chain.reads_headers:
             columns["headers"] = pa.array([_headers(record) for record in records], _HEADERS)
+        if self.job.chain.writes_timestamp:
+            micros = [None if r.timestamp is None else r.timestamp * 1000 for r in records]
+            columns["timestamp"] = pa.array(micros, pa.int64()).cast(_TIMESTAMP)
         if done.keys is not None:
             columns["key"] = pa.array(done.keys, pa.binary())
         topics = [record.topic for record in records]
@@ -178,7 +181,7 @@ class _Metadata:
         record.partition, record.offset = self.partitions[number], self.offsets[number]
         micros = self.micros[number]
         record.timestamp = None if micros is None else micros // 1000
-        record.timestamp_type = _TIMESTAMP_TYPES.get(self.types[number])
+        record.timestamp_type = TIMESTAMP_TYPES.get(self.types[number])
 
 
 def _column(batch: pa.RecordBatch, name: str) -> Any:

@@ -11,6 +11,8 @@
 """
 
 import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from dagster_smt.errors import Problem
@@ -33,6 +35,8 @@ RECORD_COLUMNS = {
     "headers": HEADERS_DDL,
     "source_topic": "string",
 }
+TIMESTAMP_TYPES = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
+"""``timestampType`` as ``org.apache.kafka.common.record.TimestampType`` names it."""
 UNREADABLE_TIMESTAMP = -2
 """The ``timestampType`` of a record whose timestamp Spark cannot hold; its ``timestamp`` is null."""
 UNREADABLE = Problem(
@@ -42,6 +46,11 @@ UNREADABLE = Problem(
     "send timestamps in milliseconds since 1970",
 )
 RECORD_DDL = ", ".join(f"{name}: {type_}" for name, type_ in RECORD_COLUMNS.items())
+
+
+def timestamp_type_name(number: Column) -> Column:
+    """The name of a timestamp's type, given its number."""
+    return F.create_map(*(F.lit(part) for pair in TIMESTAMP_TYPES.items() for part in pair))[number]
 
 
 def words(entries: int) -> int:

@@ -160,7 +160,7 @@ class Scope:
         if isinstance(expr, Const):
             return expr.schema
         if isinstance(expr, Call):
-            return self.schema_of(expr.args[0])
+            return getattr(expr.rule, "returns", None) or self.schema_of(expr.args[0])
         if isinstance(expr, Each | AnyItem):
             return schema_after(expr) if isinstance(expr, Each) else BOOLEAN
         if expr.path[0] in self.items:

@@ -11,7 +11,13 @@ from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
 from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CONVERTER
 from dagster_smt.model.format import Format
 from dagster_smt.spark.column_values import check_defaults
-from dagster_smt.spark.columns import PROBLEM_FIELDS, PROBLEM_TYPE, UNREADABLE, UNREADABLE_TIMESTAMP
+from dagster_smt.spark.columns import (
+    PROBLEM_FIELDS,
+    PROBLEM_TYPE,
+    UNREADABLE,
+    UNREADABLE_TIMESTAMP,
+    timestamp_type_name,
+)
 from dagster_smt.spark.early_masks import Masks, below, early_masks
 from dagster_smt.spark.json_columns import ReadColumns, SideColumns
 from dagster_smt.spark.layout import Layout, Leaf, Struct
@@ -83,11 +89,18 @@ class _Start:
         self.problems: list[Problem] = []
         self.layouts: dict[str, Layout] = {}
         self.declared: list[_Declared] = []
-        read = {"timestamp": plan.chain.reads_metadata, "headers": headers or plan.chain.reads_headers}
+        chain = plan.chain
+        read = {
+            "timestamp": chain.reads_metadata,
+            "timestamp_type": chain.reads_timestamp_type,
+            "headers": headers or chain.reads_headers,
+        }
         self.metadata = (*_COORDINATES, *(name for name, wanted in read.items() if wanted))
         extra = [c for c in frame.columns if c.startswith("in_")]
         unreadable = (F.col("timestampType") == UNREADABLE_TIMESTAMP).alias("unreadable")
-        self.frame = frame.select(*self.metadata, *extra, unreadable, "key", "value")
+        made = {"timestamp_type": timestamp_type_name(F.col("timestampType")).alias("timestamp_type")}
+        metadata = (made.get(name, F.col(name)) for name in self.metadata)
+        self.frame = frame.select(*metadata, *extra, unreadable, "key", "value")
 
     def read(self, side: str, form: Format) -> None:
         """Add the columns of a side: its value, and why it could not be read."""

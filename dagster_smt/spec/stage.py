@@ -70,6 +70,16 @@ class Chain:
         return any(stage.transform.reads_metadata for stage in self.stages)
 
     @property
+    def reads_timestamp_type(self) -> bool:
+        """Whether a stage looks at the timestamp's type."""
+        return any(stage.transform.reads_timestamp_type for stage in self.stages)
+
+    @property
+    def writes_timestamp(self) -> bool:
+        """Whether a stage changes the record's timestamp."""
+        return any(stage.transform.writes_timestamp for stage in self.stages)
+
+    @property
     def reads_headers(self) -> bool:
         """Whether a stage or its predicate looks at headers, or makes some."""
         predicates = [stage.predicate for stage in self.stages if stage.predicate is not None]

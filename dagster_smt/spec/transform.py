@@ -113,8 +113,14 @@ class Transform(Options):
     sided: ClassVar[bool] = True
     reads_value: ClassVar[bool] = False
     """For a transform without sides: whether it reads the value's fields, and so has a schemaless form too."""
+    reads_key: ClassVar[bool] = False
+    """For a transform without sides: whether it reads the key's fields."""
     reads_metadata: ClassVar[bool] = False
     """Whether it looks at partition, offset or timestamp."""
+    reads_timestamp_type: ClassVar[bool] = False
+    """Whether it looks at the timestamp's type."""
+    writes_timestamp: ClassVar[bool] = False
+    """Whether it changes the record's timestamp."""
     reads_headers: ClassVar[bool] = False
     """Whether it looks at headers or makes some."""
     purpose: ClassVar[str] = ""

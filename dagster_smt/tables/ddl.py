@@ -1,5 +1,6 @@
 """Column lists as Spark writes them (``id BIGINT NOT NULL, name STRING``), read into Connect schemas.
 
+The types that Flink and ksqlDB call otherwise (``BYTES``, ``ROW<…>``, ``TIMESTAMP_LTZ(3)``) are known, too.
 Only sqlglot's tokenizer is used: its parser stops silently at a type that it does not know, and Spark's own parser
 needs a running session.
 """
@@ -7,7 +8,7 @@ needs a running session.
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
@@ -25,12 +26,13 @@ _SIMPLE: dict[str, Schema] = {
     "DOUBLE": Schema(Type.FLOAT64),
     "BOOLEAN": Schema(Type.BOOLEAN),
     **dict.fromkeys(("STRING", "VARCHAR", "CHAR", "CHARACTER"), Schema(Type.STRING)),
-    "BINARY": Schema(Type.BYTES),
+    **dict.fromkeys(("BINARY", "VARBINARY", "BYTES"), Schema(Type.BYTES)),
     "DATE": date(),
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_LTZ"), timestamp()),
 }
 _DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
-_TYPES = (*_SIMPLE, *_DECIMALS, "ARRAY", "MAP", "STRUCT")
+_TYPES = (*_SIMPLE, *_DECIMALS, "ARRAY", "MAP", "STRUCT", "ROW")
+_ZONES = (("WITH", "LOCAL", "TIME", "ZONE"), ("WITHOUT", "TIME", "ZONE"), ("WITH", "TIME", "ZONE"))
 _OPENING = {TokenType.LT: 1, TokenType.L_PAREN: 1, TokenType.GT: -1, TokenType.R_PAREN: -1}
 _MAX_PRECISION = 38  # Spark's
 
@@ -53,24 +55,30 @@ def parse_ddl(text: str, *, place: str = "") -> Schema:
     except SqlglotError:
         problem = Problem("SMT250", place, "the column list ends inside a quoted text", "close the backtick or quote")
         raise ConfigError(problem) from None
-    parser = _Parser(text, tokens, place)
+    parser = ColumnParser(text, tokens, place)
     schema = parser.struct(until=None)
     if parser.problems:
         raise ConfigError(parser.problems)
     return schema
 
 
-class _Skip(Exception):
+class Skip(Exception):
     """The rest of a column cannot be read; its problem is noted."""
 
 
+_SYNTAX = "write: name TYPE [NOT NULL] [COMMENT 'text'], with unusual names in backticks"
+
+
 @dataclass
-class _Parser:
+class ColumnParser:
+    """Reads tokens of a column list; goes on after a problem, to find all of them."""
+
     text: str
     tokens: list[Token]
     place: str
     at: int = 0
     problems: list[Problem] = field(default_factory=list)
+    syntax: ClassVar[str] = _SYNTAX
 
     @property
     def now(self) -> Token | None:
@@ -86,7 +94,7 @@ class _Parser:
                 if name in fields:
                     self.note("SMT252", f"field '{name}' is declared twice", "names differ in a struct")
                 fields[name] = schema
-            except _Skip:
+            except Skip:
                 self.skip(start, until)
             if not self.take(TokenType.COMMA):
                 break
@@ -118,7 +126,13 @@ class _Parser:
             self.fail("a type is expected")
         self.at += 1
         word = self.spelling(token).upper()
-        nested: dict[str, Callable[[], Schema]] = {"ARRAY": self.array, "MAP": self.map, "STRUCT": self.nested_struct}
+        struct = self.nested_struct
+        nested: dict[str, Callable[[], Schema]] = {
+            "ARRAY": self.array,
+            "MAP": self.map,
+            "STRUCT": struct,
+            "ROW": struct,
+        }
         if word in nested:
             self.expect(TokenType.LT, f"< after {word}")
             schema = nested[word]()
@@ -127,11 +141,21 @@ class _Parser:
         arguments = self.arguments()
         if word in _DECIMALS:
             return self.decimal(arguments)
+        if word == "TIMESTAMP":
+            self.time_zone()
         if word not in _SIMPLE:
             similar = difflib.get_close_matches(word, _TYPES, 1)
             hint = f"did you mean {similar[0]}?" if similar else "types are " + ", ".join(_TYPES)
             self.note("SMT251", f"type {word} is not known", hint, token)
         return _SIMPLE.get(word, _SIMPLE["STRING"])
+
+    def time_zone(self) -> None:
+        """A moment is a moment, whatever zone it is shown in."""
+        for words in _ZONES:
+            ahead = [self.spelling(t).upper() for t in self.tokens[self.at : self.at + len(words)]]
+            if ahead == list(words):
+                self.at += len(words)
+                return
 
     def array(self) -> Schema:
         return Schema(Type.ARRAY, values=optional(self.type()))
@@ -200,8 +224,8 @@ class _Parser:
             self.fail(f"{what} is expected")
 
     def fail(self, statement: str) -> NoReturn:
-        self.note("SMT250", statement, "write: name TYPE [NOT NULL] [COMMENT 'text'], with unusual names in backticks")
-        raise _Skip
+        self.note("SMT250", statement, self.syntax)
+        raise Skip
 
     def note(self, code: str, statement: str, hint: str, token: Token | None = None) -> None:
         token = token or self.now

@@ -1,21 +1,24 @@
 """What a chain does to a topic table, as far as it is known before a run. Needs no Spark."""
 
 from dagster_smt.chain import Chain, Plan, plan_chain
-from dagster_smt.tables.spec import TopicTable
+from dagster_smt.tables.rows.stages import with_row
+from dagster_smt.tables.spec import SinkKind, TopicTable
 
 
-def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = ()) -> Plan:
+def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = (), *, kind: SinkKind = "columns") -> Plan:
     """Plan a chain on a topic table: with a schema if the table declares one for the values.
 
     Args:
         chain: The chain.
         table: Declares the formats.
         topics: The topics to be read; by default those the table names.
+        kind: What the sink holds.
 
     Raises:
         PlanError: No record of the table can pass the chain.
     """
+    chain = with_row(chain, table, kind)
     key, value = table.key.known_schema, table.value.known_schema
-    key_matters = any(stage.side == "key" for stage in chain.stages)
+    key_matters = any(stage.side == "key" or stage.transform.reads_key for stage in chain.stages)
     typed = value is not None and (key is not None or not key_matters)
     return plan_chain(chain, key, value, topics=topics or table.topics, typed=typed)

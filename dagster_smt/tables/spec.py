@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.format import Format as Format
+from dagster_smt.model.topic_columns import Column as Column
+from dagster_smt.model.topic_columns import FieldsInclude, Row
 from dagster_smt.model.window import Window
 from dagster_smt.tables.kafka.spec import KafkaTopics as KafkaTopics
 from dagster_smt.tables.kafka.spec import NewTopics as NewTopics
@@ -55,6 +57,9 @@ SourceSpec = FileTopics | TableSource | KafkaTopics
 class TopicTable:
     """What a chain reads.
 
+    With ``columns`` the value that the chain sees is a row (FLIP-107): its fields are the columns, in their order,
+    from the value, the key, the record's metadata and its headers. A record whose value is null stays one without.
+
     Attributes:
         source: Where the topics are.
         topics: Their names; and
@@ -67,6 +72,13 @@ class TopicTable:
             them as a gap, warns, and goes on.
         group: A consumer group that each commit sets to the table's progress, for Kafka's own tools to show. Runs
             never read it: the table knows.
+        columns: The columns of its rows: a column list (``id BIGINT, at TIMESTAMP METADATA FROM 'timestamp'``), a
+            mapping of names to types or options, or ``Column`` objects. Without physical ones all fields of the value
+            stay, and the others are added to them.
+        key_fields: Physical columns that are in the key.
+        key_fields_prefix: What those names have in front that the key's own fields do not.
+        value_fields_include: ``ALL``: the value holds the key's columns, too, and wins; or ``EXCEPT_KEY``.
+        fields_verify_integrity: Whether a record fails whose key and value differ in a column that both hold.
     """
 
     source: SourceSpec
@@ -77,14 +89,72 @@ class TopicTable:
     start: str = "earliest"
     on_data_loss: Literal["fail", "gap"] = "fail"
     group: str = ""
+    columns: str | Mapping[str, Any] | tuple[Column, ...] = ()
+    key_fields: tuple[str, ...] = ()
+    key_fields_prefix: str = ""
+    value_fields_include: FieldsInclude = "ALL"
+    fields_verify_integrity: bool = False
 
     def __post_init__(self) -> None:
         check_start(self.start, "start")
+        self._declare()
         if self.on_data_loss not in ("fail", "gap"):
             raise ConfigError(Problem("SMT584", "on_data_loss", f"no such way: {self.on_data_loss}", "fail or gap"))
         if self.group and not isinstance(self.source, KafkaTopics):
             statement = "only the topics of a Kafka cluster have consumer groups"
             raise ConfigError(Problem("SMT585", "group", statement, "leave group out"))
+
+    def _declare(self) -> None:
+        """Settle what the columns say of key and value."""
+        fields = tuple(self.key_fields), self.key_fields_prefix, self.value_fields_include, self.fields_verify_integrity
+        if not self.columns and fields == ((), "", "ALL", False):
+            return
+        from dagster_smt.tables.rows.declare import declared_formats, declared_row  # loads sqlglot
+
+        row = declared_row(self.columns, *fields)
+        key, value = declared_formats(row, self.key, self.value)
+        settled = {"columns": row.columns, "key_fields": row.key_fields, "key": key, "value": value}
+        for name, found in {**settled, "value_fields_include": row.value_fields_include}.items():
+            object.__setattr__(self, name, found)
+
+    @classmethod
+    def create(cls, statement: str, source: SourceSpec | None = None, **others: Any) -> "TopicTable":
+        """Make a topic table of a ``CREATE TABLE`` statement as Flink writes it, or ``CREATE STREAM`` of ksqlDB.
+
+        Args:
+            statement: The statement.
+            source: Where the topics are; by default the cluster of ``properties.bootstrap.servers``.
+            others: What no statement says: ``on_data_loss``, ``group``.
+
+        Raises:
+            ConfigError: Everything in it that is wrong or not done here: SMT250 to SMT270.
+        """
+        from dagster_smt.tables.rows.statement import parse_statement
+        from dagster_smt.tables.rows.with_options import table_arguments
+
+        found = table_arguments(parse_statement(statement))
+        servers, properties = found.pop("servers"), found.pop("properties")
+        if source is None and not servers:
+            hint = "set 'properties.bootstrap.servers', or give the source beside the statement"
+            raise ConfigError(Problem("SMT270", "WITH", "it does not say where the topics are", hint))
+        if source is not None and (servers or properties):
+            hint = "leave 'properties.…' out: the source is given beside the statement"
+            raise ConfigError(Problem("SMT270", "WITH 'properties.…'", "says where the topics are once more", hint))
+        place = source or KafkaTopics(servers, {f"kafka.{name}": value for name, value in properties.items()})
+        formats: dict[str, Any] = {side: Format(found.pop(side)) for side in ("key", "value") if side in found}
+        return cls(place, **found, **formats, **others)
+
+    @property
+    def row(self) -> Row:
+        """The columns, and how they lie in a record; empty without columns."""
+        assert isinstance(self.columns, tuple)
+        return Row(
+            self.columns,
+            self.key_fields,
+            self.key_fields_prefix,
+            self.value_fields_include,
+            self.fields_verify_integrity,
+        )
 
 
 def check_start(start: str, place: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from dagster_smt.errors import data_error
 from dagster_smt.model.schema import Schema, Type
@@ -15,6 +15,8 @@ class ValueRule:
     may_fail = False
     needs_python = False
     """Whether Catalyst cannot meet the rule: the Spark evaluator then runs the Python form in an Arrow UDF."""
+    returns: ClassVar[Schema | None] = None
+    """The schema of the result, for a rule in another one's argument; None: that of the first argument."""
 
     def failure(self) -> Any:
         """The error that a failing value raises; the same for every value."""

@@ -1,0 +1,145 @@
+"""How the bytes of a header become a value.
+
+``INT_FROM_BYTES``, ``BIGINT_FROM_BYTES`` and ``DOUBLE_FROM_BYTES`` are those of KLIP "Kafka headers": ``ByteBuffer``
+of exactly the type's length. ``utf8``, ``ascii``, ``hex`` and ``base64`` are ksqlDB's ``FROM_BYTES``. Those of short,
+float and boolean, and ``uuid``, read what Kafka's serializers write, ``simple`` what ``SimpleHeaderConverter`` does.
+"""
+
+import base64
+import struct
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from dagster_smt.errors import DataError
+from dagster_smt.interpret.codec import Inexact, reader, writer
+from dagster_smt.interpret.sides import parse_json
+from dagster_smt.model.format import Format
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.topic_columns import ORDERS, Decoder
+from dagster_smt.values.header_literals import parse_simple_header, simple_header_bytes
+from dagster_smt.values.lazy import encoder
+
+Encode = Callable[[Any], bytes]
+Decode = Callable[[bytes], Any]
+"""Raises ``ValueError`` for bytes that are none of its kind; None: no value."""
+_NUMBERS = {
+    "short_from_bytes": "h",
+    "int_from_bytes": "i",
+    "bigint_from_bytes": "q",
+    "float_from_bytes": "f",
+    "double_from_bytes": "d",
+}
+_TEXTS: dict[str, Decode] = {
+    "utf8": lambda data: data.decode(),
+    "ascii": lambda data: data.decode("ascii"),
+    "hex": lambda data: data.hex().upper(),
+    "base64": lambda data: base64.b64encode(data).decode(),
+}
+
+
+def decode_function(decoder: Decoder, schema: Schema) -> Decode:
+    """The function from a header's bytes to a value of a column's type."""
+    if decoder.name in _NUMBERS:
+        return _number(_NUMBERS[decoder.name], decoder.order)
+    if decoder.name in _TEXTS:
+        return _TEXTS[decoder.name]
+    others: dict[str, Callable[[], Decode]] = {
+        "bytes": lambda: bytes,
+        "uuid": lambda: _uuid,
+        "boolean_from_bytes": lambda: _boolean,
+        "json": lambda: _json(schema),
+        "simple": lambda: _simple(schema),
+    }
+    return others[decoder.name]()
+
+
+def encode_function(decoder: Decoder, schema: Schema) -> Encode:
+    """The way back: from a value of a column's type to bytes that the decoder reads as this value."""
+    if decoder.name in _NUMBERS:
+        return _form(_NUMBERS[decoder.name], decoder.order).pack
+    encoders: dict[str, Encode] = {
+        "bytes": bytes,
+        "utf8": lambda text: str(text).encode(),
+        "ascii": lambda text: str(text).encode("ascii"),
+        "hex": bytes.fromhex,
+        "base64": lambda text: base64.b64decode(text, validate=True),
+        "uuid": lambda text: str(uuid.UUID(text)).encode(),
+        "boolean_from_bytes": lambda value: b"\1" if value else b"\0",
+        "json": lambda value: encoder.encode(writer(schema, Format())(value)),
+        "simple": lambda value: simple_header_bytes(schema, value) or b"",
+    }
+    encode = encoders[decoder.name]
+
+    def checked(value: Any) -> bytes:
+        try:
+            return encode(value)
+        except struct.error as error:
+            raise ValueError("too great") from error
+
+    return checked
+
+
+def _form(letter: str, order: str) -> struct.Struct:
+    return struct.Struct((">" if order == ORDERS[0] else "<") + letter)
+
+
+def _number(letter: str, order: str) -> Decode:
+    form = _form(letter, order)
+
+    def read(data: bytes) -> Any:
+        if len(data) != form.size:
+            raise ValueError(f"{form.size} bytes are expected")
+        return form.unpack(data)[0]
+
+    return read
+
+
+def _boolean(data: bytes) -> bool:
+    """``org.apache.kafka.common.serialization.BooleanDeserializer``."""
+    if data not in (b"\0", b"\1"):
+        raise ValueError("one byte, 0 or 1, is expected")
+    return data == b"\1"
+
+
+def _uuid(data: bytes) -> str:
+    """16 bytes, or a text as ``org.apache.kafka.common.serialization.UUIDSerializer`` writes it."""
+    return str(uuid.UUID(bytes=data) if len(data) == 16 else uuid.UUID(data.decode("ascii")))
+
+
+def _json(schema: Schema) -> Decode:
+    read = reader(schema, Format("json_schema", schema))
+
+    def decode(data: bytes) -> Any:
+        try:
+            try:
+                return read(parse_json(data))
+            except Inexact:
+                return read(parse_json(data, exact=True))
+        except DataError as error:
+            raise ValueError("no JSON of the column's type") from error
+
+    return decode
+
+
+def _simple(schema: Schema) -> Decode:
+    """The literal as Connect reads it; a narrower whole number fits into a wider column, any literal into a text."""
+    bits = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
+
+    def decode(data: bytes) -> Any:
+        found, value = parse_simple_header(data)
+        if found is None:
+            return None
+        if schema.type is Type.STRING and schema.logical is None:
+            return data.decode()
+        same = found.type is schema.type and found.logical == schema.logical
+        plain = found.logical is None and schema.logical is None
+        wider = (
+            plain and found.type in bits and schema.type in bits and bits.index(found.type) < bits.index(schema.type)
+        )
+        wider = wider or (plain and found.type is Type.FLOAT32 and schema.type is Type.FLOAT64)
+        if not same and not wider:
+            raise ValueError("a literal of another type")
+        return value
+
+    return decode

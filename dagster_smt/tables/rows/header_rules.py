@@ -1,0 +1,80 @@
+"""Value rules that put columns into headers. They run in Python only, where records are written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dagster_smt.errors import data_error
+from dagster_smt.model.record import Header
+from dagster_smt.model.schema import Schema
+from dagster_smt.model.topic_columns import Decoder, Duplicates
+from dagster_smt.tables.rows.decoders import encode_function
+from dagster_smt.tables.rows.rules import Decoded, HeaderMap, HeaderNamed
+from dagster_smt.values.basic import PythonRule
+
+
+@dataclass(frozen=True, slots=True)
+class PutHeader(PythonRule):
+    """The headers with a column's value under a name. Headers whose value nobody changed keep their bytes.
+
+    A value that was changed takes the place of the last header of the name, and the others of that name go: they would
+    still hold what the chain has changed.
+    """
+
+    key: str
+    match: Duplicates
+    decoder: Decoder
+    schema: Schema
+    may_fail = True
+
+    def python(self, headers: Sequence[Header], value: Any) -> list[Header]:
+        raw = HeaderNamed(self.key, "last" if self.match == "error" else self.match).python(list(headers))
+        if Decoded(self.decoder, self.schema, False, self.key).python(raw) == value:
+            return list(headers)
+        values = value if self.match == "all" else [value]
+        made = [Header(self.key, raw=self._encoded(v), made=False) for v in values or () if v is not None]
+        return _in_place(headers, self.key, made)
+
+    def _encoded(self, value: Any) -> bytes:
+        schema = self.schema.values if self.match == "all" and self.schema.values is not None else self.schema
+        try:
+            return encode_function(self.decoder, schema)(value)
+        except (ValueError, OverflowError) as error:
+            raise self.failure() from error
+
+    def failure(self) -> Any:
+        statement = f"header '{self.key}': the value cannot be written as {self.decoder.name} reads it"
+        return data_error("SMT437", statement, "declare the column VIRTUAL, or choose another decoder")
+
+
+def _in_place(headers: Sequence[Header], key: str, made: list[Header]) -> list[Header]:
+    """The headers with some in the place of the last one of their name."""
+    places = [number for number, header in enumerate(headers) if header.key == key]
+    if not places:
+        return [*headers, *made]
+    before = [header for header in headers[: places[-1]] if header.key != key]
+    return [*before, *made, *headers[places[-1] + 1 :]]
+
+
+@dataclass(frozen=True, slots=True)
+class NoHeaders(PythonRule):
+    """No headers at all."""
+
+    def python(self, headers: Sequence[Header]) -> list[Header]:
+        return []
+
+
+@dataclass(frozen=True, slots=True)
+class HeadersFrom(PythonRule):
+    """The headers that a column of all of them holds: pairs in order, or values by name."""
+
+    duplicates: Duplicates
+    by_name: bool
+
+    def python(self, headers: Sequence[Header], value: Any) -> list[Header]:
+        if not self.by_name:
+            return [Header(item["key"], raw=item["value"], made=False) for item in value or ()]
+        if HeaderMap("last" if self.duplicates == "error" else self.duplicates).python(list(headers)) == value:
+            return list(headers)
+        pairs = [(k, v) for k, vs in (value or {}).items() for v in (vs if self.duplicates == "all" else [vs])]
+        return [Header(key, raw=data, made=False) for key, data in pairs]

@@ -1,0 +1,217 @@
+"""The first stage of a chain over a topic table with columns: from a record to a row."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dagster_smt.errors import data_error
+from dagster_smt.interpret.closures import expr_function
+from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Rule, field_nodes, open_struct
+from dagster_smt.model.record import VALUE_DIRTY, PlanRecord, Record
+from dagster_smt.model.schema import JavaDate, Schema, Type
+from dagster_smt.model.topic_columns import Column, HeaderValue, Metadata, Row, decoder, header_form
+from dagster_smt.spec.copying import copied
+from dagster_smt.spec.options import option
+from dagster_smt.spec.transform import Effect, Planning, SideFunction, Transform, refuse
+from dagster_smt.tables.rows.rules import (
+    AsInt,
+    AsLong,
+    AsMillis,
+    Decoded,
+    HeaderList,
+    HeaderMap,
+    HeaderNamed,
+    Same,
+    Undecoded,
+)
+
+_CELLS = {"timestamp-type": "timestamp_type"}
+_CASTS: dict[tuple[str, Any], Rule] = {
+    ("partition", Type.INT64): AsLong(),
+    ("offset", Type.INT32): AsInt(),
+    ("timestamp", Type.INT64): AsMillis(),
+}
+
+
+class ReadRow(Transform):
+    """Make the value a row of a topic table: its columns, from value, key, metadata and headers."""
+
+    connect_class = "dagster_smt.columns"
+    sided = False
+    reads_value = True
+    purpose = "reading the columns of a topic table"
+    null = "pass"
+    row: Row = option("The columns.")
+
+    @property
+    def reads_metadata(self) -> bool:  # type: ignore[override]
+        return any(column.origin in ("partition", "offset", "timestamp") for column in self.row.others)
+
+    @property
+    def reads_timestamp_type(self) -> bool:  # type: ignore[override]
+        return any(column.origin == "timestamp-type" for column in self.row.others)
+
+    @property
+    def reads_headers(self) -> bool:  # type: ignore[override]
+        return any(_of_headers(column) for column in self.row.others)
+
+    @property
+    def reads_key(self) -> bool:  # type: ignore[override]
+        return bool(self.row.key_fields)
+
+    def configured(self) -> dict[str, Any]:
+        return {"columns": [f"{c.name}: {c.schema.label}" for c in self.row.columns]}
+
+    def ledger(self) -> tuple[Effect, ...]:
+        added = tuple(Effect("added", c.name, c.origin, side="value") for c in self.row.others)
+        return (*added, *(Effect("undecoded", c.name, side="value") for c in self._lenient))
+
+    @property
+    def _lenient(self) -> tuple[Column, ...]:
+        """The columns whose headers may be null because nothing could be made of their bytes."""
+        sources = ((c, c.source) for c in self.row.others)
+        return tuple(c for c, s in sources if isinstance(s, HeaderValue) and s.decode != "bytes" and not s.strict)
+
+    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
+        if record.value is None:
+            return record
+        group = _opened(record.value)
+        made = {c.name: self._made(c, record, group, at) for c in self.row.columns}
+        if not self.row.physical:
+            made = {**_kept(record.value, made, group), **made}
+        fields = tuple(made.items())
+        schema = Schema(Type.STRUCT, group.schema.optional, fields=tuple((name, node.schema) for name, node in fields))
+        self._touch(record, group, at)
+        return replace(record, value=Group(schema, fields, group.present, group.sources, group.nullable))
+
+    def _made(self, column: Column, record: PlanRecord, group: Group, at: Planning) -> Node:
+        if column.source is None:
+            return self._physical(column, record, group)
+        cell = _taken(column, record)
+        return copied(column.name, cell, group.present, False)
+
+    def _physical(self, column: Column, record: PlanRecord, group: Group) -> Node:
+        there = _field(record.key, self.row.key_name(column.name)) if column.name in self.row.key_fields else None
+        if not self.row.in_value(column.name):
+            found = (
+                Cell(column.schema, Const(None, column.schema), frozenset(), nullable=True) if there is None else there
+            )
+            return copied(column.name, found, group.present, False)
+        value = _field(record.value, column.name)
+        assert value is not None
+        node = copied(column.name, value, group.present, False)
+        if self.row.verify_integrity and isinstance(there, Cell) and isinstance(node, Cell):
+            node = replace(node, expr=Call(Same(column.name), (node.expr, there.expr)))
+        return node
+
+    def _touch(self, record: PlanRecord, group: Group, at: Planning) -> None:
+        names = [column.name for column in self.row.others]
+        for number, column in enumerate(self.row.others):
+            at.touch(number, _raw(column, record) if isinstance(column.source, HeaderValue) else group.present)
+        for number, column in enumerate(self._lenient, len(names)):
+            raw, value = _raw(column, record), _taken(column, record)
+            many = isinstance(column.source, HeaderValue) and column.source.match == "all"
+            at.touch(number, Call(Undecoded(many), (raw, value.expr)))
+
+    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
+        if self.row.physical:
+            return _refused
+        record = _symbolic()
+        added = [(c.name, expr_function(_taken(c, record).expr)) for c in self.row.others]
+        at = Planning(record, "value")
+        self._touch(record, Group(Schema(Type.STRUCT), (), None), at)
+        touches = [(bits[t.entry], None if t.when is None else expr_function(t.when)) for t in at.touches]
+        return _adding(added, touches)
+
+
+def _adding(
+    added: Sequence[tuple[str, Callable[[Record], Any]]],
+    touches: Sequence[tuple[int, Callable[[Record], Any] | None]],
+) -> SideFunction:
+    def add(value: Any, record: Record) -> Any:
+        if not isinstance(value, dict):
+            hint = "declare metadata and header columns only where values are objects"
+            raise data_error("SMT434", "the value is no object, it cannot take columns", hint)
+        for name, make in added:
+            if name in value:
+                raise _exists(name)
+            made = make(record)
+            value[name] = int(made) if type(made) is JavaDate else made  # without a schema there are no dates
+        record.dirty |= VALUE_DIRTY
+        for bit, when in touches:
+            record.touched |= bit if when is None or when(record) is not None else 0
+
+    return add
+
+
+def _refused(value: Any, record: Record) -> Any:
+    raise data_error("SMT434", "the value has no schema, but the columns declare one", "choose a format with a schema")
+
+
+def _exists(name: str) -> Any:
+    hint = "give the column another name, and the key with METADATA FROM '…' or HEADER('…')"
+    return data_error("SMT435", f"the value has a field '{name}' already", hint)
+
+
+def _opened(node: Node) -> Group:
+    """The value as a struct; one that is none stands for its only column."""
+    if node.schema.type is Type.STRUCT:
+        return open_struct(node)
+    assert isinstance(node, Cell)
+    return Group(Schema(Type.STRUCT, True), (), node.expr, node.sources, node.nullable)
+
+
+def _kept(node: Node, made: dict[str, Node], group: Group) -> dict[str, Node]:
+    """The fields of a value whose columns are not declared."""
+    if node.schema.type is not Type.STRUCT:
+        raise refuse("SMT434", "the value is no struct, it cannot take columns", "declare one physical column for it")
+    for name, _ in field_nodes(node):
+        if name in made:
+            raise _exists(name)
+    return {name: copied(name, child, group.present, False) for name, child in field_nodes(node)}
+
+
+def _field(node: Node | None, name: str) -> Node | None:
+    """A field of a side; a side that is no struct is the column itself."""
+    if node is None:
+        return None
+    if node.schema.type is not Type.STRUCT:
+        return node
+    return dict(field_nodes(node)).get(name)
+
+
+def _of_headers(column: Column) -> bool:
+    return isinstance(column.source, HeaderValue) or column.origin == "headers"
+
+
+def _taken(column: Column, record: PlanRecord) -> Cell:
+    """The cell of a metadata or header column."""
+    source, schema = column.source, column.schema
+    sources = frozenset({column.origin})
+    if isinstance(source, HeaderValue):
+        raw, found = _raw(column, record), decoder(source.decode)
+        assert found is not None
+        expr: Expr = raw
+        if found.name != "bytes":
+            expr = Call(Decoded(found, schema, source.strict, column.name), (raw,))
+        return Cell(schema, expr, sources, nullable=True)
+    assert isinstance(source, Metadata)
+    if source.key == "headers":
+        listed = header_form(schema, source.duplicates) == "list"
+        rule: Rule = HeaderList() if listed else HeaderMap(source.duplicates)
+        return Cell(schema, Call(rule, (record.headers.expr,)), sources)
+    cell: Cell = getattr(record, _CELLS.get(source.key, source.key))
+    cast = _CASTS.get((source.key, schema.logical or schema.type))
+    expr = cell.expr if cast is None else Call(cast, (cell.expr,))
+    return Cell(schema, expr, sources, copied=cast is None, nullable=cell.may_be_null)
+
+
+def _raw(column: Column, record: PlanRecord) -> Expr:
+    assert isinstance(column.source, HeaderValue)
+    return Call(HeaderNamed(column.source.key, column.source.match), (record.headers.expr,))
+
+
+def _symbolic() -> PlanRecord:
+    from dagster_smt.chain.plan import input_record
+
+    return input_record(None, None)

@@ -1,0 +1,275 @@
+"""Value rules of metadata and header columns: in Python, and in Catalyst as far as it has the functions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from dagster_smt.errors import data_error
+from dagster_smt.model.record import Header
+from dagster_smt.model.schema import JavaDate, Schema, Type
+from dagster_smt.model.topic_columns import Decoder, Duplicates
+from dagster_smt.tables.rows.decoders import Decode, decode_function
+from dagster_smt.values.basic import ValueRule
+from dagster_smt.values.header_literals import simple_header_bytes
+from dagster_smt.values.headers import HEADERS_DDL
+
+_MAX_INT = 2**31 - 1
+
+
+def header_bytes(header: Header) -> bytes | None:
+    """The bytes of a header, be it one that a stage made."""
+    return simple_header_bytes(header.schema, header.value) if header.made else header.raw
+
+
+@dataclass(frozen=True, slots=True)
+class AsLong(ValueRule):
+    """A partition's number as BIGINT."""
+
+    def python(self, value: int | None) -> int | None:
+        return value
+
+    def column(self, F: Any, value: Any) -> Any:
+        return value.cast("bigint")
+
+
+@dataclass(frozen=True, slots=True)
+class AsInt(ValueRule):
+    """An offset as INT; one that is too great is refused."""
+
+    may_fail = True
+
+    def python(self, value: int | None) -> int | None:
+        if value is not None and value > _MAX_INT:
+            raise self.failure()
+        return value
+
+    def column(self, F: Any, value: Any) -> Any:
+        return F.when(value <= _MAX_INT, value).cast("int")
+
+    def failed(self, F: Any, result: Any, value: Any) -> Any:
+        return value > _MAX_INT
+
+    def failure(self) -> Any:
+        return data_error("SMT431", "the offset does not fit an INT", "declare the column as BIGINT")
+
+
+@dataclass(frozen=True, slots=True)
+class AsMillis(ValueRule):
+    """A timestamp as milliseconds since 1970."""
+
+    def python(self, value: JavaDate | None) -> int | None:
+        return None if value is None else int(value)
+
+    def column(self, F: Any, value: Any) -> Any:
+        return F.unix_millis(value)
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderList(ValueRule):
+    """All headers in order, as structs of key and value; a record without headers has an empty list."""
+
+    def python(self, headers: list[Header]) -> list[dict[str, Any]]:
+        return [{"key": header.key, "value": header_bytes(header)} for header in headers]
+
+    def column(self, F: Any, headers: Any) -> Any:
+        return F.coalesce(headers, F.array().cast(HEADERS_DDL))
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderMap(ValueRule):
+    """All headers by name, in the order in which the names first appear."""
+
+    duplicates: Duplicates
+
+    @property
+    def may_fail(self) -> bool:  # type: ignore[override]
+        return self.duplicates == "error"
+
+    def python(self, headers: list[Header]) -> dict[str, Any]:
+        found: dict[str, list[bytes | None]] = {}
+        for header in headers:
+            found.setdefault(header.key, []).append(header_bytes(header))
+        if self.duplicates == "error" and any(len(values) > 1 for values in found.values()):
+            raise self.failure()
+        if self.duplicates == "all":
+            return dict(found)
+        return {key: values[0 if self.duplicates == "first" else -1] for key, values in found.items()}
+
+    def column(self, F: Any, headers: Any) -> Any:
+        there = F.coalesce(headers, F.array().cast(HEADERS_DDL))
+        names = F.array_distinct(F.transform(there, lambda h: h["key"]))
+
+        def values(name: Any) -> Any:
+            return F.transform(F.filter(there, lambda h: h["key"] == name), lambda h: h["value"])
+
+        if self.duplicates == "all":
+            return F.map_from_arrays(names, F.transform(names, values))
+        position = 1 if self.duplicates == "first" else -1
+        return F.map_from_arrays(names, F.transform(names, lambda name: F.element_at(values(name), position)))
+
+    def failed(self, F: Any, result: Any, headers: Any) -> Any:
+        there = F.coalesce(headers, F.array().cast(HEADERS_DDL))
+        names = F.transform(there, lambda h: h["key"])
+        return F.size(F.array_distinct(names)) < F.size(names)
+
+    def failure(self) -> Any:
+        return several("a header")
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderNamed(ValueRule):
+    """The bytes of the header with a name; all of them as an array."""
+
+    key: str
+    match: Duplicates
+
+    @property
+    def returns(self) -> Schema:  # type: ignore[override]
+        """See ``ValueRule``."""
+        one = Schema(Type.BYTES, optional=True)
+        return Schema(Type.ARRAY, optional=True, values=one) if self.match == "all" else one
+
+    @property
+    def may_fail(self) -> bool:  # type: ignore[override]
+        return self.match == "error"
+
+    def python(self, headers: list[Header]) -> Any:
+        found = [header_bytes(header) for header in headers if header.key == self.key]
+        if self.match == "all":
+            return found
+        if self.match == "error" and len(found) > 1:
+            raise self.failure()
+        return found[0 if self.match == "first" else -1] if found else None
+
+    def column(self, F: Any, headers: Any) -> Any:
+        found = self._found(F, headers)
+        if self.match == "all":
+            return found
+        return F.get(found, F.lit(0)) if self.match == "first" else F.get(found, F.size(found) - 1)
+
+    def _found(self, F: Any, headers: Any) -> Any:
+        there = F.coalesce(headers, F.array().cast(HEADERS_DDL))
+        return F.transform(F.filter(there, lambda h: h["key"] == F.lit(self.key)), lambda h: h["value"])
+
+    def failed(self, F: Any, result: Any, headers: Any) -> Any:
+        return F.size(self._found(F, headers)) > 1
+
+    def failure(self) -> Any:
+        return several(f"header '{self.key}'")
+
+
+def several(what: str) -> Any:
+    """The error of a record with several headers of one name, where that is not allowed."""
+    return data_error("SMT433", f"{what} is there several times", "match first, last or all of them")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded(ValueRule):
+    """A header's bytes as a value. What cannot be decoded is null, or fails the record if the column is strict."""
+
+    decoder: Decoder
+    schema: Schema
+    strict: bool
+    name: str
+
+    @property
+    def returns(self) -> Schema:  # type: ignore[override]
+        """See ``ValueRule``."""
+        return self.schema
+
+    @property
+    def may_fail(self) -> bool:  # type: ignore[override]
+        return self.strict
+
+    @property
+    def needs_python(self) -> bool:  # type: ignore[override]
+        """Catalyst has the plainest ones only."""
+        return self.decoder.name not in ("bytes", "utf8", "hex") or self.schema.type is Type.ARRAY
+
+    def bind(self) -> Callable[..., Any]:
+        item = self.schema.values if self.schema.type is Type.ARRAY and self.decoder.name != "json" else None
+        decode = _function(self.decoder, item or self.schema)
+
+        def one(data: bytes | None) -> Any:
+            if data is None:
+                return None
+            try:
+                value = decode(data)
+            except (ValueError, RecursionError):
+                value = None
+            if value is None and self.strict:
+                raise self.failure()
+            return value
+
+        if item is None:
+            return one
+        return lambda found: None if found is None else list(map(one, found))
+
+    def python(self, data: Any) -> Any:
+        return self.bind()(data)
+
+    def column(self, F: Any, data: Any) -> Any:
+        if self.decoder.name == "utf8":
+            return F.try_validate_utf8(data.cast("string"))
+        return F.hex(data) if self.decoder.name == "hex" else data
+
+    def failed(self, F: Any, result: Any, data: Any) -> Any:
+        if self.schema.type is not Type.ARRAY:
+            return data.isNotNull() & result.isNull()
+        return data.isNotNull() & (result.isNull() | (_nulls(F, data) < _nulls(F, result)))
+
+    def failure(self) -> Any:
+        statement = f"column '{self.name}': the header's bytes cannot be decoded"
+        return data_error("SMT432", statement, "look at the dead letter, or choose another decoder")
+
+
+@dataclass(frozen=True, slots=True)
+class Same(ValueRule):
+    """What the value says of a column that the key holds, too; if the key says something else, the record fails."""
+
+    name: str
+    may_fail = True
+
+    def python(self, value: Any, other: Any) -> Any:
+        if value != other:
+            raise self.failure()
+        return value
+
+    def column(self, F: Any, value: Any, other: Any) -> Any:
+        return value
+
+    def failed(self, F: Any, result: Any, value: Any, other: Any) -> Any:
+        return ~value.eqNullSafe(other)
+
+    def failure(self) -> Any:
+        statement = f"key and value tell different things of '{self.name}'"
+        return data_error("SMT436", statement, "look at the dead letter, or leave fields.verify-integrity out")
+
+
+def _nulls(F: Any, values: Any) -> Any:
+    return F.size(F.filter(values, lambda v: v.isNull()))
+
+
+@cache
+def _function(decoder: Decoder, schema: Schema) -> Decode:
+    return decode_function(decoder, schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Undecoded(ValueRule):
+    """True where there were bytes and no value came of them, else null: what the ledger counts."""
+
+    many: bool
+
+    def python(self, data: Any, value: Any) -> bool | None:
+        if not self.many:
+            return True if data is not None and value is None else None
+        found = any(d is not None and v is None for d, v in zip(data or (), value or (), strict=True))
+        return found or None
+
+    def column(self, F: Any, data: Any, value: Any) -> Any:
+        gone = data.isNotNull() & value.isNull()
+        if self.many:
+            gone = _nulls(F, data) < _nulls(F, value)
+        return F.when(gone, F.lit(True))

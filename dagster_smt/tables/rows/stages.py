@@ -1,0 +1,47 @@
+"""A chain over a topic table with columns: between the stage that makes rows and the one that makes records of them."""
+
+from dataclasses import dataclass, replace
+
+from dagster_smt.spec.stage import Chain, Stage
+from dagster_smt.tables.rows.read import ReadRow
+from dagster_smt.tables.rows.write import WriteRow
+from dagster_smt.tables.spec import SinkKind, TopicTable
+
+_WHOLE = ("string", "bytes")
+
+
+@dataclass(frozen=True)
+class RowStage(Stage):
+    """A stage that the topic table adds; users have not written it into their chain."""
+
+    @property
+    def label(self) -> str:
+        """See ``Stage``."""
+        return "read columns" if isinstance(self.transform, ReadRow) else "write columns"
+
+    @property
+    def place(self) -> str:
+        """See ``Stage``."""
+        return f"topic table ({self.label})"
+
+    @property
+    def connect_class(self) -> str:
+        """See ``Stage``."""
+        return self.transform.connect_class
+
+
+def with_row(chain: Chain, table: TopicTable, kind: SinkKind) -> Chain:
+    """The chain with the stages that the columns of its topic table ask for; without columns as it is.
+
+    Args:
+        chain: The chain, with these stages or without.
+        table: The topic table.
+        kind: ``columns``: the rows are written; ``records``: records are made of them again.
+    """
+    row = table.row
+    if not row:
+        return chain
+    own = tuple(stage for stage in chain.stages if not isinstance(stage, RowStage))
+    first = RowStage("columns", ReadRow(row=row))
+    last = RowStage("record", WriteRow(row=row, whole=table.value.kind in _WHOLE))
+    return replace(chain, stages=(first, *own, last) if kind == "records" else (first, *own))

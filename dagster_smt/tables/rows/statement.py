@@ -1,0 +1,133 @@
+"""``CREATE TABLE`` and ``CREATE STREAM`` as Flink and ksqlDB write them, read into a topic table.
+
+What a statement says and this package does not do is an error that names the clause or the option; nothing is ignored.
+Names keep their case, in ksqlDB's statements, too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from sqlglot.tokens import TokenType
+
+from dagster_smt.errors import ConfigError
+from dagster_smt.model.topic_columns import Column
+from dagster_smt.tables.ddl import Skip
+from dagster_smt.tables.rows.columns import RowParser, sql_tokens
+
+_SYNTAX = "write: CREATE TABLE name (columns) WITH ('connector' = 'kafka', 'topic' = '…', …)"
+_AFTER = {
+    "PARTITIONED BY": "the chain's routers place records",
+    "DISTRIBUTED": "the chain's routers place records",
+    "LIKE": "write the columns out",
+    "AS": "a chain makes a table of another one: give the statement of its source, and stages",
+    "EMIT": "leave it out",
+}
+_KINDS = ("TABLE", "STREAM")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A parsed statement.
+
+    Attributes:
+        name: The table's name.
+        columns: Its columns.
+        keys: Columns that ksqlDB's ``KEY`` puts into the key.
+        options: What stands in ``WITH``, keys as written.
+    """
+
+    name: str
+    columns: tuple[Column, ...] = ()
+    keys: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class _Parser(RowParser):
+    syntax: ClassVar[str] = _SYNTAX
+
+    def statement(self) -> Statement:
+        try:
+            return self._statement()
+        except Skip:
+            raise ConfigError(self.problems) from None
+
+    def _statement(self) -> Statement:
+        self.expect(TokenType.CREATE, "CREATE")
+        while (word := self.word()) not in _KINDS:
+            if word == "OR":
+                self.refuse("OR REPLACE", "leave it out: nothing is kept of a statement")
+            if word not in ("TEMPORARY", "SOURCE"):
+                self.fail("CREATE TABLE or CREATE STREAM is expected")
+            self.at += 1
+        self.at += 1
+        if self.word() == "IF":
+            self.at += 3
+        name = self.dotted_name()
+        columns: list[Column] = []
+        if self.take(TokenType.L_PAREN):
+            columns = self.columns(until=TokenType.R_PAREN)
+            self.expect(TokenType.R_PAREN, ") after the columns")
+        options = self.clauses()
+        if self.problems:
+            raise ConfigError(self.problems)
+        return Statement(name, tuple(columns), tuple(self.keys), options)
+
+    def dotted_name(self) -> str:
+        parts = [self.name()]
+        while self.take(TokenType.DOT):
+            parts.append(self.name())
+        return ".".join(parts)
+
+    def clauses(self) -> dict[str, str]:
+        """What comes after the columns."""
+        options: dict[str, str] = {}
+        while self.now is not None and not self.take(TokenType.SEMICOLON):
+            word = self.word()
+            if word in _AFTER:
+                self.refuse(word, _AFTER[word])
+            self.at += 1
+            if word == "COMMENT":
+                self.quoted_text("COMMENT")
+            elif word == "WITH":
+                options.update(self.options())
+            else:
+                self.at -= 1
+                self.fail("COMMENT or WITH is expected")
+        if self.now is not None:
+            self.fail("one statement is expected, there is something after it")
+        return options
+
+    def options(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        self.expect(TokenType.L_PAREN, "( after WITH")
+        while not self.take(TokenType.R_PAREN):
+            key = self.option_text("an option's name")
+            self.expect(TokenType.EQ, f"= after {key}")
+            if key in found:
+                self.note("SMT252", f"option '{key}' is there twice", "give each option once")
+            found[key] = self.option_text(f"the value of {key}")
+            if not self.take(TokenType.COMMA) and (self.now is None or self.now.token_type is not TokenType.R_PAREN):
+                self.fail(f"a comma or ) is expected after the value of {key}")
+        return found
+
+    def option_text(self, what: str) -> str:
+        token = self.now
+        if token is None or token.token_type in (TokenType.EQ, TokenType.COMMA, TokenType.L_PAREN, TokenType.R_PAREN):
+            self.fail(f"{what} is expected")
+        self.at += 1
+        return token.text if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER) else self.spelling(token)
+
+
+def parse_statement(text: str, place: str = "statement") -> Statement:
+    """Read a statement.
+
+    Args:
+        text: The statement.
+        place: How messages call it.
+
+    Raises:
+        ConfigError: Everything that is wrong with it: SMT250 to SMT253, SMT264, SMT267.
+    """
+    return _Parser(text, sql_tokens(text, place), place).statement()

@@ -1,0 +1,154 @@
+"""What stands in ``WITH`` of a statement: options of Flink's Kafka connector and of ksqlDB, as far as they are done."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.topic_columns import Column, Metadata
+from dagster_smt.tables.rows.statement import Statement
+
+_NOT_DONE = {
+    "scan.bounded.mode": "a run is bounded: give window.until or window.explicit in the run config",
+    "scan.topic-partition-discovery.interval": "new partitions are found by each run",
+    "scan.watermark.alignment.group": "a batch has no watermarks",
+    "sink.delivery-guarantee": "topics are written at least once",
+    "sink.partitioner": "the brokers' default partitioner places records by their key",
+    "sink.parallelism": "set Spark's own options",
+    "json.ignore-parse-errors": "what cannot be read is a dead letter: set errors_tolerance and dead_letter_topic",
+    "json.fail-on-missing-field": "declare the column NOT NULL",
+    "TIMESTAMP": "a record's timestamp is METADATA FROM 'timestamp'; stages convert fields",
+    "PARTITIONS": "give the cluster create=NewTopics(partitions=…)",
+    "REPLICAS": "give the cluster create=NewTopics(replication_factor=…)",
+    "WINDOW_TYPE": "windowed keys are not read",
+}
+_FORMATS = {"json": "json", "raw": "bytes", "string": "string", "kafka": "string"}
+_START = {"earliest-offset": "earliest", "latest-offset": "latest"}
+
+
+@dataclass
+class _Options:
+    """Options of one statement on their way to the arguments of a topic table; what is left over is refused."""
+
+    left: dict[str, str]
+    problems: list[Problem] = field(default_factory=list)
+
+    def take(self, *names: str) -> str | None:
+        """The value of an option that may have several names; ksqlDB's are found in any case."""
+        for name in names:
+            found = [key for key in self.left if key == name or (name.isupper() and key.upper() == name)]
+            if found:
+                return self.left.pop(found[0])
+        return None
+
+    def below(self, prefix: str) -> dict[str, str]:
+        """All options that begin so, without the beginning."""
+        keys = [key for key in self.left if key.startswith(prefix)]
+        return {key.removeprefix(prefix): self.left.pop(key) for key in keys}
+
+    def wrong(self, option: str, statement: str, hint: str) -> None:
+        """Note an option that cannot be."""
+        self.problems.append(Problem("SMT270", f"WITH '{option}'", statement, hint))
+
+    def chosen(self, option: str, value: str | None, known: Mapping[str, Any]) -> Any:
+        """What a word of an option stands for; None if it is not given, or noted as wrong."""
+        if value is None:
+            return None
+        found = known.get(value) or known.get(value.lower())
+        if found is None:
+            self.wrong(option, f"'{value}' is not done here", f"there are: {', '.join(known)}")
+        return found
+
+
+def table_arguments(statement: Statement) -> dict[str, Any]:
+    """The arguments of ``TopicTable`` that a statement stands for, and ``servers`` and ``properties`` of a cluster.
+
+    Raises:
+        ConfigError: SMT270, for each option that is not done here; SMT268, for those of columns that do not exist.
+    """
+    options = _Options(dict(statement.options))
+    options.chosen("connector", options.take("connector"), {"kafka": "kafka"})
+    found: dict[str, Any] = {"columns": _columns(statement, options)}
+    topics = options.take("topic", "KAFKA_TOPIC")
+    found["topics"] = tuple(part.strip() for part in topics.split(";")) if topics else ()
+    found["pattern"] = options.take("topic-pattern") or ""
+    _formats(options, found)
+    _key(statement, options, found)
+    found["properties"] = options.below("properties.")
+    found["servers"] = found["properties"].pop("bootstrap.servers", "")
+    found["start"] = _start(options, found["properties"].pop("group.id", ""))
+    for option in options.left:
+        hint = _NOT_DONE.get(option) or _NOT_DONE.get(option.upper()) or "leave it out"
+        options.wrong(option, "is not done here", hint)
+    if options.problems:
+        raise ConfigError(options.problems)
+    return found
+
+
+def _columns(statement: Statement, options: _Options) -> tuple[Column, ...]:
+    """The columns with what ``header.<column>.decode`` and its like say of them."""
+    settings: dict[str, dict[str, str]] = {}
+    for key, value in {**options.below("header."), **options.below("headers.")}.items():
+        name, _, word = key.rpartition(".")
+        settings.setdefault(name, {})[word] = value
+    found = []
+    for column in statement.columns:
+        found.append(_with_settings(column, settings.pop(column.name, {}), options))
+    for name in settings:
+        options.wrong(f"header.{name}", "there is no such column", "name a column of HEADER('…') or HEADERS")
+    return tuple(found)
+
+
+def _with_settings(column: Column, given: Mapping[str, str], options: _Options) -> Column:
+    source = column.source
+    changed: dict[str, Any] = {}
+    known = ("duplicates",) if isinstance(source, Metadata) else ("decode", "match", "strict")
+    for word, text in given.items():
+        if word not in known or source is None:
+            hint = f"there are: {', '.join(known)}"
+            options.wrong(f"header.{column.name}.{word}", "is no option of this column", hint)
+        else:
+            changed[word] = text.lower() == "true" if word == "strict" else text
+    if not changed or source is None:
+        return column
+    return replace(column, source=replace(source, **changed))
+
+
+def _formats(options: _Options, found: dict[str, Any]) -> None:
+    value = options.take("value.format", "format", "VALUE_FORMAT")  # Flink's format is the value's, ksqlDB's is both's
+    both = options.take("FORMAT")
+    value, key = value or both, options.take("key.format", "KEY_FORMAT") or both
+    for side, option, name in (("value", "value.format", value), ("key", "key.format", key)):
+        kind = options.chosen(option, name, _FORMATS)
+        if kind is not None:
+            found[side] = kind
+
+
+def _key(statement: Statement, options: _Options, found: dict[str, Any]) -> None:
+    fields = options.take("key.fields")
+    found["key_fields"] = tuple(part.strip() for part in fields.split(";") if part.strip()) if fields else ()
+    found["value_fields_include"] = options.take("value.fields-include") or "ALL"
+    if statement.keys:
+        found["key_fields"] = (*found["key_fields"], *statement.keys)
+        found["value_fields_include"] = "EXCEPT_KEY"
+    found["key_fields_prefix"] = options.take("key.fields-prefix") or ""
+    found["fields_verify_integrity"] = (options.take("fields.verify-integrity") or "false").lower() == "true"
+
+
+def _start(options: _Options, group: str) -> str:
+    mode = options.take("scan.startup.mode")
+    millis = options.take("scan.startup.timestamp-millis")
+    if mode == "timestamp" and millis:
+        return millis
+    if mode == "group-offsets" and group:
+        return f"group:{group}"
+    if mode in ("timestamp", "group-offsets"):
+        wanted = "scan.startup.timestamp-millis" if mode == "timestamp" else "properties.group.id"
+        options.wrong("scan.startup.mode", f"needs {wanted}", f"set {wanted}")
+    elif mode == "specific-offsets":
+        options.wrong(
+            "scan.startup.mode", "'specific-offsets' is a run's to say", "give window.explicit in the run config"
+        )
+    elif mode is not None:
+        return str(options.chosen("scan.startup.mode", mode, _START) or "earliest")
+    return "earliest"

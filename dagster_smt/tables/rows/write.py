@@ -1,0 +1,127 @@
+"""The last stage of a chain over a topic table with columns, where records are written: from a row to a record."""
+
+from dataclasses import replace
+from typing import Any
+
+from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, field_nodes, open_struct
+from dagster_smt.model.record import VALUE_DIRTY, PlanRecord, Record
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.topic_columns import Column, HeaderValue, Metadata, Row, decoder, header_form
+from dagster_smt.spec.options import option
+from dagster_smt.spec.transform import Planning, SideFunction, Transform
+from dagster_smt.tables.rows.header_rules import HeadersFrom, NoHeaders, PutHeader
+from dagster_smt.values.headers import DropNamed
+
+_STRUCT = Schema(Type.STRUCT, optional=True)
+
+
+class WriteRow(Transform):
+    """Put a row's columns where the topic table says: into key, value, headers and timestamp.
+
+    A record without key stays one. A header whose column nobody changed keeps its bytes; one whose column the chain has
+    dropped is dropped.
+    """
+
+    connect_class = "dagster_smt.columns"
+    sided = False
+    reads_value = True
+    purpose = "writing the columns of a topic table"
+    null = "pass"
+    row: Row = option("The columns.")
+    whole: bool = option("Whether the value is one column instead of a struct of them.", False)
+
+    @property
+    def reads_key(self) -> bool:  # type: ignore[override]
+        return bool(self.row.key_fields)
+
+    @property
+    def reads_headers(self) -> bool:  # type: ignore[override]
+        return any(c.origin.startswith("headers") for c in self._persisted)
+
+    @property
+    def writes_timestamp(self) -> bool:  # type: ignore[override]
+        return any(c.origin == "timestamp" for c in self._persisted)
+
+    @property
+    def _persisted(self) -> tuple[Column, ...]:
+        """The columns beside key and value that are written."""
+        return tuple(c for c in self.row.others if not c.virtual)
+
+    def configured(self) -> dict[str, Any]:
+        return {"columns": [f"{c.name}: {c.schema.label}" for c in self.row.columns]}
+
+    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
+        node = record.value
+        if node is None or node.schema.type is not Type.STRUCT:
+            return record
+        group = open_struct(node)
+        fields = dict(field_nodes(node))
+        for column in self._persisted:
+            record = self._beside(column, fields.get(column.name), record)
+        return replace(record, key=self._key(fields, record.key, group), value=self._value(fields, group))
+
+    def _beside(self, column: Column, node: Node | None, record: PlanRecord) -> PlanRecord:
+        cell = node if isinstance(node, Cell) else None
+        if column.origin == "timestamp":
+            return record if cell is None else replace(record, timestamp=replace(record.timestamp, expr=cell.expr))
+        rule = _header_rule(column, there=cell is not None)
+        if rule is None:
+            return record
+        headers = record.headers.expr
+        args: tuple[Expr, ...] = (headers,) if cell is None else (headers, cell.expr)
+        return replace(record, headers=replace(record.headers, expr=Call(rule, args)))
+
+    def _key(self, fields: dict[str, Node], key: Node | None, group: Group) -> Node | None:
+        names = [name for name in self.row.key_fields if name in fields]
+        if not names or key is None:
+            return key
+        if key.schema.type is not Type.STRUCT:
+            return fields[names[0]]
+        parts = tuple((self.row.key_name(name), fields[name]) for name in names)
+        schema = _STRUCT.with_(fields=tuple((name, node.schema) for name, node in parts))
+        return Group(schema, parts, group.present, group.sources, group.nullable)
+
+    def _value(self, fields: dict[str, Node], group: Group) -> Node:
+        kept = tuple((name, node) for name, node in fields.items() if self._in_value(name))
+        if self.whole and len(kept) == 1:
+            return kept[0][1]
+        schema = group.schema.with_(fields=tuple((name, node.schema) for name, node in kept))
+        return replace(group, schema=schema, fields=kept)
+
+    def _in_value(self, name: str) -> bool:
+        return name not in {c.name for c in self.row.others} and self.row.in_value(name)
+
+    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
+        gone = [column.name for column in self.row.others]
+        headers = [(c.name, _header_rule(c, there=True), _header_rule(c, there=False)) for c in self._persisted]
+        moments = [c.name for c in self._persisted if c.origin == "timestamp"]
+
+        def write(value: Any, record: Record) -> Any:
+            if not isinstance(value, dict):
+                return
+            for name, put, drop in headers:
+                if put is not None and name in value:
+                    record.headers = put.python(record.headers, value[name])
+                elif drop is not None:
+                    record.headers = drop.python(record.headers)
+            for name in moments:
+                record.timestamp = value.get(name)
+            for name in gone:
+                value.pop(name, None)
+            record.dirty |= VALUE_DIRTY
+
+        return write
+
+
+def _header_rule(column: Column, *, there: bool) -> Any:
+    """The rule that puts a column into the headers, or takes it out of them where the row has it no more."""
+    source = column.source
+    if isinstance(source, HeaderValue):
+        found = decoder(source.decode)
+        assert found is not None
+        return PutHeader(source.key, source.match, found, column.schema) if there else DropNamed((source.key,))
+    if not isinstance(source, Metadata) or source.key != "headers":
+        return None
+    if not there:
+        return NoHeaders()
+    return HeadersFrom(source.duplicates, header_form(column.schema, source.duplicates) == "map")

@@ -1,0 +1,271 @@
+"""Columns of topic tables: text, mappings and statements that mean the same, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from dagster_smt.errors import ConfigError
+from dagster_smt.model.topic_columns import HEADER_LIST, RECORD_METADATA, Column, HeaderValue, Metadata, decoder
+from dagster_smt.tables.rows.columns import parse_columns
+from dagster_smt.tables.spec import FileTopics, Format, KafkaTopics, TopicTable
+
+FILES = FileTopics(Path("topics"))
+
+
+def table(columns, **changes):
+    return TopicTable(FILES, ("t",), columns=columns, **changes)
+
+
+def problems(make, *args, **changes):
+    with pytest.raises(ConfigError) as caught:
+        make(*args, **changes)
+    return [(p.code, p.place, p.statement) for p in caught.value.problems]
+
+
+# -- three spellings that mean the same ------------------------------------------------------------------------------
+
+TEXT = """
+    id BIGINT NOT NULL,
+    name STRING COMMENT 'who',
+    at TIMESTAMP(3) WITH LOCAL TIME ZONE METADATA FROM 'timestamp',
+    offset BIGINT METADATA VIRTUAL,
+    headers ARRAY<STRUCT<key STRING, value BYTES>> HEADERS,
+    trace BYTES HEADER('trace-id'),
+    region STRING KEY
+"""
+MAPPING = {
+    "id": "BIGINT NOT NULL",
+    "name": "STRING COMMENT 'who'",
+    "at": {"type": "TIMESTAMP", "metadata": "timestamp"},
+    "offset": {"type": "BIGINT", "metadata": True, "virtual": True},
+    "headers": {"type": HEADER_LIST, "headers": True},
+    "trace": {"type": "VARBINARY(16)", "header": "trace-id"},
+    "region": "VARCHAR(5) KEY",
+}
+STATEMENT = f"CREATE TABLE IF NOT EXISTS `shop`.orders ({TEXT}) COMMENT 'of a shop' WITH ('topic' = 't');"
+
+
+def test_text_mapping_and_statement_mean_the_same():
+    one, other, third = table(TEXT), table(MAPPING), TopicTable.create(STATEMENT, FILES)
+    assert one == other == third
+    assert [(c.name, c.origin, c.virtual) for c in one.columns] == [
+        ("id", "", False),
+        ("name", "", False),
+        ("at", "timestamp", False),
+        ("offset", "offset", True),
+        ("headers", "headers", False),
+        ("trace", "headers.trace-id", False),
+        ("region", "", False),
+    ]
+    assert (one.key_fields, one.value_fields_include) == (("region",), "EXCEPT_KEY")
+    assert table(one.columns, key_fields=("region",), value_fields_include="EXCEPT_KEY") == one
+    value = one.value.schema
+    assert one.value.kind == "json_schema" and value is not None and [n for n, _ in value.fields] == ["id", "name"]
+    assert not value.by_name["id"].optional and value.by_name["name"].doc == "who"
+
+
+NAMES = ("@ID", "MESSAGE.AMOUNT", "SELECT", "a b", 'say "hi"', "tick`", "Name", "name", "größe", "", "METADATA", "key")
+
+
+def test_any_name():
+    quoted = ", ".join(f'"{n}" BIGINT'.replace('say "hi"', 'say ""hi""') for n in NAMES)
+    backticks = ", ".join(f"`{n.replace('`', '``')}` BIGINT" for n in NAMES)
+    for text in (quoted, backticks):
+        assert [c.name for c in parse_columns(text)[0]] == list(NAMES)
+    assert [c.name for c in table(dict.fromkeys(NAMES, "BIGINT")).columns] == list(NAMES)
+
+
+def test_words_of_clauses_are_names_too():
+    names = ("watermark", "unique", "check", "metadata", "virtual", "headers", "header", "key", "comment", "from")
+    columns, keys = parse_columns(", ".join(f"{name} INT" for name in names))
+    assert [c.name for c in columns] == list(names) and keys == ()
+
+
+# -- KLIP Kafka headers, "CREATE STREAM" ------------------------------------------------------------------------------
+
+
+def create(statement):
+    return TopicTable.create(statement, FILES)
+
+
+def test_klip_headers_whole_list():
+    found = create(f"CREATE STREAM A (my_headers {HEADER_LIST} HEADERS);")
+    assert found.columns[0].source == Metadata("headers") and found.value == Format()
+
+
+def test_klip_headers_type_must_be_exact():
+    ((code, _, statement),) = problems(create, "CREATE STREAM B (my_headers ARRAY<BYTES> HEADERS);")
+    assert code == "SMT264" and statement.endswith(f"must be typed as {HEADER_LIST}")
+
+
+def test_klip_headers_single_keys():
+    found = create("CREATE STREAM B (value BYTES HEADER('key'), value_2 BYTES HEADER('key_2'));")
+    assert [c.source for c in found.columns] == [HeaderValue("key"), HeaderValue("key_2")]
+
+
+def test_klip_headers_are_not_converted_by_themselves():
+    """KLIP "Rejected alternatives": ``latest_version INT HEADER('version')``."""
+    ((code, _, statement),) = problems(create, "CREATE STREAM FOO2 (latest_version INT HEADER('version'));")
+    assert (code, statement) == ("SMT266", "a header's bytes do not become int32 by themselves")
+    decoded = "CREATE STREAM FOO2 (v INT HEADER('version')) WITH ('header.v.decode' = 'INT_FROM_BYTES(LITTLE_ENDIAN)')"
+    assert create(decoded).columns[0].source == HeaderValue("version", decode="INT_FROM_BYTES(LITTLE_ENDIAN)")
+
+
+def test_klip_headers_mix_freely():
+    """ksqlDB takes HEADERS or HEADER('…'), and each key once; here there is no reason to."""
+    whole = f"a {HEADER_LIST} HEADERS, b MAP<STRING, BYTES> METADATA FROM 'headers'"
+    assert len(table(f"{whole}, c BYTES HEADER('k'), d BYTES HEADER('k')").columns) == 4
+
+
+def test_klip_quoted_identifiers():
+    """KLIP quoted identifiers: the statement over its sample record."""
+    found = create(
+        'CREATE STREAM foo ("@ID" BIGINT, "@NAME" STRING, "MESSAGE.AMOUNT" DOUBLE, "SELECT" STRING) '
+        "WITH (KAFKA_TOPIC='foo', VALUE_FORMAT = 'JSON');"
+    )
+    assert [c.name for c in found.columns] == ["@ID", "@NAME", "MESSAGE.AMOUNT", "SELECT"] and found.topics == ("foo",)
+
+
+# -- what WITH says --------------------------------------------------------------------------------------------------
+
+WITH = [
+    ("'topic' = 'a; b'", {"topics": ("a", "b")}),
+    ("'topic-pattern' = 'a.*'", {"pattern": "a.*"}),
+    ("'connector' = 'kafka', 'format' = 'json'", {}),
+    ("'key.format' = 'json', 'key.fields' = 'id', 'value.fields-include' = 'EXCEPT_KEY'", {"key_fields": ("id",)}),
+    (
+        "'key.fields' = 'id;name', 'key.format' = 'json', 'fields.verify-integrity' = 'true'",
+        {"fields_verify_integrity": True},
+    ),
+    ("'scan.startup.mode' = 'latest-offset'", {"start": "latest"}),
+    ("'scan.startup.mode' = 'timestamp', 'scan.startup.timestamp-millis' = '17'", {"start": "17"}),
+    ("FORMAT = 'JSON'", {}),
+]
+
+
+@pytest.mark.parametrize(("options", "expected"), WITH)
+def test_options_of_statements(options, expected):
+    found = create(f"CREATE TABLE t (id BIGINT, name STRING) WITH ({options})")
+    assert {name: getattr(found, name) for name in expected} == expected
+
+
+def test_a_statement_can_name_the_cluster():
+    text = (
+        "CREATE TABLE t (id BIGINT) WITH ('connector' = 'kafka', 'topic' = 't', 'properties.group.id' = 'g', "
+        "'properties.bootstrap.servers' = 'localhost:9092', 'properties.security.protocol' = 'SSL', "
+        "'scan.startup.mode' = 'group-offsets', 'format' = 'json')"
+    )
+    found = TopicTable.create(text, on_data_loss="gap")
+    assert found.source == KafkaTopics("localhost:9092", {"kafka.security.protocol": "SSL"})
+    assert (found.start, found.on_data_loss) == ("group:g", "gap")
+
+
+REFUSED_OPTIONS = [
+    ("'connector' = 'upsert-kafka'", "'upsert-kafka' is not done here"),
+    ("'format' = 'orc'", "'orc' is not done here"),
+    ("'json.ignore-parse-errors' = 'true'", "is not done here"),
+    ("'sink.partitioner' = 'fixed'", "is not done here"),
+    ("PARTITIONS = 3", "is not done here"),
+    ("'scan.startup.mode' = 'specific-offsets'", "'specific-offsets' is a run's to say"),
+    ("'scan.startup.mode' = 'timestamp'", "needs scan.startup.timestamp-millis"),
+    ("'scan.startup.mode' = 'whenever'", "'whenever' is not done here"),
+    ("'header.nobody.decode' = 'utf8'", "there is no such column"),
+    ("'header.id.decode' = 'utf8'", "is no option of this column"),
+    ("'what' = 'ever'", "is not done here"),
+    ("'properties.bootstrap.servers' = 'x:1'", "says where the topics are once more"),
+]
+
+
+@pytest.mark.parametrize(("option", "statement"), REFUSED_OPTIONS)
+def test_options_that_mean_something_else_are_refused_by_name(option, statement):
+    ((code, place, found),) = problems(create, f"CREATE TABLE t (id BIGINT) WITH ({option})")
+    assert (code, found) == ("SMT270", statement) and place.startswith("WITH '")
+
+
+REFUSED = [
+    ("CREATE TABLE t (id INT, PRIMARY KEY (id) NOT ENFORCED)", "SMT267", "PRIMARY KEY"),
+    ("CREATE TABLE t (id INT PRIMARY KEY)", "SMT267", "PRIMARY KEY"),
+    ("CREATE TABLE t (id INT, CONSTRAINT k PRIMARY KEY (id) NOT ENFORCED)", "SMT267", "CONSTRAINT"),
+    ("CREATE TABLE t (at TIMESTAMP(3), WATERMARK FOR at AS at - INTERVAL '5' SECOND)", "SMT267", "WATERMARK"),
+    ("CREATE TABLE t (a INT, b AS a + 1)", "SMT267", "AS"),
+    ("CREATE TABLE t (a INT) PARTITIONED BY (a)", "SMT267", "PARTITIONED BY"),
+    ("CREATE TABLE t (a INT) LIKE other", "SMT267", "LIKE"),
+    ("CREATE STREAM t AS SELECT a FROM other", "SMT267", "AS"),
+    ("CREATE OR REPLACE STREAM t (a INT)", "SMT267", "OR REPLACE"),
+    ("CREATE VIEW v", "SMT250", "CREATE TABLE or CREATE STREAM is expected"),
+    ("INSERT INTO t VALUES (1)", "SMT250", "CREATE is expected"),
+    ("CREATE TABLE t (a INT) WITH ('topic' 't')", "SMT250", "= after topic"),
+    ("CREATE TABLE t (a INT) WITH ('topic' = 't'); CREATE TABLE u (a INT)", "SMT250", "one statement"),
+    ("CREATE TABLE t (a INT METADATA FROM offset)", "SMT250", "a text in single quotes"),
+    ("CREATE TABLE t (a INTT)", "SMT251", "INTT"),
+    ("CREATE TABLE t (a INT) WITH ('topic' = 't', 'topic' = 'u')", "SMT252", "'topic' is there twice"),
+    ("CREATE TABLE t (a INT) WITH ('topic' = 't", "SMT250", "ends inside a quoted text"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("statement", "code", "what"), REFUSED)
+def test_clauses_that_mean_something_else_are_refused_by_name(statement, code, what):
+    found = problems(create, statement)
+    assert found[0][0] == code and what in found[0][2], found
+
+
+def test_all_problems_of_a_statement_at_once():
+    text = "CREATE TABLE t (a INTT, PRIMARY KEY (a), h ARRAY<BYTES> HEADERS, b AS 1)"
+    assert [code for code, *_ in problems(create, text)] == ["SMT251", "SMT267", "SMT264", "SMT267"]
+
+
+# -- what a row refuses ----------------------------------------------------------------------------------------------
+
+WRONG = [
+    ({"columns": "a INT, a BIGINT"}, "SMT260"),
+    ({"columns": "a INT", "key_fields": ("b",)}, "SMT261"),
+    ({"columns": "a INT METADATA FROM 'offset'", "key_fields": ("a",)}, "SMT261"),
+    ({"columns": "a INT, k_b INT", "key_fields": ("a",), "key_fields_prefix": "k_",
+      "value_fields_include": "EXCEPT_KEY"}, "SMT261"),
+    ({"columns": "k_b STRING", "key_fields": ("k_b",), "key_fields_prefix": "k_"}, "SMT261"),
+    ({"columns": "a INT", "fields_verify_integrity": True}, "SMT261"),
+    ({"columns": "a INT", "value_fields_include": "SOME"}, "SMT261"),
+    ({"columns": "", "key_fields": ("a",)}, "SMT261"),
+    ({"columns": "a INT VIRTUAL"}, "SMT262"),
+    ({"columns": "a INT METADATA"}, "SMT263"),
+    ({"columns": "e INT METADATA FROM 'leader-epoch'"}, "SMT263"),
+    ({"columns": "a STRING METADATA FROM 'offset'"}, "SMT264"),
+    ({"columns": "a MAP<STRING, STRING> METADATA FROM 'headers'"}, "SMT264"),
+    ({"columns": {"a": {"type": "MAP<STRING, BYTES>", "headers": True, "duplicates": "all"}}}, "SMT264"),
+    ({"columns": {"a": {"type": "MAP<STRING, BYTES>", "headers": True, "duplicates": "some"}}}, "SMT265"),
+    ({"columns": {"a": {"type": "BYTES", "header": "k", "match": "some"}}}, "SMT265"),
+    ({"columns": {"a": {"type": "BYTES", "header": "k", "match": "all"}}}, "SMT265"),
+    ({"columns": {"a": {"type": "BYTES", "header": "k", "decode": "gzip"}}}, "SMT266"),
+    ({"columns": {"a": {"type": "BIGINT", "header": "k", "decode": "int_from_bytes"}}}, "SMT266"),
+    ({"columns": {"a": {"type": "INT", "header": "k", "metadata": "offset"}}}, "SMT268"),
+    ({"columns": {"a": {"type": "INT", "decode": "utf8"}}}, "SMT268"),
+    ({"columns": {"a": {"header": "k"}}}, "SMT268"),
+    ({"columns": {"a": 5}}, "SMT268"),
+    ({"columns": "a INT", "value": Format("envelope")}, "SMT269"),
+    ({"columns": "a INT, b INT", "value": Format("string")}, "SMT269"),
+    ({"columns": "a STRING, b INT KEY, c INT KEY", "key": Format("string")}, "SMT269"),
+    ({"columns": "a INT", "value": Format("bytes")}, "SMT269"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "code"), WRONG)
+def test_rows_that_cannot_be(given, code):
+    assert [c for c, *_ in problems(TopicTable, FILES, ("t",), **given)] == [code]
+
+
+def test_every_metadata_type_is_taken():
+    names = {"Timestamp": "TIMESTAMP", "int64": "BIGINT", "int32": "INT", "string": "STRING"}
+    for key, known in RECORD_METADATA.items():
+        for kind in known.types if known.offered else ():
+            policy = {"duplicates": "all"} if "ARRAY<BYTES>" in kind else {}
+            assert table({"c": {"type": names.get(kind, kind), "metadata": key, **policy}}).columns[0].origin == key
+
+
+@pytest.mark.parametrize("text", ["", "nothing", "utf8(BIG_ENDIAN)", "int_from_bytes(MIDDLE)", "int_from_bytes()"])
+def test_what_is_no_decoder(text):
+    assert decoder(text) is None
+
+
+def test_a_column_made_in_python():
+    schema = table("a BIGINT").columns[0].schema
+    assert table((Column("a", schema, Metadata("offset"), virtual=True),)).row.columns[0].origin == "offset"

@@ -1,0 +1,332 @@
+"""Rows of topic tables, read by both evaluators: metadata, decoders, keys, nulls, and what cannot be read."""
+
+import base64
+import json
+import math
+import struct
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.interpret.interpreter import Interpreter
+from dagster_smt.model.record import Header, Record
+from dagster_smt.model.topic_columns import HEADER_LIST
+from dagster_smt.tables.planning import plan_table
+from dagster_smt.tables.rows.stages import with_row
+from dagster_smt.tables.spec import FileTopics, Format, TopicTable
+
+FILES, TIME = FileTopics(Path("topics")), 1_700_000_000_123
+ID = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
+NOTHING = {"transforms": ""}
+MASK = {
+    "transforms": "hide",
+    "transforms.hide.type": "org.apache.kafka.connect.transforms.MaskField$Value",
+    "transforms.hide.fields": "name,utf8",
+}
+
+
+def table(columns, **changes):
+    return TopicTable(FILES, ("orders",), columns=columns, **changes)
+
+
+def header(decode, type_, key="h", **options):
+    return {"type": type_, "header": key, "decode": decode, **options}
+
+
+DECODED = {
+    "bytes": header("bytes", "BYTES"),
+    "utf8": header("utf8", "STRING"),
+    "ascii": header("ascii", "STRING"),
+    "hex": header("hex", "STRING"),
+    "base64": header("base64", "STRING"),
+    "uuid": header("uuid", "STRING"),
+    "boolean": header("boolean_from_bytes", "BOOLEAN"),
+    "short": header("short_from_bytes", "SMALLINT"),
+    "int": header("INT_FROM_BYTES", "INT"),
+    "little": header("int_from_bytes(LITTLE_ENDIAN)", "INT"),
+    "bigint": header("bigint_from_bytes", "BIGINT"),
+    "float": header("float_from_bytes", "FLOAT"),
+    "double": header("double_from_bytes", "DOUBLE"),
+    "json": header("json", "STRUCT<a: INT>"),
+    "simple": header("simple", "BIGINT"),
+    "first": header("utf8", "STRING", match="first"),
+    "all": header("utf8", "ARRAY<STRING>", match="all"),
+}
+METADATA = {
+    "topic": "STRING METADATA",
+    "partition": "INT METADATA",
+    "partition_long": "BIGINT METADATA FROM 'partition'",
+    "offset": "BIGINT METADATA VIRTUAL",
+    "offset_int": "INT METADATA FROM 'offset'",
+    "at": "TIMESTAMP(3) METADATA FROM 'timestamp'",
+    "millis": "BIGINT METADATA FROM 'timestamp'",
+    "timestamp-type": "STRING METADATA",
+    "headers": f"{HEADER_LIST} HEADERS",
+    "by_name": "MAP<STRING, BYTES> METADATA FROM 'headers'",
+    "by_name_first": {"type": "MAP<STRING, BYTES>", "headers": True, "duplicates": "first"},
+    "by_name_all": {"type": "MAP<STRING, ARRAY<BYTES>>", "headers": True, "duplicates": "all"},
+}
+
+
+@dataclass(frozen=True)
+class Given:
+    """A record as it is read."""
+
+    value: bytes | None = b'{"name":"ann"}'
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    key: bytes | None = None
+    offset: int = 42
+    timestamp: int | None = TIME
+    type: int = 0
+
+
+def in_python(topic_table, records, chain=NOTHING, kind="columns"):
+    """What becomes of records: the value as JSON data, or the code of the problem."""
+    whole = with_row(parse_chain(chain), topic_table, kind)
+    interpreter = Interpreter(whole, topic_table.key, topic_table.value)
+    found = []
+    for given in records:
+        headers = [Header(key, raw=data, made=False) for key, data in given.headers]
+        types = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
+        record = Record("orders", 3, given.offset, given.timestamp, types[given.type], headers=headers)
+        outcome, key, value = interpreter.process(record, given.key, given.value)
+        problem = outcome.problem.code if outcome.problem else None
+        found.append((problem or (None if value is None else json.loads(value)), key, record))
+    return found
+
+
+def on_spark(spark, topic_table, records, chain=NOTHING):
+    """The rows that Spark makes, and codes of problems."""
+    from pyspark.sql import functions as F
+
+    from dagster_smt.spark.evaluate import evaluate
+
+    ddl = (
+        "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int, "
+        "headers array<struct<key: string, value: binary>>, in_row int"
+    )
+    moments = [
+        None if r.timestamp is None else datetime.fromtimestamp(r.timestamp / 1000, timezone.utc) for r in records
+    ]
+    data = [
+        (r.key, r.value, "orders", 3, r.offset, moment, r.type, list(r.headers) or None, number)
+        for number, (r, moment) in enumerate(zip(records, moments, strict=True))
+    ]
+    frame = spark.createDataFrame(data, ddl).coalesce(1)
+    done = evaluate(frame, plan_table(parse_chain(chain), topic_table), topic_table, "columns")
+    rows = done.orderBy("__offset", "__problem").select(F.col("__problem.code").alias("code"), "__out").collect()
+    return [row.code or _data(row["__out"].asDict(recursive=True)) for row in rows]
+
+
+def _moment(millis):
+    return None if millis is None else datetime.fromtimestamp(millis / 1000, timezone.utc)
+
+
+def _data(value):
+    """As JSON data: bytes in base64, moments in milliseconds."""
+    if isinstance(value, dict):
+        return {key: _data(child) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_data(child) for child in value]
+    if isinstance(value, bytes | bytearray):
+        return base64.b64encode(value).decode()
+    return round(value.timestamp() * 1000) if isinstance(value, datetime) else value
+
+
+def b64(data):
+    return base64.b64encode(data).decode()
+
+
+BYTES = [
+    (b"abc", {"bytes": b64(b"abc"), "utf8": "abc", "ascii": "abc", "hex": "616263", "base64": "YWJj"}),
+    ("grün".encode(), {"utf8": "grün", "hex": "6772C3BC6E"}),
+    (b"\xff", {"hex": "FF", "base64": "/w=="}),
+    (b"", {"utf8": "", "ascii": "", "hex": "", "base64": "", "bytes": ""}),
+    (ID.bytes, {"uuid": str(ID)}),
+    (str(ID).upper().encode(), {"uuid": str(ID)}),
+    (b"\1", {"boolean": True}),
+    (b"\0", {"boolean": False}),
+    (struct.pack(">h", -2), {"short": -2}),
+    (struct.pack(">i", -7), {"int": -7}),
+    (struct.pack("<i", 7), {"little": 7}),
+    (struct.pack(">q", -(2**63)), {"bigint": -(2**63)}),
+    (struct.pack(">f", 1.5), {"float": 1.5}),
+    (struct.pack(">d", -2.25), {"double": -2.25}),
+    (b'{"a":1}', {"json": {"a": 1}}),
+    (b'{"a":"x"}', {"utf8": '{"a":"x"}'}),
+    (b"null", {"utf8": "null"}),
+    (b"12", {"simple": 12, "utf8": "12"}),
+    (b"99999999999", {"simple": 99999999999}),
+    (b"true", {"utf8": "true"}),
+]
+NUMBERS = {"short": ">h", "int": ">i", "little": "<i", "bigint": ">q", "float": ">f", "double": ">d"}
+ALWAYS = ("bytes", "hex", "base64")
+
+
+def expected(data, known):
+    """What each decoder makes of bytes: those that are not named, and are not plain texts of them, make nothing."""
+    row = {}
+    for name in DECODED:
+        row[name] = known.get(name)
+        if name in ALWAYS:
+            row[name] = {"bytes": b64(data), "hex": data.hex().upper(), "base64": b64(data)}[name]
+    text = _text(data, "utf-8")
+    row |= {"utf8": text, "first": text, "all": [text], "ascii": _text(data, "ascii")}
+    if len(data) == 16 and row["uuid"] is None:
+        row["uuid"] = str(uuid.UUID(bytes=data))
+    for name, form in (
+        ("short", ">h"),
+        ("int", ">i"),
+        ("little", "<i"),
+        ("bigint", ">q"),
+        ("float", ">f"),
+        ("double", ">d"),
+    ):
+        if len(data) == struct.calcsize(form):
+            row[name] = struct.unpack(form, data)[0]
+    return row
+
+
+def _text(data, encoding):
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+
+
+def close(found, wanted):
+    """Equal; floats as exactly as FLOAT holds them, and JSON has no NaN."""
+    if isinstance(wanted, float):
+        return found == pytest.approx(wanted) or (math.isnan(wanted) and (found is None or math.isnan(found)))
+    return found == wanted
+
+
+def test_decoders_in_python():
+    rows = in_python(table(DECODED), [Given(b"{}", (("h", data),)) for data, _ in BYTES])
+    for (data, known), (row, *_) in zip(BYTES, rows, strict=True):
+        wanted = expected(data, known)
+        assert all(close(row[name], wanted[name]) for name in DECODED), (data, row, wanted)
+
+
+@pytest.mark.spark
+def test_decoders_on_spark(spark):
+    records = [Given(b"{}", (("h", data),), offset=n) for n, (data, _) in enumerate(BYTES)]
+    for row, (data, known) in zip(on_spark(spark, table(DECODED), records), BYTES, strict=True):
+        wanted = expected(data, known)
+        assert all(close(row[name], wanted[name]) for name in DECODED), (data, row, wanted)
+
+
+TWO = (("a", b"1"), ("b", None), ("a", b"2"))
+LISTED = [{"key": "a", "value": b64(b"1")}, {"key": "b", "value": None}, {"key": "a", "value": b64(b"2")}]
+AROUND = [
+    (
+        Given(headers=TWO),
+        {
+            "topic": "orders", "partition": 3, "partition_long": 3, "offset": 42, "offset_int": 42,
+            "at": TIME, "millis": TIME, "timestamp-type": "CreateTime", "headers": LISTED,
+            "by_name": {"a": b64(b"2"), "b": None}, "by_name_first": {"a": b64(b"1"), "b": None},
+            "by_name_all": {"a": [b64(b"1"), b64(b"2")], "b": [None]},
+        },
+    ),
+    (
+        Given(timestamp=None, type=-1, offset=43),
+        {
+            "topic": "orders", "partition": 3, "partition_long": 3, "offset": 43, "offset_int": 43,
+            "at": None, "millis": None, "timestamp-type": "NoTimestampType",
+            "headers": [], "by_name": {}, "by_name_first": {}, "by_name_all": {},
+        },
+    ),
+    (Given(offset=2**31), "SMT431"),
+]  # fmt: skip
+
+
+def test_metadata_in_python():
+    found = in_python(table(METADATA), [given for given, _ in AROUND])
+    assert [row if isinstance(row, str) else {n: row[n] for n in METADATA} for row, *_ in found] == [
+        w for _, w in AROUND
+    ]
+    assert found[0][0]["name"] == "ann"  # without physical columns all fields stay
+
+
+@pytest.mark.spark
+def test_metadata_on_spark(spark):
+    typed = table({"name": "STRING", **METADATA})
+    rows = on_spark(spark, typed, [given for given, _ in AROUND])
+    wanted = [w if isinstance(w, str) else {"name": "ann", **w} for _, w in AROUND]
+    assert rows == wanted
+    assert [row for row, *_ in in_python(typed, [given for given, _ in AROUND])] == wanted
+
+
+KEYS = {"id": "BIGINT", "region": "STRING", "note": "STRING", "offset": "BIGINT METADATA"}
+BOTH = {"key_fields": ("id", "region"), "key": Format("json")}
+APART = {**BOTH, "value_fields_include": "EXCEPT_KEY"}
+PREFIXED = {"columns": {"k_id": "BIGINT", "id": "BIGINT", "offset": "BIGINT METADATA"}, "key_fields": ("k_id",),
+            "key_fields_prefix": "k_", "value_fields_include": "EXCEPT_KEY", "key": Format("json")}  # fmt: skip
+WHOLE = {"columns": {"word": "STRING", "line": "STRING", "offset": "BIGINT METADATA"}, "key_fields": ("word",),
+         "value_fields_include": "EXCEPT_KEY", "value": Format("string")}  # fmt: skip
+STRICT = {"columns": {"id": "BIGINT", "h": header("int_from_bytes", "INT", strict=True)}}
+KEY, VALUE = b'{"id":1,"region":"eu"}', b'{"id":2,"region":"eu","note":"n"}'
+SIDES = [
+    (BOTH, Given(VALUE, key=KEY), {"id": 2, "region": "eu", "note": "n", "offset": 42}),  # the value wins, as in Flink
+    (APART, Given(VALUE, key=KEY), {"id": 1, "region": "eu", "note": "n", "offset": 42}),
+    (APART, Given(VALUE), {"id": None, "region": None, "note": "n", "offset": 42}),
+    (APART, Given(b'{"note":"n"}', key=b'{"id":1}'), {"id": 1, "region": None, "note": "n", "offset": 42}),
+    (APART, Given(VALUE, key=b"[1]"), "SMT414"),
+    ({**BOTH, "fields_verify_integrity": True}, Given(VALUE, key=KEY), "SMT436"),
+    ({**BOTH, "fields_verify_integrity": True}, Given(VALUE, key=b'{"id":2,"region":"eu"}'),
+     {"id": 2, "region": "eu", "note": "n", "offset": 42}),
+    (PREFIXED, Given(VALUE, key=KEY), {"k_id": 1, "id": 2, "offset": 42}),
+    (WHOLE, Given(b"some text", key=b"w"), {"word": "w", "line": "some text", "offset": 42}),
+    (WHOLE, Given(b"\xff", key=b"w"), "SMT416"),
+    ({"columns": "id BIGINT NOT NULL KEY, note STRING", "key": Format("json")}, Given(VALUE), "SMT401"),
+    ({"columns": {"id": "BIGINT", "h": header("bytes", "BYTES NOT NULL")}}, Given(VALUE), "SMT401"),
+    (STRICT, Given(VALUE, (("h", b"x"),)), "SMT432"),
+    (STRICT, Given(VALUE), {"id": 2, "h": None}),
+    ({"columns": {"id": "BIGINT", "h": header("utf8", "STRING", match="error")}},
+     Given(VALUE, (("h", b"x"), ("h", b"y"))), "SMT433"),
+    ({"columns": {"id": "BIGINT", "h": header("utf8", "ARRAY<STRING>", match="all", strict=True)}},
+     Given(VALUE, (("h", b"x"), ("h", b"\xff"))), "SMT432"),
+    ({"columns": {"id": "BIGINT", "h": {"type": "MAP<STRING, BYTES>", "headers": True, "duplicates": "error"}}},
+     Given(VALUE, TWO), "SMT433"),
+]  # fmt: skip
+CODES_OF_JSON = {"SMT414", "SMT411", "SMT412", "SMT413", "SMT415"}
+
+
+@pytest.mark.parametrize(("given", "record", "wanted"), SIDES)
+def test_sides_in_python(given, record, wanted):
+    ((row, *_),) = in_python(
+        table(given.get("columns", KEYS), **{k: v for k, v in given.items() if k != "columns"}), [record]
+    )
+    assert row == wanted or {row, wanted} <= CODES_OF_JSON
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("given", "record", "wanted"), SIDES)
+def test_sides_on_spark(spark, given, record, wanted):
+    (row,) = on_spark(spark, table(**{"columns": KEYS, **given}), [record])
+    assert row == wanted or {row, wanted} <= CODES_OF_JSON
+
+
+def test_a_record_without_value_stays_one():
+    ((row, *_),) = in_python(table(KEYS, **APART), [Given(None, key=KEY)])
+    assert row is None
+
+
+def test_stages_see_columns_and_the_plan_says_where_they_come_from():
+    one = table({"name": "STRING", **DECODED, "offset": "BIGINT METADATA"})
+    ((row, *_),) = in_python(one, [Given(headers=(("h", b"abc"),))], MASK)
+    assert (row["name"], row["utf8"], row["ascii"]) == ("", "", "abc")
+    plan = plan_table(parse_chain(MASK), one)
+    assert plan.lineage["utf8"] == ("headers.h",) and plan.lineage["offset"] == ("offset",)
+    assert {"name", "utf8"} <= plan.masked
+    assert [e.path for e in plan.entries if e.action == "undecoded"] == [n for n in DECODED if n != "bytes"]
+
+
+@pytest.mark.parametrize("value", [b"[1]", b'"x"', b'{"offset":1}'])
+def test_what_cannot_take_columns(value):
+    ((row, *_),) = in_python(table("offset BIGINT METADATA"), [Given(value)])
+    assert row in ("SMT434", "SMT435")
