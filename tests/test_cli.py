@@ -386,3 +386,32 @@ def test_schemas_are_read_from_ddl_or_a_file(files):
     ]
     with pytest.raises(ConfigError):
         read_schema("id NOTYPE")
+
+
+TABLE = """CREATE TABLE orders (
+  id BIGINT, name STRING, `offset` BIGINT METADATA VIRTUAL, trace INT HEADER('trace-id')
+) WITH ('topic' = 'orders', 'header.trace.decode' = 'int_from_bytes')"""
+
+
+def test_a_topic_table_stands_for_the_schema(run, files):
+    (files / "orders.sql").write_text(TABLE)
+    code, out, _ = run("explain", "chain.properties", "--table", "orders.sql")
+    assert code == 0 and [line.split() for line in out.splitlines()[:6]] == [
+        ["columns", "of", "the", "topic", "table"],
+        ["column", "type", "read", "from", "written", "to"],
+        ["id", "int64?", "value", "field", "id", "value"],
+        ["name", "string?", "value", "field", "name", "value"],
+        ["offset", "int64?", "metadata", "'offset'"],
+        ["trace", "int32?", "header", "'trace-id',", "int_from_bytes", "header", "'trace-id'"],
+    ]
+    assert "value trace: int32?  <- headers.trace-id" in out
+    assert run("lint", "chain.properties", "--table", "orders.sql")[:2] == (
+        0, "chain.properties: 2 stages, no problems\n",
+    )  # fmt: skip
+    assert run("explain", "chain.properties", "--table", "orders.sql", "--html", "t.html")[0] == 0
+    (files / "values.jsonl").write_text('{"id":1,"name":"ann","more":2}\n')
+    code, out, _ = run("preview", "chain.properties", "values.jsonl", "--table", "orders.sql")
+    assert code == 0 and "offset" in out and "more" not in out.split("columns")[1]
+    assert "SMT270 --schema" in run("explain", "chain.properties", "--table", "orders.sql", "--schema", "a INT")[2]
+    (files / "wrong.sql").write_text("CREATE TABLE t (a INTT)")
+    assert "wrong.sql at character" in run("explain", "chain.properties", "--table", "wrong.sql")[2]

@@ -7,11 +7,15 @@ from pathlib import Path
 from dagster_smt.chain import Chain, Plan, parse_chain, plan_chain
 from dagster_smt.chain.problems import did_you_mean
 from dagster_smt.chain.registry import predicates, transforms
+from dagster_smt.cli.grid import grid
 from dagster_smt.cli.page import page
-from dagster_smt.cli.schemas import read_schema
+from dagster_smt.cli.schemas import read_schema, read_table
 from dagster_smt.errors import ConfigError, Problem, SmtError
 from dagster_smt.model.schema import Schema
+from dagster_smt.model.topic_columns import describe_columns
 from dagster_smt.spec.options import Options
+from dagster_smt.tables.planning import plan_table
+from dagster_smt.tables.spec import TopicTable
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -21,6 +25,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     lint.add_argument(
         "--schema", help="the value's schema, as for explain: what the chain would do to it is checked too"
     )
+    lint.add_argument("--table", type=Path, metavar="FILE", help="a CREATE TABLE statement of the topic instead")
     lint.add_argument("--topic", default="", help="the topic the records come from")
     lint.add_argument("--unknown-options", choices=("error", "warn"), default="error")
     lint.set_defaults(run=_lint)
@@ -29,6 +34,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     explain.add_argument(
         "--schema", help="the value's schema: a DDL string, a .sql file of one, or a .json file of Connect schema JSON"
     )
+    explain.add_argument("--table", type=Path, metavar="FILE", help="a CREATE TABLE statement of the topic instead")
     explain.add_argument("--topic", default="", help="the topic the records come from")
     explain.add_argument("--html", type=Path, metavar="FILE", help="write one page with a picture of the columns' ways")
     explain.add_argument("--full", action="store_true", help="all fields after each stage, not only what it changes")
@@ -40,25 +46,34 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def _lint(arguments: argparse.Namespace) -> int:
     schema, failed = read_schema(arguments.schema), False
+    table = read_table(arguments.table, arguments.schema)
     for path in arguments.chain:
         try:
-            plan = _plan(parse_chain(path, unknown_options=arguments.unknown_options), schema, arguments.topic)
+            chain = parse_chain(path, unknown_options=arguments.unknown_options)
+            plan = _plan(chain, schema, table, arguments.topic)
         except SmtError as error:
             failed = True
             print(error)
             continue
-        print(f"{path}: {len(plan.chain.stages)} stages, no problems")
+        print(f"{path}: {len(chain.stages)} stages, no problems")
         for warning in dict.fromkeys((*plan.chain.warnings, *plan.warnings)):
             print(f"warning {warning}")
     return int(failed)
 
 
-def _plan(chain: Chain, schema: Schema | None, topic: str) -> Plan:
-    return plan_chain(chain, None, schema, topics=(topic,) if topic else (), typed=schema is not None)
+def _plan(chain: Chain, schema: Schema | None, table: TopicTable | None, topic: str) -> Plan:
+    topics = (topic,) if topic else ()
+    if table is not None:
+        return plan_table(chain, table, topics)
+    return plan_chain(chain, None, schema, topics=topics, typed=schema is not None)
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    plan = _plan(parse_chain(arguments.chain), read_schema(arguments.schema), arguments.topic)
+    table = read_table(arguments.table, arguments.schema)
+    plan = _plan(parse_chain(arguments.chain), read_schema(arguments.schema), table, arguments.topic)
+    if table is not None and arguments.html is None:
+        print("columns of the topic table")
+        print(grid([("column", "type", "read from", "written to"), *describe_columns(table.row)], left=4))
     if arguments.html is None:
         print(plan.explain(full=arguments.full))
         return 0

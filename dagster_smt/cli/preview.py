@@ -8,12 +8,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from dagster_smt.chain import Chain, parse_chain, plan_chain
-from dagster_smt.cli.schemas import read_schema
+from dagster_smt.chain import parse_chain, plan_chain
+from dagster_smt.cli.schemas import read_schema, read_table
 from dagster_smt.interpret.leaves import Number, leaves
 from dagster_smt.interpret.preview import Sample, Shown, Snapshot, preview
 from dagster_smt.model.format import Format
-from dagster_smt.model.schema import Schema
+from dagster_smt.tables.planning import plan_table
+from dagster_smt.tables.rows.stages import with_row
 
 _WIDTH = 20
 
@@ -24,6 +25,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("chain", type=Path)
     parser.add_argument("records", help="a file of JSON lines, a folder of file topics, or a broker as host:port")
     parser.add_argument("--schema", help="as for explain")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="as for explain")
     parser.add_argument("--key", choices=("string", "json", "bytes"), default="string", help="how keys are encoded")
     parser.add_argument("--topic", default="", help="the topic to read; of a file, what to call it (preview)")
     parser.add_argument("--offset", type=int, help="from this offset on (default: the last records)")
@@ -50,20 +52,19 @@ def _preview(arguments: argparse.Namespace) -> int:
     else:
         samples = of_file(path, arguments.topic or "preview", arguments.limit, whole=arguments.whole)
     console = Console(highlight=False, soft_wrap=True)
-    for text in _warnings(chain, schema):
-        console.print(Text(text, style="yellow"))
     value = Format("json_schema", schema) if schema is not None else Format()
+    key, table = Format(arguments.key), read_table(arguments.table, arguments.schema)
+    plan = plan_chain(chain, None, schema, typed=schema is not None)
+    if table is not None:
+        chain, key, value, plan = with_row(chain, table, "columns"), table.key, table.value, plan_table(chain, table)
+    for warning in plan.warnings:
+        console.print(Text(f"warning {warning}", style="yellow"))
     failed = False
-    for sample, steps in preview(chain, samples, Format(arguments.key), value):
+    for sample, steps in preview(chain, samples, key, value):
         failed |= any(step.failed for step in steps)
         for line in lines_of(sample, steps):
             console.print(line)
     return int(failed)
-
-
-def _warnings(chain: Chain, schema: Schema | None) -> list[str]:
-    """What the plan warns of."""
-    return [f"warning {w}" for w in plan_chain(chain, None, schema, typed=schema is not None).warnings]
 
 
 def lines_of(sample: Sample, steps: list[Shown]) -> Iterator[Text]:

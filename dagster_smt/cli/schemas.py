@@ -1,10 +1,31 @@
-"""Schemas as given on the command line."""
+"""Schemas and topic tables as given on the command line."""
 
 import json
 from pathlib import Path
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.schema import Schema
+from dagster_smt.tables.spec import FileTopics, TopicTable
+
+
+def read_table(path: Path | None, schema: str | None) -> TopicTable | None:
+    """The topic table of a ``CREATE TABLE`` statement in a file. Where its topics are does not matter here.
+
+    Raises:
+        ConfigError: What is wrong with the statement; SMT270, there is a schema beside it.
+    """
+    if path is None:
+        return None
+    if schema:
+        problem = Problem("SMT270", "--schema", "stands beside --table", "the statement has the columns: leave it out")
+        raise ConfigError(problem)
+    text = path.read_text(encoding="utf-8")
+    try:
+        return TopicTable.create(text, place=path.name)
+    except ConfigError as error:
+        if [p.code for p in error.problems] != ["SMT271"]:
+            raise
+    return TopicTable.create(text, FileTopics(Path()), place=path.name)
 
 
 def read_schema(text: str | None) -> Schema | None:

@@ -108,6 +108,7 @@ class TopicTable:
         """Settle what the columns say of key and value."""
         fields = tuple(self.key_fields), self.key_fields_prefix, self.value_fields_include, self.fields_verify_integrity
         if not self.columns and fields == ((), "", "ALL", False):
+            object.__setattr__(self, "columns", ())
             return
         from dagster_smt.tables.rows.declare import declared_formats, declared_row  # loads sqlglot
 
@@ -118,31 +119,35 @@ class TopicTable:
             object.__setattr__(self, name, found)
 
     @classmethod
-    def create(cls, statement: str, source: SourceSpec | None = None, **others: Any) -> "TopicTable":
+    def create(
+        cls, statement: str, source: SourceSpec | None = None, *, place: str = "statement", **others: Any
+    ) -> "TopicTable":
         """Make a topic table of a ``CREATE TABLE`` statement as Flink writes it, or ``CREATE STREAM`` of ksqlDB.
 
         Args:
             statement: The statement.
             source: Where the topics are; by default the cluster of ``properties.bootstrap.servers``.
+            place: How messages call the statement.
             others: What no statement says: ``on_data_loss``, ``group``.
 
         Raises:
-            ConfigError: Everything in it that is wrong or not done here: SMT250 to SMT270.
+            ConfigError: Everything in it that is wrong or not done here: SMT250 to SMT270; SMT271, nothing says where
+                the topics are.
         """
         from dagster_smt.tables.rows.statement import parse_statement
         from dagster_smt.tables.rows.with_options import table_arguments
 
-        found = table_arguments(parse_statement(statement))
+        found = table_arguments(parse_statement(statement, place))
         servers, properties = found.pop("servers"), found.pop("properties")
         if source is None and not servers:
             hint = "set 'properties.bootstrap.servers', or give the source beside the statement"
-            raise ConfigError(Problem("SMT270", "WITH", "it does not say where the topics are", hint))
+            raise ConfigError(Problem("SMT271", place, "it does not say where the topics are", hint))
         if source is not None and (servers or properties):
             hint = "leave 'properties.…' out: the source is given beside the statement"
             raise ConfigError(Problem("SMT270", "WITH 'properties.…'", "says where the topics are once more", hint))
-        place = source or KafkaTopics(servers, {f"kafka.{name}": value for name, value in properties.items()})
+        topics = source or KafkaTopics(servers, {f"kafka.{name}": value for name, value in properties.items()})
         formats: dict[str, Any] = {side: Format(found.pop(side)) for side in ("key", "value") if side in found}
-        return cls(place, **found, **formats, **others)
+        return cls(topics, **found, **formats, **others)
 
     @property
     def row(self) -> Row:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+import yaml
 from dagster.components.testing import create_defs_folder_sandbox
 
 from dagster_smt import (
@@ -17,6 +18,7 @@ from dagster_smt import (
     SmtChainComponent,
     SmtTopicCollectionComponent,
     TableSource,
+    TopicTable,
 )
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 
@@ -42,6 +44,8 @@ def loaded(attributes, chain=CHAIN, **files):
             defs_path="orders",
             defs_yaml_contents={"type": "dagster_smt.SmtChainComponent", "attributes": attributes},
         )
+        defs_yaml = {"type": "dagster_smt.SmtChainComponent", "attributes": attributes}
+        (path / "defs.yaml").write_text(yaml.safe_dump(defs_yaml, sort_keys=False))  # columns have an order
         (path / "chain.properties").write_text(chain)
         for name, text in files.items():
             (path / name.replace("__", ".")).write_text(text)
@@ -171,6 +175,44 @@ def test_what_is_wrong_is_named(changes, text):
 
 def test_a_typo_is_shown_with_its_line():
     assert "defs.yaml:" in problem({**LEAST, "table": {**LEAST["table"], "patern": "x"}})
+
+
+COLUMNS = {"id": "BIGINT KEY", "name": "STRING", "at": {"type": "TIMESTAMP", "metadata": "timestamp", "virtual": True}}
+STATEMENT = """CREATE TABLE orders (id BIGINT KEY, name STRING, at TIMESTAMP(3) METADATA FROM 'timestamp' VIRTUAL)
+WITH ('connector' = 'kafka', 'topic' = 'orders', 'properties.bootstrap.servers' = 'h:1', 'key.format' = 'json')"""
+TABLES = [
+    {
+        "topics": ["orders"],
+        "source": {"kafka": {"bootstrap_servers": "h:1"}},
+        "key": {"kind": "json"},
+        "columns": COLUMNS,
+    },
+    {"statement": STATEMENT},
+    {"statement": "orders.sql"},
+]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_columns_and_statements(table):
+    component, defs = loaded({**LEAST, "table": table}, orders__sql=STATEMENT)
+    expected = TopicTable.create(STATEMENT)
+    assert component.table == expected and expected.row.key_fields == ("id",)
+    assert spec_of(defs).deps
+
+
+@pytest.mark.parametrize(
+    ("table", "what"),
+    [
+        ({"statement": STATEMENT, "topics": ["other"]}, "table.topics: stands beside a statement"),
+        ({"statement": STATEMENT, "columns": "id INT"}, "table.columns: stands beside a statement"),
+        ({"statement": STATEMENT, "value": {"kind": "bytes"}}, "table.value: stands beside a statement"),
+        ({"topics": ["orders"]}, "table.source: nothing is given"),
+        ({"statement": "CREATE TABLE t (id INT) WITH ('what' = 'ever')"}, "WITH 'what': is not done here"),
+        ({"source": {"files": "topics"}, "topics": ["a"], "columns": {"id": "INTT"}}, "type INTT is not known"),
+    ],
+)
+def test_columns_and_statements_that_are_wrong(table, what):
+    assert what in problem({**LEAST, "table": table})
 
 
 def test_templates_are_rendered_in_nested_values(monkeypatch):

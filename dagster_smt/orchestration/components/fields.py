@@ -85,7 +85,7 @@ class FormatModel(dg.Model):
 class TopicTableModel(dg.Model):
     """What the chain reads."""
 
-    source: SourceModel
+    source: SourceModel | None = Field(default=None, description="Where the topics are; a statement may say it.")
     topics: Sequence[str] = Field(default=(), description="Names of topics.", examples=[["orders"]])
     pattern: str = Field(
         default="", description="A regular expression that whole names match.", examples=["orders\\..*"]
@@ -97,6 +97,25 @@ class TopicTableModel(dg.Model):
         default="fail", description="When records were deleted before they were read."
     )
     group: str = Field(default="", description="A consumer group that shows the table's progress.")
+    statement: str | None = Field(
+        default=None,
+        description="A CREATE TABLE of Flink or CREATE STREAM of ksqlDB, or a .sql file beside defs.yaml that holds "
+        "it: it says topics, formats, columns and start.",
+        examples=["orders.sql"],
+    )
+    columns: str | dict[str, Any] = Field(
+        default="",
+        description="The columns of the rows: a column list, or a mapping of names to types or options.",
+        examples=[{"id": "BIGINT", "at": "TIMESTAMP METADATA FROM 'timestamp'"}],
+    )
+    key_fields: Sequence[str] = Field(default=(), description="Columns that are in the key.")
+    key_fields_prefix: str = Field(default="", description="What their names have in front that the key's do not.")
+    value_fields_include: Literal["ALL", "EXCEPT_KEY"] = Field(
+        default="ALL", description="Whether the value holds the key's columns, too."
+    )
+    fields_verify_integrity: bool = Field(
+        default=False, description="Whether a record fails whose key and value differ in a column."
+    )
 
 
 class TableSinkModel(dg.Model):
@@ -241,10 +260,46 @@ def _table_sink(name: str, data: Mapping[str, Any]) -> DeltaSink | IcebergSink:
 
 
 def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
-    """The topic table that a ``TopicTableModel`` describes; schema files are looked for in a folder."""
+    """The topic table that a ``TopicTableModel`` describes; schema files are looked for in a folder.
+
+    Raises:
+        ConfigError: SMT040, there is no source, or a statement and what it says itself; what is wrong with the rest.
+    """
+    statement = data["statement"]
+    source = source_of(data["source"], folder) if data["source"] is not None else None
+    if statement is not None:
+        _check_said_once(data)
+        text = (folder / statement).read_text(encoding="utf-8") if statement.endswith(".sql") else statement
+        return TopicTable.create(text, source, on_data_loss=data["on_data_loss"], group=data["group"])
+    if source is None:
+        hint = "give it, or a statement that has 'properties.bootstrap.servers'"
+        raise ConfigError(Problem("SMT040", "table.source", "nothing is given", hint))
     formats = {side: format_of(data[side], folder, f"table.{side}") for side in ("key", "value")}
-    given = {**data, "source": source_of(data["source"], folder), "topics": tuple(data["topics"]), **formats}
-    return TopicTable(**given)
+    lists = {name: tuple(data[name]) for name in ("topics", "key_fields")}
+    rest = {name: value for name, value in data.items() if name != "statement"}
+    return TopicTable(**{**rest, "source": source, **lists, **formats})
+
+
+def _check_said_once(data: Mapping[str, Any]) -> None:
+    """Refuse what stands beside a statement that says it."""
+    fields = {name: field for name, field in TopicTableModel.model_fields.items() if name not in _BESIDE}
+    hint = "say it in the statement, or leave the statement out"
+    problems = [
+        Problem("SMT040", f"table.{name}", "stands beside a statement", hint)
+        for name, field in fields.items()
+        if data[name] not in (_default(field), (), [])
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def _default(field: Any) -> Any:
+    default = field.get_default(call_default_factory=True)
+    return default.model_dump() if isinstance(default, dg.Model) else default
+
+
+_BESIDE = ("statement", "source", "on_data_loss", "group")
+"""What a statement leaves to others."""
 
 
 def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
