@@ -7,10 +7,10 @@ import dagster as dg
 import pytest
 import yaml
 
-from tests.orchestration.test_component import loaded
+from tests.orchestration.test_component import LEAST, loaded
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "docs/dagster.md", "docs/kafka.md"]
+PAGES = ["README.md", "docs/dagster.md", "docs/kafka.md", "docs/topic-tables.md"]
 
 
 def blocks(page, language):
@@ -59,6 +59,16 @@ def test_the_component_of_the_page_loads():
     component, defs = loaded(yaml.safe_load(text)["attributes"], orders__sql="id BIGINT NOT NULL, name STRING")
     assert component.table.source.bootstrap_servers == "${env:KAFKA_SERVERS}"
     assert [s.name for s in defs.sensors] == ["lake__orders_lag"]
+
+
+def test_three_spellings_of_a_topic_table_mean_the_same():
+    from dagster_smt import TopicTable
+
+    names: dict = {}
+    ((statement,), (python,), (text,)) = (blocks("docs/topic-tables.md", kind) for kind in ("sql", "python", "yaml"))
+    exec(python, names)
+    component, _ = loaded({**LEAST, **yaml.safe_load(text)})
+    assert TopicTable.create(statement) == names["orders"] == component.table
 
 
 def test_chains_of_the_readme_are_read():
