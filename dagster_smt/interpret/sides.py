@@ -9,7 +9,9 @@ import msgspec
 
 from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_error
 from dagster_smt.interpret.cache import Cache
+from dagster_smt.interpret.changes import change_reader
 from dagster_smt.interpret.codec import Convert, Inexact, reader, resolve_defaults, writer
+from dagster_smt.model.change_formats import is_change
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 from dagster_smt.model.schema_json import schema_from_json, schema_to_json
@@ -49,6 +51,8 @@ def side_codec(form: Format) -> SideCodec:
         return SideCodec(lambda data: (None if data is None else _OPTIONAL_BYTES, data), _Writer(form).write_bytes)
     if form.kind == "envelope":
         return SideCodec(EnvelopeReader(form).read, _Writer(form).write_envelope)
+    if is_change(form):
+        return SideCodec(_DeclaredReader(form, change_reader(form)).read, _Writer(form).write_payload)
     return SideCodec(_DeclaredReader(form).read, _Writer(form).write_payload)
 
 
@@ -92,10 +96,10 @@ def _has_decimals(schema: Schema | None) -> bool:
 
 
 class _DeclaredReader:
-    def __init__(self, form: Format):
+    def __init__(self, form: Format, convert: Convert | None = None):
         assert form.schema is not None
         self.schema, self.exact = form.schema, _has_decimals(form.schema)
-        self.convert = reader(form.schema, form)
+        self.convert = convert or reader(form.schema, form)
 
     def read(self, data: bytes | None) -> tuple[Schema | None, Any]:
         if not data:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 
-FormatKind = Literal["json", "json_schema", "envelope", "string", "bytes"]
+FormatKind = Literal["json", "json_schema", "envelope", "string", "bytes", "debezium-json", "canal-json"]
 
 
 @dataclass(frozen=True)
@@ -14,8 +14,9 @@ class Format:
 
     Attributes:
         kind: ``json`` (schemaless), ``json_schema`` (JSON with the declared ``schema``), ``envelope`` (Connect's
-            ``{"schema", "payload"}``), ``string`` (UTF-8 text) or ``bytes`` (as they are).
-        schema: The declared schema of ``json_schema``.
+            ``{"schema", "payload"}``), ``string`` (UTF-8 text) or ``bytes`` (as they are); of values only
+            ``debezium-json`` and ``canal-json``: messages with a row inside.
+        schema: The declared schema of ``json_schema``; of messages what is read of them.
         replace_null_with_default: The JSON converter's option of that name.
         decimal_format: ``BASE64`` or ``NUMERIC``: the JSON converter's ``decimal.format``.
     """

@@ -267,8 +267,8 @@ def _decoder_problems(place: str, source: HeaderValue, schema: Schema) -> Iterat
 def _metadata_problems(place: str, source: Metadata, schema: Schema) -> Iterator[Problem]:
     known = RECORD_METADATA.get(source.key)
     if known is None:
-        if not source.key.startswith(("key.", "value.")):
-            hint = f"keys are: {', '.join(RECORD_METADATA)}; those of a format begin with key. or value."
+        if "." not in source.key:
+            hint = f"keys are: {', '.join(RECORD_METADATA)}; those of a format begin with value."
             yield Problem("SMT263", place, f"there is no metadata '{source.key}'", hint)
         return
     if not known.offered:

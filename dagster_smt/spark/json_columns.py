@@ -9,7 +9,7 @@ says what is wrong. So both evaluators accept the same texts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain
 from typing import Annotated, Any
 
@@ -97,7 +97,7 @@ class _Reader:
 
     def __init__(self, side: SideColumns):
         self.side = side
-        form = Format("json_schema", side.schema, side.form.replace_null_with_default, side.form.decimal_format)
+        form = replace(side.form, schema=side.schema)
         self.exact = side_codec(form).read
         self.plain = column_writer(side.schema, side.schema)
         self.types = {name: arrow_type(child) for name, child in side.fields().items()}
@@ -107,7 +107,7 @@ class _Reader:
         fields = zip(self.types, side.schema.fields, strict=True) if side.apart else ()
         masks = {column: masking(child, below(side.masks, name)) for column, (name, child) in fields}
         self.masks = {column: mask for column, mask in masks.items() if mask is not None}
-        if side.apart and _has_types(side.schema):
+        if side.apart and form.kind == "json_schema" and _has_types(side.schema):
             self.decode = msgspec.json.Decoder(_struct_class(side.schema, form)).decode
 
     def columns(self, texts: list[bytes | None]) -> dict[str, pa.Array]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.change_formats import is_change
 from dagster_smt.model.format import Format as Format
 from dagster_smt.model.topic_columns import Column as Column
 from dagster_smt.model.topic_columns import FieldsInclude, Row
@@ -106,6 +107,16 @@ class TopicTable:
 
     def _declare(self) -> None:
         """Settle what the columns say of key and value."""
+        problems = [
+            Problem("SMT269", f"{side}.format {form.kind}", what, hint)
+            for side, form, fine, what, hint in (
+                ("key", self.key, not is_change(self.key), "keys are no messages", "choose json, string or bytes"),
+                ("value", self.value, not is_change(self.value) or self.columns, "needs columns", "declare the rows'"),
+            )
+            if not fine
+        ]
+        if problems:
+            raise ConfigError(problems)
         fields = tuple(self.key_fields), self.key_fields_prefix, self.value_fields_include, self.fields_verify_integrity
         if not self.columns and fields == ((), "", "ALL", False):
             object.__setattr__(self, "columns", ())

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.format import FormatKind
 from dagster_smt.orchestration.checks import SmtChecks
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import (
@@ -74,7 +75,7 @@ class SourceModel(dg.Model):
 class FormatModel(dg.Model):
     """How a side of the records is encoded."""
 
-    kind: Literal["json", "json_schema", "envelope", "string", "bytes"] = "json"
+    kind: FormatKind = "json"
     schema_: str | None = Field(
         default=None, alias="schema", description="Of json_schema: a DDL text, or a .sql file beside defs.yaml."
     )

@@ -1,11 +1,13 @@
 """What the columns of a topic table say of its key and value: which schema each is read with."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.change_formats import CHANGE_METADATA, ROW, is_change, metadata_key, type_label
 from dagster_smt.model.format import Format
-from dagster_smt.model.schema import Schema, Type
-from dagster_smt.model.topic_columns import FieldsInclude, Row
+from dagster_smt.model.schema import Schema, Type, optional
+from dagster_smt.model.topic_columns import RECORD_METADATA, Column, FieldsInclude, Metadata, Row
 from dagster_smt.tables.rows.columns import Given, parse_columns
 
 _WHOLE = {"string": Type.STRING, "bytes": Type.BYTES}
@@ -47,13 +49,47 @@ def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Form
     Raises:
         ConfigError: SMT269, a format and the columns do not go together.
     """
-    problems: list[Problem] = []
-    value = _declared("value", value, row.value_schema(), problems)
+    problems = [p for column in row.others for p in _format_metadata(column, value)]
+    if is_change(value):
+        value = _messages(row, value, problems)
+    else:
+        value = _declared("value", value, row.value_schema(), problems)
     if row.key_fields:
         key = _declared("key", key, row.key_schema(), problems)
     if problems:
         raise ConfigError(problems)
     return key, value
+
+
+def _format_metadata(column: Column, value: Format) -> Iterator[Problem]:
+    """Problems of a column of a format's metadata."""
+    if not isinstance(column.source, Metadata) or column.source.key in RECORD_METADATA:
+        return
+    place, key = f"column {column.name}", metadata_key(value, column.source.key)
+    known = CHANGE_METADATA.get(value.kind, {})
+    if key is None or key not in known:
+        hint = f"keys of {value.kind} are: {', '.join(f'value.{k}' for k in known)}" if known else "leave it out"
+        yield Problem("SMT263", place, f"the format {value.kind} does not tell '{column.source.key}'", hint)
+    elif type_label(column.schema) not in known[key]:
+        hint = f"types of {column.source.key} are: {', '.join(known[key])}"
+        statement = f"'{column.source.key}' cannot be read as {column.schema.label.rstrip('?')}"
+        yield Problem("SMT264", place, statement, hint)
+
+
+def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
+    """A format of change data, with what is read of its messages: the row, and the metadata of columns."""
+    inside = row.value_schema()
+    if inside is None or (form.schema is not None and ROW not in form.schema.by_name):
+        hint = "declare the columns of the rows; leave the format's schema out"
+        problems.append(Problem("SMT269", f"value.format {form.kind}", "needs the columns of its rows", hint))
+        return form
+    fields = {ROW: inside}
+    for column in row.others:
+        key = metadata_key(form, column.origin)
+        if key is not None and fields.setdefault(key, optional(column.schema)) != optional(column.schema):
+            hint = "read it once, and cast it in the chain"
+            problems.append(Problem("SMT264", f"column {column.name}", f"'{key}' is read as two types", hint))
+    return replace(form, schema=Schema(Type.STRUCT, optional=True, fields=tuple(fields.items())))
 
 
 def _declared(side: str, form: Format, schema: Schema | None, problems: list[Problem]) -> Format:

@@ -7,6 +7,8 @@ from typing import Any
 from dagster_smt.errors import data_error
 from dagster_smt.interpret.closures import expr_function
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Rule, field_nodes, open_struct
+from dagster_smt.model.change_formats import ROW, is_change, metadata_key
+from dagster_smt.model.format import Format
 from dagster_smt.model.record import VALUE_DIRTY, PlanRecord, Record
 from dagster_smt.model.schema import JavaDate, Schema, Type
 from dagster_smt.model.topic_columns import Column, HeaderValue, Metadata, Row, decoder, header_form
@@ -42,6 +44,7 @@ class ReadRow(Transform):
     purpose = "reading the columns of a topic table"
     null = "pass"
     row: Row = option("The columns.")
+    form: Format = option("The format of the values.", Format())
 
     @property
     def reads_metadata(self) -> bool:  # type: ignore[override]
@@ -63,8 +66,12 @@ class ReadRow(Transform):
         return {"columns": [f"{c.name}: {c.schema.label}" for c in self.row.columns]}
 
     def ledger(self) -> tuple[Effect, ...]:
-        added = tuple(Effect("added", c.name, c.origin, side="value") for c in self.row.others)
+        added = tuple(Effect("added", c.name, self._told(c), side="value") for c in self.row.others)
         return (*added, *(Effect("undecoded", c.name, side="value") for c in self._lenient))
+
+    def _told(self, column: Column) -> str:
+        key = metadata_key(self.form, column.origin)
+        return column.origin if key is None else f"value.{key}"
 
     @property
     def _lenient(self) -> tuple[Column, ...]:
@@ -87,7 +94,9 @@ class ReadRow(Transform):
     def _made(self, column: Column, record: PlanRecord, group: Group, at: Planning) -> Node:
         if column.source is None:
             return self._physical(column, record, group)
-        cell = _taken(column, record)
+        told = metadata_key(self.form, column.origin)
+        cell = _field(record.value, told) if told is not None else _taken(column, record)
+        assert cell is not None
         return copied(column.name, cell, group.present, False)
 
     def _physical(self, column: Column, record: PlanRecord, group: Group) -> Node:
@@ -97,7 +106,8 @@ class ReadRow(Transform):
                 Cell(column.schema, Const(None, column.schema), frozenset(), nullable=True) if there is None else there
             )
             return copied(column.name, found, group.present, False)
-        value = _field(record.value, column.name)
+        inside = _field(record.value, ROW) if is_change(self.form) else record.value
+        value = _field(inside, column.name)
         assert value is not None
         node = copied(column.name, value, group.present, False)
         if self.row.verify_integrity and isinstance(there, Cell) and isinstance(node, Cell):

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+from dagster_smt.errors import Problem, UnsupportedError
+from dagster_smt.model.change_formats import is_change
 from dagster_smt.spec.stage import Chain, Stage
 from dagster_smt.tables.rows.read import ReadRow
 from dagster_smt.tables.rows.write import WriteRow
@@ -37,11 +39,19 @@ def with_row(chain: Chain, table: TopicTable, kind: SinkKind) -> Chain:
         chain: The chain, with these stages or without.
         table: The topic table.
         kind: ``columns``: the rows are written; ``records``: records are made of them again.
+
+    Raises:
+        UnsupportedError: SMT905, records of a format that is read only.
     """
     row = table.row
     if not row:
         return chain
+    if kind == "records" and is_change(table.value):
+        hint = "write columns; topics of plain rows are to come from a table of columns"
+        raise UnsupportedError(
+            Problem("SMT905", "value.format", f"records cannot be written as {table.value.kind}", hint)
+        )
     own = tuple(stage for stage in chain.stages if not isinstance(stage, RowStage))
-    first = RowStage("columns", ReadRow(row=row))
+    first = RowStage("columns", ReadRow(row=row, form=table.value))
     last = RowStage("record", WriteRow(row=row, whole=table.value.kind in _WHOLE))
     return replace(chain, stages=(first, *own, last) if kind == "records" else (first, *own))

@@ -22,7 +22,13 @@ _NOT_DONE = {
     "REPLICAS": "give the cluster create=NewTopics(replication_factor=…)",
     "WINDOW_TYPE": "windowed keys are not read",
 }
-_FORMATS = {"json": "json", "raw": "bytes", "string": "string", "kafka": "string"}
+_FORMATS = {
+    "json": "json",
+    "raw": "bytes",
+    "string": "string",
+    "kafka": "string",
+    **{kind: kind for kind in ("debezium-json", "canal-json")},
+}
 _START = {"earliest-offset": "earliest", "latest-offset": "latest"}
 
 

@@ -1,0 +1,169 @@
+"""Reading change data: a message of ``debezium-json`` or ``canal-json`` becomes its row and what it tells beside it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+from dagster_smt.errors import DataError, data_error
+from dagster_smt.interpret.codec import Convert, misfit, reader
+from dagster_smt.model.change_formats import ROW
+from dagster_smt.model.format import Format
+from dagster_smt.model.schema import FLOATS, INTEGERS, JavaDate, Schema, Type
+from dagster_smt.values.lazy import encoder
+
+Message = Mapping[str, Any]
+Take = Callable[[Message], Any]
+_SOURCE = {"source.timestamp": "ts_ms", "source.database": "db", "source.schema": "schema"}
+_CANAL = {"sql-type": "sqlType", "pk-names": "pkNames", "event-timestamp": "es", "ingestion-timestamp": "ts"}
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def change_reader(form: Format) -> Convert:
+    """A function from a parsed message to the fields of the format's schema; raises ``DataError``."""
+    assert form.schema is not None
+    debezium = form.kind == "debezium-json"
+    fields = [(name, _field(name, child, form)) for name, child in form.schema.fields]
+    payload = _debezium if debezium else _canal
+
+    def read(data: Any) -> dict[str, Any]:
+        message = payload(data)
+        return {name: take(message) for name, take in fields}
+
+    return read
+
+
+def _debezium(data: Any) -> Message:
+    """The payload, with the text of its schema as ``(schema)``."""
+    if isinstance(data, dict) and isinstance(data.get("payload"), dict) and "schema" in data:
+        schema = data["schema"]
+        data = {**data["payload"], "(schema)": None if schema is None else encoder.encode(schema).decode()}
+    if not isinstance(data, dict) or "op" not in data:
+        raise _no_message("Debezium", "an object with 'op'")
+    return data
+
+
+def _canal(data: Any) -> Message:
+    if not isinstance(data, dict) or "type" not in data or "data" not in data:
+        raise _no_message("Canal", "an object with 'type' and 'data'")
+    return data
+
+
+def _no_message(format_: str, what: str) -> DataError:
+    hint = "look at the dead letter; snapshots of schemas and heartbeats belong into topics of their own"
+    return data_error("SMT438", f"the text is no message of {format_}: {what} is expected", hint)
+
+
+def _field(name: str, schema: Schema, form: Format) -> Take:
+    take = _taker(name, form)
+    convert = (
+        _lenient(schema, form, name) if name == ROW and form.kind == "canal-json" else _converter(schema, form, name)
+    )
+    return lambda message: None if (found := take(message)) is None else convert(found)
+
+
+def _taker(name: str, form: Format) -> Take:
+    if form.kind == "canal-json":
+        if name == ROW:
+            return _only_row
+        key = _CANAL.get(name, name)
+        return (lambda message: _first(message.get("old"))) if name == "old" else lambda message: message.get(key)
+    others: dict[str, Take] = {
+        ROW: lambda m: m.get("before") if m.get("after") is None else m["after"],
+        "schema": lambda m: m.get("(schema)"),
+        "ingestion-timestamp": lambda m: m.get("ts_ms"),
+        "source.table": lambda m: _source(m).get("table", _source(m).get("collection")),
+        "source.properties": lambda m: m.get("source"),
+    }
+    if name in others:
+        return others[name]
+    if name in _SOURCE:
+        key = _SOURCE[name]
+        return lambda m: _source(m).get(key)
+    return lambda m: m.get(name)
+
+
+def _source(message: Message) -> Message:
+    found = message.get("source")
+    return found if isinstance(found, dict) else {}
+
+
+def _only_row(message: Message) -> Any:
+    rows = message["data"]
+    if isinstance(rows, list) and len(rows) > 1:
+        hint = "let Canal write one row per message: canal.instance.parser or MQ's flatMessage split them"
+        raise data_error("SMT439", f"the message holds {len(rows)} rows, a record becomes one", hint)
+    return _first(rows)
+
+
+def _first(rows: Any) -> Any:
+    return rows[0] if isinstance(rows, list) and rows else None
+
+
+def _converter(schema: Schema, form: Format, name: str) -> Convert:
+    """The converter of a declared type; texts of anything, maps of texts, and moments in milliseconds."""
+    if schema.logical == "Timestamp":
+        return lambda data: JavaDate(_whole(data, schema, name))
+    if schema.type is Type.STRING:
+        return _text
+    if schema.type is Type.MAP and schema.values is not None and schema.values.type is Type.STRING:
+        return lambda data: {k: None if v is None else _text(v) for k, v in data.items()}
+    return reader(schema, form, name)
+
+
+def _whole(data: Any, schema: Schema, name: str) -> int:
+    if type(data) is not int:
+        raise misfit(schema, name)
+    return data
+
+
+def _text(data: Any) -> str:
+    if isinstance(data, str | Decimal):
+        return str(data)
+    return encoder.encode(data).decode()
+
+
+def _lenient(schema: Schema, form: Format, where: str) -> Convert:
+    """As ``reader``; but values are texts, as Canal has them, and are read as what the column is declared."""
+    if schema.type is Type.STRUCT:
+        children = [(name, child, _lenient(child, form, name)) for name, child in schema.fields]
+
+        def read(data: Any) -> Any:
+            if not isinstance(data, dict):
+                raise misfit(schema, where)
+            return {name: _null_or(data.get(name), child, name, convert) for name, child, convert in children}
+
+        return read
+    exactly = reader(schema.with_(optional=True, default=None), replace(form, decimal_format="NUMERIC"), where)
+    return lambda data: exactly(_parsed(data, schema, where)) if isinstance(data, str) else exactly(data)
+
+
+def _null_or(data: Any, schema: Schema, name: str, convert: Convert) -> Any:
+    if data is None and not schema.optional:
+        raise data_error("SMT401", f"null in the required field '{name}'")
+    return None if data is None else convert(data)
+
+
+def _parsed(text: str, schema: Schema, where: str) -> Any:
+    """A text as the JSON value that the reader of a type expects."""
+    try:
+        if schema.logical in ("Timestamp", "Date"):
+            millis = _moment(text)
+            return millis if schema.logical == "Timestamp" else millis // 86_400_000
+        if schema.logical == "Decimal" or schema.type in FLOATS:
+            return Decimal(text)
+        if schema.type in INTEGERS:
+            return int(text)
+        if schema.type is Type.BOOLEAN:
+            return {"1": True, "0": False, "true": True, "false": False}[text.lower()]
+    except (ValueError, ArithmeticError, KeyError) as error:
+        raise misfit(schema, where) from error
+    return text
+
+
+def _moment(text: str) -> int:
+    """MySQL's ``2020-01-01 12:00:00.123``, in UTC."""
+    moment = datetime.fromisoformat(text)
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)
+    return (aware - _EPOCH) // timedelta(milliseconds=1)
