@@ -4,6 +4,8 @@ SHELL := /bin/sh
 BIN := .venv/bin
 PORT ?= 3000
 ARGS ?=
+# Tests run in two processes, each with a Spark session of its own; PARALLEL= runs them in one.
+PARALLEL ?= -n 2 --dist loadfile
 
 # Spark's Python workers must be this environment's; the JVM needs no other interface than the local one.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -52,7 +54,7 @@ kafka-stop: setup ## Stop that broker
 	@$(BIN)/python -m dagster_smt.testing --stop
 
 test: setup ## Run all tests
-	@$(BIN)/python -m pytest -q $(ARGS)
+	@$(BIN)/python -m pytest -q $(PARALLEL) $(ARGS)
 
 test-long: setup ## Run the tests that take minutes: clusters, kills, two writers at every step
 	@$(BIN)/python -m pytest -q -m long $(ARGS)
@@ -62,7 +64,7 @@ test-ui: setup ## Drive Dagster's web interface with a browser (Chromium, or CHR
 	@$(BIN)/python -m pytest -q -m ui tests/ui $(ARGS)
 
 test-fast: setup ## Run the tests that need no Spark
-	@$(BIN)/python -m pytest -q -m "not spark" $(ARGS)
+	@$(BIN)/python -m pytest -q $(PARALLEL) -m "not spark" $(ARGS)
 
 check: setup $(INSTANCE)/dagster.yaml ## Lint, format, types, import rules, definitions, generated pages
 	$(BIN)/ruff check .

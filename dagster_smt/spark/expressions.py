@@ -148,7 +148,7 @@ class Scope:
             column = call.rule.column(F, *self.arguments(call))
             # what always fails is a null without type
             return column if schema is None or not call.rule.may_fail else column.cast(internal_type(schema))
-        returns = schema or BOOLEAN
+        returns = schema or getattr(call.rule, "returns", None) or BOOLEAN
         if call.args == (Ref(("topic",)),) and self.topics:
             return _by_topic(call.rule, F.col(self.columns["topic"]), self.topics, returns)
         self.python_columns.append(type(call.rule).__name__)

@@ -6,9 +6,9 @@ Central through the Ivy that PySpark ships, once, into a cache folder (``$XDG_CA
 
 import argparse
 import contextlib
+import fcntl
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -62,14 +62,16 @@ def fetch_jars(*artifacts: str, folder: Path | None = None) -> Path:
     names = artifacts or ("kafka_2.13",)
     cache = folder or cache_folder()
     jars = cache / f"kafka-{KAFKA}-{'-'.join(names)}"
-    if not jars.is_dir():
-        cache.mkdir(parents=True, exist_ok=True)
-        made = jars.with_name(f"{jars.name}.{os.getpid()}")
-        for name in names:
-            _retrieve(name, cache / "ivy", made)
-        with contextlib.suppress(OSError):  # another process was first
+    if jars.is_dir():
+        return jars
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:  # Ivy's cache takes one process at a time
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not jars.is_dir():
+            made = jars.with_name(f"{jars.name}.{os.getpid()}")
+            for name in names:
+                _retrieve(name, cache / "ivy", made)
             made.rename(jars)
-        shutil.rmtree(made, ignore_errors=True)
     return jars
 
 

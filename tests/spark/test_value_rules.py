@@ -138,7 +138,9 @@ def subclasses(cls):
 
 def test_every_rule_of_the_package_is_here():
     transforms(), predicates()  # their modules may have rules of their own
-    ours = {c.__name__ for c in subclasses(ValueRule) if c.__module__.startswith("dagster_smt.")}
+    elsewhere = "dagster_smt.tables.rows"  # tests/tables/rows runs them on both evaluators
+    modules = {c: c.__module__ for c in subclasses(ValueRule)}
+    ours = {c.__name__ for c, m in modules.items() if m.startswith("dagster_smt.") and not m.startswith(elsewhere)}
     bases = {"ValueRule", "PythonRule"}
     asked_by_the_python_evaluator_only = {"Validated"}
     assert ours - bases - asked_by_the_python_evaluator_only == {type(rule).__name__ for rule, _, _ in RULES}

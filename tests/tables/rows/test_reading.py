@@ -215,7 +215,8 @@ def test_decoders_in_python():
 @pytest.mark.spark
 def test_decoders_on_spark(spark):
     records = [Given(b"{}", (("h", data),), offset=n) for n, (data, _) in enumerate(BYTES)]
-    for row, (data, known) in zip(on_spark(spark, table(DECODED), records), BYTES, strict=True):
+    rows = on_spark(spark, table({"name": "STRING", **DECODED}), records)
+    for row, (data, known) in zip(rows, BYTES, strict=True):
         wanted = expected(data, known)
         assert all(close(row[name], wanted[name]) for name in DECODED), (data, row, wanted)
 
