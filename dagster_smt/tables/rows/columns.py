@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NoReturn
 
+from sqlglot import tokens
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Token, Tokenizer, TokenType
+from sqlglot.tokens import Token, TokenType
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.schema import optional
@@ -44,7 +45,7 @@ _COLUMN_CLAUSES = {
 
 
 class _Sql(Dialect):
-    class Tokenizer(Tokenizer):
+    class Tokenizer(tokens.Tokenizer):
         """Names in backticks (Flink, ksqlDB, Spark) or double quotes (standard SQL), texts in single quotes."""
 
         IDENTIFIERS: ClassVar = ["`", '"']
