@@ -2,22 +2,21 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
 from dagster_smt.errors import DataError, data_error
 from dagster_smt.interpret.codec import Convert, misfit, reader
+from dagster_smt.interpret.texts import parsed_text
 from dagster_smt.model.change_formats import ROW
 from dagster_smt.model.format import Format
-from dagster_smt.model.schema import FLOATS, INTEGERS, JavaDate, Schema, Type
+from dagster_smt.model.schema import JavaDate, Schema, Type
 from dagster_smt.values.lazy import encoder
 
 Message = Mapping[str, Any]
 Take = Callable[[Message], Any]
 _SOURCE = {"source.timestamp": "ts_ms", "source.database": "db", "source.schema": "schema"}
 _CANAL = {"sql-type": "sqlType", "pk-names": "pkNames", "event-timestamp": "es", "ingestion-timestamp": "ts"}
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def change_reader(form: Format) -> Convert:
@@ -136,34 +135,10 @@ def _lenient(schema: Schema, form: Format, where: str) -> Convert:
 
         return read
     exactly = reader(schema.with_(optional=True, default=None), replace(form, decimal_format="NUMERIC"), where)
-    return lambda data: exactly(_parsed(data, schema, where)) if isinstance(data, str) else exactly(data)
+    return lambda data: exactly(parsed_text(data, schema, where)) if isinstance(data, str) else exactly(data)
 
 
 def _null_or(data: Any, schema: Schema, name: str, convert: Convert) -> Any:
     if data is None and not schema.optional:
         raise data_error("SMT401", f"null in the required field '{name}'")
     return None if data is None else convert(data)
-
-
-def _parsed(text: str, schema: Schema, where: str) -> Any:
-    """A text as the JSON value that the reader of a type expects."""
-    try:
-        if schema.logical in ("Timestamp", "Date"):
-            millis = _moment(text)
-            return millis if schema.logical == "Timestamp" else millis // 86_400_000
-        if schema.logical == "Decimal" or schema.type in FLOATS:
-            return Decimal(text)
-        if schema.type in INTEGERS:
-            return int(text)
-        if schema.type is Type.BOOLEAN:
-            return {"1": True, "0": False, "true": True, "false": False}[text.lower()]
-    except (ValueError, ArithmeticError, KeyError) as error:
-        raise misfit(schema, where) from error
-    return text
-
-
-def _moment(text: str) -> int:
-    """MySQL's ``2020-01-01 12:00:00.123``, in UTC."""
-    moment = datetime.fromisoformat(text)
-    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)
-    return (aware - _EPOCH) // timedelta(milliseconds=1)

@@ -11,8 +11,10 @@ from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_erro
 from dagster_smt.interpret.cache import Cache
 from dagster_smt.interpret.changes import change_reader
 from dagster_smt.interpret.codec import Convert, Inexact, reader, resolve_defaults, writer
+from dagster_smt.interpret.formats import Decode, Encode, csv_codec, primitive_codec
 from dagster_smt.model.change_formats import is_change
 from dagster_smt.model.format import Format
+from dagster_smt.model.primitives import PRIMITIVES
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 from dagster_smt.model.schema_json import schema_from_json, schema_to_json
 from dagster_smt.values.lazy import UNREADABLE, check_depth, decode_whole, deeper, encode, encoder
@@ -51,9 +53,21 @@ def side_codec(form: Format) -> SideCodec:
         return SideCodec(lambda data: (None if data is None else _OPTIONAL_BYTES, data), _Writer(form).write_bytes)
     if form.kind == "envelope":
         return SideCodec(EnvelopeReader(form).read, _Writer(form).write_envelope)
+    if form.kind in PRIMITIVES:
+        return _of_codec(form, *primitive_codec(form))
+    if form.kind == "csv":
+        return _of_codec(form, *csv_codec(form))
     if is_change(form):
         return SideCodec(_DeclaredReader(form, change_reader(form)).read, _Writer(form).write_payload)
     return SideCodec(_DeclaredReader(form).read, _Writer(form).write_payload)
+
+
+def _of_codec(form: Format, decode: Decode, encode_value: Encode) -> SideCodec:
+    schema = form.known_schema
+    return SideCodec(
+        lambda data: (None, None) if data is None else (schema, decode(data)),
+        lambda schema, value: None if value is None else encode_value(schema, value),
+    )
 
 
 def _write_schemaless(schema: Schema | None, value: Any) -> bytes | None:

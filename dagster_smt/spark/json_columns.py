@@ -97,7 +97,7 @@ class _Reader:
 
     def __init__(self, side: SideColumns):
         self.side = side
-        form = replace(side.form, schema=side.schema)
+        form = replace(side.form, schema=side.schema) if side.form.schema is not None else side.form
         self.exact = side_codec(form).read
         self.plain = column_writer(side.schema, side.schema)
         self.types = {name: arrow_type(child) for name, child in side.fields().items()}

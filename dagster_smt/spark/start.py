@@ -114,7 +114,7 @@ class _Start:
         else:
             self._json(side, form)
             hint = "look at the dead letter, or correct the schema"
-            statement = "the text is no JSON that fits the declared schema"
+            statement = "the bytes do not fit the declared schema"
             self.problems.append(Problem("SMT414", f"{side}.converter", statement, hint, DATA_EXCEPTION))
 
     def _plain(self, side: str, form: Format, value: Column, problem: Problem, bad: Column) -> None:
@@ -125,22 +125,23 @@ class _Start:
         self.layouts[side] = Leaf(f"s_{side}", form.known_schema)
 
     def _json(self, side: str, form: Format) -> None:
-        assert form.schema is not None
-        spark_type(form.schema, side)
-        check_defaults(form.schema, side)
-        schema = narrowed(self.plan, form.schema) if side == "value" else form.schema
+        whole = form.known_schema
+        assert whole is not None
+        spark_type(whole, side)
+        check_defaults(whole, side)
+        schema = narrowed(self.plan, whole) if side == "value" and form.kind != "csv" else whole
         columns, unread = SideColumns(side, form, schema, below(self.masks, side)), {}
         if not columns.apart:
             self.layouts[side] = Leaf(f"s_{side}", schema)
         else:
             known = dict(zip(schema.by_name, columns.fields(), strict=True))
             fields: dict[str, Layout] = {}
-            for number, (name, child) in enumerate(form.schema.fields):
+            for number, (name, child) in enumerate(whole.fields):
                 column = known.get(name) or f"unread_{side}_{number}"
                 if name not in known:
                     unread[column] = F.lit(None).cast(internal_type(child))
                 fields[name] = Leaf(column, child)
-            self.layouts[side] = Struct(form.schema, columns.there, fields)
+            self.layouts[side] = Struct(whole, columns.there, fields)
         self.declared.append(_Declared(columns, unread))
 
     def finish(self) -> tuple[DataFrame, State]:

@@ -157,7 +157,11 @@ class TopicTable:
             hint = "leave 'properties.…' out: the source is given beside the statement"
             raise ConfigError(Problem("SMT270", "WITH 'properties.…'", "says where the topics are once more", hint))
         topics = source or KafkaTopics(servers, {f"kafka.{name}": value for name, value in properties.items()})
-        formats: dict[str, Any] = {side: Format(found.pop(side)) for side in ("key", "value") if side in found}
+        formats: dict[str, Any] = {
+            side: Format(found.pop(side), options=found.pop(f"{side}_options"))
+            for side in ("key", "value")
+            if side in found
+        }
         return cls(topics, **found, **formats, **others)
 
     @property

@@ -81,6 +81,7 @@ class FormatModel(dg.Model):
     )
     replace_null_with_default: bool = True
     decimal_format: Literal["BASE64", "NUMERIC"] = "BASE64"
+    options: dict[str, str] = Field(default_factory=dict, description="Of csv: Flink's options, such as null-literal.")
 
 
 class TopicTableModel(dg.Model):

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.change_formats import CHANGE_METADATA, ROW, is_change, metadata_key, type_label
 from dagster_smt.model.format import Format
+from dagster_smt.model.primitives import WHOLE
 from dagster_smt.model.schema import Schema, Type, optional
 from dagster_smt.model.topic_columns import RECORD_METADATA, Column, FieldsInclude, Metadata, Row
 from dagster_smt.tables.rows.columns import Given, parse_columns
 
-_WHOLE = {"string": Type.STRING, "bytes": Type.BYTES}
+_BY_TYPE: dict[Type, Any] = {kind: name for name, kind in WHOLE.items()}
 
 
 def declared_row(columns: Given, key_fields: tuple[str, ...], prefix: str, include: FieldsInclude, verify: bool) -> Row:
@@ -95,16 +97,19 @@ def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
 def _declared(side: str, form: Format, schema: Schema | None, problems: list[Problem]) -> Format:
     if schema is None:
         return form
-    if form.kind == "json":
-        return replace(form, kind="json_schema", schema=schema)
+    if form.kind in ("json", "csv"):
+        return replace(form, kind="json_schema" if form.kind == "json" else "csv", schema=schema)
+    if form.kind == "bytes" and len(schema.fields) == 1:  # Flink's raw and ksqlDB's kafka: by the column's type
+        only = schema.fields[0][1]
+        form = replace(form, kind=_BY_TYPE.get(only.type, form.kind) if only.logical is None else form.kind)
     place = f"{side}.format {form.kind}"
     if form.kind == "json_schema" and form.schema == schema:  # settled before
         return form
-    if form.kind in _WHOLE:
-        fitting = [child for _, child in schema.fields if child.type is _WHOLE[form.kind] and child.logical is None]
+    if form.kind in WHOLE:
+        fitting = [child for _, child in schema.fields if child.type is WHOLE[form.kind] and child.logical is None]
         if len(schema.fields) != 1 or not fitting:
             statement = f"holds one {form.kind}, the columns want {len(schema.fields)} fields of it"
-            hint = f"choose json as {side}.format, or declare exactly one column of type {_WHOLE[form.kind].name}"
+            hint = f"choose json as {side}.format, or declare exactly one column of type {WHOLE[form.kind].name}"
             problems.append(Problem("SMT269", place, statement, hint))
         return form
     what = "the records bring their schema" if form.kind == "envelope" else "the format has a schema of its own"

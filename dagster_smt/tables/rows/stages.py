@@ -4,12 +4,11 @@ from dataclasses import dataclass, replace
 
 from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.model.change_formats import is_change
+from dagster_smt.model.primitives import WHOLE
 from dagster_smt.spec.stage import Chain, Stage
 from dagster_smt.tables.rows.read import ReadRow
 from dagster_smt.tables.rows.write import WriteRow
 from dagster_smt.tables.spec import SinkKind, TopicTable
-
-_WHOLE = ("string", "bytes")
 
 
 @dataclass(frozen=True)
@@ -53,5 +52,5 @@ def with_row(chain: Chain, table: TopicTable, kind: SinkKind) -> Chain:
         )
     own = tuple(stage for stage in chain.stages if not isinstance(stage, RowStage))
     first = RowStage("columns", ReadRow(row=row, form=table.value))
-    last = RowStage("record", WriteRow(row=row, whole=table.value.kind in _WHOLE))
+    last = RowStage("record", WriteRow(row=row, whole=table.value.kind in WHOLE))
     return replace(chain, stages=(first, *own, last) if kind == "records" else (first, *own))

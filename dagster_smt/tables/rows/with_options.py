@@ -24,9 +24,11 @@ _NOT_DONE = {
 }
 _FORMATS = {
     "json": "json",
+    "csv": "csv",
+    "delimited": "csv",
     "raw": "bytes",
+    "kafka": "bytes",
     "string": "string",
-    "kafka": "string",
     **{kind: kind for kind in ("debezium-json", "canal-json")},
 }
 _START = {"earliest-offset": "earliest", "latest-offset": "latest"}
@@ -128,6 +130,8 @@ def _formats(options: _Options, found: dict[str, Any]) -> None:
         kind = options.chosen(option, name, _FORMATS)
         if kind is not None:
             found[side] = kind
+            own = options.below(f"{side}.{kind}.")
+            found[f"{side}_options"] = {**(options.below(f"{kind}.") if side == "value" else {}), **own}
 
 
 def _key(statement: Statement, options: _Options, found: dict[str, Any]) -> None:

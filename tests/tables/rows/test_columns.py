@@ -244,7 +244,8 @@ WRONG = [
     ({"columns": "a INT", "value": Format("envelope")}, "SMT269"),
     ({"columns": "a INT, b INT", "value": Format("string")}, "SMT269"),
     ({"columns": "a STRING, b INT KEY, c INT KEY", "key": Format("string")}, "SMT269"),
-    ({"columns": "a INT", "value": Format("bytes")}, "SMT269"),
+    ({"columns": "a DATE", "value": Format("bytes")}, "SMT269"),
+    ({"columns": "a BIGINT", "value": Format("integer")}, "SMT269"),
 ]  # fmt: skip
 
 

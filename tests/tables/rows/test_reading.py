@@ -13,8 +13,10 @@ import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.interpret.interpreter import Interpreter
+from dagster_smt.interpret.sides import SideCodec, side_codec
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.topic_columns import HEADER_LIST
+from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import FileTopics, Format, TopicTable
@@ -22,6 +24,7 @@ from dagster_smt.tables.spec import FileTopics, Format, TopicTable
 FILES, TIME = FileTopics(Path("topics")), 1_700_000_000_123
 ID = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
 NOTHING = {"transforms": ""}
+SHOWN = Format("json_schema", parse_ddl("a INT"), decimal_format="NUMERIC")
 MASK = {
     "transforms": "hide",
     "transforms.hide.type": "org.apache.kafka.connect.transforms.MaskField$Value",
@@ -88,6 +91,8 @@ def in_python(topic_table, records, chain=NOTHING, kind="columns"):
     """What becomes of records: the value as JSON data, or the code of the problem."""
     whole = with_row(parse_chain(chain), topic_table, kind)
     interpreter = Interpreter(whole, topic_table.key, topic_table.value)
+    if kind == "columns":  # rows are shown as JSON, whatever the format of the values
+        interpreter.value = SideCodec(interpreter.value.read, side_codec(SHOWN).write)
     found = []
     for given in records:
         headers = [Header(key, raw=data, made=False) for key, data in given.headers]

@@ -1,0 +1,144 @@
+"""Formats that are no JSON: single values as Kafka's serializers write them, and lines of CSV."""
+
+import base64
+import csv
+import io
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from dagster_smt.errors import DATA_EXCEPTION, data_error
+from dagster_smt.interpret.codec import reader, writer
+from dagster_smt.interpret.texts import moment_text, parsed_text
+from dagster_smt.model.format import Format
+from dagster_smt.model.primitives import PRIMITIVES
+from dagster_smt.model.schema import FLOATS, INTEGERS, Schema, Type
+
+Decode = Callable[[bytes], Any]
+Encode = Callable[[Schema | None, Any], bytes]
+_LETTERS = {"short": "h", "integer": "i", "long": "q", "float": "f", "double": "d"}
+
+
+def primitive_codec(form: Format) -> tuple[Decode, Encode]:
+    """``ShortConverter`` and its like: big-endian, exactly the type's length; a value of another type is refused."""
+    kind = PRIMITIVES[form.kind]
+    if kind is Type.BOOLEAN:
+        return _read_boolean, lambda schema, value: b"\1" if _fitting(value, kind, form) else b"\0"
+    layout = struct.Struct(">" + _LETTERS[form.kind])
+
+    def decode(data: bytes) -> Any:
+        if len(data) != layout.size:
+            raise data_error("SMT416", f"the bytes are no {form.kind}: {layout.size} are expected")
+        return layout.unpack(data)[0]
+
+    return decode, lambda schema, value: layout.pack(_fitting(value, kind, form))
+
+
+def _read_boolean(data: bytes) -> bool:
+    if data not in (b"\0", b"\1"):
+        raise data_error("SMT416", "the bytes are no boolean: one, 0 or 1, is expected")
+    return data == b"\1"
+
+
+def _fitting(value: Any, kind: Type, form: Format) -> Any:
+    """A value that a converter takes; Connect's raises ``DataException`` for others."""
+    fits = type(value) is bool if kind is Type.BOOLEAN else isinstance(value, int) and type(value) is not bool
+    if kind in FLOATS:
+        fits = isinstance(value, float)
+    if kind in INTEGERS and fits:
+        bits = {Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}[kind]
+        fits = -(1 << bits - 1) <= value < 1 << bits - 1
+    if not fits:
+        hint = f"cast it with Cast, or choose another format than {form.kind}"
+        raise data_error("SMT440", f"the value is no {form.kind}", hint, DATA_EXCEPTION)
+    return value
+
+
+def csv_codec(form: Format) -> tuple[Decode, Encode]:
+    """Lines of CSV with the columns of the schema in order; options as Flink's ``csv`` names them."""
+    assert form.schema is not None
+    options = form.settings
+    null = options.get("null-literal")
+    exact = replace(form, decimal_format="NUMERIC")
+    fields = [(name, child, _cell_reader(child, exact, name, options)) for name, child in form.schema.fields]
+
+    def decode(data: bytes) -> dict[str, Any]:
+        cells = _cells(data, options)
+        if len(cells) != len(fields):
+            raise data_error("SMT416", f"the line has {len(cells)} columns, {len(fields)} are declared")
+        pairs = zip(fields, cells, strict=True)
+        return {name: _read_cell(child, read, cell, null, name) for (name, child, read), cell in pairs}
+
+    return decode, lambda schema, value: _line(schema, value, exact, options)
+
+
+def _cells(data: bytes, options: dict[str, str]) -> list[str]:
+    try:
+        rows = list(csv.reader(io.StringIO(data.decode(), newline=""), **_dialect(options), strict=True))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise data_error("SMT416", "the text is no line of CSV") from error
+    if len(rows) != 1:
+        raise data_error("SMT416", f"the text is {len(rows)} lines of CSV, one is expected")
+    return rows[0]
+
+
+def _dialect(options: dict[str, str]) -> dict[str, Any]:
+    quoted = options.get("disable-quote-character", "false").lower() != "true"
+    return {
+        "delimiter": options.get("field-delimiter", ","),
+        "quotechar": options.get("quote-character", '"') if quoted else None,
+        "escapechar": options.get("escape-character"),
+        "quoting": csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+    }
+
+
+def _read_cell(schema: Schema, read: Callable[[str], Any], cell: str, null: str | None, name: str) -> Any:
+    if null is None or cell != null:
+        return read(cell)
+    if not schema.optional:
+        raise data_error("SMT401", f"null in the required field '{name}'")
+    return None
+
+
+def _cell_reader(schema: Schema, form: Format, name: str, options: dict[str, str]) -> Callable[[str], Any]:
+    if schema.type is Type.ARRAY and schema.values is not None:
+        item, mark = _cell_reader(schema.values, form, name, options), options.get("array-element-delimiter", ";")
+        return lambda text: [item(part) for part in text.split(mark)] if text else []
+    exactly = reader(schema.with_(optional=True, default=None), form, name)
+    plain = schema.type is Type.STRING and schema.logical is None
+    return lambda text: text if plain else exactly(parsed_text(text.strip(), schema, name))
+
+
+def _line(schema: Schema | None, value: Any, form: Format, options: dict[str, str]) -> bytes:
+    if schema is None or schema.type is not Type.STRUCT:
+        hint = "declare the columns, or choose another format"
+        raise data_error("SMT440", "only structs with a schema can be written as CSV", hint, DATA_EXCEPTION)
+    null, mark = options.get("null-literal", ""), options.get("array-element-delimiter", ";")
+    cells = []
+    for name, child in schema.fields:
+        found = value.get(name)
+        if found is None:
+            cells.append(null)
+        elif child.type is Type.ARRAY and child.values is not None:
+            cells.append(mark.join(_cell(child.values, item, form, name) for item in found))
+        else:
+            cells.append(_cell(child, found, form, name))
+    text = io.StringIO()
+    csv.writer(text, lineterminator="", **_dialect(options)).writerow(cells)
+    return text.getvalue().encode()
+
+
+def _cell(schema: Schema, value: Any, form: Format, name: str) -> str:
+    if schema.type in (Type.STRUCT, Type.MAP, Type.ARRAY):
+        hint = "flatten it with Flatten, or choose another format"
+        statement = f"field '{name}' is a {schema.type.value}, a column of CSV is not"
+        raise data_error("SMT440", statement, hint, DATA_EXCEPTION)
+    if schema.type is Type.BYTES and schema.logical is None:
+        return base64.b64encode(value).decode()
+    if schema.logical in ("Timestamp", "Date"):
+        return moment_text(int(value), day=schema.logical == "Date")
+    if schema.type is Type.BOOLEAN:
+        return "true" if value else "false"
+    plain = schema.type is Type.STRING or schema.logical == "Decimal"
+    return str(value if plain else writer(schema, form, name)(value))

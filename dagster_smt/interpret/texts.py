@@ -1,0 +1,46 @@
+"""Values that stand as texts in messages of databases and lines of CSV, read as what a column is declared."""
+
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+from dagster_smt.interpret.codec import misfit
+from dagster_smt.model.schema import FLOATS, INTEGERS, Schema, Type
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_DAY = 86_400_000
+_BOOLEANS = {"1": True, "0": False, "true": True, "false": False}
+
+
+def parsed_text(text: str, schema: Schema, where: str) -> Any:
+    """A text as the JSON value that ``codec.reader`` expects for a type; decimals as ``NUMERIC``.
+
+    Raises:
+        DataError: SMT414, it is none.
+    """
+    try:
+        if schema.logical in ("Timestamp", "Date"):
+            millis = _millis(text)
+            return millis if schema.logical == "Timestamp" else millis // _DAY
+        if schema.logical == "Decimal" or schema.type in FLOATS:
+            return Decimal(text)
+        if schema.type in INTEGERS:
+            return int(text)
+        if schema.type is Type.BOOLEAN:
+            return _BOOLEANS[text.lower()]
+    except (ValueError, ArithmeticError, KeyError) as error:
+        raise misfit(schema, where) from error
+    return text
+
+
+def _millis(text: str) -> int:
+    """``2020-01-01 12:00:00.123``, in UTC where it names no zone."""
+    moment = datetime.fromisoformat(text)
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)
+    return (aware - EPOCH) // timedelta(milliseconds=1)
+
+
+def moment_text(millis: int, *, day: bool) -> str:
+    """``2020-01-01 12:00:00.123`` in UTC, or the day alone."""
+    moment = (EPOCH + timedelta(milliseconds=millis)).replace(tzinfo=None)
+    return moment.date().isoformat() if day else moment.isoformat(" ", "milliseconds").removesuffix(".000")
