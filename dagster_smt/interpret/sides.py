@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -52,7 +52,9 @@ def side_codec(form: Format) -> SideCodec:
     if form.kind == "bytes":
         return SideCodec(lambda data: (None if data is None else _OPTIONAL_BYTES, data), _Writer(form).write_bytes)
     if form.kind == "envelope":
-        return SideCodec(EnvelopeReader(form).read, _Writer(form).write_envelope)
+        return SideCodec(self_described(form).read, _Writer(form).write_envelope)
+    if form.kind == "avro-confluent":
+        return SideCodec(self_described(form).read, _refuse_writing)
     if form.kind in PRIMITIVES:
         return _of_codec(form, *primitive_codec(form))
     if form.kind == "csv":
@@ -60,6 +62,28 @@ def side_codec(form: Format) -> SideCodec:
     if is_change(form):
         return SideCodec(_DeclaredReader(form, change_reader(form)).read, _Writer(form).write_payload)
     return SideCodec(_DeclaredReader(form).read, _Writer(form).write_payload)
+
+
+class SelfDescribed(Protocol):
+    """Reads records that bring their schema along; see ``EnvelopeReader`` and ``RegistryReader``."""
+
+    def read(self, data: bytes | None) -> tuple[Schema | None, Any]: ...
+    @staticmethod
+    def schema_text(data: bytes | None) -> bytes | None: ...
+    def schema(self, text: bytes) -> Schema | None: ...
+
+
+def self_described(form: Format) -> SelfDescribed:
+    """The reader of a format of ``SELF_DESCRIBED``."""
+    if form.kind == "avro-confluent":
+        from dagster_smt.interpret.registry import RegistryReader  # loads fastavro
+
+        return RegistryReader(form)
+    return EnvelopeReader(form)
+
+
+def _refuse_writing(schema: Schema | None, value: Any) -> bytes | None:
+    raise data_error("SMT905", "the format is read only", "write a table of columns")
 
 
 def _of_codec(form: Format, decode: Decode, encode_value: Encode) -> SideCodec:

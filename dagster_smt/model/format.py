@@ -7,8 +7,9 @@ from typing import Literal
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.primitives import WHOLE
 from dagster_smt.model.schema import Schema
+from dagster_smt.model.secrets import as_reference, names_secret, refers
 
-Structured = Literal["json", "json_schema", "envelope", "csv", "debezium-json", "canal-json"]
+Structured = Literal["json", "json_schema", "envelope", "csv", "debezium-json", "canal-json", "avro-confluent"]
 Single = Literal["string", "bytes", "short", "integer", "long", "float", "double", "boolean"]
 FormatKind = Structured | Single
 CSV_OPTIONS = (
@@ -20,6 +21,23 @@ CSV_OPTIONS = (
     "null-literal",
 )
 """Options of Flink's ``csv`` that are done here."""
+REGISTRY_OPTIONS = (
+    "url",
+    "basic-auth.user-info",
+    "bearer-auth.token",
+    "ssl.ca.location",
+    "ssl.certificate.location",
+    "ssl.key.location",
+)
+"""Options of ``avro-confluent``: the first three as Flink names them, files of certificates as librdkafka does."""
+_KNOWN = {"csv": CSV_OPTIONS, "avro-confluent": REGISTRY_OPTIONS}
+SELF_DESCRIBED = ("envelope", "avro-confluent")
+"""Formats whose records bring their schema along, or name it."""
+READ_ONLY = ("debezium-json", "canal-json", "avro-confluent")
+"""Formats that records cannot be written in."""
+
+
+_SECRETS = "put it into the environment and write ${env:NAME}, or EnvVar('NAME') of Dagster"
 
 
 @dataclass(frozen=True)
@@ -30,11 +48,12 @@ class Format:
         kind: ``json`` (schemaless), ``json_schema`` (JSON with the declared ``schema``), ``envelope`` (Connect's
             ``{"schema", "payload"}``), ``string`` (UTF-8 text) or ``bytes`` (as they are); ``short`` to
             ``boolean``: single values as Kafka's serializers write them; ``csv``: lines with the columns of ``schema``;
-            of values only ``debezium-json`` and ``canal-json``: messages with a row inside.
+            ``avro-confluent``: Avro whose schema a registry has; of values only ``debezium-json`` and ``canal-json``:
+            messages with a row inside.
         schema: The declared schema of ``json_schema`` and ``csv``; of messages what is read of them.
         replace_null_with_default: The JSON converter's option of that name.
         decimal_format: ``BASE64`` or ``NUMERIC``: the JSON converter's ``decimal.format``.
-        options: Of ``csv``: pairs, or a mapping, of Flink's options.
+        options: Of ``csv`` and ``avro-confluent``: pairs, or a mapping, of Flink's options; secrets as ``${env:NAME}``.
     """
 
     kind: FormatKind = "json"
@@ -44,12 +63,20 @@ class Format:
     options: tuple[tuple[str, str], ...] | Mapping[str, str] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "options", tuple(sorted(self.settings.items())))
-        known = CSV_OPTIONS if self.kind == "csv" else ()
+        pairs = ((key, as_reference(value)) for key, value in self.settings.items())
+        object.__setattr__(self, "options", tuple(sorted(pairs)))
+        known = _KNOWN.get(self.kind, ())
         hint = f"there are: {', '.join(known)}" if known else "leave it out"
         problems = [
             Problem("SMT272", f"{self.kind}.{k}", "is no option", hint) for k in self.settings if k not in known
         ]
+        problems += [
+            Problem("SMT581", f"{self.kind}.{k}", "a secret stands in the definition", _SECRETS)
+            for k, value in self.settings.items()
+            if names_secret(k) and not refers(value)
+        ]
+        if self.kind == "avro-confluent" and "url" not in self.settings:
+            problems.append(Problem("SMT272", "avro-confluent.url", "is missing", "give the registry's address"))
         if problems:
             raise ConfigError(problems)
 

@@ -9,6 +9,7 @@ from typing import Literal
 from pyspark.sql import DataFrame
 
 from dagster_smt.chain import Chain, Plan
+from dagster_smt.model.format import SELF_DESCRIBED
 from dagster_smt.model.window import Window
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import LetterPlace, Sink, SinkKind, TopicTable, WindowRequest
@@ -74,4 +75,4 @@ class RunSpec:
     @property
     def finds_schemas(self) -> bool:
         """Whether the columns depend on the records."""
-        return self.sink.kind == "columns" and self.table.value.kind == "envelope"
+        return self.sink.kind == "columns" and self.table.value.kind in SELF_DESCRIBED

@@ -15,7 +15,8 @@ from dagster_smt.errors import DataError, data_error
 from dagster_smt.interpret.cache import Cache
 from dagster_smt.interpret.garbage import no_collection
 from dagster_smt.interpret.interpreter import Batch
-from dagster_smt.interpret.sides import EnvelopeReader, SideCodec
+from dagster_smt.interpret.sides import SideCodec, self_described
+from dagster_smt.model.format import SELF_DESCRIBED, Format
 from dagster_smt.model.record import VALUE_DIRTY, Record
 from dagster_smt.model.schema import Schema
 from dagster_smt.spark.arrow_map import COMMON, ArrowMap, BatchRunner, with_bitmap
@@ -46,15 +47,16 @@ def found_forms(frame: DataFrame, table: TopicTable) -> tuple[Form, ...]:
         frame: Kafka's columns.
         table: Where the records come from; the format of the values is ``envelope``.
     """
-    seen = map_in_arrow(frame.select(*_SEEN), SchemaTexts(table.key.kind == "envelope"), _SEEN_DDL)
+    key_describes = table.key.kind in SELF_DESCRIBED
+    seen = map_in_arrow(frame.select(*_SEEN), SchemaTexts(table.key, table.value), _SEEN_DDL)
     first = F.min(F.struct("partition", "offset")).alias("first")
     rows = sorted(seen.groupBy("topic", "key", "value").agg(first).collect(), key=lambda r: (r.topic, r.first))
-    keys, values = EnvelopeReader(table.key), EnvelopeReader(table.value)
+    keys, values = self_described(table.key), self_described(table.value)
     found: dict[Form, None] = {}
     for row in rows:
         try:
             value = values.schema(bytes(row.value))
-            key = table.key.known_schema if row.key is None else keys.schema(bytes(row.key))
+            key = keys.schema(bytes(row.key)) if key_describes and row.key is not None else table.key.known_schema
         except DataError:
             continue
         free_key = key is None and (row.key is not None or table.key.kind == "json")
@@ -65,12 +67,13 @@ def found_forms(frame: DataFrame, table: TopicTable) -> tuple[Form, ...]:
 
 @dataclass(frozen=True)
 class SchemaTexts:
-    """A picklable function for ``DataFrame.mapInArrow``: the schemas of envelopes as texts, each once per task.
+    """A picklable function for ``DataFrame.mapInArrow``: what describes records, each once per task.
 
-    ``keys``: whether the keys are envelopes as well.
+    ``key``, ``value``: their formats.
     """
 
-    keys: bool
+    key: Format
+    value: Format
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         first: dict[tuple[str, bytes | None, bytes], tuple[int, int]] = {}
@@ -86,8 +89,11 @@ class SchemaTexts:
 
     def _form(self, topic: str, key: bytes | None, value: bytes | None) -> tuple[str, bytes | None, bytes] | None:
         try:
-            schema = EnvelopeReader.schema_text(value)
-            return None if schema is None else (topic, EnvelopeReader.schema_text(key) if self.keys else None, schema)
+            schema = self_described(self.value).schema_text(value)
+            if schema is None:
+                return None
+            describes = self.key.kind in SELF_DESCRIBED
+            return topic, self_described(self.key).schema_text(key) if describes else None, schema
         except DataError:
             return None
 

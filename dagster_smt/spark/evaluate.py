@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import Problem
 from dagster_smt.interpret.interpreter import VALUE_CONVERTER
+from dagster_smt.model.format import SELF_DESCRIBED
 from dagster_smt.spark.arrow_map import ArrowMap, evaluate_records
 from dagster_smt.spark.columns import PROBLEM_TYPE
 from dagster_smt.spark.envelopes import evaluate_envelopes
@@ -50,7 +51,7 @@ def evaluate(
 
 def _columns(frame: DataFrame, plan: Plan, table: TopicTable, ledger: bool, beat: Beat) -> DataFrame:
     output_schema(plan, "columns")
-    if table.value.kind == "envelope":
+    if table.value.kind in SELF_DESCRIBED:
         return evaluate_envelopes(frame, plan, table, ledger=ledger)
     evaluator = typed_evaluator(frame, plan, table.key, table.value, ledger=ledger, beat=beat)
     done = evaluator.run()

@@ -22,9 +22,10 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from dagster_smt.errors import EngineError, Problem, TableError
 from dagster_smt.model.offsets import OffsetSet, offsets_of
+from dagster_smt.model.secrets import resolved
 from dagster_smt.model.window import Range, Window
 from dagster_smt.tables.kafka.options import client_config
-from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics, resolved
+from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 
 Place = tuple[str, int]
 """A topic's partition."""

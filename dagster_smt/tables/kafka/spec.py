@@ -5,16 +5,14 @@ environment, ``${env:NAME}``, as Connect's ``EnvVarConfigProvider`` has them, or
 looked up when a client is made: a definition, its ``repr``, its metadata and its messages hold names only.
 """
 
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.secrets import as_reference, is_reference, names_secret, refers, resolved
 
-_REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
-_SECRET = re.compile(r"password|secret|token$|credential|sasl\.oauthbearer\.assertion|(?:keystore|private)\.key", re.I)
 _IN_JAAS = re.compile(r"""(?:password|secret|token)[\w.]*\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;]+))""", re.IGNORECASE)
 _JAAS = "kafka.sasl.jaas.config"
 OURS = {
@@ -136,29 +134,6 @@ class KafkaTopics:
         return {**self.spark_options(), **own, "kafka.bootstrap.servers": self.servers}
 
 
-def resolved(values: Mapping[str, str], place: str) -> dict[str, str]:
-    """The values, with references to the environment replaced.
-
-    Raises:
-        ConfigError: SMT582, for each variable that is not set.
-    """
-    hint = "set it where the run executes"
-    missing = [
-        Problem("SMT582", f"{place} {key}", f"refers to {name}, which is not in the environment", hint)
-        for key, value in values.items()
-        for name in _REFERENCE.findall(value)
-        if name not in os.environ
-    ]
-    if missing:
-        raise ConfigError(missing)
-    return {key: _REFERENCE.sub(lambda m: os.environ[m[1]], value) for key, value in values.items()}
-
-
-def as_reference(value: str) -> str:
-    """A text as it is, a Dagster ``EnvVar`` as a reference (it is a ``str`` that refuses to be printed)."""
-    return f"${{env:{value.env_var_name}}}" if hasattr(value, "env_var_name") else value
-
-
 def _option_problems(options: Mapping[str, str]) -> list[Problem]:
     refused = [(key, "is not yours to set", OURS[key]) for key in options if key in OURS]
     refused += [(key, "is no text", "write it in quotes") for key, value in _any(options) if not isinstance(value, str)]
@@ -182,5 +157,5 @@ def _secret_problems(options: Mapping[str, str], place: str) -> list[Problem]:
 def _shows_secret(key: str, value: str) -> bool:
     if key == _JAAS:
         found = ("".join(groups) for groups in _IN_JAAS.findall(value))
-        return any(not _REFERENCE.fullmatch(text) for text in found if text)
-    return bool(_SECRET.search(key)) and not _REFERENCE.search(value)
+        return any(not is_reference(text) for text in found if text)
+    return names_secret(key) and not refers(value)

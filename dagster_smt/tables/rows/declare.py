@@ -6,7 +6,7 @@ from typing import Any
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.change_formats import CHANGE_METADATA, ROW, is_change, metadata_key, type_label
-from dagster_smt.model.format import Format
+from dagster_smt.model.format import SELF_DESCRIBED, Format
 from dagster_smt.model.primitives import WHOLE
 from dagster_smt.model.schema import Schema, Type, optional
 from dagster_smt.model.topic_columns import RECORD_METADATA, Column, FieldsInclude, Metadata, Row
@@ -112,7 +112,7 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
             hint = f"choose json as {side}.format, or declare exactly one column of type {WHOLE[form.kind].name}"
             problems.append(Problem("SMT269", place, statement, hint))
         return form
-    what = "the records bring their schema" if form.kind == "envelope" else "the format has a schema of its own"
+    what = "the records bring their schema" if form.kind in SELF_DESCRIBED else "the format has a schema of its own"
     hint = "choose the format json, or declare metadata and header columns only"
     problems.append(Problem("SMT269", place, f"{what}, and the columns declare one, too", hint))
     return form

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from dagster_smt.errors import Problem, UnsupportedError
-from dagster_smt.model.change_formats import is_change
+from dagster_smt.model.format import READ_ONLY
 from dagster_smt.model.primitives import WHOLE
 from dagster_smt.spec.stage import Chain, Stage
 from dagster_smt.tables.rows.read import ReadRow
@@ -42,14 +42,13 @@ def with_row(chain: Chain, table: TopicTable, kind: SinkKind) -> Chain:
     Raises:
         UnsupportedError: SMT905, records of a format that is read only.
     """
+    for side, form in (("key", table.key), ("value", table.value)):
+        if kind == "records" and form.kind in READ_ONLY:
+            statement = f"records cannot be written as {form.kind}"
+            raise UnsupportedError(Problem("SMT905", f"{side}.format", statement, "write a table of columns"))
     row = table.row
     if not row:
         return chain
-    if kind == "records" and is_change(table.value):
-        hint = "write columns; topics of plain rows are to come from a table of columns"
-        raise UnsupportedError(
-            Problem("SMT905", "value.format", f"records cannot be written as {table.value.kind}", hint)
-        )
     own = tuple(stage for stage in chain.stages if not isinstance(stage, RowStage))
     first = RowStage("columns", ReadRow(row=row, form=table.value))
     last = RowStage("record", WriteRow(row=row, whole=table.value.kind in WHOLE))

@@ -29,7 +29,7 @@ _FORMATS = {
     "raw": "bytes",
     "kafka": "bytes",
     "string": "string",
-    **{kind: kind for kind in ("debezium-json", "canal-json")},
+    **{kind: kind for kind in ("debezium-json", "canal-json", "avro-confluent")},
 }
 _START = {"earliest-offset": "earliest", "latest-offset": "latest"}
 

@@ -1,0 +1,306 @@
+"""Avro: schemas and values as Confluent's ``AvroConverter`` gives them (``io.confluent.connect.avro.AvroData``).
+
+fastavro reads the bytes; logical types, unions and names become Connect's here. Read with the converter's defaults:
+metadata of Connect is kept, enums are texts, a union of null and one type is that type, any other a struct.
+"""
+
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import fastavro
+from fastavro.schema import SchemaParseException, parse_schema
+
+from dagster_smt.errors import ConfigError, DataError, Problem, data_error
+from dagster_smt.model.runtime import as_key
+from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, date, decimal, optional, time, timestamp
+
+Convert = Callable[[Any], Any]
+_OURS = "io.confluent.connect.avro."
+_UNION, _ENUM, _DEFAULT_NAME = f"{_OURS}Union", f"{_OURS}Enum", f"{_OURS}ConnectDefault"
+_PRECISION = "connect.decimal.precision"
+_DAY = 86_400_000
+_SIMPLE = {
+    "boolean": Type.BOOLEAN,
+    "int": Type.INT32,
+    "long": Type.INT64,
+    "float": Type.FLOAT32,
+    "double": Type.FLOAT64,
+    "bytes": Type.BYTES,
+    "string": Type.STRING,
+}
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "boolean": (bool,), "int": (int,), "long": (int,), "float": (float,), "double": (float,), "bytes": (bytes,),
+    "string": (str,), "array": (list,), "map": (dict,),
+}  # fmt: skip
+_SAME = (("int", "long"), ("float", "double"))
+
+
+@dataclass(frozen=True)
+class Avro:
+    """An Avro schema, ready to read with.
+
+    Attributes:
+        schema: The Connect schema.
+        read: A function from bytes to the value; raises ``DataError`` SMT416.
+    """
+
+    schema: Schema
+    read: Callable[[bytes], Any]
+
+
+def avro_of(text: str, references: Sequence[str] = (), place: str = "avro") -> Avro:
+    """Prepare an Avro schema.
+
+    Args:
+        text: The schema as JSON.
+        references: Schemas of the names that it uses, each after those that it uses itself.
+        place: How messages call it.
+
+    Raises:
+        ConfigError: SMT273, it is no Avro schema, or one that Connect has no schema for.
+    """
+    builder = _Builder(place)
+    named: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    try:
+        for other in map(json.loads, references):
+            parse_schema(_bare(other), named_schemas=named[0])
+            builder.build(parse_schema(other, named_schemas=named[1]))
+        data = json.loads(text)
+        parsed = parse_schema(_bare(data), named_schemas=named[0])
+        told = parse_schema(data, named_schemas=named[1])
+    except (ValueError, SchemaParseException, KeyError, TypeError) as error:
+        raise ConfigError(Problem("SMT273", place, "it is no Avro schema", "look for its first mistake")) from error
+    schema, convert = builder.build(told)
+
+    def read(raw: bytes) -> Any:
+        source = io.BytesIO(raw)
+        try:
+            value = fastavro.schemaless_reader(source, parsed, None, return_named_type=True)
+        except (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError, UnicodeDecodeError) as error:
+            raise _unreadable() from error
+        if source.tell() != len(raw):
+            raise _unreadable()
+        return convert(value)
+
+    return Avro(schema, read)
+
+
+def _unreadable() -> DataError:
+    return data_error("SMT416", "the bytes do not fit the Avro schema", "look at the dead letter, or the schema")
+
+
+def _bare(data: Any) -> Any:
+    """A schema without logical types: fastavro would turn their values into objects that hold less."""
+    if isinstance(data, list):
+        return [_bare(item) for item in data]
+    if isinstance(data, dict):
+        return {key: value if key == "default" else _bare(value) for key, value in data.items() if key != "logicalType"}
+    return data
+
+
+@dataclass
+class _Builder:
+    place: str
+    names: dict[str, Any] = field(default_factory=dict)
+    open: set[str] = field(default_factory=set)
+
+    def build(self, avro: Any, *, nullable: bool = False, default: Any = None) -> tuple[Schema, Convert]:
+        """The Connect schema of an Avro schema, and the function for its values."""
+        if isinstance(avro, list):
+            return self.union(avro, nullable)
+        if isinstance(avro, str) and avro in self.names:
+            avro = self.names[avro]
+        if isinstance(avro, str):
+            avro = {"type": avro}
+        kind = avro["type"]
+        if isinstance(kind, list | dict):
+            return self.build(kind, nullable=nullable, default=default)
+        if "name" in avro:
+            self.names[avro["name"]] = avro
+        schema, convert = self.typed(kind, avro)
+        schema = self.described(schema, avro, default)
+        if default is not None:
+            schema = schema.with_(default=_default(schema, convert, default))
+        return (optional(schema) if nullable else schema), _nullable(convert)
+
+    def typed(self, kind: str, avro: dict[str, Any]) -> tuple[Schema, Convert]:
+        logical = avro.get("logicalType")
+        if kind in ("bytes", "fixed"):
+            return _bytes(avro, logical)
+        if kind == "int" and logical in ("date", "time-millis"):
+            unit = _DAY if logical == "date" else 1
+            return (date() if logical == "date" else time()), lambda value: JavaDate(value * unit)
+        if kind == "long" and logical == "timestamp-millis":
+            return timestamp(), JavaDate
+        if kind == "int" and avro.get("connect.type") in ("int8", "int16"):
+            return Schema(Type(avro["connect.type"])), _same
+        if kind in _SIMPLE:
+            return Schema(_SIMPLE[kind]), _same
+        others = {"record": self.record, "enum": _enum, "array": self.array, "map": self.map}
+        if kind not in others:
+            raise self.refused(f"Connect has no schema for '{kind}'")
+        return others[kind](avro)
+
+    def record(self, avro: dict[str, Any]) -> tuple[Schema, Convert]:
+        name = avro["name"]
+        if name in self.open:
+            raise self.refused(f"'{name}' holds itself, which a table cannot")
+        self.open.add(name)
+        parts = [(f["name"], *self.build(f["type"], default=f.get("default"))) for f in avro["fields"]]
+        self.open.discard(name)
+        schema = Schema(Type.STRUCT, fields=tuple((n, child) for n, child, _ in parts))
+        converts = [(n, convert) for n, _, convert in parts]
+
+        def convert(value: Any) -> dict[str, Any]:
+            fields = value[1] if isinstance(value, tuple) else value
+            return {n: make(fields[n]) for n, make in converts}
+
+        return schema, convert
+
+    def array(self, avro: dict[str, Any]) -> tuple[Schema, Convert]:
+        items = avro["items"]
+        entry = self.names.get(items) if isinstance(items, str) else items
+        if isinstance(entry, dict) and _is_entry(entry):
+            return self.entries(entry)
+        schema, convert = self.build(items)
+        return Schema(Type.ARRAY, values=schema), lambda value: [convert(item) for item in value]
+
+    def entries(self, entry: dict[str, Any]) -> tuple[Schema, Convert]:
+        """A map whose keys are no texts, which Connect writes as an array of entries."""
+        struct, convert = self.build(entry)
+        found = struct.by_name
+
+        def read(value: Any) -> dict[Any, Any]:
+            rows = map(convert, value)
+            return {as_key(row["key"]): row["value"] for row in rows}
+
+        return Schema(Type.MAP, keys=found["key"], values=found["value"]), read
+
+    def map(self, avro: dict[str, Any]) -> tuple[Schema, Convert]:
+        schema, convert = self.build(avro["values"])
+        return Schema(Type.MAP, keys=STRING, values=schema), lambda value: {k: convert(v) for k, v in value.items()}
+
+    def union(self, members: list[Any], nullable: bool) -> tuple[Schema, Convert]:
+        others = [member for member in members if member != "null"]
+        if len(others) == 1 and len(members) == 2:
+            return self.build(others[0], nullable=True)
+        if any(all(kind in map(_kind, others) for kind in pair) for pair in _SAME):
+            raise self.refused("a union of int and long, or of float and double, cannot be told apart once it is read")
+        parts = [(_member(m), m, *self.build(m, nullable=True)) for m in others]
+        if len({name for name, *_ in parts}) < len(parts):
+            raise self.refused("a union has two types of one name")
+        fields = tuple((name, child) for name, _, child, _ in parts)
+        schema = Schema(Type.STRUCT, len(others) < len(members) or nullable, _UNION, fields=fields)
+        empty = dict.fromkeys(schema.by_name)
+        choices = [(name, _test(member), convert) for name, member, _, convert in parts]
+
+        def convert(value: Any) -> dict[str, Any]:
+            for name, fits, make in choices:
+                if fits(value):
+                    return {**empty, name: make(value)}
+            raise _unreadable()
+
+        return schema, _nullable(convert)
+
+    def described(self, schema: Schema, avro: dict[str, Any], default: Any) -> Schema:
+        """The schema with what Connect keeps of an Avro schema: name, version, doc, parameters."""
+        parameters = {**dict(schema.parameters), **_parameters(avro), **avro.get("connect.parameters", {})}
+        parameters |= {key: str(value) for key, value in avro.items() if key.startswith("avro.")}
+        if default is not None and "connect.default" not in avro:
+            parameters[f"{_OURS}field.default"] = "true"
+        name = avro.get("connect.name", avro.get("name") if schema.logical is None else None)
+        return schema.with_(
+            name=schema.name if name is None or name.startswith(_DEFAULT_NAME) else name,
+            version=schema.version or avro.get("connect.version"),
+            doc=avro.get("connect.doc"),
+            parameters=tuple(sorted(parameters.items())),
+        )
+
+    def refused(self, statement: str) -> ConfigError:
+        hint = "read the values as bytes, or change the schema"
+        return ConfigError(Problem("SMT273", self.place, statement, hint))
+
+
+def _parameters(avro: dict[str, Any]) -> dict[str, str]:
+    """Docs and symbols, as parameters."""
+    kind, short = avro["type"], str(avro.get("name", "")).rpartition(".")[2]
+    found: dict[str, str] = {}
+    if kind == "record":
+        found |= {f"{_OURS}record.doc": avro["doc"]} if avro.get("doc") else {}
+        found |= {f"{_OURS}field.doc.{f['name']}": f["doc"] for f in avro["fields"] if f.get("doc")}
+    if kind == "enum":
+        found |= {f"{_OURS}enum.doc.{short}": avro["doc"]} if avro.get("doc") else {}
+        found |= {f"{_OURS}enum.default.{short}": avro["default"]} if avro.get("default") is not None else {}
+        found |= {_ENUM: avro["name"], **{f"{_ENUM}.{symbol}": symbol for symbol in avro["symbols"]}}
+    return found
+
+
+def _bytes(avro: dict[str, Any], logical: str | None) -> tuple[Schema, Convert]:
+    size = {"connect.fixed.size": str(avro["size"])} if avro["type"] == "fixed" else {}
+    if logical != "decimal":
+        return Schema(Type.BYTES, parameters=tuple(size.items())), _plain_bytes
+    scale = int(avro.get("scale", 0))
+    schema, precision = decimal(scale), avro.get("precision")
+    parameters = {**dict(schema.parameters), **size}
+    if precision is not None and precision != 64:
+        parameters[_PRECISION] = str(precision)
+
+    def convert(value: Any) -> Decimal:
+        unscaled = int.from_bytes(_plain_bytes(value), "big", signed=True)
+        return Decimal((unscaled < 0, tuple(map(int, str(abs(unscaled)))), -scale))
+
+    return schema.with_(parameters=tuple(sorted(parameters.items()))), convert
+
+
+def _plain_bytes(value: Any) -> bytes:
+    return bytes(value[1] if isinstance(value, tuple) else value)
+
+
+def _enum(avro: dict[str, Any]) -> tuple[Schema, Convert]:
+    return Schema(Type.STRING), lambda value: value[1] if isinstance(value, tuple) else value
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _nullable(convert: Convert) -> Convert:
+    return convert if convert is _same else lambda value: None if value is None else convert(value)
+
+
+def _is_entry(avro: dict[str, Any]) -> bool:
+    ours = avro.get("name") == f"{_OURS}MapEntry" or avro.get("connect.internal.type") == "MapEntry"
+    return avro.get("type") == "record" and ours
+
+
+def _kind(member: Any) -> str:
+    return str(member["type"] if isinstance(member, dict) else member)
+
+
+def _member(member: Any) -> str:
+    """What Connect calls a member of a union: the name without its namespace, or the type."""
+    named = member.get("name") if isinstance(member, dict) else (member if member not in _TYPES else None)
+    return str(named).rpartition(".")[2] if named else _kind(member)
+
+
+def _test(member: Any) -> Callable[[Any], bool]:
+    """Whether a value that was read is of a member of a union; named types are read with their names."""
+    kinds = _TYPES.get(_kind(member))
+    if kinds is not None:
+        return lambda value: type(value) in kinds
+    name = member["name"] if isinstance(member, dict) else member
+    return lambda value: isinstance(value, tuple) and value[0] == name
+
+
+def _default(schema: Schema, convert: Convert, default: Any) -> Any:
+    """A field's default: JSON, with bytes as ISO 8859-1. One that does not fit is left out, as Connect does."""
+    if schema.type is Type.BYTES and isinstance(default, str):
+        default = default.encode("latin-1")
+    try:
+        return convert(default)
+    except (KeyError, TypeError, ValueError, DataError):
+        return None

@@ -1,0 +1,82 @@
+"""A schema registry for tests: the part of Confluent's REST interface that serializers and readers use, in memory."""
+
+import json
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote, urlsplit
+
+
+@dataclass
+class Registry:
+    """A running registry; ``asked`` are the ids that somebody asked for, ``authorization`` what came with it."""
+
+    schemas: dict[int, dict] = field(default_factory=dict)
+    subjects: dict[str, list[int]] = field(default_factory=dict)
+    asked: list[int] = field(default_factory=list)
+    authorization: set[str] = field(default_factory=set)
+    status: int = 200
+
+    def __enter__(self):
+        handler = type("Handler", (_Handler,), {"registry": self})
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        return self
+
+    def __exit__(self, *exception):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def add(self, subject, text, references=(), kind="AVRO"):
+        """Register a schema; one that is there keeps its id."""
+        schema = {"schema": text, "schemaType": kind, "references": list(references)}
+        number = next((n for n, known in self.schemas.items() if known == schema), len(self.schemas) + 1)
+        self.schemas[number] = schema
+        versions = self.subjects.setdefault(subject, [])
+        if number not in versions:
+            versions.append(number)
+        return number
+
+
+class _Handler(BaseHTTPRequestHandler):
+    registry: Registry
+
+    def log_message(self, *args):
+        """Silent."""
+
+    def answer(self, status, data):
+        text = json.dumps(data).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def parts(self):
+        self.registry.authorization.add(self.headers.get("Authorization", ""))
+        return [unquote(part) for part in urlsplit(self.path).path.strip("/").split("/")]
+
+    def do_GET(self):
+        parts, registry = self.parts(), self.registry
+        if registry.status != 200:
+            return self.answer(registry.status, {"error_code": registry.status, "message": "no"})
+        if parts[:2] == ["schemas", "ids"]:
+            registry.asked.append(int(parts[2]))
+            found = registry.schemas.get(int(parts[2]))
+            return self.answer(200, found) if found else self.answer(404, {"error_code": 40403, "message": "not found"})
+        if parts[0] == "subjects" and parts[2:3] == ["versions"] and len(parts) == 4:
+            number = registry.subjects[parts[1]][int(parts[3]) - 1]
+            return self.answer(
+                200, {"subject": parts[1], "version": int(parts[3]), "id": number, **registry.schemas[number]}
+            )
+        return self.answer(404, {"error_code": 404, "message": "not found"})
+
+    def do_POST(self):
+        parts = self.parts()
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        number = self.registry.add(
+            parts[1], body["schema"], body.get("references") or (), body.get("schemaType") or "AVRO"
+        )
+        version = self.registry.subjects[parts[1]].index(number) + 1
+        self.answer(200, {"id": number, "subject": parts[1], "version": version, "schema": body["schema"]})
