@@ -200,6 +200,14 @@ def test_columns_and_statements(table):
     assert spec_of(defs).deps
 
 
+def test_other_columns_are_another_code_version():
+    versions = set()
+    for columns in (COLUMNS, {**COLUMNS, "name": "BINARY"}, ""):
+        _, defs = loaded({**LEAST, "table": {**TABLES[0], "columns": columns}})
+        versions.add(spec_of(defs).code_version)
+    assert len(versions) == 3
+
+
 @pytest.mark.parametrize(
     ("table", "what"),
     [
