@@ -5,7 +5,7 @@ BIN := .venv/bin
 PORT ?= 3000
 ARGS ?=
 # Tests run in two processes, each with a Spark session of its own; PARALLEL= runs them in one.
-PARALLEL ?= -n 2 --dist loadfile
+PARALLEL ?= -n 2 --dist worksteal
 
 # Spark's Python workers must be this environment's; the JVM needs no other interface than the local one.
 export PATH := $(CURDIR)/$(BIN):$(PATH)

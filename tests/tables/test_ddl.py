@@ -20,6 +20,10 @@ TYPES = {
     "BOOLEAN": opt(Type.BOOLEAN), "STRING": opt(Type.STRING), "BINARY": opt(Type.BYTES),
     "VARCHAR(5)": opt(Type.STRING), "CHAR(5)": opt(Type.STRING), "CHARACTER(5)": opt(Type.STRING),
     "DATE": date(optional=True), "TIMESTAMP": timestamp(optional=True), "TIMESTAMP_LTZ": timestamp(optional=True),
+    "BYTES": opt(Type.BYTES), "VARBINARY(16)": opt(Type.BYTES), "TIMESTAMP(3)": timestamp(optional=True),
+    "TIMESTAMP(3) WITH LOCAL TIME ZONE": timestamp(optional=True),
+    "TIMESTAMP WITHOUT TIME ZONE": timestamp(optional=True),
+    "ROW<a INT, b STRING>": Schema(Type.STRUCT, True, fields=(("a", opt(Type.INT32)), ("b", opt(Type.STRING)))),
     "DECIMAL(10,2)": decimal(2, optional=True), "DEC(4)": decimal(0, optional=True),
     "NUMERIC": decimal(0, optional=True),
     "ARRAY<INT>": Schema(Type.ARRAY, True, values=opt(Type.INT32)),
@@ -39,7 +43,7 @@ def test_type(text):
 
 
 def test_every_type_has_a_case():
-    assert {t.split("(")[0].split("<")[0] for t in TYPES} == set(_TYPES)
+    assert {t.split("(")[0].split("<")[0].split()[0] for t in TYPES} == set(_TYPES)
 
 
 def test_names():
