@@ -7,7 +7,8 @@ import dagster as dg
 
 from dagster_smt.chain import Chain
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.tables.spec import Sink, TableSink
+from dagster_smt.model.topic_columns import HeaderValue
+from dagster_smt.tables.spec import Sink, TableSink, TopicTable
 
 MASKED_TAG = "dagster_smt/masked"
 RECORD_COLUMNS = {
@@ -46,11 +47,14 @@ def column_schema(found: Described, sink: Sink) -> dg.TableSchema | None:
     return dg.TableSchema(columns=columns + [_column(n, t, True, False) for n, t in _source_columns(sink).items()])
 
 
-def topic_columns(value: Schema | None) -> dg.TableSchema:
-    """A topic's columns, and the fields of its values if they are declared: what column lineage leads to."""
+def topic_columns(table: TopicTable) -> dg.TableSchema:
+    """A topic's columns, and what is declared of its keys, values and headers: what column lineage leads to."""
     columns = [_column(n, t, n not in _NEVER_NULL, False) for n, t in RECORD_COLUMNS.items() if n != "source_topic"]
-    fields = _columns(value, "value.") if value is not None and value.type is Type.STRUCT else ()
-    return dg.TableSchema(columns=[*columns, *(_schema_column(path, schema, ()) for path, schema in fields)])
+    for side, schema in (("key", table.key.known_schema), ("value", table.value.known_schema)):
+        if schema is not None and schema.type is Type.STRUCT:
+            columns += [_schema_column(path, child, ()) for path, child in _columns(schema, f"{side}.")]
+    headers = {c.origin for c in table.row.others if isinstance(c.source, HeaderValue)}
+    return dg.TableSchema(columns=[*columns, *(_column(name, "bytes", True, False) for name in sorted(headers))])
 
 
 def _source_columns(sink: Sink) -> dict[str, str]:
@@ -82,7 +86,7 @@ def _sources(found: Described, sink: Sink, column: str) -> set[str]:
         return {("topic", "partition", "offset")[list(_source_columns(sink)).index(column)]}
     wanted = "(whole)" if found.after is not None and found.after.type is not Type.STRUCT else column
     inside = (s for path, s in found.lineage.items() if path == wanted or path.startswith(f"{wanted}."))
-    return {source for sources in inside for source in sources}
+    return {"timestampType" if source == "timestamp-type" else source for sources in inside for source in sources}
 
 
 def _columns(schema: Schema, prefix: str = "") -> Iterable[tuple[str, Schema]]:

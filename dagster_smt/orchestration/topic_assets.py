@@ -14,7 +14,6 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.schema import Schema
 from dagster_smt.model.window import Range
 from dagster_smt.orchestration.execution import problems_as_failure
 from dagster_smt.orchestration.metadata import table
@@ -36,7 +35,7 @@ class _Watched:
     key: dg.AssetKey
     topic: str = ""
     pattern: str = ""
-    value: Schema | None = None
+    columns: dg.TableSchema | None = None
 
     def topics(self, listed: Sequence[str]) -> list[str]:
         return [self.topic] if self.topic else matching(self.pattern, listed)
@@ -75,7 +74,7 @@ def build_topic_assets(
             key=w.key,
             group_name=group_name,
             description=f"The topic `{w.topic}`." if w.topic else f"The topics that match `{w.pattern}`.",
-            metadata={"dagster/column_schema": topic_columns(w.value), "dagster_smt/place": source.place},
+            metadata={"dagster/column_schema": w.columns, "dagster_smt/place": source.place},
             tags=tags,
             owners=owners,
             kinds=kinds,
@@ -105,11 +104,11 @@ def _source(tables: Sequence[TopicTable], name: str) -> SourceSpec:
 
 
 def _watched(table_: TopicTable) -> Iterator[_Watched]:
-    keys, value = topic_keys(table_), table_.value.known_schema
+    keys, columns = topic_keys(table_), topic_columns(table_)
     for key, topic in zip(keys, table_.topics, strict=False):
-        yield _Watched(key, topic, value=value)
+        yield _Watched(key, topic, columns=columns)
     if table_.pattern:
-        yield _Watched(keys[-1], pattern=table_.pattern, value=value)
+        yield _Watched(keys[-1], pattern=table_.pattern, columns=columns)
 
 
 def _observe(

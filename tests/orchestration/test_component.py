@@ -200,6 +200,21 @@ def test_columns_and_statements(table):
     assert spec_of(defs).deps
 
 
+def test_the_topic_lists_what_the_columns_come_from():
+    columns = {
+        **COLUMNS,
+        "trace": {"type": "BYTES", "header": "trace-id"},
+        "kind": "STRING METADATA FROM 'timestamp-type'",
+    }
+    sink = {"delta": {"path": "lake/orders", "kind": "columns"}}
+    _, defs = loaded({**LEAST, "table": {**TABLES[0], "columns": columns}, "sink": sink})
+    table, topic = spec_of(defs), spec_of(defs, dg.AssetKey(["kafka", "orders"]))
+    listed = {column.name for column in topic.metadata["dagster/column_schema"].columns}
+    told = table.metadata["dagster/column_lineage"].deps_by_column
+    assert {dep.column_name for deps in told.values() for dep in deps} <= listed
+    assert [dep.column_name for dep in told["trace"]] == ["headers.trace-id"] and "key.id" in listed
+
+
 def test_other_columns_are_another_code_version():
     versions = set()
     for columns in (COLUMNS, {**COLUMNS, "name": "BINARY"}, ""):
