@@ -112,7 +112,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
 
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
-        """What ``dg docs`` shows beside the schema."""
+        """What ``dg utils inspect-component`` shows beside the schema."""
         return dg.ComponentTypeSpec(
             description=(cls.__doc__ or "").split("\n")[0],
             tags=["kafka", "spark", "delta", "iceberg"],

@@ -1,7 +1,8 @@
 """What ``defs.yaml`` says of topics, sinks and partitions, and how it becomes this package's plain data.
 
-The models spell options as the data classes do; each describes itself in ``dg docs``. Values may be templates
-(``{{ env('NAME') }}``); a secret is better a reference, ``${env:NAME}``, which is looked up when a client is made.
+The models spell options as the data classes do; each describes itself in ``dg utils inspect-component``. Values may be
+templates (``{{ env('NAME') }}``); a secret is better a reference, ``${env:NAME}``, which is looked up when a client is
+made.
 """
 
 from collections.abc import Callable, Mapping, Sequence
