@@ -226,21 +226,19 @@ class _Behind:
         parts = ((self.min_records, "records"), (self.min_bytes, "bytes"))
         return " or ".join(f"{number} {unit}" for number, unit in parts if number is not None)
 
-    def enough(self, late: Sequence[Range]) -> bool:
-        """Whether so much is unread that a run is due."""
+    def enough(self, late: Sequence[Range], there: Sequence[Range]) -> bool:
+        """Whether so much is unread, of what there is, that a run is due."""
         if self.min_records is not None and sum(r.records for r in late) >= self.min_records:
             return True
-        return self.min_bytes is not None and self._bytes(late) >= self.min_bytes
+        return self.min_bytes is not None and self._bytes(late, there) >= self.min_bytes
 
-    def _bytes(self, late: Sequence[Range]) -> float:
+    def _bytes(self, late: Sequence[Range], there: Sequence[Range]) -> float:
         from dagster_smt.tables.sources import open_source
 
-        source = open_source(self.table.source)
-        topics = sorted({r.topic for r in late})
         stored: Counter[str] = Counter()
-        for r in source.ranges(topics):
+        for r in there:
             stored[r.topic] += r.records
-        sizes = source.sizes(topics) or {}
+        sizes = open_source(self.table.source).sizes(sorted({r.topic for r in late})) or {}
         return sum(sizes.get(r.topic, 0) * r.records / max(1, stored[r.topic]) for r in late)
 
 
@@ -302,9 +300,9 @@ def _sense_lag(spec: _Behind, context: dg.SensorEvaluationContext) -> dg.SensorR
         return dg.SensorResult(skip_reason="a run that this sensor asked for is not finished")
     known = _known_keys(context, spec.partitions) if spec.partitions is not None else []
     told, last = _told(context, spec, len(known))
-    late = _unread(spec, known, told)
+    late, there = _unread(spec, known, told)
     old = spec.max_age_seconds is not None and time.time() - last >= spec.max_age_seconds
-    if not late or not (old or spec.enough(late)):
+    if not late or not (old or spec.enough(late, there)):
         return dg.SensorResult(skip_reason=f"{sum(r.records for r in late)} unread records")
     run_key = digest([f"{r.topic}-{r.partition}@{r.end}" for r in late])
     tags = {SENSOR_TAG: spec.name}
@@ -318,8 +316,10 @@ def _sense_lag(spec: _Behind, context: dg.SensorEvaluationContext) -> dg.SensorR
     return dg.SensorResult(run_requests=requests)
 
 
-def _unread(spec: _Behind, known: Sequence[str], told: Mapping[str, Mapping[str, int]]) -> list[Range]:
-    """The offsets that there are beyond what the table told."""
+def _unread(
+    spec: _Behind, known: Sequence[str], told: Mapping[str, Mapping[str, int]]
+) -> tuple[list[Range], list[Range]]:
+    """The offsets that there are beyond what the table told, and all that there are."""
     from dagster_smt.tables.sources import open_source  # may load a Kafka client
 
     source = open_source(spec.table.source)
@@ -328,13 +328,13 @@ def _unread(spec: _Behind, known: Sequence[str], told: Mapping[str, Mapping[str,
     if spec.partitions is not None:
         keys = set(known)
         topics = [t for t in topics if topic_to_partition_key(t) in keys]
-    late = []
-    for r in source.ranges(topics):
+    late, there = [], source.ranges(topics)
+    for r in there:
         read = told.get(r.topic, {}).get(str(r.partition), 0)
         start = r.start if read > r.end else max(r.start, read)  # beyond the end: the topic was made anew
         if start < r.end:
             late.append(replace(r, start=start))
-    return late
+    return late, there
 
 
 def _told(context: dg.SensorEvaluationContext, spec: _Behind, partitions: int) -> tuple[dict[str, Any], float]:

@@ -76,26 +76,22 @@ class SchemaTexts:
     value: Format
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        key_text = self_described(self.key).schema_text if self.key.kind in SELF_DESCRIBED else None
+        value_text = self_described(self.value).schema_text
         first: dict[tuple[str, bytes | None, bytes], tuple[int, int]] = {}
         for batch in batches:
             for topic, partition, offset, key, value in zip(*(batch.column(n).to_pylist() for n in _SEEN), strict=True):
-                form = self._form(topic, key, value)
+                try:
+                    text = value_text(value)
+                    form = None if text is None else (topic, key_text(key) if key_text else None, text)
+                except DataError:
+                    continue
                 if form is not None:
                     first[form] = min(first.get(form, (partition, offset)), (partition, offset))
         rows = [(topic, *place, key, value) for (topic, key, value), place in first.items()]
         columns = zip(*rows, strict=True) if rows else [[]] * len(_SEEN)
         arrays = [pa.array(column, kind) for column, kind in zip(columns, _SEEN.values(), strict=True)]
         yield pa.RecordBatch.from_arrays(arrays, names=list(_SEEN))
-
-    def _form(self, topic: str, key: bytes | None, value: bytes | None) -> tuple[str, bytes | None, bytes] | None:
-        try:
-            schema = self_described(self.value).schema_text(value)
-            if schema is None:
-                return None
-            describes = self.key.kind in SELF_DESCRIBED
-            return topic, self_described(self.key).schema_text(key) if describes else None, schema
-        except DataError:
-            return None
 
 
 def evaluate_envelopes(frame: DataFrame, plan: Plan, table: TopicTable, *, ledger: bool) -> DataFrame:
