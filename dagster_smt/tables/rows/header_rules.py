@@ -1,6 +1,6 @@
 """Value rules that put columns into headers. They run in Python only, where records are written."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,20 +27,27 @@ class PutHeader(PythonRule):
     schema: Schema
     may_fail = True
 
-    def python(self, headers: Sequence[Header], value: Any) -> list[Header]:
-        raw = HeaderNamed(self.key, "last" if self.match == "error" else self.match).python(list(headers))
-        if Decoded(self.decoder, self.schema, False, self.key).python(raw) == value:
-            return list(headers)
-        values = value if self.match == "all" else [value]
-        made = [Header(self.key, raw=self._encoded(v), made=False) for v in values or () if v is not None]
-        return _in_place(headers, self.key, made)
+    def bind(self) -> Callable[..., Any]:
+        many = self.match == "all"
+        find = HeaderNamed(self.key, "last" if self.match == "error" else self.match).bind()
+        decode = Decoded(self.decoder, self.schema, many, False, self.key).bind()
+        encode = encode_function(self.decoder, (self.schema.values if many else None) or self.schema)
 
-    def _encoded(self, value: Any) -> bytes:
-        schema = self.schema.values if self.match == "all" and self.schema.values is not None else self.schema
-        try:
-            return encode_function(self.decoder, schema)(value)
-        except (ValueError, OverflowError) as error:
-            raise self.failure() from error
+        def put(headers: Sequence[Header], value: Any) -> list[Header]:
+            if decode(find(headers)) == value:
+                return list(headers)
+            values = value if many else [value]
+            try:
+                made = [Header(self.key, raw=encode(v), made=False) for v in values or () if v is not None]
+            except (ValueError, OverflowError) as error:
+                raise self.failure() from error
+            return _in_place(headers, self.key, made)
+
+        return put
+
+    def python(self, headers: Sequence[Header], value: Any) -> list[Header]:
+        found: list[Header] = self.bind()(headers, value)
+        return found
 
     def failure(self) -> Any:
         statement = f"header '{self.key}': the value cannot be written as {self.decoder.name} reads it"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from dagster_smt.chain.plan import input_record
 from dagster_smt.errors import data_error
 from dagster_smt.interpret.closures import expr_function
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Rule, field_nodes, open_struct
@@ -11,10 +12,11 @@ from dagster_smt.model.change_formats import ROW, is_change, metadata_key
 from dagster_smt.model.format import Format
 from dagster_smt.model.record import VALUE_DIRTY, PlanRecord, Record
 from dagster_smt.model.schema import JavaDate, Schema, Type
-from dagster_smt.model.topic_columns import Column, HeaderValue, Metadata, Row, decoder, header_form
+from dagster_smt.model.topic_columns import Column, HeaderValue, Metadata, decoder, header_form
 from dagster_smt.spec.copying import copied
 from dagster_smt.spec.options import option
-from dagster_smt.spec.transform import Effect, Planning, SideFunction, Transform, refuse
+from dagster_smt.spec.transform import Effect, Planning, SideFunction, refuse
+from dagster_smt.tables.rows.row_stage import RowStage
 from dagster_smt.tables.rows.rules import (
     AsInt,
     AsLong,
@@ -35,15 +37,10 @@ _CASTS: dict[tuple[str, Any], Rule] = {
 }
 
 
-class ReadRow(Transform):
+class ReadRow(RowStage):
     """Make the value a row of a topic table: its columns, from value, key, metadata and headers."""
 
-    connect_class = "dagster_smt.columns"
-    sided = False
-    reads_value = True
     purpose = "reading the columns of a topic table"
-    null = "pass"
-    row: Row = option("The columns.")
     form: Format = option("The format of the values.", Format())
 
     @property
@@ -57,13 +54,6 @@ class ReadRow(Transform):
     @property
     def reads_headers(self) -> bool:  # type: ignore[override]
         return any(_of_headers(column) for column in self.row.others)
-
-    @property
-    def reads_key(self) -> bool:  # type: ignore[override]
-        return bool(self.row.key_fields)
-
-    def configured(self) -> dict[str, Any]:
-        return {"columns": [f"{c.name}: {c.schema.label}" for c in self.row.columns]}
 
     def ledger(self) -> tuple[Effect, ...]:
         added = tuple(Effect("added", c.name, self._told(c), side="value") for c in self.row.others)
@@ -126,7 +116,7 @@ class ReadRow(Transform):
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         if self.row.physical:
             return _refused
-        record = _symbolic()
+        record = input_record(None, None)
         added = [(c.name, expr_function(_taken(c, record).expr)) for c in self.row.others]
         at = Planning(record, "value")
         self._touch(record, Group(Schema(Type.STRUCT), (), None), at)
@@ -203,7 +193,7 @@ def _taken(column: Column, record: PlanRecord) -> Cell:
         assert found is not None
         expr: Expr = raw
         if found.name != "bytes":
-            expr = Call(Decoded(found, schema, source.strict, column.name), (raw,))
+            expr = Call(Decoded(found, schema, source.match == "all", source.strict, column.name), (raw,))
         return Cell(schema, expr, sources, nullable=True)
     assert isinstance(source, Metadata)
     if source.key == "headers":
@@ -219,9 +209,3 @@ def _taken(column: Column, record: PlanRecord) -> Cell:
 def _raw(column: Column, record: PlanRecord) -> Expr:
     assert isinstance(column.source, HeaderValue)
     return Call(HeaderNamed(column.source.key, column.source.match), (record.headers.expr,))
-
-
-def _symbolic() -> PlanRecord:
-    from dagster_smt.chain.plan import input_record
-
-    return input_record(None, None)

@@ -166,10 +166,14 @@ def several(what: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Decoded(ValueRule):
-    """A header's bytes as a value. What cannot be decoded is null, or fails the record if the column is strict."""
+    """A header's bytes as a value. What cannot be decoded is null, or fails the record if the column is strict.
+
+    ``many``: there are several headers, and an array of their values.
+    """
 
     decoder: Decoder
     schema: Schema
+    many: bool
     strict: bool
     name: str
 
@@ -185,11 +189,10 @@ class Decoded(ValueRule):
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
         """Catalyst has the plainest ones only."""
-        return self.decoder.name not in ("bytes", "utf8", "hex") or self.schema.type is Type.ARRAY
+        return self.decoder.name not in ("bytes", "utf8", "hex") or self.many
 
     def bind(self) -> Callable[..., Any]:
-        item = self.schema.values if self.schema.type is Type.ARRAY and self.decoder.name != "json" else None
-        decode = _function(self.decoder, item or self.schema)
+        decode = _function(self.decoder, (self.schema.values if self.many else None) or self.schema)
 
         def one(data: bytes | None) -> Any:
             if data is None:
@@ -202,9 +205,9 @@ class Decoded(ValueRule):
                 raise self.failure()
             return value
 
-        if item is None:
-            return one
-        return lambda found: None if found is None else list(map(one, found))
+        if self.many:
+            return lambda found: None if found is None else list(map(one, found))
+        return one
 
     def python(self, data: Any) -> Any:
         return self.bind()(data)
@@ -215,7 +218,7 @@ class Decoded(ValueRule):
         return F.hex(data) if self.decoder.name == "hex" else data
 
     def failed(self, F: Any, result: Any, data: Any) -> Any:
-        if self.schema.type is not Type.ARRAY:
+        if not self.many:
             return data.isNotNull() & result.isNull()
         return data.isNotNull() & (result.isNull() | (_nulls(F, data) < _nulls(F, result)))
 

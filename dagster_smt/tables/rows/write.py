@@ -6,33 +6,25 @@ from typing import Any
 from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, field_nodes, open_struct
 from dagster_smt.model.record import VALUE_DIRTY, PlanRecord, Record
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.model.topic_columns import Column, HeaderValue, Metadata, Row, decoder, header_form
+from dagster_smt.model.topic_columns import Column, HeaderValue, Metadata, decoder, header_form
 from dagster_smt.spec.options import option
-from dagster_smt.spec.transform import Planning, SideFunction, Transform
+from dagster_smt.spec.transform import Planning, SideFunction
 from dagster_smt.tables.rows.header_rules import HeadersFrom, NoHeaders, PutHeader
+from dagster_smt.tables.rows.row_stage import RowStage
 from dagster_smt.values.headers import DropNamed
 
 _STRUCT = Schema(Type.STRUCT, optional=True)
 
 
-class WriteRow(Transform):
+class WriteRow(RowStage):
     """Put a row's columns where the topic table says: into key, value, headers and timestamp.
 
     A record without key stays one. A header whose column nobody changed keeps its bytes; one whose column the chain has
     dropped is dropped.
     """
 
-    connect_class = "dagster_smt.columns"
-    sided = False
-    reads_value = True
     purpose = "writing the columns of a topic table"
-    null = "pass"
-    row: Row = option("The columns.")
     whole: bool = option("Whether the value is one column instead of a struct of them.", False)
-
-    @property
-    def reads_key(self) -> bool:  # type: ignore[override]
-        return bool(self.row.key_fields)
 
     @property
     def reads_headers(self) -> bool:  # type: ignore[override]
@@ -46,9 +38,6 @@ class WriteRow(Transform):
     def _persisted(self) -> tuple[Column, ...]:
         """The columns beside key and value that are written."""
         return tuple(c for c in self.row.others if not c.virtual)
-
-    def configured(self) -> dict[str, Any]:
-        return {"columns": [f"{c.name}: {c.schema.label}" for c in self.row.columns]}
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         node = record.value
@@ -93,17 +82,15 @@ class WriteRow(Transform):
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         gone = [column.name for column in self.row.others]
-        headers = [(c.name, _header_rule(c, there=True), _header_rule(c, there=False)) for c in self._persisted]
+        rules = [(c.name, _header_rule(c, there=True), _header_rule(c, there=False)) for c in self._persisted]
+        headers = [(name, put.bind(), drop.bind()) for name, put, drop in rules if put is not None]
         moments = [c.name for c in self._persisted if c.origin == "timestamp"]
 
         def write(value: Any, record: Record) -> Any:
             if not isinstance(value, dict):
                 return
             for name, put, drop in headers:
-                if put is not None and name in value:
-                    record.headers = put.python(record.headers, value[name])
-                elif drop is not None:
-                    record.headers = drop.python(record.headers)
+                record.headers = put(record.headers, value[name]) if name in value else drop(record.headers)
             for name in moments:
                 record.timestamp = value.get(name)
             for name in gone:

@@ -275,6 +275,9 @@ PREFIXED = {"columns": {"k_id": "BIGINT", "id": "BIGINT", "offset": "BIGINT META
 WHOLE = {"columns": {"word": "STRING", "line": "STRING", "offset": "BIGINT METADATA"}, "key_fields": ("word",),
          "value_fields_include": "EXCEPT_KEY", "value": Format("string")}  # fmt: skip
 STRICT = {"columns": {"id": "BIGINT", "h": header("int_from_bytes", "INT", strict=True)}}
+LISTED_JSON = {"columns": {"id": "BIGINT", "all": header("json", "ARRAY<INT>", match="all"),
+                           "one": header("json", "ARRAY<INT>")}}  # fmt: skip
+STRICT_JSON = {"columns": {"id": "BIGINT", "one": header("json", "ARRAY<INT>", strict=True)}}
 KEY, VALUE = b'{"id":1,"region":"eu"}', b'{"id":2,"region":"eu","note":"n"}'
 SIDES = [
     (BOTH, Given(VALUE, key=KEY), {"id": 2, "region": "eu", "note": "n", "offset": 42}),  # the value wins, as in Flink
@@ -296,6 +299,12 @@ SIDES = [
      Given(VALUE, (("h", b"x"), ("h", b"y"))), "SMT433"),
     ({"columns": {"id": "BIGINT", "h": header("utf8", "ARRAY<STRING>", match="all", strict=True)}},
      Given(VALUE, (("h", b"x"), ("h", b"\xff"))), "SMT432"),
+    (LISTED_JSON, Given(VALUE, (("h", b"[1]"), ("h", b"2"))), {"id": 2, "all": [None, 2], "one": None}),
+    (LISTED_JSON, Given(VALUE, (("h", b"1"), ("h", b"[2]"))), {"id": 2, "all": [1, None], "one": [2]}),
+    (LISTED_JSON, Given(VALUE), {"id": 2, "all": [], "one": None}),
+    (STRICT_JSON, Given(VALUE, (("h", b"[2]"),)), {"id": 2, "one": [2]}),
+    (STRICT_JSON, Given(VALUE, (("h", b"2"),)), "SMT432"),
+    (STRICT_JSON, Given(VALUE), {"id": 2, "one": None}),
     ({"columns": {"id": "BIGINT", "h": {"type": "MAP<STRING, BYTES>", "headers": True, "duplicates": "error"}}},
      Given(VALUE, TWO), "SMT433"),
 ]  # fmt: skip
