@@ -4,18 +4,15 @@ import argparse
 import inspect
 from pathlib import Path
 
-from dagster_smt.chain import Chain, Plan, parse_chain, plan_chain
+from dagster_smt.chain import parse_chain
 from dagster_smt.chain.problems import did_you_mean
 from dagster_smt.chain.registry import predicates, transforms
 from dagster_smt.cli.grid import grid
 from dagster_smt.cli.page import page
-from dagster_smt.cli.schemas import read_schema, read_table
+from dagster_smt.cli.schemas import planned, read_schema, read_table
 from dagster_smt.errors import ConfigError, Problem, SmtError
-from dagster_smt.model.schema import Schema
 from dagster_smt.model.topic_columns import describe_columns
 from dagster_smt.spec.options import Options
-from dagster_smt.tables.planning import plan_table
-from dagster_smt.tables.spec import TopicTable
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -50,7 +47,7 @@ def _lint(arguments: argparse.Namespace) -> int:
     for path in arguments.chain:
         try:
             chain = parse_chain(path, unknown_options=arguments.unknown_options)
-            plan = _plan(chain, schema, table, arguments.topic)
+            plan = planned(chain, schema, table, arguments.topic)
         except SmtError as error:
             failed = True
             print(error)
@@ -61,16 +58,9 @@ def _lint(arguments: argparse.Namespace) -> int:
     return int(failed)
 
 
-def _plan(chain: Chain, schema: Schema | None, table: TopicTable | None, topic: str) -> Plan:
-    topics = (topic,) if topic else ()
-    if table is not None:
-        return plan_table(chain, table, topics)
-    return plan_chain(chain, None, schema, topics=topics, typed=schema is not None)
-
-
 def _explain(arguments: argparse.Namespace) -> int:
     table = read_table(arguments.table, arguments.schema)
-    plan = _plan(parse_chain(arguments.chain), read_schema(arguments.schema), table, arguments.topic)
+    plan = planned(parse_chain(arguments.chain), read_schema(arguments.schema), table, arguments.topic)
     if table is not None and arguments.html is None:
         print("columns of the topic table")
         print(grid([("column", "type", "read from", "written to"), *describe_columns(table.row)], left=4))

@@ -8,13 +8,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from dagster_smt.chain import parse_chain, plan_chain
-from dagster_smt.cli.schemas import read_schema, read_table
+from dagster_smt.chain import parse_chain
+from dagster_smt.cli.schemas import planned, read_schema, read_table
 from dagster_smt.interpret.leaves import Number, leaves
 from dagster_smt.interpret.preview import Sample, Shown, Snapshot, preview
 from dagster_smt.model.format import Format
-from dagster_smt.tables.planning import plan_table
-from dagster_smt.tables.rows.stages import with_row
 
 _WIDTH = 20
 
@@ -54,13 +52,13 @@ def _preview(arguments: argparse.Namespace) -> int:
     console = Console(highlight=False, soft_wrap=True)
     value = Format("json_schema", schema) if schema is not None else Format()
     key, table = Format(arguments.key), read_table(arguments.table, arguments.schema)
-    plan = plan_chain(chain, None, schema, typed=schema is not None)
+    plan = planned(chain, schema, table)
     if table is not None:
-        chain, key, value, plan = with_row(chain, table, "columns"), table.key, table.value, plan_table(chain, table)
+        key, value = table.key, table.value
     for warning in plan.warnings:
         console.print(Text(f"warning {warning}", style="yellow"))
     failed = False
-    for sample, steps in preview(chain, samples, key, value):
+    for sample, steps in preview(plan.chain, samples, key, value):
         failed |= any(step.failed for step in steps)
         for line in lines_of(sample, steps):
             console.print(line)

@@ -3,8 +3,10 @@
 import json
 from pathlib import Path
 
+from dagster_smt.chain import Chain, Plan, plan_chain
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.schema import Schema
+from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.spec import FileTopics, TopicTable
 
 
@@ -20,12 +22,7 @@ def read_table(path: Path | None, schema: str | None) -> TopicTable | None:
         problem = Problem("SMT270", "--schema", "stands beside --table", "the statement has the columns: leave it out")
         raise ConfigError(problem)
     text = path.read_text(encoding="utf-8")
-    try:
-        return TopicTable.create(text, place=path.name)
-    except ConfigError as error:
-        if [p.code for p in error.problems] != ["SMT271"]:
-            raise
-    return TopicTable.create(text, FileTopics(Path()), place=path.name)
+    return TopicTable.create(text, place=path.name, elsewhere=FileTopics(Path()))
 
 
 def read_schema(text: str | None) -> Schema | None:
@@ -48,3 +45,11 @@ def read_schema(text: str | None) -> Schema | None:
     if path.suffix == ".sql":
         return parse_ddl(path.read_text(encoding="utf-8"), place=path.name)
     return parse_ddl(text)
+
+
+def planned(chain: Chain, schema: Schema | None, table: TopicTable | None, topic: str = "") -> Plan:
+    """Plan a chain for values of a schema (None: without), or for the rows of a topic table."""
+    topics = (topic,) if topic else ()
+    if table is not None:
+        return plan_table(chain, table, topics)
+    return plan_chain(chain, None, schema, topics=topics, typed=schema is not None)

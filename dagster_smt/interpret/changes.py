@@ -1,13 +1,12 @@
 """Reading change data: a message of ``debezium-json`` or ``canal-json`` becomes its row and what it tells beside it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from dagster_smt.errors import DataError, data_error
 from dagster_smt.interpret.codec import Convert, misfit, reader
-from dagster_smt.interpret.texts import parsed_text
+from dagster_smt.interpret.texts import null_or, text_reader
 from dagster_smt.model.change_formats import ROW
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import JavaDate, Schema, Type
@@ -131,14 +130,7 @@ def _lenient(schema: Schema, form: Format, where: str) -> Convert:
         def read(data: Any) -> Any:
             if not isinstance(data, dict):
                 raise misfit(schema, where)
-            return {name: _null_or(data.get(name), child, name, convert) for name, child, convert in children}
+            return {name: null_or(data.get(name), child, name, convert) for name, child, convert in children}
 
         return read
-    exactly = reader(schema.with_(optional=True, default=None), replace(form, decimal_format="NUMERIC"), where)
-    return lambda data: exactly(parsed_text(data, schema, where)) if isinstance(data, str) else exactly(data)
-
-
-def _null_or(data: Any, schema: Schema, name: str, convert: Convert) -> Any:
-    if data is None and not schema.optional:
-        raise data_error("SMT401", f"null in the required field '{name}'")
-    return None if data is None else convert(data)
+    return text_reader(schema, form, where)

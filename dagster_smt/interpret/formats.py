@@ -3,42 +3,41 @@
 import base64
 import csv
 import io
-import struct
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from dagster_smt.errors import DATA_EXCEPTION, data_error
-from dagster_smt.interpret.codec import reader, writer
-from dagster_smt.interpret.texts import moment_text, parsed_text
+from dagster_smt.errors import DATA_EXCEPTION, DataError, data_error
+from dagster_smt.interpret.binary import number_codec, read_boolean, write_boolean
+from dagster_smt.interpret.codec import writer
+from dagster_smt.interpret.texts import moment_text, null_or, text_reader
 from dagster_smt.model.format import Format
 from dagster_smt.model.primitives import PRIMITIVES
 from dagster_smt.model.schema import FLOATS, INTEGERS, Schema, Type
 
 Decode = Callable[[bytes], Any]
 Encode = Callable[[Schema | None, Any], bytes]
-_LETTERS = {"short": "h", "integer": "i", "long": "q", "float": "f", "double": "d"}
 
 
 def primitive_codec(form: Format) -> tuple[Decode, Encode]:
     """``ShortConverter`` and its like: big-endian, exactly the type's length; a value of another type is refused."""
     kind = PRIMITIVES[form.kind]
-    if kind is Type.BOOLEAN:
-        return _read_boolean, lambda schema, value: b"\1" if _fitting(value, kind, form) else b"\0"
-    layout = struct.Struct(">" + _LETTERS[form.kind])
+    read, write = (read_boolean, write_boolean) if kind is Type.BOOLEAN else number_codec(form.kind)
 
     def decode(data: bytes) -> Any:
-        if len(data) != layout.size:
-            raise data_error("SMT416", f"the bytes are no {form.kind}: {layout.size} are expected")
-        return layout.unpack(data)[0]
+        try:
+            return read(data)
+        except ValueError as error:
+            raise data_error("SMT416", str(error)) from error
 
-    return decode, lambda schema, value: layout.pack(_fitting(value, kind, form))
+    def encode(schema: Schema | None, value: Any) -> bytes:
+        fitting = _fitting(value, kind, form)
+        try:
+            return write(fitting)
+        except ValueError as error:
+            raise _unfitting(form) from error
 
-
-def _read_boolean(data: bytes) -> bool:
-    if data not in (b"\0", b"\1"):
-        raise data_error("SMT416", "the bytes are no boolean: one, 0 or 1, is expected")
-    return data == b"\1"
+    return decode, encode
 
 
 def _fitting(value: Any, kind: Type, form: Format) -> Any:
@@ -50,9 +49,13 @@ def _fitting(value: Any, kind: Type, form: Format) -> Any:
         bits = {Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}[kind]
         fits = -(1 << bits - 1) <= value < 1 << bits - 1
     if not fits:
-        hint = f"cast it with Cast, or choose another format than {form.kind}"
-        raise data_error("SMT440", f"the value is no {form.kind}", hint, DATA_EXCEPTION)
+        raise _unfitting(form)
     return value
+
+
+def _unfitting(form: Format) -> DataError:
+    hint = f"cast it with Cast, or choose another format than {form.kind}"
+    return data_error("SMT440", f"the value is no {form.kind}", hint, DATA_EXCEPTION)
 
 
 def csv_codec(form: Format) -> tuple[Decode, Encode]:
@@ -68,7 +71,7 @@ def csv_codec(form: Format) -> tuple[Decode, Encode]:
         if len(cells) != len(fields):
             raise data_error("SMT416", f"the line has {len(cells)} columns, {len(fields)} are declared")
         pairs = zip(fields, cells, strict=True)
-        return {name: _read_cell(child, read, cell, null, name) for (name, child, read), cell in pairs}
+        return {name: null_or(None if cell == null else cell, child, name, read) for (name, child, read), cell in pairs}
 
     return decode, lambda schema, value: _line(schema, value, exact, options)
 
@@ -93,21 +96,14 @@ def _dialect(options: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _read_cell(schema: Schema, read: Callable[[str], Any], cell: str, null: str | None, name: str) -> Any:
-    if null is None or cell != null:
-        return read(cell)
-    if not schema.optional:
-        raise data_error("SMT401", f"null in the required field '{name}'")
-    return None
-
-
 def _cell_reader(schema: Schema, form: Format, name: str, options: dict[str, str]) -> Callable[[str], Any]:
     if schema.type is Type.ARRAY and schema.values is not None:
         item, mark = _cell_reader(schema.values, form, name, options), options.get("array-element-delimiter", ";")
         return lambda text: [item(part) for part in text.split(mark)] if text else []
-    exactly = reader(schema.with_(optional=True, default=None), form, name)
-    plain = schema.type is Type.STRING and schema.logical is None
-    return lambda text: text if plain else exactly(parsed_text(text.strip(), schema, name))
+    if schema.type is Type.STRING and schema.logical is None:
+        return str
+    read = text_reader(schema, form, name)
+    return lambda text: read(text.strip())
 
 
 def _line(schema: Schema | None, value: Any, form: Format, options: dict[str, str]) -> bytes:

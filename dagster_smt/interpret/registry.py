@@ -94,8 +94,6 @@ def _fetched(options: Any, number: int) -> tuple[str, tuple[str, ...]]:
         if error.http_status_code == 404:
             raise _unknown(number, "the registry does not know it") from error
         raise _silent(dict(options)["url"], f"it answers {error.http_status_code}") from error
-    except DataError:
-        raise
     except Exception as error:  # whatever the HTTP client raises
         raise _silent(dict(options)["url"], f"{type(error).__name__}") from error
     if (schema.schema_type or "AVRO") != "AVRO":

@@ -119,7 +119,8 @@ def parse_json(data: bytes, exact: bool = False) -> Any:
         return deeper(data, decode, error)
 
 
-def _converted(convert: Convert, data: bytes, exact: bool) -> Any:
+def converted(convert: Convert, data: bytes, exact: bool = False) -> Any:
+    """Parse a JSON text and convert it; exactly, if the converter asks for that."""
     try:
         return convert(parse_json(data, exact))
     except Inexact:
@@ -142,7 +143,7 @@ class _DeclaredReader:
     def read(self, data: bytes | None) -> tuple[Schema | None, Any]:
         if not data:
             return None, None
-        return self.schema, _converted(self.convert, data, self.exact)
+        return self.schema, converted(self.convert, data, self.exact)
 
 
 class EnvelopeReader:
@@ -160,7 +161,7 @@ class EnvelopeReader:
         schema, convert, exact, payload = self._parts(data)
         if schema is None or convert is None:
             return None, decode_whole(payload)
-        return schema, _converted(convert, payload, exact)
+        return schema, converted(convert, payload, exact)
 
     def split(self, data: bytes) -> tuple[Schema | None, bytes]:
         """(schema, JSON text of the payload) of an envelope."""

@@ -107,14 +107,13 @@ class TopicTable:
 
     def _declare(self) -> None:
         """Settle what the columns say of key and value."""
-        problems = [
-            Problem("SMT269", f"{side}.format {form.kind}", what, hint)
-            for side, form, fine, what, hint in (
-                ("key", self.key, not is_change(self.key), "keys are no messages", "choose json, string or bytes"),
-                ("value", self.value, not is_change(self.value) or self.columns, "needs columns", "declare the rows'"),
-            )
-            if not fine
-        ]
+        problems = []
+        if is_change(self.key):
+            hint = "choose json, string or bytes"
+            problems.append(Problem("SMT269", f"key.format {self.key.kind}", "keys are no messages", hint))
+        if is_change(self.value) and not self.columns:
+            hint = "declare the columns of the rows"
+            problems.append(Problem("SMT269", f"value.format {self.value.kind}", "needs columns", hint))
         if problems:
             raise ConfigError(problems)
         fields = tuple(self.key_fields), self.key_fields_prefix, self.value_fields_include, self.fields_verify_integrity
@@ -131,7 +130,13 @@ class TopicTable:
 
     @classmethod
     def create(
-        cls, statement: str, source: SourceSpec | None = None, *, place: str = "statement", **others: Any
+        cls,
+        statement: str,
+        source: SourceSpec | None = None,
+        *,
+        place: str = "statement",
+        elsewhere: SourceSpec | None = None,
+        **others: Any,
     ) -> "TopicTable":
         """Make a topic table of a ``CREATE TABLE`` statement as Flink writes it, or ``CREATE STREAM`` of ksqlDB.
 
@@ -139,6 +144,7 @@ class TopicTable:
             statement: The statement.
             source: Where the topics are; by default the cluster of ``properties.bootstrap.servers``.
             place: How messages call the statement.
+            elsewhere: Where the topics are if neither says it.
             others: What no statement says: ``on_data_loss``, ``group``.
 
         Raises:
@@ -150,13 +156,14 @@ class TopicTable:
 
         found = table_arguments(parse_statement(statement, place))
         servers, properties = found.pop("servers"), found.pop("properties")
-        if source is None and not servers:
-            hint = "set 'properties.bootstrap.servers', or give the source beside the statement"
-            raise ConfigError(Problem("SMT271", place, "it does not say where the topics are", hint))
         if source is not None and (servers or properties):
             hint = "leave 'properties.…' out: the source is given beside the statement"
             raise ConfigError(Problem("SMT270", "WITH 'properties.…'", "says where the topics are once more", hint))
-        topics = source or KafkaTopics(servers, {f"kafka.{name}": value for name, value in properties.items()})
+        cluster = KafkaTopics(servers, {f"kafka.{k}": v for k, v in properties.items()}) if servers else elsewhere
+        topics = source or cluster
+        if topics is None:
+            hint = "set 'properties.bootstrap.servers', or give the source beside the statement"
+            raise ConfigError(Problem("SMT271", place, "it does not say where the topics are", hint))
         formats: dict[str, Any] = {
             side: Format(found.pop(side), options=found.pop(f"{side}_options"))
             for side in ("key", "value")

@@ -82,7 +82,9 @@ class FormatModel(dg.Model):
     )
     replace_null_with_default: bool = True
     decimal_format: Literal["BASE64", "NUMERIC"] = "BASE64"
-    options: dict[str, str] = Field(default_factory=dict, description="Of csv: Flink's options, such as null-literal.")
+    options: dict[str, str] = Field(
+        default_factory=dict, description="Options of csv and avro-confluent, as Flink names them: null-literal, url."
+    )
 
 
 class TopicTableModel(dg.Model):

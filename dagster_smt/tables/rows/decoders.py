@@ -6,14 +6,14 @@ float and boolean, and ``uuid``, read what Kafka's serializers write, ``simple``
 """
 
 import base64
-import struct
 import uuid
 from collections.abc import Callable
 from typing import Any
 
 from dagster_smt.errors import DataError
-from dagster_smt.interpret.codec import Inexact, reader, writer
-from dagster_smt.interpret.sides import parse_json
+from dagster_smt.interpret.binary import number_codec, read_boolean, write_boolean
+from dagster_smt.interpret.codec import reader, writer
+from dagster_smt.interpret.sides import converted
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topic_columns import ORDERS, Decoder
@@ -24,11 +24,11 @@ Encode = Callable[[Any], bytes]
 Decode = Callable[[bytes], Any]
 """Raises ``ValueError`` for bytes that are none of its kind; None: no value."""
 _NUMBERS = {
-    "short_from_bytes": "h",
-    "int_from_bytes": "i",
-    "bigint_from_bytes": "q",
-    "float_from_bytes": "f",
-    "double_from_bytes": "d",
+    "short_from_bytes": "short",
+    "int_from_bytes": "integer",
+    "bigint_from_bytes": "long",
+    "float_from_bytes": "float",
+    "double_from_bytes": "double",
 }
 _TEXTS: dict[str, Decode] = {
     "utf8": lambda data: data.decode(),
@@ -41,13 +41,13 @@ _TEXTS: dict[str, Decode] = {
 def decode_function(decoder: Decoder, schema: Schema) -> Decode:
     """The function from a header's bytes to a value of a column's type."""
     if decoder.name in _NUMBERS:
-        return _number(_NUMBERS[decoder.name], decoder.order)
+        return _number(decoder)[0]
     if decoder.name in _TEXTS:
         return _TEXTS[decoder.name]
     others: dict[str, Callable[[], Decode]] = {
         "bytes": lambda: bytes,
         "uuid": lambda: _uuid,
-        "boolean_from_bytes": lambda: _boolean,
+        "boolean_from_bytes": lambda: read_boolean,
         "json": lambda: _json(schema),
         "simple": lambda: _simple(schema),
     }
@@ -57,7 +57,7 @@ def decode_function(decoder: Decoder, schema: Schema) -> Decode:
 def encode_function(decoder: Decoder, schema: Schema) -> Encode:
     """The way back: from a value of a column's type to bytes that the decoder reads as this value."""
     if decoder.name in _NUMBERS:
-        return _form(_NUMBERS[decoder.name], decoder.order).pack
+        return _number(decoder)[1]
     encoders: dict[str, Encode] = {
         "bytes": bytes,
         "utf8": lambda text: str(text).encode(),
@@ -65,41 +65,15 @@ def encode_function(decoder: Decoder, schema: Schema) -> Encode:
         "hex": bytes.fromhex,
         "base64": lambda text: base64.b64decode(text, validate=True),
         "uuid": lambda text: str(uuid.UUID(text)).encode(),
-        "boolean_from_bytes": lambda value: b"\1" if value else b"\0",
+        "boolean_from_bytes": write_boolean,
         "json": lambda value: encoder.encode(writer(schema, Format())(value)),
         "simple": lambda value: simple_header_bytes(schema, value) or b"",
     }
-    encode = encoders[decoder.name]
-
-    def checked(value: Any) -> bytes:
-        try:
-            return encode(value)
-        except struct.error as error:
-            raise ValueError("too great") from error
-
-    return checked
+    return encoders[decoder.name]
 
 
-def _form(letter: str, order: str) -> struct.Struct:
-    return struct.Struct((">" if order == ORDERS[0] else "<") + letter)
-
-
-def _number(letter: str, order: str) -> Decode:
-    form = _form(letter, order)
-
-    def read(data: bytes) -> Any:
-        if len(data) != form.size:
-            raise ValueError(f"{form.size} bytes are expected")
-        return form.unpack(data)[0]
-
-    return read
-
-
-def _boolean(data: bytes) -> bool:
-    """``org.apache.kafka.common.serialization.BooleanDeserializer``."""
-    if data not in (b"\0", b"\1"):
-        raise ValueError("one byte, 0 or 1, is expected")
-    return data == b"\1"
+def _number(decoder: Decoder) -> tuple[Decode, Encode]:
+    return number_codec(_NUMBERS[decoder.name], little=decoder.order != ORDERS[0])
 
 
 def _uuid(data: bytes) -> str:
@@ -112,10 +86,7 @@ def _json(schema: Schema) -> Decode:
 
     def decode(data: bytes) -> Any:
         try:
-            try:
-                return read(parse_json(data))
-            except Inexact:
-                return read(parse_json(data, exact=True))
+            return converted(read, data)
         except DataError as error:
             raise ValueError("no JSON of the column's type") from error
 
