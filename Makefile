@@ -64,7 +64,7 @@ test-ui: setup ## Drive Dagster's web interface with a browser (Chromium, or CHR
 	@$(BIN)/python -m pytest -q -m ui tests/ui $(ARGS)
 
 test-fast: setup ## Run the tests that need no Spark
-	@$(BIN)/python -m pytest -q $(PARALLEL) -m "not spark" $(ARGS)
+	@$(BIN)/python -m pytest -q $(PARALLEL) -m "not spark and not ui and not long" $(ARGS)
 
 check: setup $(INSTANCE)/dagster.yaml ## Lint, format, types, import rules, definitions, generated pages
 	$(BIN)/ruff check .
