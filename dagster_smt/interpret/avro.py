@@ -19,10 +19,11 @@ from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, date, decimal, optional, time, timestamp
 
 Convert = Callable[[Any], Any]
-_OURS = "io.confluent.connect.avro."
-_UNION, _ENUM, _DEFAULT_NAME = f"{_OURS}Union", f"{_OURS}Enum", f"{_OURS}ConnectDefault"
-_PRECISION = "connect.decimal.precision"
-_DAY = 86_400_000
+CONNECT_AVRO = "io.confluent.connect.avro."
+UNION, _ENUM, _DEFAULT_NAME = f"{CONNECT_AVRO}Union", f"{CONNECT_AVRO}Enum", f"{CONNECT_AVRO}ConnectDefault"
+PRECISION = "connect.decimal.precision"
+DAY = 86_400_000
+_LOGICAL = "dagster_smt.logical"
 _SIMPLE = {
     "boolean": Type.BOOLEAN,
     "int": Type.INT32,
@@ -67,11 +68,11 @@ def avro_of(text: str, references: Sequence[str] = (), place: str = "avro") -> A
     named: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     try:
         for other in map(json.loads, references):
-            parse_schema(_bare(other), named_schemas=named[0])
-            builder.build(parse_schema(other, named_schemas=named[1]))
+            parse_schema(bare(other), named_schemas=named[0])
+            builder.build(parse_schema(_marked(other), named_schemas=named[1]))
         data = json.loads(text)
-        parsed = parse_schema(_bare(data), named_schemas=named[0])
-        told = parse_schema(data, named_schemas=named[1])
+        parsed = parse_schema(bare(data), named_schemas=named[0])
+        told = parse_schema(_marked(data), named_schemas=named[1])
     except (ValueError, SchemaParseException, KeyError, TypeError) as error:
         raise ConfigError(Problem("SMT273", place, "it is no Avro schema", "look for its first mistake")) from error
     schema, convert = builder.build(told)
@@ -93,13 +94,24 @@ def _unreadable() -> DataError:
     return data_error("SMT416", "the bytes do not fit the Avro schema", "look at the dead letter, or the schema")
 
 
-def _bare(data: Any) -> Any:
+def bare(data: Any) -> Any:
     """A schema without logical types: fastavro would turn their values into objects that hold less."""
+    return _keyed(data, None)
+
+
+def _marked(data: Any) -> Any:
+    """A schema whose logical types fastavro does not see: it refuses some that Connect writes."""
+    return _keyed(data, _LOGICAL)
+
+
+def _keyed(data: Any, logical: str | None) -> Any:
+    """A schema with another key for logical types; None: without them."""
     if isinstance(data, list):
-        return [_bare(item) for item in data]
-    if isinstance(data, dict):
-        return {key: value if key == "default" else _bare(value) for key, value in data.items() if key != "logicalType"}
-    return data
+        return [_keyed(item, logical) for item in data]
+    if not isinstance(data, dict):
+        return data
+    pairs = ((logical if key == "logicalType" else key, value) for key, value in data.items())
+    return {key: value if key == "default" else _keyed(value, logical) for key, value in pairs if key is not None}
 
 
 @dataclass
@@ -128,11 +140,11 @@ class _Builder:
         return (optional(schema) if nullable else schema), _nullable(convert)
 
     def typed(self, kind: str, avro: dict[str, Any]) -> tuple[Schema, Convert]:
-        logical = avro.get("logicalType")
+        logical = avro.get(_LOGICAL)
         if kind in ("bytes", "fixed"):
             return _bytes(avro, logical)
         if kind == "int" and logical in ("date", "time-millis"):
-            unit = _DAY if logical == "date" else 1
+            unit = DAY if logical == "date" else 1
             return (date() if logical == "date" else time()), lambda value: JavaDate(value * unit)
         if kind == "long" and logical == "timestamp-millis":
             return timestamp(), JavaDate
@@ -194,7 +206,7 @@ class _Builder:
         if len({name for name, *_ in parts}) < len(parts):
             raise self.refused("a union has two types of one name")
         fields = tuple((name, child) for name, _, child, _ in parts)
-        schema = Schema(Type.STRUCT, len(others) < len(members) or nullable, _UNION, fields=fields)
+        schema = Schema(Type.STRUCT, len(others) < len(members) or nullable, UNION, fields=fields)
         empty = dict.fromkeys(schema.by_name)
         choices = [(name, _test(member), convert) for name, member, _, convert in parts]
 
@@ -211,7 +223,7 @@ class _Builder:
         parameters = {**dict(schema.parameters), **_parameters(avro), **avro.get("connect.parameters", {})}
         parameters |= {key: str(value) for key, value in avro.items() if key.startswith("avro.")}
         if default is not None and "connect.default" not in avro:
-            parameters[f"{_OURS}field.default"] = "true"
+            parameters[f"{CONNECT_AVRO}field.default"] = "true"
         name = avro.get("connect.name", avro.get("name") if schema.logical is None else None)
         return schema.with_(
             name=schema.name if name is None or name.startswith(_DEFAULT_NAME) else name,
@@ -230,11 +242,11 @@ def _parameters(avro: dict[str, Any]) -> dict[str, str]:
     kind, short = avro["type"], str(avro.get("name", "")).rpartition(".")[2]
     found: dict[str, str] = {}
     if kind == "record":
-        found |= {f"{_OURS}record.doc": avro["doc"]} if avro.get("doc") else {}
-        found |= {f"{_OURS}field.doc.{f['name']}": f["doc"] for f in avro["fields"] if f.get("doc")}
+        found |= {f"{CONNECT_AVRO}record.doc": avro["doc"]} if avro.get("doc") else {}
+        found |= {f"{CONNECT_AVRO}field.doc.{f['name']}": f["doc"] for f in avro["fields"] if f.get("doc")}
     if kind == "enum":
-        found |= {f"{_OURS}enum.doc.{short}": avro["doc"]} if avro.get("doc") else {}
-        found |= {f"{_OURS}enum.default.{short}": avro["default"]} if avro.get("default") is not None else {}
+        found |= {f"{CONNECT_AVRO}enum.doc.{short}": avro["doc"]} if avro.get("doc") else {}
+        found |= {f"{CONNECT_AVRO}enum.default.{short}": avro["default"]} if avro.get("default") is not None else {}
         found |= {_ENUM: avro["name"], **{f"{_ENUM}.{symbol}": symbol for symbol in avro["symbols"]}}
     return found
 
@@ -247,7 +259,7 @@ def _bytes(avro: dict[str, Any], logical: str | None) -> tuple[Schema, Convert]:
     schema, precision = decimal(scale), avro.get("precision")
     parameters = {**dict(schema.parameters), **size}
     if precision is not None and precision != 64:
-        parameters[_PRECISION] = str(precision)
+        parameters[PRECISION] = str(precision)
 
     def convert(value: Any) -> Decimal:
         unscaled = int.from_bytes(_plain_bytes(value), "big", signed=True)
@@ -273,7 +285,7 @@ def _nullable(convert: Convert) -> Convert:
 
 
 def _is_entry(avro: dict[str, Any]) -> bool:
-    ours = avro.get("name") == f"{_OURS}MapEntry" or avro.get("connect.internal.type") == "MapEntry"
+    ours = avro.get("name") == f"{CONNECT_AVRO}MapEntry" or avro.get("connect.internal.type") == "MapEntry"
     return avro.get("type") == "record" and ours
 
 
