@@ -96,3 +96,17 @@ def code_generation(request):
         folder = request.path.relative_to(request.config.rootpath).parts[1]
         generate = folder not in ("run", "tables", "orchestration")
         request.getfixturevalue("spark").conf.set("spark.sql.codegen.wholeStage", str(generate).lower())
+
+
+@pytest.fixture(scope="session")
+def apicurio(tmp_path_factory):
+    """The address of one schema registry for all tests that ask for it."""
+    from dagster_smt.testing.broker import cache_folder
+    from tests.apicurio import RegistryError, fetch, registry
+
+    try:
+        fetch(cache_folder())
+    except RegistryError as error:
+        pytest.skip(f"no schema registry: {error}")
+    with registry(cache_folder(), tmp_path_factory.mktemp("registry")) as url:
+        yield url

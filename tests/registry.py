@@ -75,8 +75,19 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         parts = self.parts()
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.registry.status != 200:
+            return self.answer(self.registry.status, {"error_code": self.registry.status, "message": "no"})
+        if parts[2:] != ["versions"]:
+            return self.look_up(parts[1], body)
         number = self.registry.add(
             parts[1], body["schema"], body.get("references") or (), body.get("schemaType") or "AVRO"
         )
         version = self.registry.subjects[parts[1]].index(number) + 1
-        self.answer(200, {"id": number, "subject": parts[1], "version": version, "schema": body["schema"]})
+        return self.answer(200, {"id": number, "subject": parts[1], "version": version, "schema": body["schema"]})
+
+    def look_up(self, subject, body):
+        """What there is of a schema under a subject."""
+        for version, number in enumerate(self.registry.subjects.get(subject, ()), 1):
+            if self.registry.schemas[number]["schema"] == body["schema"]:
+                return self.answer(200, {"id": number, "subject": subject, "version": version, **body})
+        return self.answer(404, {"error_code": 40403, "message": "not found"})

@@ -60,11 +60,13 @@ def _unfitting(form: Format) -> DataError:
 
 def csv_codec(form: Format) -> tuple[Decode, Encode]:
     """Lines of CSV with the columns of the schema in order; options as Flink's ``csv`` names them."""
-    assert form.schema is not None
     options = form.settings
     null = options.get("null-literal")
     exact = replace(form, decimal_format="NUMERIC")
-    fields = [(name, child, _cell_reader(child, exact, name, options)) for name, child in form.schema.fields]
+    fields = [
+        (name, child, _cell_reader(child, exact, name, options))
+        for name, child in (form.schema.fields if form.schema else ())
+    ]
 
     def decode(data: bytes) -> dict[str, Any]:
         cells = _cells(data, options)

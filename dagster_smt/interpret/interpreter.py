@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field, replace
 from operator import length_hint
-from typing import Any
+from typing import Any, Literal
 
 from dagster_smt.chain.plan import first_entries
 from dagster_smt.errors import DataError, Problem
 from dagster_smt.interpret.sides import SideCodec, side_codec
 from dagster_smt.interpret.stages import DROPPED, ApplyAll, Runner, runners
-from dagster_smt.model.format import Format
+from dagster_smt.model.format import Format, Formats
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Record
 from dagster_smt.spec.stage import Chain
 
@@ -53,19 +53,28 @@ KEPT_OUTCOME = Outcome()
 _CONVERTERS = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter"}
 
 
+def _codec(side: Literal["key", "value"], read: Format, written: Format) -> SideCodec:
+    codec = side_codec(read, side)
+    return codec if written == read else SideCodec(codec.read, side_codec(written, side).write)
+
+
 class Interpreter:
     """A chain ready to run on records.
 
     Args:
         chain: The chain.
-        key, value: The formats of the sides; ``read`` and ``write`` use them.
+        key, value: The formats of the sides.
+        written: The formats that they are written in; None: those that they were read in.
     """
 
-    def __init__(self, chain: Chain, key: Format | None = None, value: Format | None = None):
+    def __init__(
+        self, chain: Chain, key: Format | None = None, value: Format | None = None, written: Formats | None = None
+    ):
         self.chain = chain
-        self.key: SideCodec = side_codec(key or Format("string"))
-        self.value: SideCodec = side_codec(value or Format())
-        self.runners = runners(chain)
+        read = Formats(key or Format("string"), value or Format())
+        self.key = _codec("key", read.key, written.key if written else read.key)
+        self.value = _codec("value", read.value, written.value if written else read.value)
+        self.runners, self.reads_headers = runners(chain), chain.reads_headers
         self.earlier = tuple((1 << first) - 1 for first in first_entries(chain))
         self.dropped = tuple(Outcome(DROPPED_STATUS, n) for n in range(len(chain.stages)))
 
@@ -88,9 +97,9 @@ class Interpreter:
         """Encode both sides of a record."""
         where = KEY_CONVERTER
         try:
-            key = self.key.write(record.key_schema, record.key)
+            key = self.key.write(record.key_schema, record.key, record.topic or "")
             where = VALUE_CONVERTER
-            return KEPT_OUTCOME, key, self.value.write(record.value_schema, record.value)
+            return KEPT_OUTCOME, key, self.value.write(record.value_schema, record.value, record.topic or "")
         except DataError as error:
             return self._failed(error, where, record), None, None
 
@@ -131,6 +140,9 @@ class Interpreter:
         return batch.left(records)
 
     def _run_stages(self, records: list[Record], batch: Batch) -> list[Record]:
+        if self.reads_headers:
+            for record in records:
+                record.headers_read = record.headers
         for number, runner in enumerate(self.runners):
             records = self._stage(number, runner, records, batch)
         return records
@@ -166,10 +178,10 @@ class Interpreter:
             try:
                 if dirty & KEY_DIRTY and keys is not None:
                     where = KEY_CONVERTER
-                    keys[record.number] = write_key(record.key_schema, record.key)
+                    keys[record.number] = write_key(record.key_schema, record.key, record.topic or "")
                 if dirty & VALUE_DIRTY:
                     where = VALUE_CONVERTER
-                    values[record.number] = write_value(record.value_schema, record.value)
+                    values[record.number] = write_value(record.value_schema, record.value, record.topic or "")
             except DataError as error:
                 batch.lost[record.number] = self._failed(error, where, record)
 

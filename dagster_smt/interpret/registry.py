@@ -1,50 +1,45 @@
-"""Avro in the wire format of a schema registry: a zero byte, the schema's id in four bytes, Avro.
+"""Records in the wire format of a schema registry: a zero byte, the schema's id in four bytes, the value."""
 
-The client is that of ``confluent-kafka``, for every registry that has Confluent's REST interface. It keeps schemas;
-one process asks for each id once.
-"""
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from functools import cache
-from typing import Any
-
-from dagster_smt.errors import DataError, EngineError, Problem, data_error
-from dagster_smt.interpret.avro import Avro, avro_of
+from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_error
+from dagster_smt.interpret.avro import avro_of
+from dagster_smt.interpret.avro_write import avro_out
 from dagster_smt.interpret.cache import Cache
+from dagster_smt.interpret.registry_client import SchemaKind, fetched, registered
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import Schema
-from dagster_smt.model.secrets import resolved
 
 _HEADER = 5
-_NAMES = {
-    "basic-auth.user-info": "basic.auth.user.info",
-    "bearer-auth.token": "bearer.auth.token",
-    "ssl.ca.location": "ssl.ca.location",
-    "ssl.certificate.location": "ssl.certificate.location",
-    "ssl.key.location": "ssl.key.location",
-}
-_BEARER = {
-    "bearer.auth.credentials.source": "STATIC_TOKEN",
-    "bearer.auth.logical.cluster": "",
-    "bearer.auth.identity.pool.id": "",
-}
+_KINDS: dict[str, SchemaKind] = {"avro-confluent": "AVRO"}
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A schema that records name; or why nothing can be read with it."""
+
+    schema: Schema | None
+    read: Callable[[bytes], Any]
 
 
 class RegistryReader:
     """Reads records that name their schema; keeps what it has met."""
 
     def __init__(self, form: Format):
-        self.form = form
-        self.known: Cache[bytes, Avro] = Cache()
+        self.form, self.kind = form, _KINDS[form.kind]
+        self.known: Cache[bytes, _Known | DataError] = Cache()
 
     def read(self, data: bytes | None) -> tuple[Schema | None, Any]:
         """(schema, value) of a record; no value at all is null without schema."""
         if data is None:
             return None, None
-        avro = self._known(self.schema_text(data) or b"")
-        return avro.schema, avro.read(data[_HEADER:])
+        header = self.schema_text(data) or b""
+        found = self._found(header)
+        return found.schema, found.read(data[len(header) :])
 
-    @staticmethod
-    def schema_text(data: bytes | None) -> bytes | None:
+    def schema_text(self, data: bytes | None) -> bytes | None:
         """What names a record's schema, the rest unread; None if there is no value."""
         if data is None:
             return None
@@ -55,65 +50,82 @@ class RegistryReader:
 
     def schema(self, text: bytes) -> Schema | None:
         """The schema that it names."""
-        return self._known(text).schema
+        return self._found(text).schema
 
-    def _known(self, header: bytes) -> Avro:
+    def schema_id(self, text: bytes) -> str:
+        """What people call the schema that it names."""
+        return str(int.from_bytes(text[1:_HEADER], "big"))
+
+    def _found(self, header: bytes) -> _Known:
         found = self.known.get(header)
         if found is None:
-            number = int.from_bytes(header[1:], "big")
-            found = self.known[header] = avro_of(*_fetched(self.form.options, number), place=f"schema {number}")
+            found = self.known[header] = self._made(header)
+        if isinstance(found, DataError):
+            raise found
         return found
 
+    def _made(self, header: bytes) -> "_Known | DataError":
+        number = int.from_bytes(header[1:_HEADER], "big")
+        try:
+            there = fetched(tuple(self.form.settings.items()), number, self.kind)
+            avro = avro_of(there.text, there.references, place=f"schema {number}")
+            return _Known(avro.schema, avro.read)
+        except DataError as error:
+            return error
+        except ConfigError as error:
+            return DataError(error.problems[0])
 
-@cache
-def _client(options: tuple[tuple[str, str], ...]) -> Any:
-    from confluent_kafka.schema_registry import SchemaRegistryClient
 
-    given = resolved(dict(options), "avro-confluent")
-    settings = {"url": given.pop("url"), **{_NAMES[key]: value for key, value in given.items()}}
-    if "bearer.auth.token" in settings:
-        settings = {**_BEARER, **settings}
-    return SchemaRegistryClient(settings)
+class RegistryWriter:
+    """Writes values with a schema, which it registers; keeps what it has met.
 
-
-def _fetched(options: Any, number: int) -> tuple[str, tuple[str, ...]]:
-    """A schema's text, and the texts of those that it refers to, in the order in which they are to be read.
-
-    Raises:
-        DataError: SMT441, the registry has no such schema, or it is no Avro.
-        EngineError: SMT636, the registry does not answer.
+    Subjects are those of Confluent's serializers: ``<topic>-key`` and ``<topic>-value``, or what ``subject`` or
+    ``subject.name.strategy`` says.
     """
-    from confluent_kafka.schema_registry.error import SchemaRegistryError
 
-    client = _client(options)
-    try:
-        schema = client.get_schema(number)
-        references: dict[str, str] = {}
-        _collect(client, schema, references)
-    except SchemaRegistryError as error:
-        if error.http_status_code == 404:
-            raise _unknown(number, "the registry does not know it") from error
-        raise _silent(dict(options)["url"], f"it answers {error.http_status_code}") from error
-    except Exception as error:  # whatever the HTTP client raises
-        raise _silent(dict(options)["url"], f"{type(error).__name__}") from error
-    if (schema.schema_type or "AVRO") != "AVRO":
-        raise _unknown(number, f"it is {schema.schema_type}, not Avro")
-    return schema.schema_str, tuple(references.values())
+    def __init__(self, form: Format, side: Literal["key", "value"]):
+        self.form, self.side, self.kind = form, side, _KINDS[form.kind]
+        self.known: Cache[int, tuple[Schema, str | None, str, Callable[[Any], bytes]]] = Cache()
+        self.headers: Cache[tuple[str, str], bytes] = Cache()
 
+    def write(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
+        """The bytes of a value; null stays null."""
+        if value is None:
+            return None
+        if schema is None:
+            hint = "read it in a format with a schema, or write another format"
+            statement = f"a {self.side} without a schema cannot be written as {self.form.kind}"
+            raise data_error("SMT440", statement, hint, DATA_EXCEPTION)
+        found = self.known.get(id(schema))
+        if found is None:
+            found = self.known[id(schema)] = (schema, *self._made(schema))
+        _, name, text, write = found
+        subject = self._subject(topic, name)
+        header = self.headers.get((subject, text))
+        if header is None:
+            header = self.headers[subject, text] = self._header(subject, text)
+        return header + write(value)
 
-def _collect(client: Any, schema: Any, found: dict[str, str]) -> None:
-    for reference in schema.references or ():
-        if reference.name not in found:
-            inner = client.get_version(reference.subject, reference.version).schema
-            _collect(client, inner, found)
-            found[reference.name] = inner.schema_str
+    def _made(self, schema: Schema) -> tuple[str | None, str, Callable[[Any], bytes]]:
+        try:
+            avro = avro_out(schema)
+            return avro.name, avro.text, avro.write
+        except ConfigError as error:
+            raise DataError(error.problems[0]) from error
 
+    def _header(self, subject: str, text: str) -> bytes:
+        register = self.form.settings.get("auto.register.schemas", "true").lower() == "true"
+        number = registered(tuple(self.form.settings.items()), subject, text, self.kind, register=register)
+        return b"\0" + number.to_bytes(4, "big")
 
-def _unknown(number: int, why: str) -> DataError:
-    hint = "look for the registry that its producer has used"
-    return data_error("SMT441", f"the schema with id {number} cannot be used: {why}", hint)
-
-
-def _silent(url: str, why: str) -> EngineError:
-    hint = "look whether it runs, and at url and credentials"
-    return EngineError(Problem("SMT636", url, f"the schema registry does not give its schemas: {why}", hint))
+    def _subject(self, topic: str, name: str | None) -> str:
+        settings = self.form.settings
+        strategy = settings.get("subject.name.strategy", "TopicNameStrategy")
+        if "subject" in settings:
+            return settings["subject"]
+        if strategy == "TopicNameStrategy":
+            return f"{topic}-{self.side}"
+        if name is None:
+            hint = "use TopicNameStrategy, or write structs"
+            raise data_error("SMT442", f"{strategy} needs a record with a name", hint, DATA_EXCEPTION)
+        return name if strategy == "RecordNameStrategy" else f"{topic}-{name}"

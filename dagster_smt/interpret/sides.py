@@ -1,9 +1,10 @@
 """Reading and writing one side of a record in its format."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -13,14 +14,13 @@ from dagster_smt.interpret.changes import change_reader
 from dagster_smt.interpret.codec import Convert, Inexact, reader, resolve_defaults, writer
 from dagster_smt.interpret.formats import Decode, Encode, csv_codec, primitive_codec
 from dagster_smt.model.change_formats import is_change
-from dagster_smt.model.format import Format
+from dagster_smt.model.format import REGISTERED, Format
 from dagster_smt.model.primitives import PRIMITIVES
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 from dagster_smt.model.schema_json import schema_from_json, schema_to_json
 from dagster_smt.values.lazy import UNREADABLE, check_depth, decode_whole, deeper, encode, encoder
 
 Read = Callable[[bytes | None], tuple[Schema | None, Any]]
-Write = Callable[[Schema | None, Any], bytes | None]
 _OPTIONAL_STRING = optional(STRING)
 _OPTIONAL_BYTES = Schema(Type.BYTES, optional=True)
 _json = msgspec.json.Decoder()
@@ -35,6 +35,12 @@ class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
 _envelopes = msgspec.json.Decoder(_Envelope)
 
 
+class Write(Protocol):
+    """Makes bytes of a value; registries call schemas by the topic that records go to."""
+
+    def __call__(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None: ...
+
+
 @dataclass(frozen=True)
 class SideCodec:
     """``read`` gives (schema, value) of a side's bytes, ``write`` the bytes."""
@@ -43,8 +49,8 @@ class SideCodec:
     write: Write
 
 
-def side_codec(form: Format) -> SideCodec:
-    """The codec of a format."""
+def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCodec:
+    """The codec of a format, for one side of records."""
     if form.kind == "json":
         return SideCodec(lambda data: (None, None if data is None else decode_whole(data)), _write_schemaless)
     if form.kind == "string":
@@ -53,48 +59,53 @@ def side_codec(form: Format) -> SideCodec:
         return SideCodec(lambda data: (None if data is None else _OPTIONAL_BYTES, data), _Writer(form).write_bytes)
     if form.kind == "envelope":
         return SideCodec(self_described(form).read, _Writer(form).write_envelope)
-    if form.kind == "avro-confluent":
-        return SideCodec(self_described(form).read, _refuse_writing)
+    if form.kind in REGISTERED:
+        from dagster_smt.interpret.registry import RegistryWriter  # loads fastavro
+
+        return SideCodec(self_described(form).read, RegistryWriter(form, side).write)
     if form.kind in PRIMITIVES:
         return _of_codec(form, *primitive_codec(form))
     if form.kind == "csv":
         return _of_codec(form, *csv_codec(form))
     if is_change(form):
-        return SideCodec(_DeclaredReader(form, change_reader(form)).read, _Writer(form).write_payload)
-    return SideCodec(_DeclaredReader(form).read, _Writer(form).write_payload)
+        read = _DeclaredReader(form, change_reader(form)).read if form.schema is not None else _unread
+        return SideCodec(read, _Writer(form).write_change)
+    read = _DeclaredReader(form).read if form.schema is not None else _unread
+    return SideCodec(read, _Writer(form).write_payload)
 
 
 class SelfDescribed(Protocol):
     """Reads records that bring their schema along; see ``EnvelopeReader`` and ``RegistryReader``."""
 
     def read(self, data: bytes | None) -> tuple[Schema | None, Any]: ...
-    @staticmethod
-    def schema_text(data: bytes | None) -> bytes | None: ...
+    def schema_text(self, data: bytes | None) -> bytes | None: ...
     def schema(self, text: bytes) -> Schema | None: ...
+    def schema_id(self, text: bytes) -> str: ...
 
 
 def self_described(form: Format) -> SelfDescribed:
     """The reader of a format of ``SELF_DESCRIBED``."""
-    if form.kind == "avro-confluent":
+    if form.kind in REGISTERED:
         from dagster_smt.interpret.registry import RegistryReader  # loads fastavro
 
         return RegistryReader(form)
     return EnvelopeReader(form)
 
 
-def _refuse_writing(schema: Schema | None, value: Any) -> bytes | None:
-    raise data_error("SMT905", "the format is read only", "write a table of columns")
+def _unread(data: bytes | None) -> tuple[Schema | None, Any]:
+    """Of a format that records are only written in."""
+    raise data_error("SMT414", "the format has no schema to read with", "declare a schema")
 
 
 def _of_codec(form: Format, decode: Decode, encode_value: Encode) -> SideCodec:
     schema = form.known_schema
     return SideCodec(
         lambda data: (None, None) if data is None else (schema, decode(data)),
-        lambda schema, value: None if value is None else encode_value(schema, value),
+        lambda schema, value, topic="": None if value is None else encode_value(schema, value),
     )
 
 
-def _write_schemaless(schema: Schema | None, value: Any) -> bytes | None:
+def _write_schemaless(schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
     if schema is not None:  # a stage gave the side a schema, ValueToKey from a typed side for instance
         return encoder.encode(writer(schema, Format())(value))
     return encode(value)
@@ -168,14 +179,19 @@ class EnvelopeReader:
         schema, _, _, payload = self._parts(data)
         return schema, payload
 
-    @staticmethod
-    def schema_text(data: bytes | None) -> bytes | None:
+    def schema_text(self, data: bytes | None) -> bytes | None:
         """The JSON text of an envelope's schema, the payload unread; None if there is no value."""
         return None if data is None else bytes(_envelope(data).schema)
 
     def schema(self, text: bytes) -> Schema | None:
         """The schema that a JSON text describes; None if the text is ``null``."""
         return self._known(text)[0]
+
+    def schema_id(self, text: bytes) -> str:
+        """What people call the schema that a JSON text describes: its name, and the beginning of a digest."""
+        schema = self._known(text)[0]
+        name = "" if schema is None else schema.name or ""
+        return f"{name} {hashlib.sha256(text).hexdigest()[:8]}".strip()
 
     def _parts(self, data: bytes) -> tuple[Schema | None, Convert | None, bool, bytes]:
         envelope = _envelope(data)
@@ -237,24 +253,33 @@ class _Writer:
     def _default(self, schema: Schema) -> Any:
         return writer(replace(schema, default=None), self.form)(schema.default)
 
-    def write_payload(self, schema: Schema | None, value: Any) -> bytes | None:
+    def write_payload(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
         if schema is None:
             return encode(value)
         return encoder.encode(self._for(schema)[1](value))
 
-    def write_envelope(self, schema: Schema | None, value: Any) -> bytes | None:
+    def write_envelope(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
         if schema is None:
             return None if value is None else encoder.encode({"schema": None, "payload": value})
         _, convert, text = self._for(schema)
         return encoder.encode({"schema": text, "payload": convert(value)})
 
-    def write_text(self, schema: Schema | None, value: Any) -> bytes | None:
+    def write_change(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
+        """A message that says that the row is new, as Flink's formats write it."""
+        if value is None:
+            return None
+        row = msgspec.Raw(encode(value) or b"null") if schema is None else self._for(schema)[1](value)
+        if self.form.kind == "debezium-json":
+            return encoder.encode({"before": None, "after": row, "op": "c"})
+        return encoder.encode({"data": [row], "type": "INSERT"})
+
+    def write_text(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
         """Texts as they are; what a stage made of another type as JSON (see decision 0002)."""
         if value is None or isinstance(value, str):
             return None if value is None else value.encode()
         return self.write_payload(schema, value)
 
-    def write_bytes(self, schema: Schema | None, value: Any) -> bytes | None:
+    def write_bytes(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
         if value is None or isinstance(value, bytes):
             return value
         return self.write_payload(schema, value)

@@ -1,6 +1,6 @@
 """How one side of a record is encoded."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,11 +30,16 @@ REGISTRY_OPTIONS = (
     "ssl.key.location",
 )
 """Options of ``avro-confluent``: the first three as Flink names them, files of certificates as librdkafka does."""
-_KNOWN = {"csv": CSV_OPTIONS, "avro-confluent": REGISTRY_OPTIONS}
+WRITING_OPTIONS = ("subject", "subject.name.strategy", "auto.register.schemas")
+"""Options of formats with a registry, for what is written: the first as Flink, the others as Confluent names them."""
+STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy")
+_KNOWN = {"csv": CSV_OPTIONS, "avro-confluent": (*REGISTRY_OPTIONS, *WRITING_OPTIONS)}
 SELF_DESCRIBED = ("envelope", "avro-confluent")
 """Formats whose records bring their schema along, or name it."""
-READ_ONLY = ("debezium-json", "canal-json", "avro-confluent")
-"""Formats that records cannot be written in."""
+SCHEMALESS = ("json", "json_schema", "envelope", "string", "bytes", "debezium-json", "canal-json")
+"""Formats that values without a schema can be written in, as JSON."""
+REGISTERED = ("avro-confluent",)
+"""Formats whose schemas a registry has."""
 
 
 _SECRETS = "put it into the environment and write ${env:NAME}, or EnvVar('NAME') of Dagster"
@@ -75,10 +80,19 @@ class Format:
             for k, value in self.settings.items()
             if names_secret(k) and not refers(value)
         ]
-        if self.kind == "avro-confluent" and "url" not in self.settings:
-            problems.append(Problem("SMT272", "avro-confluent.url", "is missing", "give the registry's address"))
+        if self.kind in REGISTERED:
+            problems += self._of_registry()
         if problems:
             raise ConfigError(problems)
+
+    def _of_registry(self) -> Iterator[Problem]:
+        place, settings = f"{self.kind}.", self.settings
+        if "url" not in settings:
+            yield Problem("SMT272", f"{place}url", "is missing", "give the registry's address")
+        if settings.get("subject.name.strategy", STRATEGIES[0]) not in STRATEGIES:
+            yield Problem("SMT272", f"{place}subject.name.strategy", "there is none", f"use {', '.join(STRATEGIES)}")
+        if settings.get("auto.register.schemas", "true").lower() not in ("true", "false"):
+            yield Problem("SMT272", f"{place}auto.register.schemas", "is neither true nor false", "use one of them")
 
     @property
     def settings(self) -> dict[str, str]:
@@ -89,3 +103,11 @@ class Format:
     def known_schema(self) -> Schema | None:
         """The schema that every value has, as Connect's converter of this format gives it; None if it varies."""
         return Schema(WHOLE[self.kind], optional=True) if self.kind in WHOLE else self.schema
+
+
+@dataclass(frozen=True)
+class Formats:
+    """The formats of both sides of records."""
+
+    key: Format
+    value: Format

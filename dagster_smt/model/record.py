@@ -28,7 +28,8 @@ class Record:
 
     A side whose schema is ``None`` is schemaless. ``timestamp`` is in milliseconds. ``kind`` is ``sink`` (read from
     Kafka) or ``source``. ``touched`` has one bit per ledger entry of the chain, ``dirty`` says which
-    sides a stage has changed (``KEY_DIRTY``, ``VALUE_DIRTY``), ``number`` is its position among those it is with.
+    sides a stage has changed (``KEY_DIRTY``, ``VALUE_DIRTY``), ``number`` is its position among those it is with,
+    ``headers_read`` what its headers were before the first stage.
     """
 
     topic: str | None
@@ -45,6 +46,7 @@ class Record:
     touched: int = 0
     dirty: int = 0
     number: int = 0
+    headers_read: Sequence[Header] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from dagster_smt.orchestration.metadata import Metadata, RunContext, batch_table
 from dagster_smt.orchestration.progress import RunProgress
 from dagster_smt.orchestration.resources import need_packages
 from dagster_smt.orchestration.versions import EndOffsets
-from dagster_smt.tables.planning import plan_table
+from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.spec import KafkaSink, LetterPlace, Sink, TableSink, TopicTable, packages_of
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ def make_run(
     return SmtRun(
         work=work,
         settings=settings,
-        plan=plan_table(settings.chain, work.table, kind=work.sink.kind),
+        plan=plan_sink(settings.chain, work.table, work.sink),
         session=session,
         key=f"{run.root_run_id or run.run_id}/{context.op_handle}",
         tag=f"dagster-{run.run_id}-{context.op_handle}",

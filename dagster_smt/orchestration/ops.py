@@ -13,7 +13,7 @@ from dagster_smt.orchestration.steps import last_told
 from dagster_smt.orchestration.tables import ChainSource, parsed_chain
 from dagster_smt.orchestration.translator import topic_keys
 from dagster_smt.orchestration.versions import data_version
-from dagster_smt.tables.planning import plan_table
+from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.spec import LetterPlace, Sink, TopicTable
 
 Events = Iterator[dg.AssetMaterialization | dg.AssetObservation | dg.Output[dict[str, object]]]
@@ -52,7 +52,7 @@ def build_smt_op(
         PlanError: No record of the table's declared schema can pass the chain.
     """
     parsed = parsed_chain(chain, name)
-    plan_table(parsed, table, kind=sink.kind)
+    plan_sink(parsed, table, sink)
     work = SmtWork(name, parsed, table, sink, topic_keys(table), dead_letters, dead_letter_topic)
 
     @dg.op(

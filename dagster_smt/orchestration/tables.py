@@ -14,7 +14,7 @@ from dagster_smt.orchestration.execution import SmtWork
 from dagster_smt.orchestration.metadata import DEAD_LETTER_PLACE
 from dagster_smt.orchestration.partitions import topic_dimension
 from dagster_smt.orchestration.translator import AssetLooks, SmtAssetData, SmtTranslator
-from dagster_smt.tables.planning import plan_table
+from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.spec import LetterPlace, Sink, TopicTable
 
 ChainSource = Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Chain
@@ -42,7 +42,7 @@ class SmtTable(AssetLooks):
         """
         asset_key = dg.AssetKey.from_coercible(self.key)
         chain = parsed_chain(self.chain, asset_key.to_user_string())
-        plan = plan_table(chain, self.table, kind=self.sink.kind)
+        plan = plan_sink(chain, self.table, self.sink)
         translator = translator or SmtTranslator()
         data = SmtAssetData(
             key=asset_key,

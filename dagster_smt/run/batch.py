@@ -31,7 +31,7 @@ from dagster_smt.run.staging import Staged, staged
 from dagster_smt.spark.envelopes import found_forms
 from dagster_smt.spark.evaluate import evaluate as spark_evaluate
 from dagster_smt.spark.executors import check_executors
-from dagster_smt.tables.planning import plan_table
+from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.schemas import conformed, evolved_schema
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import Replaced, Table
@@ -109,14 +109,14 @@ class _Run:
         self.say(f"window: {window.records} records, {describe(window)}")
         self.begun(window)
         replaced = replaced_rows_of(spec, window, state)
-        plan = plan_table(spec.chain, spec.table, window.topics, kind=spec.sink.kind)
+        plan = plan_sink(spec.chain, spec.table, spec.sink, window.topics)
         with self.timed("read"):
             frame = self.source.read(window, lambda: self.say(""))
         if spec.finds_schemas:
             with self.timed("schemas"):
                 plan = self.plan_found(frame, window, None if replaced.everything else state)
         with self.timed("read"):
-            evaluated = self.evaluate(frame, plan, spec.table, spec.sink.kind)
+            evaluated = self.evaluate(frame, plan, spec.table, spec.sink.kind, spec.written)
             schema = self.checked_schema(evaluated, replaced)
         draft = Draft(spec, secrets.token_hex(8), window, resolved.gaps, identities, replaced, state)
         return _Attempt(self, plan, frame, evaluated, schema, draft).run()

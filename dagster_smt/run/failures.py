@@ -42,6 +42,7 @@ _KAFKA = {
         "run again when the brokers answer",
     ),
 }
+_OF_WORKERS = re.compile(r"EngineError: (SMT636) (\S+): (the schema registry does not give its schemas: [\w ]+)")
 _LOG = "the log of the Spark application tells more; nothing was committed unless this run said so: run again"
 
 
@@ -90,6 +91,8 @@ def _of_spark(error: Exception, place: str) -> Problem:
     if found := _MODULE.search(text):
         statement = f"the executors have no Python module '{found[1]}'"
         return Problem("SMT624", place, statement, SHIPPING)
+    if found := _OF_WORKERS.search(text):
+        return Problem(found[1], found[2], found[3], "look whether it runs, and at url and credentials")
     for pattern, (code, statement, hint) in _KAFKA.items():
         if re.search(pattern, text):
             return Problem(code, place, statement, hint)

@@ -9,12 +9,13 @@ from typing import Literal
 from pyspark.sql import DataFrame
 
 from dagster_smt.chain import Chain, Plan
-from dagster_smt.model.format import SELF_DESCRIBED
+from dagster_smt.model.format import SELF_DESCRIBED, Formats
 from dagster_smt.model.window import Window
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import LetterPlace, Sink, SinkKind, TopicTable, WindowRequest
+from dagster_smt.tables.written import written_formats
 
-Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind], DataFrame]
+Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind, Formats], DataFrame]
 Progress = Callable[[str], None]
 
 
@@ -52,7 +53,8 @@ class RunSpec:
     asked: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "chain", with_row(self.chain, self.table, self.sink.kind))
+        written = written_formats(self.table, self.sink)
+        object.__setattr__(self, "chain", with_row(self.chain, self.table, self.sink.kind, written.value))
 
     @property
     def request(self) -> str:
@@ -71,6 +73,11 @@ class RunSpec:
         if explicit is not None:
             explicit = Window(tuple(r for r in explicit.ranges if r.topic in topics))
         return replace(self, window=replace(self.window, topics=topics, explicit=explicit), asked=self.request)
+
+    @property
+    def written(self) -> Formats:
+        """The formats of the records that are written."""
+        return written_formats(self.table, self.sink)
 
     @property
     def finds_schemas(self) -> bool:

@@ -16,8 +16,8 @@ from pyspark.sql import types as T
 
 from dagster_smt.interpret.garbage import no_collection
 from dagster_smt.interpret.interpreter import FAILED, KEPT, NO_STAGE, VALUE_CONVERTER, Batch, Interpreter, Outcome
-from dagster_smt.model.format import Format
-from dagster_smt.model.record import Header, Record
+from dagster_smt.model.format import Format, Formats
+from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Header, Record
 from dagster_smt.spark.columns import (
     BITS,
     HEADERS_DDL,
@@ -45,7 +45,7 @@ _OUTCOMES = {"__status": T.ByteType(), "__stage": T.IntegerType(), "__problem": 
 class ArrowMap:
     """A picklable function for ``DataFrame.mapInArrow``.
 
-    ``ledger`` False leaves ``__touched`` empty.
+    ``ledger`` False leaves ``__touched`` empty. ``written``: the formats of what comes out; None: as it is read.
     """
 
     chain: Chain
@@ -53,6 +53,15 @@ class ArrowMap:
     value: Format
     entries: int
     ledger: bool = True
+    written: Formats | None = None
+
+    @property
+    def rewritten(self) -> int:
+        """Which sides are written in another format than they are read in."""
+        if self.written is None:
+            return 0
+        key, value = self.written.key != self.key, self.written.value != self.value
+        return (KEY_DIRTY if key else 0) | (VALUE_DIRTY if value else 0)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         runner = BatchRunner(self)
@@ -101,12 +110,11 @@ class BatchRunner:
 
     def __init__(self, job: ArrowMap):
         self.job = job
-        self.interpreter = Interpreter(job.chain, job.key, job.value)
-        self.passes_key = job.key.kind in ("string", "bytes") and not any(
-            s.side == "key" or s.transform.reads_value for s in job.chain.stages
-        )
+        self.interpreter = Interpreter(job.chain, job.key, job.value, job.written)
+        looks = any(s.side == "key" or s.transform.reads_value for s in job.chain.stages)
+        self.passes_key = job.key.kind in ("string", "bytes") and not looks and not job.rewritten & KEY_DIRTY
         self.records: list[Record] = []
-        self.dirty = 0
+        self.dirty = job.rewritten
 
     def run(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Evaluate one batch."""

@@ -145,7 +145,7 @@ class _ColumnsRunner(BatchRunner):
         self.interpreter.value = SideCodec(self.interpreter.value.read, self._row)
         self.dirty = VALUE_DIRTY  # every value is written
 
-    def _row(self, schema: Schema | None, value: Any) -> Any:
+    def _row(self, schema: Schema | None, value: Any, topic: str = "") -> Any:
         if value is None and is_struct(self.after):
             raise DataError(NO_COLUMNS)
         if value is None:

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import Problem
 from dagster_smt.interpret.interpreter import VALUE_CONVERTER
-from dagster_smt.model.format import SELF_DESCRIBED
+from dagster_smt.model.format import SELF_DESCRIBED, Formats
 from dagster_smt.spark.arrow_map import ArrowMap, evaluate_records
 from dagster_smt.spark.columns import PROBLEM_TYPE
 from dagster_smt.spark.envelopes import evaluate_envelopes
@@ -23,7 +23,14 @@ SinkKind = Literal["records", "columns"]
 
 
 def evaluate(
-    frame: DataFrame, plan: Plan, table: TopicTable, sink_kind: SinkKind, *, ledger: bool = True, beat: Beat = no_beat
+    frame: DataFrame,
+    plan: Plan,
+    table: TopicTable,
+    sink_kind: SinkKind,
+    written: Formats | None = None,
+    *,
+    ledger: bool = True,
+    beat: Beat = no_beat,
 ) -> DataFrame:
     """Run a plan over records.
 
@@ -33,6 +40,7 @@ def evaluate(
             that ``spark.envelopes`` finds in the records.
         table: Where the records come from, for the formats of key and value.
         sink_kind: ``records``: the Python evaluator; ``columns``: the Spark evaluator; of envelopes the Python one.
+        written: The formats of records that are written; None: those of ``table``.
         ledger: Whether to fill ``__touched``.
         beat: Called now and then while the columns are put together, which takes seconds for wide schemas: it may raise
             to stop that.
@@ -44,7 +52,7 @@ def evaluate(
         PlanError: The values have no schema but columns are asked for, or the chain does not fit the schema.
     """
     if sink_kind == "records":
-        job = ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger)
+        job = ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger, written)
         return evaluate_records(frame, job)
     return _columns(frame, plan, table, ledger, beat)
 

@@ -2,7 +2,8 @@
 
 from dagster_smt.chain import Chain, Plan, plan_chain
 from dagster_smt.tables.rows.stages import with_row
-from dagster_smt.tables.spec import SinkKind, TopicTable
+from dagster_smt.tables.spec import Sink, SinkKind, TopicTable
+from dagster_smt.tables.written import check_names, written_formats
 
 
 def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = (), *, kind: SinkKind = "columns") -> Plan:
@@ -17,7 +18,23 @@ def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = (), *,
     Raises:
         PlanError: No record of the table can pass the chain.
     """
-    chain = with_row(chain, table, kind)
+    return _planned(with_row(chain, table, kind), table, topics)
+
+
+def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ...] = ()) -> Plan:
+    """As ``plan_table``, with what the sink takes.
+
+    Raises:
+        PlanError: No record of the table can pass the chain, or be written.
+        UnsupportedError: SMT905, records in a format that they cannot be written in.
+    """
+    written = written_formats(table, sink)
+    plan = _planned(with_row(chain, table, sink.kind, written.value), table, topics)
+    check_names(plan, written, sink.kind)
+    return plan
+
+
+def _planned(chain: Chain, table: TopicTable, topics: tuple[str, ...]) -> Plan:
     key, value = table.key.known_schema, table.value.known_schema
     key_matters = any(stage.side == "key" or stage.transform.reads_key for stage in chain.stages)
     typed = value is not None and (key is not None or not key_matters)

@@ -240,6 +240,7 @@ class Sink:
         schema_evolution: What a run may do to the columns of a table.
         path: Folder or URI, of those that have one.
         table: Name in a catalog, of those that have one.
+        key, value: The formats that records are written in; None: those of the topic table.
         storage: Short name of the format.
         replaceable: Whether rows that are committed can be replaced.
     """
@@ -248,6 +249,8 @@ class Sink:
     schema_evolution: SchemaEvolution = "add"
     path: str | Path = ""
     table: str = ""
+    key: Format | None = None
+    value: Format | None = None
     storage: ClassVar[str]
     replaceable: ClassVar[bool] = False
 
@@ -279,6 +282,7 @@ class TableSink(Sink):
             ``widen`` their types.
         source_columns: Columns for each row's source. None leaves them out: then nothing can be replaced. Of kind
             ``records`` they are Kafka's own.
+        key, value: Of kind ``records``: the formats to write; None: those of the topic table.
     """
 
     path: str | Path = ""
@@ -286,12 +290,17 @@ class TableSink(Sink):
     table: str = ""
     schema_evolution: SchemaEvolution = "add"
     source_columns: SourceColumns | None = SourceColumns()
+    key: Format | None = None
+    value: Format | None = None
     replaceable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if bool(self.path) == bool(self.table):
             hint = "give a folder or URI as path, or the name of a table in a catalog as table"
             raise ConfigError(Problem("SMT570", type(self).__name__, "a table has a path or a name, one of both", hint))
+        if self.kind == "columns" and (self.key or self.value):
+            hint = "leave key and value out, or write records"
+            raise ConfigError(Problem("SMT577", self.place, "a table of columns has no formats", hint))
 
     @property
     def coordinates(self) -> SourceColumns | None:
@@ -320,10 +329,13 @@ class FileTopicSink(Sink):
     Attributes:
         path: Their folder.
         group: The consumer group whose progress is kept beside the topics.
+        key, value: The formats to write; None: those of the topic table.
     """
 
     path: str | Path
     group: str = "dagster_smt"
+    key: Format | None = None
+    value: Format | None = None
     storage: ClassVar[str] = "file_topics"
 
     def __post_init__(self) -> None:
@@ -343,10 +355,13 @@ class KafkaSink(Sink):
         topics: The cluster.
         group: The consumer group whose committed offsets are the progress, on the cluster that the records come from.
             Empty: the name of the asset or op.
+        key, value: The formats to write; None: those of the topic table.
     """
 
     topics: KafkaTopics
     group: str = ""
+    key: Format | None = None
+    value: Format | None = None
     storage: ClassVar[str] = "kafka"
 
     @property

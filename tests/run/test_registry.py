@@ -3,19 +3,22 @@
 import json
 import uuid
 from dataclasses import replace
+from datetime import datetime, timezone
 
 import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient
-from confluent_kafka.schema_registry.avro import AvroSerializer
+from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from dagster_smt.errors import EngineError, UnsupportedError
+from dagster_smt.chain import parse_chain
+from dagster_smt.errors import EngineError, PlanError
 from dagster_smt.run.batch import run
+from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import Format, KafkaTopics, NewTopics, TopicTable
+from dagster_smt.tables.spec import FileTopics, FileTopicSink, Format, KafkaSink, KafkaTopics, NewTopics, TopicTable
 from tests.kafka import Topics
 from tests.registry import Registry
-from tests.run.world import MASK, SECRET, World
+from tests.run.world import MASK, ROUTE, SECRET, World, window
 
 ID, NAME = {"name": "id", "type": "long"}, {"name": "name", "type": "string"}
 STATE = {"name": "state", "type": {"type": "enum", "name": "State", "symbols": ["NEW", "DONE"]}, "default": "NEW"}
@@ -38,24 +41,24 @@ def registry():
         yield running
 
 
-def serialized(registry, topic, fields, value):
+def serialized(url, topic, fields, value):
     """The bytes as ``confluent-kafka``'s own serializer makes them."""
     text = json.dumps({"type": "record", "name": "Order", "namespace": "shop", "fields": fields})
-    client = SchemaRegistryClient({"url": registry.url})
+    client = SchemaRegistryClient({"url": url})
     return AvroSerializer(client, text)(value, SerializationContext(topic, MessageField.VALUE))
 
 
-def spec_of(world, registry, source, topic, kind="columns", **changes):
-    form = Format("avro-confluent", options={"url": registry.url})
+def spec_of(world, url, source, topic, kind="columns", **changes):
+    form = Format("avro-confluent", options={"url": url})
     table = TopicTable(source, (topic,), value=form, **changes)
     return replace(world.spec(MASK, kind=kind), table=table)
 
 
-def test_three_versions_of_a_schema_are_one_table(world, registry, broker):
+def test_three_versions_of_a_schema_are_one_table(world, apicurio, broker):
     topic, cluster = f"orders-{uuid.uuid4().hex[:8]}", KafkaTopics(broker.servers, create=NewTopics())
-    values = [serialized(registry, topic, fields, value) for fields, value in VERSIONS]
+    values = [serialized(apicurio, topic, fields, value) for fields, value in VERSIONS]
     Topics(cluster).add((topic, 0, NewRecord(b"k", value)) for value in (*values, values[0]))
-    spec = spec_of(world, registry, cluster, topic, columns="position BIGINT METADATA FROM 'offset'")
+    spec = spec_of(world, apicurio, cluster, topic, columns="position BIGINT METADATA FROM 'offset'")
     report = run(spec, world.session)
     rows = sorted(world.table.read().collect(), key=lambda r: r.position)
     assert [(r.id, r.name, r.state, r.position) for r in rows] == [
@@ -67,23 +70,80 @@ def test_three_versions_of_a_schema_are_one_table(world, registry, broker):
 
 
 def test_an_unknown_id_is_a_dead_letter_and_a_silent_registry_ends_the_run(world, registry):
-    good = serialized(registry, "orders", *VERSIONS[0])
+    good = serialized(registry.url, "orders", *VERSIONS[0])
     world.add(*(NewRecord(b"k", value) for value in (good, b"\0\0\0\0\x63x", b"no Avro", good)))
-    spec = spec_of(world, registry, world.topics, "orders")
+    spec = spec_of(world, registry.url, world.topics, "orders")
     report = run(replace(spec, errors_tolerance="all", dead_letter_topic="dead"), world.session)
     assert (report.records_in, report.records_out, report.failed) == (4, 2, 2)
     assert [(r.offset, r.problem.code, r.stage) for r in report.rejects] == [
         (1, "SMT441", "value.converter"), (2, "SMT441", "value.converter"),
     ]  # fmt: skip
-    world.add(NewRecord(b"k", serialized(registry, "orders", *VERSIONS[1])))
+    world.add(NewRecord(b"k", serialized(registry.url, "orders", *VERSIONS[1])))
     registry.status = 503
-    silent = spec_of(world, registry, world.topics, "orders")
+    silent = spec_of(world, registry.url, world.topics, "orders")
     changed = replace(silent.table.value, options={"url": f"{registry.url}/"})  # a client that knows nothing yet
     with pytest.raises(EngineError, match=r"SMT636.*503"):
         run(replace(silent, table=replace(silent.table, value=changed)), world.session)
     assert world.state.number == 1
 
 
-def test_records_are_not_written_as_avro_yet(world, registry):
-    with pytest.raises(UnsupportedError, match=r"SMT905 value.format: records cannot be written as avro-confluent"):
-        spec_of(world, registry, world.topics, "orders", kind="records")
+def read_back(url, data):
+    """As ``confluent-kafka``'s own deserializer reads it."""
+    client = SchemaRegistryClient({"url": url})
+    return AvroDeserializer(client)(data, SerializationContext("out", MessageField.VALUE))
+
+
+def test_avro_is_written_as_avro_to_a_broker(world, apicurio, broker):
+    topic, cluster = f"orders-{uuid.uuid4().hex[:8]}", KafkaTopics(broker.servers, create=NewTopics())
+    values = [serialized(apicurio, topic, fields, value) for fields, value in VERSIONS]
+    Topics(cluster).add((topic, 0, NewRecord(b"k", value)) for value in values)
+    spec = replace(spec_of(world, apicurio, cluster, topic), sink=KafkaSink(cluster, "copies"))
+    spec = replace(spec, chain=parse_chain(ROUTE))
+    report = run(spec, world.session)
+    assert (report.records_out, report.failed) == (3, 0)
+    written = Topics(cluster).read(f"clean.{topic}")
+    assert [read_back(apicurio, r.value()) for r in written] == [
+        {"id": 1, "name": ""}, {"id": 2, "name": "", "state": "DONE"},
+        {"id": 3, "name": "", "state": "NEW", "at": datetime.fromtimestamp(1_700_000_000.123, timezone.utc)},
+    ]  # fmt: skip
+    assert SchemaRegistryClient({"url": apicurio}).get_versions(f"clean.{topic}-value") == [1, 2, 3]
+
+
+def test_json_becomes_avro_with_a_key(world, registry):
+    world.add(NewRecord(b"eu", b'{"id":1,"name":"x"}'), NewRecord(None, b'{"id":2,"name":"y"}'))
+    avro = Format("avro-confluent", options={"url": registry.url})
+    sink = FileTopicSink(world.folder / "out", key=avro, value=avro)
+    table = TopicTable(world.topics, ("orders",), columns="id BIGINT NOT NULL, name STRING")
+    run(replace(world.spec(MASK, kind="records"), sink=sink, table=table), world.session)
+    source = open_source(FileTopics(world.folder / "out"), world.session)
+    rows = sorted(source.read(window(0, 2)).collect(), key=lambda r: r.offset)
+    found = [tuple(data and read_back(registry.url, bytes(data)) for data in (r.key, r.value)) for r in rows]
+    assert found == [("eu", {"id": 1, "name": ""}), (None, {"id": 2, "name": ""})]
+    assert sorted(registry.subjects) == ["orders-key", "orders-value"]
+
+
+def test_a_registry_that_refuses_makes_dead_letters_and_one_that_is_silent_ends_the_run(world, registry):
+    world.add(NewRecord(b"k", b'{"id":1,"name":"x"}'))
+    avro = Format("avro-confluent", options={"url": registry.url, "auto.register.schemas": "false"})
+    table = TopicTable(world.topics, ("orders",), columns="id BIGINT, name STRING")
+    spec = replace(world.spec(MASK, kind="records"), sink=FileTopicSink(world.folder / "out", value=avro), table=table)
+    report = run(replace(spec, errors_tolerance="all", dead_letter_topic="dead"), world.session)
+    assert [(r.problem.code, r.stage) for r in report.rejects] == [("SMT442", "value.converter")]
+    registry.status = 503
+    world.add(NewRecord(b"k", b'{"id":1,"name":"x"}'))
+    with pytest.raises(EngineError, match=r"SMT636.*does not give"):
+        run(replace(spec, errors_tolerance="all"), world.session)
+
+
+def test_names_that_avro_does_not_take_are_found_when_planning(world, registry):
+    avro = Format("avro-confluent", options={"url": registry.url})
+    table = TopicTable(world.topics, ("orders",), columns={"my id": "BIGINT", "a": "STRUCT<`b-c`: INT>"})
+    spec = replace(
+        world.spec({"transforms": ""}, kind="records"),
+        sink=FileTopicSink(world.folder / "out", value=avro),
+        table=table,
+    )
+    world.add(NewRecord(b"k", b"{}"))
+    with pytest.raises(PlanError) as error:
+        run(spec, world.session)
+    assert [p.place for p in error.value.problems] == ["avro name 'my id'", "avro name 'b-c'"]

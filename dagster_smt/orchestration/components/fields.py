@@ -135,6 +135,8 @@ class TableSinkModel(dg.Model):
     source_columns: Sequence[str] | None = Field(
         SourceColumns().names, description="Columns for topic, partition and offset of each row; null: none."
     )
+    key: FormatModel | None = Field(default=None, description="The keys' format to write; by default as they are read.")
+    value: FormatModel | None = Field(default=None, description="The values' format to write.")
 
 
 class FileSinkModel(dg.Model):
@@ -142,6 +144,8 @@ class FileSinkModel(dg.Model):
 
     path: str
     group: str = "dagster_smt"
+    key: FormatModel | None = Field(default=None, description="The keys' format to write; by default as they are read.")
+    value: FormatModel | None = Field(default=None, description="The values' format to write.")
 
 
 class KafkaSinkModel(KafkaModel):
@@ -150,6 +154,8 @@ class KafkaSinkModel(KafkaModel):
     group: str = Field(
         default="", description="The consumer group that keeps the progress; by default the asset's name."
     )
+    key: FormatModel | None = Field(default=None, description="The keys' format to write; by default as they are read.")
+    value: FormatModel | None = Field(default=None, description="The values' format to write.")
 
 
 class SinkModel(dg.Model):
@@ -239,13 +245,17 @@ def topics_of(data: Mapping[str, Any], folder: Path) -> FileTopics | KafkaTopics
     return source
 
 
-def sink_of(data: Mapping[str, Any]) -> Sink:
-    """The sink that a ``SinkModel`` describes."""
+def sink_of(data: Mapping[str, Any], folder: Path) -> Sink:
+    """The sink that a ``SinkModel`` describes; schema files of its formats are looked for in a folder."""
     name, value = chosen(data, "sink")
+    formats: dict[str, Any] = {
+        side: format_of(value[side], folder, f"sink.{side}") for side in ("key", "value") if value[side]
+    }
+    rest = {key: v for key, v in value.items() if key not in ("key", "value")}
     if name == "kafka":
-        rest = {key: v for key, v in value.items() if key != "group"}
-        return KafkaSink(_kafka(rest), value["group"])
-    return FileTopicSink(**value) if name == "files" else _table_sink(name, value)
+        group = rest.pop("group")
+        return KafkaSink(_kafka(rest), group, **formats)
+    return FileTopicSink(**rest, **formats) if name == "files" else _table_sink(name, {**rest, **formats})
 
 
 def letters_of(data: Mapping[str, Any] | None) -> LetterPlace | None:
@@ -255,7 +265,12 @@ def letters_of(data: Mapping[str, Any] | None) -> LetterPlace | None:
     name, value = chosen(data, "dead_letters")
     if name == "kafka":
         return _kafka(value)
-    return FileTopics(Path(value)) if name == "files" else _table_sink(name, value)
+    if name == "files":
+        return FileTopics(Path(value))
+    if value.get("key") or value.get("value"):
+        hint = "leave key and value out"
+        raise ConfigError(Problem("SMT577", "dead_letters", "dead letters are written as they were read", hint))
+    return _table_sink(name, value)
 
 
 def _table_sink(name: str, data: Mapping[str, Any]) -> DeltaSink | IcebergSink:
@@ -371,7 +386,7 @@ ResolvedFormat: TypeAlias = Annotated[
     Format, _resolver(lambda data, folder: format_of(data, folder, "value"), FormatModel, in_folder=True)
 ]
 ResolvedTable: TypeAlias = Annotated[TopicTable, _resolver(table_of, TopicTableModel, in_folder=True)]
-ResolvedSink: TypeAlias = Annotated[Sink, _resolver(sink_of, SinkModel)]
+ResolvedSink: TypeAlias = Annotated[Sink, _resolver(sink_of, SinkModel, in_folder=True)]
 ResolvedLetters: TypeAlias = Annotated[LetterPlace | None, _resolver(letters_of, LettersModel | None)]
 ResolvedPartitions: TypeAlias = Annotated[
     dg.PartitionsDefinition | None, _resolver(partitions_of, TopicPartitionsModel | TimePartitionsModel | None)

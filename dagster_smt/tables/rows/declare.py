@@ -97,6 +97,8 @@ def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
 def _declared(side: str, form: Format, schema: Schema | None, problems: list[Problem]) -> Format:
     if schema is None:
         return form
+    if form.kind in SELF_DESCRIBED:  # each record's own schema is fitted to the columns
+        return form
     if form.kind in ("json", "csv"):
         return replace(form, kind="json_schema" if form.kind == "json" else "csv", schema=schema)
     if form.kind == "bytes" and len(schema.fields) == 1:  # Flink's raw and ksqlDB's kafka: by the column's type
@@ -112,7 +114,7 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
             hint = f"choose json as {side}.format, or declare exactly one column of type {WHOLE[form.kind].name}"
             problems.append(Problem("SMT269", place, statement, hint))
         return form
-    what = "the records bring their schema" if form.kind in SELF_DESCRIBED else "the format has a schema of its own"
     hint = "choose the format json, or declare metadata and header columns only"
-    problems.append(Problem("SMT269", place, f"{what}, and the columns declare one, too", hint))
+    statement = "the format has a schema of its own, and the columns declare one, too"
+    problems.append(Problem("SMT269", place, statement, hint))
     return form

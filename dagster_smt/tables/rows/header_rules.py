@@ -9,13 +9,13 @@ from dagster_smt.model.record import Header
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topic_columns import Decoder, Duplicates
 from dagster_smt.tables.rows.decoders import encode_function
-from dagster_smt.tables.rows.rules import Decoded, HeaderMap, HeaderNamed
+from dagster_smt.tables.rows.rules import Decoded, HeaderList, HeaderMap, HeaderNamed
 from dagster_smt.values.basic import PythonRule
 
 
 @dataclass(frozen=True, slots=True)
 class PutHeader(PythonRule):
-    """The headers with a column's value under a name. Headers whose value nobody changed keep their bytes.
+    """The headers with a column's value under a name, if the value is another one than that of the headers as read.
 
     A value that was changed takes the place of the last header of the name, and the others of that name go: they would
     still hold what the chain has changed.
@@ -33,8 +33,8 @@ class PutHeader(PythonRule):
         decode = Decoded(self.decoder, self.schema, many, False, self.key).bind()
         encode = encode_function(self.decoder, (self.schema.values if many else None) or self.schema)
 
-        def put(headers: Sequence[Header], value: Any) -> list[Header]:
-            if decode(find(headers)) == value:
+        def put(headers: Sequence[Header], read: Sequence[Header], value: Any) -> list[Header]:
+            if decode(find(read)) == value:
                 return list(headers)
             values = value if many else [value]
             try:
@@ -45,8 +45,8 @@ class PutHeader(PythonRule):
 
         return put
 
-    def python(self, headers: Sequence[Header], value: Any) -> list[Header]:
-        found: list[Header] = self.bind()(headers, value)
+    def python(self, headers: Sequence[Header], read: Sequence[Header], value: Any) -> list[Header]:
+        found: list[Header] = self.bind()(headers, read, value)
         return found
 
     def failure(self) -> Any:
@@ -73,15 +73,17 @@ class NoHeaders(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class HeadersFrom(PythonRule):
-    """The headers that a column of all of them holds: pairs in order, or values by name."""
+    """The headers that a column of all of them holds, pairs in order or values by name, if it was changed."""
 
     duplicates: Duplicates
     by_name: bool
 
-    def python(self, headers: Sequence[Header], value: Any) -> list[Header]:
+    def python(self, headers: Sequence[Header], read: Sequence[Header], value: Any) -> list[Header]:
+        last = HeaderMap("last" if self.duplicates == "error" else self.duplicates)
+        was: Any = last.python(list(read)) if self.by_name else HeaderList().python(list(read))
+        if was == value:
+            return list(headers)
         if not self.by_name:
             return [Header(item["key"], raw=item["value"], made=False) for item in value or ()]
-        if HeaderMap("last" if self.duplicates == "error" else self.duplicates).python(list(headers)) == value:
-            return list(headers)
         pairs = [(k, v) for k, vs in (value or {}).items() for v in (vs if self.duplicates == "all" else [vs])]
         return [Header(key, raw=data, made=False) for key, data in pairs]

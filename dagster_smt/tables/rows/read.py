@@ -16,6 +16,7 @@ from dagster_smt.model.topic_columns import Column, HeaderValue, Metadata, decod
 from dagster_smt.spec.copying import copied
 from dagster_smt.spec.options import option
 from dagster_smt.spec.transform import Effect, Planning, SideFunction, refuse
+from dagster_smt.tables.rows.fitting import fitted
 from dagster_smt.tables.rows.row_stage import RowStage
 from dagster_smt.tables.rows.rules import (
     AsInt,
@@ -92,13 +93,11 @@ class ReadRow(RowStage):
     def _physical(self, column: Column, record: PlanRecord, group: Group) -> Node:
         there = _field(record.key, self.row.key_name(column.name)) if column.name in self.row.key_fields else None
         if not self.row.in_value(column.name):
-            found = (
-                Cell(column.schema, Const(None, column.schema), frozenset(), nullable=True) if there is None else there
-            )
+            missing = Cell(column.schema, Const(None, column.schema), frozenset(), nullable=True)
+            found = missing if record.key is None else fitted(there, column.schema, column.name, group.present)
             return copied(column.name, found, group.present, False)
         inside = _field(record.value, ROW) if is_change(self.form) else record.value
-        value = _field(inside, column.name)
-        assert value is not None
+        value = fitted(_field(inside, column.name), column.schema, column.name, group.present)
         node = copied(column.name, value, group.present, False)
         if self.row.verify_integrity and isinstance(there, Cell) and isinstance(node, Cell):
             node = replace(node, expr=Call(Same(column.name), (node.expr, there.expr)))

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from dagster_smt.errors import Problem, UnsupportedError
-from dagster_smt.model.format import READ_ONLY
+from dagster_smt.model.format import Format
 from dagster_smt.model.primitives import WHOLE
 from dagster_smt.spec.stage import Chain, Stage
 from dagster_smt.tables.rows.read import ReadRow
@@ -31,25 +30,19 @@ class RowStage(Stage):
         return self.transform.connect_class
 
 
-def with_row(chain: Chain, table: TopicTable, kind: SinkKind) -> Chain:
+def with_row(chain: Chain, table: TopicTable, kind: SinkKind, written: Format | None = None) -> Chain:
     """The chain with the stages that the columns of its topic table ask for; without columns as it is.
 
     Args:
         chain: The chain, with these stages or without.
         table: The topic table.
         kind: ``columns``: the rows are written; ``records``: records are made of them again.
-
-    Raises:
-        UnsupportedError: SMT905, records of a format that is read only.
+        written: The format that values are written in; None: that of the topic table.
     """
-    for side, form in (("key", table.key), ("value", table.value)):
-        if kind == "records" and form.kind in READ_ONLY:
-            statement = f"records cannot be written as {form.kind}"
-            raise UnsupportedError(Problem("SMT905", f"{side}.format", statement, "write a table of columns"))
     row = table.row
     if not row:
         return chain
     own = tuple(stage for stage in chain.stages if not isinstance(stage, RowStage))
     first = RowStage("columns", ReadRow(row=row, form=table.value))
-    last = RowStage("record", WriteRow(row=row, whole=table.value.kind in WHOLE))
+    last = RowStage("record", WriteRow(row=row, whole=(written or table.value).kind in WHOLE))
     return replace(chain, stages=(first, *own, last) if kind == "records" else (first, *own))

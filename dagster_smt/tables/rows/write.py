@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, field_nodes, open_struct
+from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, field_nodes, open_struct
 from dagster_smt.model.record import VALUE_DIRTY, PlanRecord, Record
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topic_columns import Column, HeaderValue, Metadata, decoder, header_form
@@ -14,13 +14,15 @@ from dagster_smt.tables.rows.row_stage import RowStage
 from dagster_smt.values.headers import DropNamed
 
 _STRUCT = Schema(Type.STRUCT, optional=True)
+_READ = Ref(("headers_read",))
 
 
 class WriteRow(RowStage):
     """Put a row's columns where the topic table says: into key, value, headers and timestamp.
 
-    A record without key stays one. A header whose column nobody changed keeps its bytes; one whose column the chain has
-    dropped is dropped.
+    A record without key stays one. A column that nobody changed writes nothing: headers keep their bytes, and what
+    stages did to them. A header whose column the chain has dropped is dropped, a timestamp is null. Columns of all
+    headers come first: what a column of one header says counts.
     """
 
     purpose = "writing the columns of a topic table"
@@ -36,8 +38,9 @@ class WriteRow(RowStage):
 
     @property
     def _persisted(self) -> tuple[Column, ...]:
-        """The columns beside key and value that are written."""
-        return tuple(c for c in self.row.others if not c.virtual)
+        """The columns beside key and value that are written, those of all headers first."""
+        columns = [c for c in self.row.others if not c.virtual]
+        return tuple(sorted(columns, key=lambda c: c.origin != "headers"))
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         node = record.value
@@ -52,12 +55,13 @@ class WriteRow(RowStage):
     def _beside(self, column: Column, node: Node | None, record: PlanRecord) -> PlanRecord:
         cell = node if isinstance(node, Cell) else None
         if column.origin == "timestamp":
-            return record if cell is None else replace(record, timestamp=replace(record.timestamp, expr=cell.expr))
+            expr = Const(None, record.timestamp.schema) if cell is None else cell.expr
+            return replace(record, timestamp=replace(record.timestamp, expr=expr))
         rule = _header_rule(column, there=cell is not None)
         if rule is None:
             return record
         headers = record.headers.expr
-        args: tuple[Expr, ...] = (headers,) if cell is None else (headers, cell.expr)
+        args: tuple[Expr, ...] = (headers,) if cell is None else (headers, _READ, cell.expr)
         return replace(record, headers=replace(record.headers, expr=Call(rule, args)))
 
     def _key(self, fields: dict[str, Node], key: Node | None, group: Group) -> Node | None:
@@ -90,7 +94,10 @@ class WriteRow(RowStage):
             if not isinstance(value, dict):
                 return
             for name, put, drop in headers:
-                record.headers = put(record.headers, value[name]) if name in value else drop(record.headers)
+                if name in value:
+                    record.headers = put(record.headers, record.headers_read, value[name])
+                else:
+                    record.headers = drop(record.headers)
             for name in moments:
                 record.timestamp = value.get(name)
             for name in gone:

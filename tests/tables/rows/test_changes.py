@@ -11,9 +11,14 @@ import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, UnsupportedError
+from dagster_smt.interpret.interpreter import Interpreter
+from dagster_smt.model.format import Formats
+from dagster_smt.model.record import VALUE_DIRTY, Record
 from dagster_smt.tables.planning import plan_table
-from dagster_smt.tables.spec import Format, TopicTable
-from tests.tables.rows.test_reading import FILES, MASK, Given, in_python, on_spark, table
+from dagster_smt.tables.rows.stages import with_row
+from dagster_smt.tables.spec import FileTopicSink, Format, TopicTable
+from dagster_smt.tables.written import written_formats
+from tests.tables.rows.test_reading import FILES, MASK, NOTHING, Given, in_python, on_spark, table
 
 ROW = {"id": "INT", "name": "STRING", "description": "STRING", "weight": "DOUBLE"}
 PRODUCT = "ROW<id INT, name STRING, description STRING, weight DOUBLE>"
@@ -211,5 +216,29 @@ def test_what_cannot_be_declared(given, code):
 
 
 def test_messages_are_not_written_back():
-    with pytest.raises(UnsupportedError, match=r"SMT905.*debezium-json"):
-        in_python(table(DEBEZIUM, value=Format("debezium-json")), [], kind="records")
+    deleting = table(DEBEZIUM, value=Format("debezium-json"))
+    for sink in (FileTopicSink("out"), FileTopicSink("out", value=Format("canal-json"))):
+        with pytest.raises(UnsupportedError, match=r"SMT905.*value.format (debezium|canal)-json.*deleted"):
+            written_formats(deleting, sink)
+    with pytest.raises(UnsupportedError, match=r"SMT905.*key.format debezium-json"):
+        written_formats(PLAIN, FileTopicSink("out", key=Format("debezium-json")))
+
+
+LINE, PLAIN = b'{"id":1,"name":"ann"}', table("id BIGINT, name STRING", value=Format("json"))
+NEW = [
+    ("debezium-json", LINE, {"before": None, "after": {"id": 1, "name": "ann"}, "op": "c"}),
+    ("canal-json", LINE, {"data": [{"id": 1, "name": "ann"}], "type": "INSERT"}),
+    ("debezium-json", None, None),
+]  # as Flink's serializers of both formats write what is inserted
+
+
+@pytest.mark.parametrize(("kind", "value", "wanted"), NEW)
+def test_rows_are_written_as_messages_that_say_they_are_new(kind, value, wanted):
+    for read, chain in (
+        (PLAIN.value, with_row(parse_chain(NOTHING), PLAIN, "records")),
+        (Format(), parse_chain(NOTHING)),
+    ):
+        interpreter = Interpreter(chain, None, read, Formats(Format("string"), Format(kind)))
+        record = Record("orders", 0, 1, 0, "CreateTime", dirty=VALUE_DIRTY)
+        outcome, _, data = interpreter.process(record, None, value)
+        assert outcome.problem is None and (None if data is None else json.loads(data)) == wanted

@@ -241,7 +241,7 @@ WRONG = [
     ({"columns": {"a": {"type": "INT", "decode": "utf8"}}}, "SMT268"),
     ({"columns": {"a": {"header": "k"}}}, "SMT268"),
     ({"columns": {"a": 5}}, "SMT268"),
-    ({"columns": "a INT", "value": Format("envelope")}, "SMT269"),
+    ({"columns": "a INT", "value": Format("string")}, "SMT269"),
     ({"columns": "a INT, b INT", "value": Format("string")}, "SMT269"),
     ({"columns": "a STRING, b INT KEY, c INT KEY", "key": Format("string")}, "SMT269"),
     ({"columns": "a DATE", "value": Format("bytes")}, "SMT269"),

@@ -8,6 +8,7 @@ import pytest
 from dagster_smt.model.topic_columns import HEADER_LIST, decoder
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.rows.decoders import decode_function, encode_function
+from dagster_smt.tables.rows.rules import header_bytes
 from dagster_smt.tables.spec import Format
 from tests.tables.rows.test_reading import ID, TIME, Given, header, in_python, table
 
@@ -41,7 +42,7 @@ def written(one, record, *given):
     ((value, key, record),) = in_python(one, [record], stages(*given), "records")
     if isinstance(value, str):
         return value
-    headers = [(h.key, h.raw) for h in record.headers]
+    headers = [(h.key, header_bytes(h)) for h in record.headers]
     return {"key": key, "value": value, "headers": headers, "timestamp": record.timestamp}
 
 
@@ -64,6 +65,7 @@ WRITTEN = [
     ([drop("trace")], {**SAME, "headers": [("n", b"\0\0\0\7")]}),
     ([mask("n")], SAME),  # virtual: only the column changes
     ([mask("at")], {**SAME, "timestamp": 0}),
+    ([drop("at")], {**SAME, "timestamp": None}),
     ([("InsertField$Value", {"static.field": "env", "static.value": "x"})],
      {**SAME, "value": {"id": 1, "name": "ann", "env": "x"}}),
     (set_to("trace", "new"), {**SAME, "headers": [("n", b"\0\0\0\7"), ("trace", b"new")]}),
@@ -144,6 +146,29 @@ WHOLE = [
 @pytest.mark.parametrize(("columns", "chain", "wanted"), WHOLE)
 def test_all_headers(columns, chain, wanted):
     found = written(table({"id": "BIGINT", **columns}), Given(b'{"id":1}', HEADERS), *chain)
+    assert found["headers"] == wanted
+
+
+ONE, OTHER = header("utf8", "STRING", "trace"), header("bytes", "BYTES", "trace")
+LIST, MAP = f"{HEADER_LIST} HEADERS", "MAP<STRING, BYTES> METADATA FROM 'headers'"
+MASKED, GONE = [("n", b"\0\0\0\7"), ("trace", b"")], [("n", b"\0\0\0\7")]
+NEW = ("InsertHeader", {"header": "new", "value.literal": "x"})
+REMOVED = ("DropHeaders", {"headers": "trace"})
+SHARED = [
+    *((columns, [change], wanted)
+      for columns in ({"h": ONE, "all": LIST}, {"all": LIST, "h": ONE}, {"h": ONE, "all": MAP}, {"all": MAP, "h": ONE},
+                      {"h": ONE, "u": OTHER}, {"u": OTHER, "h": ONE})
+      for change, wanted in ((mask("h"), MASKED), (drop("h"), GONE))),
+    *(({"h": column}, [NEW, REMOVED], [*GONE, ("new", b"x")]) for column in (ONE, LIST, MAP)),
+    ({"h": ONE}, [REMOVED, mask("h")], MASKED),
+    ({"h": ONE, "all": LIST}, [drop("all"), mask("h")], [("trace", b"")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("typed", [True, False])
+@pytest.mark.parametrize(("columns", "chain", "wanted"), SHARED)
+def test_a_column_that_nobody_changed_undoes_nothing(columns, chain, wanted, typed):
+    found = written(table({"id": "BIGINT", **columns} if typed else columns), Given(b'{"id":1}', HEADERS), *chain)
     assert found["headers"] == wanted
 
 

@@ -1,0 +1,144 @@
+"""A schema registry: schemas by id, and ids of schemas.
+
+The client is that of ``confluent-kafka``, for every registry that has Confluent's REST interface. It keeps schemas;
+one process asks for each once.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from dagster_smt.errors import DATA_EXCEPTION, DataError, EngineError, Problem, data_error
+from dagster_smt.model.secrets import resolved
+
+SchemaKind = Literal["AVRO", "PROTOBUF"]
+Options = tuple[tuple[str, str], ...]
+_NAMES = {
+    "basic-auth.user-info": "basic.auth.user.info",
+    "bearer-auth.token": "bearer.auth.token",
+    "ssl.ca.location": "ssl.ca.location",
+    "ssl.certificate.location": "ssl.certificate.location",
+    "ssl.key.location": "ssl.key.location",
+}
+_BEARER = {
+    "bearer.auth.credentials.source": "STATIC_TOKEN",
+    "bearer.auth.logical.cluster": "",
+    "bearer.auth.identity.pool.id": "",
+}
+_REFUSED = (400, 409, 422)
+"""What a registry answers to a schema that it does not take."""
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A schema of a registry.
+
+    Attributes:
+        text: Avro as JSON; of Protobuf the file's descriptor, in base64.
+        references: Those that it refers to, each after those that it refers to itself.
+    """
+
+    text: str
+    references: tuple[str, ...]
+
+
+def fetched(options: Options, number: int, kind: SchemaKind) -> Fetched:
+    """The schema of an id.
+
+    Raises:
+        DataError: SMT441, the registry has no such schema, or it is of another kind.
+        EngineError: SMT636, the registry does not answer.
+    """
+    form = "serialized" if kind == "PROTOBUF" else None
+
+    def ask(client: Any) -> tuple[Any, dict[str, str]]:
+        schema = client.get_schema(number, fmt=form)
+        references: dict[str, str] = {}
+        _collect(client, schema, references, form)
+        return schema, references
+
+    schema, references = _asked(options, ask, lambda status: _unknown(number, "the registry does not know it"), (404,))
+    if (schema.schema_type or "AVRO") != kind:
+        raise _unknown(number, f"it is {schema.schema_type or 'AVRO'}, not {kind}")
+    return Fetched(schema.schema_str, tuple(references.values()))
+
+
+def registered(options: Options, subject: str, text: str, kind: SchemaKind, *, register: bool) -> int:
+    """The id of a schema under a subject.
+
+    Args:
+        options: Of the format.
+        subject: The subject.
+        text: The schema.
+        kind: What it is.
+        register: Whether it is registered if it is not there.
+
+    Raises:
+        DataError: SMT442, the registry does not take it, or does not have it.
+        EngineError: SMT636, the registry does not answer.
+    """
+    from confluent_kafka.schema_registry import Schema as Registered
+
+    schema = Registered(text, kind)
+
+    def ask(client: Any) -> int:
+        if register:
+            return int(client.register_schema(subject, schema))
+        return int(client.lookup_schema(subject, schema).schema_id)
+
+    return int(_asked(options, ask, lambda status: _refused(subject, status), (*_REFUSED, 404)))
+
+
+def _asked(
+    options: Options, ask: Callable[[Any], Any], error_of: Callable[[int], DataError], known: tuple[int, ...]
+) -> Any:
+    """An answer of the registry; ``error_of`` makes the error of what it answers on purpose."""
+    from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+    url = dict(options)["url"]
+    try:
+        return ask(_client(options))
+    except SchemaRegistryError as error:
+        if error.http_status_code in known:
+            raise error_of(error.http_status_code) from error
+        raise _silent(url, f"it answers {error.http_status_code}") from error
+    except Exception as error:  # whatever the HTTP client raises
+        raise _silent(url, type(error).__name__) from error
+
+
+@cache
+def _client(options: Options) -> Any:
+    from confluent_kafka.schema_registry import SchemaRegistryClient
+
+    given: Mapping[str, str] = resolved(dict(options), "schema registry")
+    settings = {"url": given["url"], **{name: given[key] for key, name in _NAMES.items() if key in given}}
+    if "bearer.auth.token" in settings:
+        settings = {**_BEARER, **settings}
+    return SchemaRegistryClient(settings)
+
+
+def _collect(client: Any, schema: Any, found: dict[str, str], form: str | None) -> None:
+    for reference in schema.references or ():
+        if reference.name not in found:
+            inner = client.get_version(reference.subject, reference.version, fmt=form).schema
+            _collect(client, inner, found, form)
+            found[reference.name] = inner.schema_str
+
+
+def _unknown(number: int, why: str) -> DataError:
+    hint = "look for the registry that its producer has used"
+    return data_error("SMT441", f"the schema with id {number} cannot be used: {why}", hint)
+
+
+def _refused(subject: str, status: int) -> DataError:
+    if status == 404:
+        hint = "register it, or leave auto.register.schemas at true"
+        return data_error("SMT442", f"the registry has no such schema under {subject}", hint, DATA_EXCEPTION)
+    hint = "look at the compatibility that the subject asks for, and at the subject's last schema"
+    return data_error("SMT442", f"the registry refuses the schema under {subject} ({status})", hint, DATA_EXCEPTION)
+
+
+def _silent(url: str, why: str) -> EngineError:
+    hint = "look whether it runs, and at url and credentials"
+    return EngineError(Problem("SMT636", url, f"the schema registry does not give its schemas: {why}", hint))

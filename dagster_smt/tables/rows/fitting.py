@@ -1,0 +1,85 @@
+"""Columns that are declared where records bring schemas of their own: the field of a name, as what it is declared.
+
+As Avro resolves a writer's schema with a reader's: fields are found by name, numbers become wider ones, what the writer
+does not have is null. Nothing is narrowed.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, open_struct
+from dagster_smt.model.schema import BOOLEAN, INTEGERS, Schema, Type
+from dagster_smt.spec.transform import refuse
+from dagster_smt.values.basic import Required, ValueRule
+
+_WIDER: dict[Type, tuple[Type, ...]] = {
+    **{kind: (*INTEGERS[number + 1 :], Type.FLOAT64) for number, kind in enumerate(INTEGERS[:-1])},
+    Type.FLOAT32: (Type.FLOAT64,),
+}
+_HINT = "declare the column as the records have it, or send them to another table"
+
+
+@dataclass(frozen=True, slots=True)
+class Widened(ValueRule):
+    """A number as one of a wider type, which holds it exactly."""
+
+    schema: Schema
+
+    @property
+    def returns(self) -> Schema:  # type: ignore[override]
+        """See ``ValueRule``."""
+        return self.schema
+
+    def python(self, value: Any) -> Any:
+        return float(value) if value is not None and self.schema.type is Type.FLOAT64 else value
+
+    def column(self, F: Any, value: Any) -> Any:
+        names = {Type.INT16: "smallint", Type.INT32: "int", Type.INT64: "bigint", Type.FLOAT64: "double"}
+        return value.cast(names[self.schema.type])
+
+
+def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) -> Node:
+    """A field of a record's own schema as a column of a declared one.
+
+    Args:
+        node: The field; None: the records do not have it.
+        schema: What is declared.
+        name: How messages call it.
+        parent: The struct it is in; None if that is never null.
+
+    Raises:
+        PlanError: SMT443, the field is of another type, or is missing and must not be null.
+    """
+    if node is None:
+        if not schema.optional:
+            raise refuse("SMT443", f"column {name} is NOT NULL, the records' schema has no such field", _HINT)
+        return Cell(schema, Const(None, schema), frozenset(), nullable=True)
+    if schema.type is Type.STRUCT and node.schema.type is Type.STRUCT:
+        group = open_struct(node)
+        children = group.by_name
+        fields = tuple((n, fitted(children.get(n), c, f"{name}.{n}", group.present)) for n, c in schema.fields)
+        return Group(schema, fields, group.present, group.sources, group.may_be_null)
+    if not isinstance(node, Cell) or not (_same(node.schema, schema) or _widens(node.schema, schema)):
+        statement = f"column {name} is {schema.label.rstrip('?')}, the records have {node.schema.label.rstrip('?')}"
+        raise refuse("SMT443", statement, _HINT)
+    found = replace(node, schema=schema, nullable=node.may_be_null)
+    if not _same(node.schema, schema):
+        found = replace(found, expr=Call(Widened(schema), (found.expr,)), copied=False)
+    if schema.optional or not found.nullable:
+        return found
+    return replace(found, expr=Call(Required(name), (found.expr, parent or Const(True, BOOLEAN))))
+
+
+def _same(one: Schema, other: Schema) -> bool:
+    """Whether two types hold the same values, null aside."""
+    if one.type is not other.type or one.logical != other.logical or one.scale != other.scale:
+        return False
+    if [name for name, _ in one.fields] != [name for name, _ in other.fields]:
+        return False
+    inner = [(one.keys, other.keys), (one.values, other.values)]
+    inner += [(child, other.by_name[name]) for name, child in one.fields]
+    return all((a is None and b is None) or (a is not None and b is not None and _same(a, b)) for a, b in inner)
+
+
+def _widens(one: Schema, other: Schema) -> bool:
+    return one.logical is None and other.logical is None and other.type in _WIDER.get(one.type, ())
