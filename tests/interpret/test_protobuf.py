@@ -11,7 +11,7 @@ from google.protobuf import descriptor_pb2 as pb
 from google.protobuf import message_factory, wrappers_pb2
 
 from dagster_smt.errors import ConfigError, DataError
-from dagster_smt.interpret.protobuf import protobuf_of, read_indexes, write_indexes
+from dagster_smt.interpret.protobuf import descriptor_of, protobuf_of, read_indexes, write_indexes
 from dagster_smt.interpret.protobuf_files import SCALARS, field_options, message_of, pool_of
 from dagster_smt.model.schema import (
     BOOLEAN,
@@ -439,6 +439,16 @@ def test_decimals_of_others():
     assert proto.read(found.SerializeToString()) == {"a": Decimal("12.4"), "b": Decimal("12.35")}  # MathContext
     long = b"\x7f" * 4000  # more digits than Python prints
     assert proto.read(proto.write(v := proto.read(made(a={"value": long}).SerializeToString()))) == v
+
+
+def test_variants():
+    raw = file(message("M", "a:confluent.type.Variant"), imports=("confluent/type/variant.proto",))
+    proto = protobuf_of([raw], "M")
+    wanted = struct("org.apache.kafka.connect.data.Variant", metadata=BYTES, value=BYTES)
+    assert proto.schema == struct("M", a=tagged(wanted))
+    value = {"a": {"metadata": b"\1", "value": b""}}
+    assert proto.read(proto.write(value)) == value
+    assert protobuf_of([descriptor_of(proto.schema)], (0,)).schema == proto.schema
 
 
 # -- files ----------------------------------------------------------------------------------------------------------

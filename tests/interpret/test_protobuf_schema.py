@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from dagster_smt.errors import ConfigError, DataError
 from dagster_smt.interpret.protobuf import descriptor_of, protobuf_of
 from dagster_smt.interpret.protobuf_files import field_options
+from dagster_smt.interpret.protobuf_write import protobuf_out
 from dagster_smt.model.schema import (
     BOOLEAN,
     INT32,
@@ -190,6 +191,29 @@ CAME = struct(
 
 def test_what_came_from_protobuf_is_the_same_again():
     assert protobuf_of([descriptor_of(CAME)], (0,)).schema == CAME
+
+
+NOTE = union("note", a=optional(tag(STRING, 3)), b=optional(tag(INT32, 4)))
+# schema, a value of it, what its message says; testFromConnectIgnoreDefaultForNullables has the opposite of the first
+WRITTEN = [
+    (struct(a=STRING.with_(optional=True, default="x"), b=INT32), {"a": None, "b": 5}, {"a": "x", "b": 5}),
+    (struct(a=date().with_(default=JavaDate(DAY))), {}, {"a": JavaDate(DAY)}),
+    (struct(renamed=NOTE), {"renamed": {"a": None, "b": 5}}, {"note_0": {"a": None, "b": 5}}),
+    (struct(note_1=NOTE), {"note_1": {"a": "x", "b": None}}, {"note_0": {"a": "x", "b": None}}),  # one was left out
+    (struct(note_1=NOTE), {"note_1": None}, {"note_0": None}),
+    (struct(list=array(struct("P", n=NOTE)), map=of_map(STRING, struct("Q", x=INT32.with_(default=7)), "m")),
+     {"list": [{"n": {"a": "x"}}], "map": {"k": {"x": None}}},
+     {"list": [{"note_0": {"a": "x", "b": None}}], "map": {"k": {"x": 7}}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "value", "wanted"), WRITTEN)
+def test_values_of_other_schemas(schema, value, wanted):
+    out = protobuf_out(schema, "shop.Order")
+    proto = protobuf_of([out.file], "shop.Order")
+    assert proto.read(out.write(value)) == wanted
+    with pytest.raises(DataError, match="SMT440"):
+        out.write([value])
 
 
 # schema, what the refusal says
