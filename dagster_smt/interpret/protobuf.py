@@ -98,9 +98,12 @@ def protobuf_of(files: Sequence[bytes], message: str | Sequence[int], place: str
     builder = _Builder(place)
     kind = builder.root(descriptor)
     made = message_factory.GetMessageClass(descriptor)
-    parse, dump, complete = made.FromString, made.SerializeToString, made.IsInitialized
-    convert, fill, demanding = kind.read, kind.fill, builder.demanding
-    assert convert is not None and fill is not None
+    return Protobuf(kind.schema, _reader(made, kind, demanding=builder.demanding), _writer(made, kind))
+
+
+def _reader(made: Any, kind: Kind, *, demanding: bool) -> Callable[[bytes], Any]:
+    parse, complete, convert = made.FromString, made.IsInitialized, kind.read
+    assert convert is not None
 
     def read(raw: bytes) -> Any:
         try:
@@ -110,6 +113,13 @@ def protobuf_of(files: Sequence[bytes], message: str | Sequence[int], place: str
             return convert(found)
         except (DecodeError, UnicodeDecodeError) as error:
             raise unreadable() from error
+
+    return read
+
+
+def _writer(made: Any, kind: Kind) -> Callable[[Any], bytes]:
+    dump, fill = made.SerializeToString, kind.fill
+    assert fill is not None
 
     def write(value: Any) -> bytes:
         if value is None:
@@ -122,7 +132,7 @@ def protobuf_of(files: Sequence[bytes], message: str | Sequence[int], place: str
             raise unwritable("", "does not fit its Protobuf schema") from error
         return data
 
-    return Protobuf(kind.schema, read, write)
+    return write
 
 
 @dataclass
