@@ -14,14 +14,14 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
 
-from benchmarks import file_topics, kafka, records, runs, transforms
+from benchmarks import avro, file_topics, kafka, records, runs, transforms
 from benchmarks.cases import CASES, NESTED_SHARE, Case, Setting
 from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
 from benchmarks.nested_records import nested_value
 from dagster_smt.spark.packages import session_settings
 
 FOLDER = Path(".bench")
-ALL = (*CASES, *file_topics.CASES, *runs.CASES, *transforms.CASES)
+ALL = (*CASES, *file_topics.CASES, *runs.CASES, *transforms.CASES, *avro.CASES)
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -63,7 +63,7 @@ def session(scratch: Path) -> SparkSession:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
     }
-    for key, value in session_settings(["delta", "iceberg", "kafka"], {}, pyspark.__version__).items():
+    for key, value in session_settings(["avro", "delta", "iceberg", "kafka"], {}, pyspark.__version__).items():
         settings[key] = value
     builder = SparkSession.builder.master("local[*]").appName("dagster_smt benchmarks").config(map=settings)
     return builder.getOrCreate()

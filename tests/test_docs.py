@@ -65,7 +65,9 @@ def test_three_spellings_of_a_topic_table_mean_the_same():
     from dagster_smt import TopicTable
 
     names: dict = {}
-    ((statement,), (python,), (text,)) = (blocks("docs/topic-tables.md", kind) for kind in ("sql", "python", "yaml"))
+    (statement, *_), (python, *_), (text, *_) = (
+        blocks("docs/topic-tables.md", kind) for kind in ("sql", "python", "yaml")
+    )
     exec(python, names)
     component, _ = loaded({**LEAST, **yaml.safe_load(text)})
     assert TopicTable.create(statement) == names["orders"] == component.table

@@ -64,7 +64,14 @@ def avro_out(schema: Schema) -> AvroOut:
     if builder.problems:
         raise ConfigError(list(dict.fromkeys(builder.problems)))
     printed = _printed(avro, "", {})
-    parsed = parse_schema(bare(printed), named_schemas={})
+    name = ".".join(filter(None, (avro.get("namespace"), avro["name"]))) if _is_record(avro) else None
+    text = json.dumps(printed, ensure_ascii=False, separators=(",", ":"))
+    return AvroOut(text, name, avro_writer(schema, text))
+
+
+def avro_writer(schema: Schema, text: str) -> Callable[[Any], bytes]:
+    """A function that writes values of a Connect schema as an Avro schema says; it raises ``DataError`` SMT440."""
+    parsed = parse_schema(bare(json.loads(text)), named_schemas={})
     convert = _converter(schema)
 
     def write(value: Any) -> bytes:
@@ -75,8 +82,7 @@ def avro_out(schema: Schema) -> AvroOut:
             raise _unwritable() from error
         return out.getvalue()
 
-    name = ".".join(filter(None, (avro.get("namespace"), avro["name"]))) if _is_record(avro) else None
-    return AvroOut(json.dumps(printed, ensure_ascii=False, separators=(",", ":")), name, write)
+    return write
 
 
 def avro_problems(schema: Schema) -> list[Problem]:

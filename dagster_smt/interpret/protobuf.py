@@ -27,9 +27,7 @@ from dagster_smt.interpret.protobuf_files import (
     field_params,
     message_of,
     pool_of,
-    read_indexes,
     refused,
-    write_indexes,
 )
 from dagster_smt.interpret.protobuf_kinds import (
     LOGICAL,
@@ -54,10 +52,7 @@ from dagster_smt.interpret.protobuf_parts import (
     struct_writer,
     taken,
 )
-from dagster_smt.interpret.protobuf_schema import descriptor_of
 from dagster_smt.model.schema import Schema, Type, optional
-
-__all__ = ["Protobuf", "descriptor_of", "protobuf_of", "read_indexes", "write_indexes"]
 
 _WRAPPERS = {
     f"google.protobuf.{name}Value"

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
 from dagster_smt.interpret.protobuf import protobuf_of
 from dagster_smt.interpret.protobuf_files import UNION
 from dagster_smt.interpret.protobuf_schema import descriptor_of, is_union
@@ -22,10 +24,12 @@ class ProtobufOut:
 
     Attributes:
         file: The file of Protobuf, serialized; the struct is its first message.
+        name: The message's full name.
         write: A function from a value to bytes; raises ``DataError`` SMT440.
     """
 
     file: bytes
+    name: str
     write: Callable[[Any], bytes]
 
 
@@ -41,7 +45,9 @@ def protobuf_out(schema: Schema, name: str = "ConnectDefault1") -> ProtobufOut:
     """
     file = descriptor_of(schema, name)
     write, convert = protobuf_of([file], (0,)).write, _struct(schema)
-    return ProtobufOut(file, write if convert is None else lambda value: write(convert(value)))
+    parsed = FileDescriptorProto.FromString(file)
+    full = ".".join(filter(None, (parsed.package, parsed.message_type[0].name)))
+    return ProtobufOut(file, full, write if convert is None else lambda value: write(convert(value)))
 
 
 def _converter(schema: Schema) -> Convert | None:

@@ -1,5 +1,9 @@
-"""Records in the wire format of a schema registry: a zero byte, the schema's id in four bytes, the value."""
+"""Records in the wire format of a schema registry: a zero byte, the schema's id in four bytes, the value.
 
+Of Protobuf the places of the message in its file stand between id and value.
+"""
+
+import base64
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -8,12 +12,15 @@ from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_erro
 from dagster_smt.interpret.avro import avro_of
 from dagster_smt.interpret.avro_write import avro_out
 from dagster_smt.interpret.cache import Cache
+from dagster_smt.interpret.protobuf import protobuf_of
+from dagster_smt.interpret.protobuf_files import read_indexes, write_indexes
+from dagster_smt.interpret.protobuf_write import protobuf_out
 from dagster_smt.interpret.registry_client import SchemaKind, fetched, registered
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import Schema
 
 _HEADER = 5
-_KINDS: dict[str, SchemaKind] = {"avro-confluent": "AVRO"}
+_KINDS: dict[str, SchemaKind] = {"avro-confluent": "AVRO", "protobuf-confluent": "PROTOBUF"}
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ class RegistryReader:
         if len(data) < _HEADER or data[0] != 0:
             hint = "choose another format, if no registry's serializer has written it"
             raise data_error("SMT441", "the bytes do not begin with a schema's id", hint)
-        return data[:_HEADER]
+        return data[: read_indexes(data, _HEADER)[1]] if self.kind == "PROTOBUF" else data[:_HEADER]
 
     def schema(self, text: bytes) -> Schema | None:
         """The schema that it names."""
@@ -68,12 +75,26 @@ class RegistryReader:
         number = int.from_bytes(header[1:_HEADER], "big")
         try:
             there = fetched(tuple(self.form.settings.items()), number, self.kind)
-            avro = avro_of(there.text, there.references, place=f"schema {number}")
-            return _Known(avro.schema, avro.read)
+            if self.kind == "AVRO":
+                avro = avro_of(there.text, there.references, place=f"schema {number}")
+                return _Known(avro.schema, avro.read)
+            files = [_descriptor(text, number) for text in (*there.references, there.text)]
+            message = protobuf_of(files, read_indexes(header, _HEADER)[0], place=f"schema {number}")
+            return _Known(message.schema, message.read)
         except DataError as error:
             return error
         except ConfigError as error:
             return DataError(error.problems[0])
+
+
+def _descriptor(text: str, number: int) -> bytes:
+    """A file of Protobuf as a registry gives it when asked for its serialized form."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError as error:
+        hint = "use a registry that has format=serialized, as Confluent's, or let the producer register descriptors"
+        statement = f"the registry gives schema {number} as text, not as a descriptor"
+        raise data_error("SMT441", statement, hint) from error
 
 
 class RegistryWriter:
@@ -108,15 +129,19 @@ class RegistryWriter:
 
     def _made(self, schema: Schema) -> tuple[str | None, str, Callable[[Any], bytes]]:
         try:
-            avro = avro_out(schema)
-            return avro.name, avro.text, avro.write
+            if self.kind == "AVRO":
+                avro = avro_out(schema)
+                return avro.name, avro.text, avro.write
+            message = protobuf_out(schema)
+            return message.name, base64.b64encode(message.file).decode(), message.write
         except ConfigError as error:
             raise DataError(error.problems[0]) from error
 
     def _header(self, subject: str, text: str) -> bytes:
         register = self.form.settings.get("auto.register.schemas", "true").lower() == "true"
         number = registered(tuple(self.form.settings.items()), subject, text, self.kind, register=register)
-        return b"\0" + number.to_bytes(4, "big")
+        indexes = write_indexes((0,)) if self.kind == "PROTOBUF" else b""
+        return b"\0" + number.to_bytes(4, "big") + indexes
 
     def _subject(self, topic: str, name: str | None) -> str:
         settings = self.form.settings

@@ -14,7 +14,7 @@ from dagster_smt.interpret.changes import change_reader
 from dagster_smt.interpret.codec import Convert, Inexact, reader, resolve_defaults, writer
 from dagster_smt.interpret.formats import Decode, Encode, csv_codec, primitive_codec
 from dagster_smt.model.change_formats import is_change
-from dagster_smt.model.format import REGISTERED, Format
+from dagster_smt.model.format import DESCRIBED, REGISTERED, Format
 from dagster_smt.model.primitives import PRIMITIVES
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 from dagster_smt.model.schema_json import schema_from_json, schema_to_json
@@ -63,6 +63,11 @@ def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCod
         from dagster_smt.interpret.registry import RegistryWriter  # loads fastavro
 
         return SideCodec(self_described(form).read, RegistryWriter(form, side).write)
+    if form.kind in DESCRIBED:
+        from dagster_smt.interpret.described import DescribedCodec  # loads fastavro
+
+        described = DescribedCodec(form)
+        return SideCodec(described.read, described.write)
     if form.kind in PRIMITIVES:
         return _of_codec(form, *primitive_codec(form))
     if form.kind == "csv":
@@ -189,7 +194,10 @@ class EnvelopeReader:
 
     def schema_id(self, text: bytes) -> str:
         """What people call the schema that a JSON text describes: its name, and the beginning of a digest."""
-        schema = self._known(text)[0]
+        try:
+            schema = self._known(text)[0]
+        except DataError:
+            schema = None
         name = "" if schema is None else schema.name or ""
         return f"{name} {hashlib.sha256(text).hexdigest()[:8]}".strip()
 

@@ -9,7 +9,18 @@ from dagster_smt.model.primitives import WHOLE
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.secrets import as_reference, names_secret, refers
 
-Structured = Literal["json", "json_schema", "envelope", "csv", "debezium-json", "canal-json", "avro-confluent"]
+Structured = Literal[
+    "json",
+    "json_schema",
+    "envelope",
+    "csv",
+    "debezium-json",
+    "canal-json",
+    "avro",
+    "avro-confluent",
+    "protobuf",
+    "protobuf-confluent",
+]
 Single = Literal["string", "bytes", "short", "integer", "long", "float", "double", "boolean"]
 FormatKind = Structured | Single
 CSV_OPTIONS = (
@@ -29,18 +40,25 @@ REGISTRY_OPTIONS = (
     "ssl.certificate.location",
     "ssl.key.location",
 )
-"""Options of ``avro-confluent``: the first three as Flink names them, files of certificates as librdkafka does."""
+"""Options of formats with a registry: the first three as Flink names them, files of certificates as librdkafka does."""
 WRITING_OPTIONS = ("subject", "subject.name.strategy", "auto.register.schemas")
 """Options of formats with a registry, for what is written: the first as Flink, the others as Confluent names them."""
 STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy")
-_KNOWN = {"csv": CSV_OPTIONS, "avro-confluent": (*REGISTRY_OPTIONS, *WRITING_OPTIONS)}
-SELF_DESCRIBED = ("envelope", "avro-confluent")
+SELF_DESCRIBED = ("envelope", "avro-confluent", "protobuf-confluent")
 """Formats whose records bring their schema along, or name it."""
 SCHEMALESS = ("json", "json_schema", "envelope", "string", "bytes", "debezium-json", "canal-json")
 """Formats that values without a schema can be written in, as JSON."""
-REGISTERED = ("avro-confluent",)
+DESCRIBED = ("avro", "protobuf")
+"""Formats whose schema is given beside the topic."""
+REGISTERED = ("avro-confluent", "protobuf-confluent")
 """Formats whose schemas a registry has."""
 
+_KNOWN = {
+    "csv": CSV_OPTIONS,
+    "avro": ("schema",),
+    "protobuf": ("descriptor", "message-name"),
+    **dict.fromkeys(REGISTERED, (*REGISTRY_OPTIONS, *WRITING_OPTIONS)),
+}
 
 _SECRETS = "put it into the environment and write ${env:NAME}, or EnvVar('NAME') of Dagster"
 
@@ -82,6 +100,11 @@ class Format:
         ]
         if self.kind in REGISTERED:
             problems += self._of_registry()
+        if self.kind == "protobuf" and len(self.settings) == 1:
+            hint = "give both: descriptor and message-name"
+            problems.append(
+                Problem("SMT272", "protobuf", "a descriptor and the name of its message belong together", hint)
+            )
         if problems:
             raise ConfigError(problems)
 

@@ -63,6 +63,16 @@ class FieldChange:
 
 
 @dataclass(frozen=True, slots=True)
+class SchemaUse:
+    """How many records of a topic name a schema: its id in a registry; of envelopes its name and a digest."""
+
+    topic: str
+    side: str
+    schema: str
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
 class Reject:
     """Where a record failed and why; never what was in it.
 
@@ -126,6 +136,7 @@ class RunReport:
         files, bytes: Data files that the commit added, and their size.
         seconds: Wall time per phase.
         status: ``committed``, ``empty`` (nothing new), or ``already committed``.
+        schemas: Of records that bring their schemas along, into columns: how many name each.
         warnings: Problems that did not stop the run, such as a mask that touched nothing.
     """
 
@@ -143,6 +154,7 @@ class RunReport:
     lineage: dict[str, tuple[str, ...]] = field(default_factory=dict)
     masked: tuple[str, ...] = ()
     rejects: list[Reject] = field(default_factory=list)
+    schemas: tuple[SchemaUse, ...] = ()
     topics: dict[str, TopicCounts] = field(default_factory=dict)
     failures: dict[str, list[Problem]] = field(default_factory=dict)
     files: int = 0

@@ -3,7 +3,7 @@
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -149,6 +149,10 @@ def _technical_part(report: RunReport, run: RunContext) -> Metadata:
         "dagster_smt/chain_hash": run.plan.chain.hash,
         "dagster_smt/window_id": run.window_id or report.window.id,
     }
+    topics = report.window.topics
+    if uses := [asdict(use) for use in report.schemas if use.topic in topics]:
+        columns = {"topic": "string", "side": "string", "schema": "string", "records": "int"}
+        found["dagster_smt/schemas"] = table(sorted(uses, key=lambda use: -use["records"]), columns)
     return {**found, "dagster_smt/spark_app_id": run.app_id} if run.app_id else found
 
 

@@ -15,7 +15,7 @@ from dagster_smt.chain import Plan
 from dagster_smt.chain.forms import plan_forms
 from dagster_smt.errors import PlanError, Problem, RecordsRejected, SmtError, TableError
 from dagster_smt.model.offsets import OffsetSet
-from dagster_smt.model.report import RunReport, add_up, ledger_lines, stage_counts
+from dagster_smt.model.report import RunReport, SchemaUse, add_up, ledger_lines, stage_counts
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.table_state import TableState
 from dagster_smt.model.window import Range, Window
@@ -87,6 +87,7 @@ class _Run:
     seconds: dict[str, float] = field(default_factory=dict)
     failures: Failures = field(default_factory=dict)
     warnings: list[Problem] = field(default_factory=list)
+    schemas: tuple[SchemaUse, ...] = ()
 
     def run(self) -> RunReport:
         with self.timed("window"):
@@ -203,7 +204,8 @@ class _Run:
     def plan_found(self, frame: DataFrame, window: Window, state: TableState | None) -> Plan:
         """The plan of records that bring their schemas along: a pass over the window finds them."""
         self.say("looking for the schemas of the records")
-        forms = found_forms(frame, self.spec.table)
+        found = found_forms(frame, self.spec.table)
+        forms, self.schemas = found.forms, found.uses
         self.say(f"{len({form.value for form in forms})} schemas of values found")
         last = report_of(state) if state is not None and state.kind == self.spec.sink.kind else None
         return plan_forms(self.spec.chain, forms, topics=window.topics, last=last)
@@ -311,6 +313,7 @@ class _Attempt:
             masked=tuple(sorted(self.plan.masked)),
             topics=found.topics,
             failures=self.run_.failures,
+            schemas=self.run_.schemas,
             seconds=self.run_.seconds,
         )
 

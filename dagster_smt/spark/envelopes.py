@@ -1,5 +1,6 @@
 """Envelopes into columns: the schemas are in the records, so they are looked for first; then Python makes the rows."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from dagster_smt.interpret.interpreter import Batch
 from dagster_smt.interpret.sides import SideCodec, self_described
 from dagster_smt.model.format import SELF_DESCRIBED, Format
 from dagster_smt.model.record import VALUE_DIRTY, Record
+from dagster_smt.model.report import SchemaUse
 from dagster_smt.model.schema import Schema
 from dagster_smt.spark.arrow_map import COMMON, ArrowMap, BatchRunner, with_bitmap
 from dagster_smt.spark.column_values import Convert, arrow_type, column_writer
@@ -35,25 +37,38 @@ _SEEN = {
     "key": pa.binary(),
     "value": pa.binary(),
 }
-_SEEN_DDL = "topic string, partition int, offset bigint, key binary, value binary"
+_TEXTS = {**_SEEN, "records": pa.int64()}
+_TEXTS_DDL = "topic string, partition int, offset bigint, key binary, value binary, records bigint"
 
 
-def found_forms(frame: DataFrame, table: TopicTable) -> tuple[Form, ...]:
+@dataclass(frozen=True)
+class FoundForms:
+    """What the records of a window bring along: their forms, and how many name each schema."""
+
+    forms: tuple[Form, ...]
+    uses: tuple[SchemaUse, ...]
+
+
+def found_forms(frame: DataFrame, table: TopicTable) -> FoundForms:
     """The forms of a window's records, by topic and then in the order in which they appear. Payloads are not decoded.
 
     Records without a schema, and those whose schema cannot be read, have none.
 
     Args:
         frame: Kafka's columns.
-        table: Where the records come from; the format of the values is ``envelope``.
+        table: Where the records come from; the format of the values is one of ``SELF_DESCRIBED``.
     """
     key_describes = table.key.kind in SELF_DESCRIBED
-    seen = map_in_arrow(frame.select(*_SEEN), SchemaTexts(table.key, table.value), _SEEN_DDL)
-    first = F.min(F.struct("partition", "offset")).alias("first")
-    rows = sorted(seen.groupBy("topic", "key", "value").agg(first).collect(), key=lambda r: (r.topic, r.first))
+    seen = map_in_arrow(frame.select(*_SEEN), SchemaTexts(table.key, table.value), _TEXTS_DDL)
+    wanted = F.min(F.struct("partition", "offset")).alias("first"), F.sum("records").alias("records")
+    rows = sorted(seen.groupBy("topic", "key", "value").agg(*wanted).collect(), key=lambda r: (r.topic, r.first))
     keys, values = self_described(table.key), self_described(table.value)
     found: dict[Form, None] = {}
+    uses: Counter[tuple[str, str, str]] = Counter()
     for row in rows:
+        uses[row.topic, "value", values.schema_id(bytes(row.value))] += row.records
+        if key_describes and row.key is not None:
+            uses[row.topic, "key", keys.schema_id(bytes(row.key))] += row.records
         try:
             value = values.schema(bytes(row.value))
             key = keys.schema(bytes(row.key)) if key_describes and row.key is not None else table.key.known_schema
@@ -62,7 +77,7 @@ def found_forms(frame: DataFrame, table: TopicTable) -> tuple[Form, ...]:
         free_key = key is None and (row.key is not None or table.key.kind == "json")
         if value is not None:
             found[Form(row.topic, key, value, free_key)] = None
-    return tuple(found)
+    return FoundForms(tuple(found), tuple(SchemaUse(*use, records) for use, records in uses.items()))
 
 
 @dataclass(frozen=True)
@@ -79,6 +94,7 @@ class SchemaTexts:
         key_text = self_described(self.key).schema_text if self.key.kind in SELF_DESCRIBED else None
         value_text = self_described(self.value).schema_text
         first: dict[tuple[str, bytes | None, bytes], tuple[int, int]] = {}
+        records: Counter[tuple[str, bytes | None, bytes]] = Counter()
         for batch in batches:
             for topic, partition, offset, key, value in zip(*(batch.column(n).to_pylist() for n in _SEEN), strict=True):
                 try:
@@ -88,10 +104,11 @@ class SchemaTexts:
                     continue
                 if form is not None:
                     first[form] = min(first.get(form, (partition, offset)), (partition, offset))
-        rows = [(topic, *place, key, value) for (topic, key, value), place in first.items()]
-        columns = zip(*rows, strict=True) if rows else [[]] * len(_SEEN)
-        arrays = [pa.array(column, kind) for column, kind in zip(columns, _SEEN.values(), strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, names=list(_SEEN))
+                    records[form] += 1
+        rows = [(form[0], *place, *form[1:], records[form]) for form, place in first.items()]
+        columns = zip(*rows, strict=True) if rows else [[]] * len(_TEXTS)
+        arrays = [pa.array(column, kind) for column, kind in zip(columns, _TEXTS.values(), strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, names=list(_TEXTS))
 
 
 def evaluate_envelopes(frame: DataFrame, plan: Plan, table: TopicTable, *, ledger: bool) -> DataFrame:

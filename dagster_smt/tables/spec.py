@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.change_formats import is_change
+from dagster_smt.model.format import DESCRIBED
 from dagster_smt.model.format import Format as Format
 from dagster_smt.model.topic_columns import Column as Column
 from dagster_smt.model.topic_columns import FieldsInclude, Row
@@ -106,7 +107,12 @@ class TopicTable:
             raise ConfigError(Problem("SMT585", "group", statement, "leave group out"))
 
     def _declare(self) -> None:
-        """Settle what the columns say of key and value."""
+        """Settle what columns and schemas beside the topics say of key and value."""
+        for side in ("key", "value"):
+            if getattr(self, side).kind in DESCRIBED:
+                from dagster_smt.tables.rows.declare import described_format
+
+                object.__setattr__(self, side, described_format(getattr(self, side)))
         problems = []
         if is_change(self.key):
             hint = "choose json, string or bytes"

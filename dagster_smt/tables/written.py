@@ -1,7 +1,7 @@
 """The formats that records are written in, and what they do not take."""
 
 from dagster_smt.chain.plan import Plan
-from dagster_smt.errors import PlanError, Problem, UnsupportedError
+from dagster_smt.errors import ConfigError, PlanError, Problem, UnsupportedError
 from dagster_smt.model.change_formats import is_change
 from dagster_smt.model.format import SCHEMALESS, Format, Formats
 from dagster_smt.model.schema import Schema
@@ -52,8 +52,15 @@ def check_names(plan: Plan, written: Formats, kind: str) -> None:
 
 
 def _refused(form: Format, schema: Schema) -> list[Problem]:
-    if form.kind in ("avro", "avro-confluent"):
+    if form.kind.startswith("avro"):
         from dagster_smt.interpret.avro_write import avro_problems  # loads fastavro
 
         return avro_problems(schema)
+    if form.kind.startswith("protobuf"):
+        from dagster_smt.interpret.protobuf_schema import descriptor_of
+
+        try:
+            descriptor_of(schema)
+        except ConfigError as error:
+            return list(error.problems)
     return []

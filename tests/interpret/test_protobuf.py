@@ -11,8 +11,16 @@ from google.protobuf import descriptor_pb2 as pb
 from google.protobuf import message_factory, wrappers_pb2
 
 from dagster_smt.errors import ConfigError, DataError
-from dagster_smt.interpret.protobuf import descriptor_of, protobuf_of, read_indexes, write_indexes
-from dagster_smt.interpret.protobuf_files import SCALARS, field_options, message_of, pool_of
+from dagster_smt.interpret.protobuf import protobuf_of
+from dagster_smt.interpret.protobuf_files import (
+    SCALARS,
+    field_options,
+    message_of,
+    pool_of,
+    read_indexes,
+    write_indexes,
+)
+from dagster_smt.interpret.protobuf_schema import descriptor_of
 from dagster_smt.model.schema import (
     BOOLEAN,
     INT32,

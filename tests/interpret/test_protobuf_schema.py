@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dagster_smt.errors import ConfigError, DataError
-from dagster_smt.interpret.protobuf import descriptor_of, protobuf_of
+from dagster_smt.interpret.protobuf import protobuf_of
 from dagster_smt.interpret.protobuf_files import field_options
+from dagster_smt.interpret.protobuf_schema import descriptor_of
 from dagster_smt.interpret.protobuf_write import protobuf_out
 from dagster_smt.model.schema import (
     BOOLEAN,

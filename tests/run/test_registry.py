@@ -8,7 +8,11 @@ from datetime import datetime, timezone
 import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
+from google.protobuf import message_factory
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import EngineError, PlanError
@@ -66,7 +70,49 @@ def test_three_versions_of_a_schema_are_one_table(world, apicurio, broker):
     ]  # fmt: skip
     assert rows[2]["at"].timestamp() == 1_700_000_000.123
     assert (report.records_out, report.lineage["name"]) == (4, ("value.name",))
+    assert [(use.topic, use.side, use.records) for use in report.schemas] == [(topic, "value", n) for n in (2, 1, 1)]
     assert run(spec, world.session).status == "empty"
+
+
+NUMBERS, CURRENT = {"int64": 3, "string": 9}, {"use.deprecated.format": False}
+
+
+def message(fields):
+    """The class of a message ``shop.Order`` with fields of proto3, as ``protoc`` would make it."""
+    file = FileDescriptorProto(name=f"order{len(fields)}.proto", package="shop", syntax="proto3")
+    made = file.message_type.add(name="Order")
+    for number, (name, kind) in enumerate(fields.items(), 1):
+        made.field.add(name=name, number=number, type=NUMBERS[kind], label=1)
+    pool = DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("shop.Order"))
+
+
+def test_three_versions_of_a_message_are_one_table_and_written_as_messages_again(world, apicurio, broker):
+    topic, cluster = f"orders-{uuid.uuid4().hex[:8]}", KafkaTopics(broker.servers, create=NewTopics())
+    versions = [{"id": "int64", "name": "string"}, {"state": "string"}, {"more": "int64"}]
+    fields, records, client = {}, [], SchemaRegistryClient({"url": apicurio})
+    for number, added in enumerate(versions):
+        fields |= added
+        order = message(fields)
+        value = order(**{n: number + 1 if kind == "int64" else SECRET for n, kind in fields.items()})
+        serializer = ProtobufSerializer(order, client, CURRENT)
+        records.append((topic, 0, NewRecord(b"k", serializer(value, SerializationContext(topic, MessageField.VALUE)))))
+    Topics(cluster).add(records)
+    form = Format("protobuf-confluent", options={"url": apicurio})
+    table = TopicTable(cluster, (topic,), value=form)
+    report = run(replace(world.spec(MASK, kind="columns"), table=table), world.session)
+    rows = sorted(world.table.read().collect(), key=lambda r: r.id)
+    assert [tuple(r[n] for n in ("id", "name", "state", "more")) for r in rows] == [
+        (1, "", None, None), (2, "", SECRET, None), (3, "", SECRET, 3),
+    ]  # fmt: skip
+    assert sum(use.records for use in report.schemas) == 3 and len(report.schemas) == 3
+    spec = replace(world.spec(ROUTE, kind="records"), table=table, sink=KafkaSink(cluster, "copies"))
+    assert run(spec, world.session).records_out == 3
+    deserializer = ProtobufDeserializer(order, CURRENT, client)
+    context = SerializationContext(f"clean.{topic}", MessageField.VALUE)
+    found = [deserializer(r.value(), context) for r in Topics(cluster).read(f"clean.{topic}")]
+    assert [(m.id, m.name, m.state, m.more) for m in found] == [(1, "", "", 0), (2, "", SECRET, 0), (3, "", SECRET, 3)]
 
 
 def test_an_unknown_id_is_a_dead_letter_and_a_silent_registry_ends_the_run(world, registry):

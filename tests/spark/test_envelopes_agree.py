@@ -69,7 +69,7 @@ def test_random_windows_agree(spark, window):
     frame = frame_of(spark, rows)
     try:
         chain = parse_chain(stages)
-        plan = plan_forms(chain, found_forms(frame, TABLE), topics=TOPICS)
+        plan = plan_forms(chain, found_forms(frame, TABLE).forms, topics=TOPICS)
         wanted = output_schema(plan, "columns")
     except (ConfigError, PlanError, UnsupportedError):
         assume(False)

@@ -17,6 +17,7 @@ from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.format import FormatKind
 from dagster_smt.orchestration.checks import SmtChecks
 from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.described import with_files
 from dagster_smt.tables.spec import (
     DeltaSink,
     FileTopics,
@@ -83,7 +84,8 @@ class FormatModel(dg.Model):
     replace_null_with_default: bool = True
     decimal_format: Literal["BASE64", "NUMERIC"] = "BASE64"
     options: dict[str, str] = Field(
-        default_factory=dict, description="Options of csv and avro-confluent, as Flink names them: null-literal, url."
+        default_factory=dict,
+        description="Options of csv, Avro and Protobuf, as Flink names them: null-literal, url, schema.",
     )
 
 
@@ -337,7 +339,7 @@ def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
         file = folder / text if text.endswith(".sql") else None
         schema = parse_ddl(file.read_text(encoding="utf-8") if file else text, place=file.name if file else place)
     rest = {key: value for key, value in data.items() if key != "schema_"}
-    return Format(**rest, schema=schema)
+    return with_files(Format(**rest, schema=schema), folder)
 
 
 def chain_of(value: Any, folder: Path) -> Path | Chain:

@@ -6,7 +6,7 @@ from typing import Any
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.change_formats import CHANGE_METADATA, ROW, is_change, metadata_key, type_label
-from dagster_smt.model.format import SELF_DESCRIBED, Format
+from dagster_smt.model.format import DESCRIBED, SELF_DESCRIBED, Format
 from dagster_smt.model.primitives import WHOLE
 from dagster_smt.model.schema import Schema, Type, optional
 from dagster_smt.model.topic_columns import RECORD_METADATA, Column, FieldsInclude, Metadata, Row
@@ -97,8 +97,10 @@ def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
 def _declared(side: str, form: Format, schema: Schema | None, problems: list[Problem]) -> Format:
     if schema is None:
         return form
-    if form.kind in SELF_DESCRIBED:  # each record's own schema is fitted to the columns
+    if form.kind in SELF_DESCRIBED or (form.kind in DESCRIBED and form.options):  # their schemas are fitted to columns
         return form
+    if form.kind in DESCRIBED and form.schema in (None, schema):
+        return replace(form, schema=schema)
     if form.kind in ("json", "csv"):
         return replace(form, kind="json_schema" if form.kind == "json" else "csv", schema=schema)
     if form.kind == "bytes" and len(schema.fields) == 1:  # Flink's raw and ksqlDB's kafka: by the column's type
@@ -118,3 +120,10 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
     statement = "the format has a schema of its own, and the columns declare one, too"
     problems.append(Problem("SMT269", place, statement, hint))
     return form
+
+
+def described_format(form: Format) -> Format:
+    """A format whose options give its schema, with that schema; see ``tables.described``."""
+    from dagster_smt.tables.described import with_schema  # loads fastavro
+
+    return with_schema(form)

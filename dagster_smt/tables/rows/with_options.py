@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.format import DESCRIBED, REGISTERED
 from dagster_smt.model.topic_columns import Column, Metadata
 from dagster_smt.tables.rows.statement import Statement
 
@@ -29,7 +30,7 @@ _FORMATS = {
     "raw": "bytes",
     "kafka": "bytes",
     "string": "string",
-    **{kind: kind for kind in ("debezium-json", "canal-json", "avro-confluent")},
+    **{kind: kind for kind in ("debezium-json", "canal-json", *DESCRIBED, *REGISTERED)},
 }
 _START = {"earliest-offset": "earliest", "latest-offset": "latest"}
 

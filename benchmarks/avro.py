@@ -1,0 +1,82 @@
+"""Avro in a registry's wire format into columns, beside Spark's ``from_avro`` with the schema given."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.avro.functions import from_avro
+
+from benchmarks.cases import FLAT, NOTHING, Case, Setting
+from benchmarks.records import TOPIC, value_schema
+from dagster_smt.chain import parse_chain
+from dagster_smt.chain.forms import plan_forms
+from dagster_smt.interpret.avro_write import avro_out
+from dagster_smt.interpret.sides import side_codec
+from dagster_smt.model.format import Format
+from dagster_smt.spark.envelopes import found_forms
+from dagster_smt.spark.evaluate import evaluate
+from dagster_smt.tables.spec import FileTopics, TopicTable
+from tests.registry import Registry
+
+_BARE = "bare from_avro to Parquet columns"
+
+
+@cache
+def _registry() -> Registry:
+    return Registry().__enter__()
+
+
+@dataclass(frozen=True)
+class _ToAvro:
+    """A picklable function for ``mapInArrow``: JSON values as Avro with a schema's id."""
+
+    number: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        read, write = side_codec(Format("json_schema", value_schema())).read, avro_out(value_schema()).write
+        head = b"\0" + self.number.to_bytes(4, "big")
+        for batch in batches:
+            values = [head + write(read(text)[1]) for text in batch.column("value").to_pylist()]
+            place = batch.schema.get_field_index("value")
+            yield batch.set_column(place, "value", pa.array(values, pa.binary()))
+
+
+def _frame(setting: Setting) -> DataFrame:
+    """The records with Avro values; made in the warm-up, by Python."""
+    folder = setting.scratch.with_name("avro")
+    if not Path(folder).exists():
+        number = _registry().add(f"{TOPIC}-value", avro_out(value_schema()).text)
+        frame = setting.frame
+        frame.mapInArrow(_ToAvro(number), frame.schema).write.parquet(str(folder))
+    return setting.frame.sparkSession.read.parquet(str(folder))
+
+
+def bare_avro(setting: Setting) -> None:
+    """Spark's own reader, with the schema given and the id cut off."""
+    parsed = from_avro(F.expr("substring(value, 6)"), avro_out(value_schema()).text)
+    setting.to_parquet(_frame(setting).select(parsed.alias("v")).select("v.*"))
+
+
+def with_registry(chain: dict[str, str]) -> Callable[[Setting], None]:
+    """Schemas looked for and fetched, the chain planned on them, rows made."""
+
+    def measured(setting: Setting) -> None:
+        frame, parsed = _frame(setting), parse_chain(chain)
+        value = Format("avro-confluent", options={"url": _registry().url})
+        table = TopicTable(FileTopics(Path()), topics=(TOPIC,), value=value)
+        plan = plan_forms(parsed, found_forms(frame, table).forms, topics=(TOPIC,))
+        done = evaluate(frame, plan, table, "columns")
+        setting.to_parquet(done.where("__status = 0").select("__out.*"))
+
+    return measured
+
+
+CASES = (
+    Case(_BARE, bare_avro),
+    Case("Avro with a registry to Parquet columns, no stage", with_registry(NOTHING), _BARE),
+    Case("Avro with a registry to Parquet columns, six stages", with_registry(FLAT), _BARE),
+)

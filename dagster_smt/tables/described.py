@@ -1,0 +1,43 @@
+"""Avro and Protobuf schemas that lie in files beside a topic table."""
+
+import base64
+from dataclasses import replace
+from pathlib import Path
+
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.interpret.described import described
+from dagster_smt.model.format import Format
+
+_FILES = {"schema": ".avsc", "descriptor": ".desc"}
+
+
+def with_files(form: Format, folder: Path) -> Format:
+    """The format with the contents of its files: an ``.avsc``, or a ``.desc`` that ``protoc`` has made.
+
+    Raises:
+        ConfigError: SMT273, a file cannot be read.
+    """
+    found = form.settings
+    for option, ending in _FILES.items():
+        if found.get(option, "").endswith(ending):
+            path = folder / found[option]
+            try:
+                data = path.read_bytes()
+                found[option] = data.decode() if option == "schema" else base64.b64encode(data).decode()
+            except (OSError, UnicodeDecodeError) as error:
+                place, hint = f"{form.kind}.{option}", "give the path of a file"
+                raise ConfigError(Problem("SMT273", place, f"{path} cannot be read", hint)) from error
+    return replace(form, options=found)
+
+
+def with_schema(form: Format) -> Format:
+    """A format of ``DESCRIBED`` with the schema that its options give; without such options as it is.
+
+    Raises:
+        ConfigError: SMT273, there is no such file, or it is no schema.
+    """
+    if not form.options or form.schema is not None:
+        return form
+    form = with_files(form, Path())
+    found = described(form)
+    return form if found is None else replace(form, schema=found.schema)
