@@ -30,7 +30,7 @@ def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ..
     """
     written = written_formats(table, sink)
     plan = _planned(with_row(chain, table, sink.kind, written.value), table, topics)
-    check_names(plan, written, sink.kind)
+    check_names(plan, written, sink)
     return plan
 
 

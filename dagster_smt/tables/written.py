@@ -5,7 +5,7 @@ from dagster_smt.errors import ConfigError, PlanError, Problem, UnsupportedError
 from dagster_smt.model.change_formats import is_change
 from dagster_smt.model.format import SCHEMALESS, Format, Formats
 from dagster_smt.model.schema import Schema
-from dagster_smt.tables.spec import Sink, TopicTable
+from dagster_smt.tables.spec import DeltaSink, IcebergSink, Sink, TopicTable
 
 
 def written_formats(table: TopicTable, sink: Sink) -> Formats:
@@ -35,20 +35,40 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
     return found
 
 
-def check_names(plan: Plan, written: Formats, kind: str) -> None:
-    """Refuse names that the formats of what is written do not take, as far as the plan knows them.
+def check_names(plan: Plan, written: Formats, sink: Sink) -> None:
+    """Refuse names that a sink does not take, or the formats of its records, as far as the plan knows them.
 
     Raises:
-        PlanError: SMT274, SMT275; every name.
+        PlanError: Every name: SMT210, SMT563 to SMT567 and SMT572 of tables, SMT274 of formats.
     """
-    if kind != "records":
-        return
     problems: list[Problem] = []
-    for record in plan.results.values():
+    if sink.kind == "columns":
+        problems = _refused_columns(plan, sink)
+    for record in plan.results.values() if sink.kind == "records" else ():
         for form, node in ((written.key, record.key), (written.value, record.value)):
             problems += _refused(form, node.schema) if node is not None else []
     if problems:
         raise PlanError(dict.fromkeys(problems))
+
+
+def _refused_columns(plan: Plan, sink: Sink) -> list[Problem]:
+    if plan.after is None or not _unusual(plan.after):
+        return []
+    from dagster_smt.spark.output import output_schema  # loads pyspark, which plans rarely need
+    from dagster_smt.tables.sinks import delta, iceberg_sql
+
+    rows = output_schema(plan, "columns")
+    if isinstance(sink, IcebergSink):
+        return iceberg_sql.refused(rows)
+    return delta.refused(rows) if isinstance(sink, DeltaSink) else []
+
+
+def _unusual(schema: Schema) -> bool:
+    """Whether a table might refuse a name in it."""
+    names = [name for name, _ in schema.fields]
+    inner = [child for child in (schema.keys, schema.values, *schema.by_name.values()) if child is not None]
+    plain = all(name.isidentifier() and not name.startswith("_") for name in names)
+    return not plain or len({name.lower() for name in names}) < len(names) or any(map(_unusual, inner))
 
 
 def _refused(form: Format, schema: Schema) -> list[Problem]:

@@ -51,6 +51,15 @@ _LOOKS = (1, 30, None)
 """How far back the state is looked for: it is in the last commit unless somebody else has committed since."""
 
 
+def refused(schema: StructType) -> list[Problem]:
+    """Names that a Delta table cannot hold: it tells none apart that differ only in case."""
+    hint = "rename one with ReplaceField, or use another sink"
+    return [
+        Problem("SMT572", prefix + name, f"a Delta table cannot hold both '{prefix}{first}' and '{prefix}{name}'", hint)
+        for prefix, first, name in case_twins(schema)
+    ]
+
+
 class DeltaTable:
     """See ``Table``."""
 
@@ -136,14 +145,8 @@ class DeltaTable:
     # --- writing ---
 
     def refused(self, schema: StructType) -> list[Problem]:
-        """See ``Table``: Delta tells no names apart that differ only in case."""
-        hint = "rename one with ReplaceField, or use another sink"
-        return [
-            Problem(
-                "SMT572", prefix + name, f"a Delta table cannot hold both '{prefix}{first}' and '{prefix}{name}'", hint
-            )
-            for prefix, first, name in case_twins(schema)
-        ]
+        """See ``Table``."""
+        return refused(schema)
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
         """See ``Table``."""

@@ -18,7 +18,7 @@ from dagster_smt.interpret.sides import side_codec
 from dagster_smt.model.format import Formats
 from dagster_smt.model.record import VALUE_DIRTY, Record
 from dagster_smt.tables.planning import plan_sink
-from dagster_smt.tables.spec import FileTopicSink, Format, TopicTable
+from dagster_smt.tables.spec import DeltaSink, FileTopicSink, Format, IcebergSink, TopicTable
 from tests.registry import Registry
 from tests.tables.rows.test_reading import FILES, MASK, NOTHING, Given, in_python, on_spark, table
 
@@ -194,6 +194,27 @@ def test_schemaless_values_need_columns_to_be_written_with_a_schema():
     for kind in ("avro", "protobuf"):
         with pytest.raises(PlanError, match="SMT274"):
             plan_sink(parse_chain(NOTHING), table({"a b": "INT"}), FileTopicSink("out", value=Format(kind)))
+
+
+TWINS, DOTTED = {"Name": "STRING", "name": "STRING"}, {"a.b": "INT", "a": "STRUCT<b: INT, c: STRUCT<D: INT, d: INT>>"}
+NAMES = [
+    (DeltaSink("out", "columns"), TWINS, ["SMT210"]),
+    (DeltaSink("out", "columns"), DOTTED, ["SMT572"]),
+    (IcebergSink("out", "columns"), DOTTED, ["SMT567"]),
+    (IcebergSink("out", "columns"), {"": "INT", "_pos": "INT"}, ["SMT564", "SMT563"]),
+    (DeltaSink("out", "columns"), {"a b": "INT", "@": "INT", "ünï": "INT", "select": "INT", "`": "INT"}, []),
+    (DeltaSink("out"), TWINS, []),
+]
+
+
+@pytest.mark.parametrize(("sink", "columns", "codes"), NAMES)
+def test_names_that_a_table_does_not_take_are_found_when_planning(sink, columns, codes):
+    found = []
+    try:
+        plan_sink(parse_chain(NOTHING), table(columns), sink)
+    except PlanError as error:
+        found = [problem.code for problem in error.problems]
+    assert found == codes
 
 
 def test_an_interpreter_writes_another_format_than_it_reads():
