@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from dagster_smt.errors import DataError
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.interpret.stages import DROPPED
-from dagster_smt.model.format import Format
+from dagster_smt.model.format import Format, Formats
 from dagster_smt.model.record import Header, Record
 from dagster_smt.spec.stage import Chain
 from dagster_smt.values.header_literals import simple_header_bytes
@@ -60,8 +60,9 @@ class Shown:
 def preview(
     chain: Chain, samples: Iterable[Sample], key: Format | None = None, value: Format | None = None
 ) -> Iterator[tuple[Sample, list[Shown]]]:
-    """Each record with what the stages make of it."""
-    interpreter = Interpreter(chain, key, value)
+    """Each record with what the stages make of it; what is no text in its own format is shown as JSON."""
+    shown = Formats(_readable(key or Format("string")), _readable(value or Format()))
+    interpreter = Interpreter(chain, key, value, shown)
     for sample in samples:
         headers = [Header(name, raw=raw, made=False) for name, raw in sample.headers]
         record = Record(sample.topic, sample.partition, sample.offset, sample.timestamp, "CreateTime", headers=headers)
@@ -70,6 +71,10 @@ def preview(
             yield sample, [Shown("input", note=str(outcome.problem), failed=True)]
             continue
         yield sample, list(_stages(interpreter, record))
+
+
+def _readable(form: Format) -> Format:
+    return form if form.kind in ("json", "json_schema", "envelope", "string", "bytes") else Format()
 
 
 def _stages(interpreter: Interpreter, record: Record) -> Iterator[Shown]:

@@ -1,7 +1,11 @@
 """Previews: each record, and what each stage makes of it."""
 
+import pytest
+
 from dagster_smt.interpret.preview import Sample, preview
+from dagster_smt.interpret.sides import side_codec
 from dagster_smt.model.format import Format
+from dagster_smt.model.schema import INT64, STRING, Schema, Type, optional
 from tests.chain.helpers import ORDERS, TOMBSTONE, chain_of, stage
 
 CHAIN = (
@@ -78,3 +82,15 @@ def test_a_value_that_cannot_be_written_yet_is_told_and_fails_only_at_the_end():
     ]
     assert [s.failed for s in steps_of(*stages, line=b'{"t":5}')] == [False, False, False]
     assert [s.failed for s in steps_of(stages[0], line=b'{"t":5}')] == [False, True]
+
+
+ROW = Schema(Type.STRUCT, fields=(("id", INT64), ("name", optional(STRING))))
+
+
+@pytest.mark.parametrize("kind", ["avro", "protobuf", "csv"])
+def test_what_is_no_text_is_shown_as_json(kind):
+    form = Format(kind, ROW)
+    value = b"5,ann" if kind == "csv" else side_codec(form).write(ROW, {"id": 5, "name": "ann"})
+    sample = Sample("t", 0, 0, value=value)
+    ((_, steps),) = preview(chain_of(stage("MaskField$Value", fields="name")), [sample], Format("long"), form)
+    assert [step.record.value for step in steps] == ['{"id":5,"name":"ann"}', '{"id":5,"name":""}']
