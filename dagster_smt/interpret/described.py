@@ -7,10 +7,11 @@ from typing import Any
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.message import DecodeError
 
-from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, Problem, data_error
+from dagster_smt.errors import ConfigError, DataError, Problem, data_error
 from dagster_smt.interpret.avro import Avro, avro_of
 from dagster_smt.interpret.avro_write import avro_out, avro_writer
 from dagster_smt.interpret.cache import Cache
+from dagster_smt.interpret.formats import without_schema
 from dagster_smt.interpret.protobuf import Protobuf, protobuf_of
 from dagster_smt.interpret.protobuf_write import protobuf_out
 from dagster_smt.model.format import Format
@@ -64,9 +65,7 @@ class DescribedCodec:
         if value is None:
             return None
         if schema is None:
-            hint = "read it in a format with a schema, or write another format"
-            statement = f"values without a schema cannot be written as {self.form.kind}"
-            raise data_error("SMT440", statement, hint, DATA_EXCEPTION)
+            raise without_schema(self.form)
         found = self.writers.get(id(schema))
         if found is None:
             found = self.writers[id(schema)] = (schema, self._writer(schema))

@@ -140,3 +140,9 @@ def _cell(schema: Schema, value: Any, form: Format, name: str) -> str:
         return "true" if value else "false"
     plain = schema.type is Type.STRING or schema.logical == "Decimal"
     return str(value if plain else writer(schema, form, name)(value))
+
+
+def without_schema(form: Format) -> DataError:
+    """The error of a value without a schema, in a format that needs one."""
+    hint = "read it in a format with a schema, or write another format"
+    return data_error("SMT440", f"what has no schema cannot be written as {form.kind}", hint, DATA_EXCEPTION)

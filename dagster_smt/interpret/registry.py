@@ -12,6 +12,7 @@ from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_erro
 from dagster_smt.interpret.avro import avro_of
 from dagster_smt.interpret.avro_write import avro_out
 from dagster_smt.interpret.cache import Cache
+from dagster_smt.interpret.formats import without_schema
 from dagster_smt.interpret.protobuf import protobuf_of
 from dagster_smt.interpret.protobuf_files import read_indexes, write_indexes
 from dagster_smt.interpret.protobuf_write import protobuf_out
@@ -114,9 +115,7 @@ class RegistryWriter:
         if value is None:
             return None
         if schema is None:
-            hint = "read it in a format with a schema, or write another format"
-            statement = f"a {self.side} without a schema cannot be written as {self.form.kind}"
-            raise data_error("SMT440", statement, hint, DATA_EXCEPTION)
+            raise without_schema(self.form)
         found = self.known.get(id(schema))
         if found is None:
             found = self.known[id(schema)] = (schema, *self._made(schema))

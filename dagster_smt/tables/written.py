@@ -25,11 +25,10 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
         hint = "give the sink another format: value=Format('json')"
         statement = "what was deleted would be written as if it were new"
         problems.append(Problem("SMT905", f"value.format {found.value.kind}", statement, hint))
-    for side, form, read in (("key", found.key, table.key), ("value", found.value, table.value)):
-        if form != read and form.kind not in SCHEMALESS and read.kind == "json":
-            hint = f"declare the columns of the topic table, or another format than {form.kind}"
-            statement = f"the {side}s have no schema, and {form.kind} needs one"
-            problems.append(Problem("SMT905", f"{side}.format {form.kind}", statement, hint))
+    if found.value != table.value and found.value.kind not in SCHEMALESS and table.value.kind == "json":
+        hint = f"declare the columns of the topic table, or another format than {found.value.kind}"
+        statement = f"the values have no schema, and {found.value.kind} needs one"
+        problems.append(Problem("SMT905", f"value.format {found.value.kind}", statement, hint))
     if problems:
         raise UnsupportedError(problems)
     return found
