@@ -1,8 +1,11 @@
 """What a chain does to a topic table, as far as it is known before a run. Needs no Spark."""
 
+from dataclasses import replace
+
 from dagster_smt.chain import Chain, Plan, plan_chain
+from dagster_smt.errors import Problem
 from dagster_smt.tables.rows.stages import with_row
-from dagster_smt.tables.spec import Sink, SinkKind, TopicTable
+from dagster_smt.tables.spec import KafkaSink, Sink, SinkKind, TopicTable
 from dagster_smt.tables.written import check_names, written_formats
 
 
@@ -31,7 +34,12 @@ def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ..
     written = written_formats(table, sink)
     plan = _planned(with_row(chain, table, sink.kind, written.value), table, topics)
     check_names(plan, written, sink)
-    return plan
+    if not isinstance(sink, KafkaSink) or not plan.chain.writes_timestamp:
+        return plan
+    column = next(c.name for c in table.row.others if c.origin == "timestamp" and not c.virtual)
+    statement = "is not written: Spark's sink leaves timestamps to the brokers"
+    warning = Problem("SMT276", f"column {column}", statement, "declare it VIRTUAL, or insert it into the value")
+    return replace(plan, warnings=(*plan.warnings, warning))
 
 
 def _planned(chain: Chain, table: TopicTable, topics: tuple[str, ...]) -> Plan:

@@ -13,6 +13,7 @@ from dagster.components.testing import create_defs_folder_sandbox
 
 from dagster_smt import (
     FileTopics,
+    Format,
     KafkaSink,
     KafkaTopics,
     SmtChainComponent,
@@ -33,6 +34,7 @@ LEAST = {
     "table": {"source": {"files": "topics"}, "topics": ["orders"]},
     "sink": {"delta": {"path": "lake/orders"}},
 }
+AVRO = {"kind": "avro-confluent", "options": {"url": "http://localhost:8081"}}
 KAFKA = {"kafka": {"bootstrap_servers": "localhost:9092", "options": {"kafka.security.protocol": "SSL"}}}
 KEY = dg.AssetKey(["lake", "orders"])
 
@@ -121,6 +123,13 @@ def test_everything_that_can_be_said():
         ({"table": {"source": {"table": {"name": "lake.bronze"}}, "topics": ["a"]}, "observe_topics": False}, "table"),
         ({"sink": {"kafka": {"bootstrap_servers": "h:1", "create": {"partitions": 3}, "group": "g"}}}, "kafka"),
         ({"sink": {"files": {"path": "out", "group": "g"}}}, "files"),
+        (
+            {
+                "table": {**LEAST["table"], "columns": "name STRING"},
+                "sink": {"files": {"path": "out", "value": AVRO, "key": {"kind": "json"}}},
+            },
+            "formats",
+        ),
         ({"dead_letters": {"files": "dead"}, "dead_letter_topic": "d"}, "letters"),
         ({"dead_letters": {"kafka": {"bootstrap_servers": "h:1"}}, "dead_letter_topic": "d"}, "letters"),
         ({"partitions_def": {"type": "hourly", "start_date": "2026-01-01"}}, "time"),
@@ -133,6 +142,7 @@ def test_other_sources_sinks_and_partitions(changes, kind):
         "table": isinstance(component.table.source, TableSource),
         "kafka": isinstance(component.sink, KafkaSink) and component.sink.topics.create is not None,
         "files": component.sink.storage == "file_topics",
+        "formats": component.sink.value == Format(**AVRO) and component.sink.key == Format("json"),
         "letters": isinstance(component.dead_letters, FileTopics | KafkaTopics),
         "time": isinstance(spec_of(defs).partitions_def, dg.TimeWindowPartitionsDefinition),
     }

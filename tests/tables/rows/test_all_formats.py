@@ -18,7 +18,7 @@ from dagster_smt.interpret.sides import side_codec
 from dagster_smt.model.format import Formats
 from dagster_smt.model.record import VALUE_DIRTY, Record
 from dagster_smt.tables.planning import plan_sink
-from dagster_smt.tables.spec import DeltaSink, FileTopicSink, Format, IcebergSink, TopicTable
+from dagster_smt.tables.spec import DeltaSink, FileTopicSink, Format, IcebergSink, KafkaSink, KafkaTopics, TopicTable
 from tests.registry import Registry
 from tests.tables.rows.test_reading import FILES, MASK, NOTHING, Given, in_python, on_spark, table
 
@@ -215,6 +215,15 @@ def test_names_that_a_table_does_not_take_are_found_when_planning(sink, columns,
     except PlanError as error:
         found = [problem.code for problem in error.problems]
     assert found == codes
+
+
+def test_a_timestamp_that_a_broker_sets_itself_is_told():
+    sink = KafkaSink(KafkaTopics("h:1"))
+    written = table("name STRING, at TIMESTAMP METADATA FROM 'timestamp'")
+    virtual = table("name STRING, at TIMESTAMP METADATA FROM 'timestamp' VIRTUAL")
+    chain = parse_chain(NOTHING)
+    assert [(w.code, w.place) for w in plan_sink(chain, written, sink).warnings] == [("SMT276", "column at")]
+    assert not plan_sink(chain, virtual, sink).warnings and not plan_sink(chain, written, FileTopicSink("o")).warnings
 
 
 def test_an_interpreter_writes_another_format_than_it_reads():
