@@ -21,6 +21,7 @@ from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.spec import DeltaSink, FileTopicSink, Format, IcebergSink, KafkaSink, KafkaTopics, TopicTable
 from tests.registry import Registry
 from tests.tables.rows.test_reading import FILES, MASK, NOTHING, Given, in_python, on_spark, table
+from tests.tables.rows.test_writing import stages
 
 COLUMNS = """id BIGINT, name STRING, small SMALLINT, ratio DOUBLE, ok BOOLEAN, raw BYTES, price DECIMAL(12, 2),
 day DATE, at TIMESTAMP, tags ARRAY<STRING>"""
@@ -238,3 +239,35 @@ def test_records_without_a_schema_are_refused_one_by_one(registry):
     for kind in ("avro", "avro-confluent", "protobuf", "protobuf-confluent"):
         with pytest.raises(DataError, match="SMT440"):
             side_codec(form_of(kind, None, registry)).write(None, {"a": 1}, "orders")
+
+
+CHAIN = stages(
+    ("MaskField$Value", {"fields": "name"}),
+    ("Cast$Value", {"spec": "small:int64,id:string"}),
+    ("ReplaceField$Value", {"renames": "ratio:share", "exclude": "raw"}),
+    ("InsertField$Value", {"topic.field": "topic", "static.field": "env", "static.value": "x"}),
+    ("TimestampConverter$Value", {"field": "at", "target.type": "string", "format": "yyyy-MM-dd"}),
+    ("ValueToKey", {"fields": "id"}),
+    ("Flatten$Value", {"delimiter": "_"}),
+)
+LINE = {
+    "id": 7, "name": "ann", "small": 3, "ratio": 0.5, "ok": True, "raw": "AA==", "price": "AQ==", "day": 1,
+    "at": 1_700_000_000_123, "tags": ["a"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_transforms_make_the_same_of_every_format(registry, kind):
+    schema = DECLARED.value.schema
+    form = form_of(kind, schema, registry)
+    value = side_codec(Format("json_schema", schema)).read(json.dumps(LINE).encode())[1]
+    data = side_codec(form).write(schema, value, "orders")
+    written = Formats(Format("json"), Format("json", decimal_format="NUMERIC"))
+    interpreter = Interpreter(parse_chain(CHAIN), Format("string"), form, written)
+    outcome, key, found = interpreter.process(Record("orders"), b"k", data)
+    assert outcome.problem is None
+    assert (json.loads(key), json.loads(found)) == (
+        {"id": "7"},
+        {"id": "7", "name": "", "small": 3, "share": 0.5, "ok": True, "price": "AQ==", "day": 1, "at": "2023-11-14",
+         "tags": ["a"], "topic": "orders", "env": "x"},
+    )  # fmt: skip
