@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.errors import PlanError, SmtError, UnsupportedError
 from dagster_smt.interpret.interpreter import KEPT, Interpreter
+from dagster_smt.model.extended_path import below
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 from tests.random_chains import chains
@@ -41,9 +42,9 @@ def test_what_a_field_changes_is_in_columns_that_name_it(chain, schema, data):
         return
     for column in before.keys() | after.keys():
         if before.get(column) != after.get(column):
-            paths = [p for p in plan.lineage if p == column or p.startswith((f"{column}.", f"{column}["))]
+            place, field = below("", column), below("value", name)
+            paths = [p for p in plan.lineage if p == place or p.startswith((f"{place}.", f"{place}["))]
             sources = {source for path in paths for source in plan.lineage[path]}
-            field = f"value.{name}"
             assert any(s == "value" or s == field or s.startswith((f"{field}.", f"{field}[")) for s in sources), column
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from dagster_smt.errors import Problem
 from dagster_smt.model.cell import Call, Cell, Group, Node, calls_in
+from dagster_smt.model.extended_path import below
 from dagster_smt.model.schema import Type
 from dagster_smt.spec.stage import Stage
 from dagster_smt.values.cast import CastTo
@@ -32,6 +33,6 @@ def _prints_decimals(call: Call) -> bool:
 def _cells(node: Node | None, path: str) -> Iterator[tuple[str, Cell]]:
     if isinstance(node, Group):
         for name, child in node.fields:
-            yield from _cells(child, f"{path}.{name}".strip("."))
+            yield from _cells(child, below(path, name))
     elif node is not None:
         yield path, node

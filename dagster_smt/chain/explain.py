@@ -45,22 +45,23 @@ def _step(step: Step, full: bool) -> list[str]:
         return ["  the record is dropped"]
     now = _record(after)
     if full:
-        return now
+        return [f"  {place}: {what}" for place, what in now.items()]
     before = _record(step.plan.before)
-    gone = {line.split(":")[0] for line in before} - {line.split(":")[0] for line in now}
-    changes = [line for line in now if line not in before] + [f"{line}: gone" for line in sorted(gone)]
+    changes = [f"  {place}: {what}" for place, what in now.items() if before.get(place) != what]
+    changes += [f"  {place}: gone" for place in sorted(before.keys() - now.keys())]
     return changes or ["  the schema stays as it is"]
 
 
-def _record(record: PlanRecord) -> list[str]:
-    lines = []
+def _record(record: PlanRecord) -> dict[str, str]:
+    """What is known of each part, by its place: topic, fields of the key, fields of the value."""
+    found = {}
     if isinstance(record.topic.expr, Const):
-        lines.append(f"  topic: {record.topic.expr.value}")
+        found["topic"] = str(record.topic.expr.value)
     for side, node in (("key", record.key), ("value", record.value)):
         for path, cell in columns(node):
             sources = ", ".join(sorted(cell.sources)) or "a constant"
-            lines.append(f"  {side} {path}: {cell.schema.label}  <- {sources}")
-    return lines
+            found[f"{side} {path}"] = f"{cell.schema.label}  <- {sources}"
+    return found
 
 
 def _schema(side: str, labels: dict[str, str]) -> list[str]:

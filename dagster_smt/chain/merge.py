@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from dagster_smt.errors import PlanError, Problem
 from dagster_smt.model.cell import Node
+from dagster_smt.model.extended_path import below
 from dagster_smt.model.schema import Schema, Type, optional
 
 
@@ -44,7 +45,7 @@ def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
     for name in names:
         left, right = a.by_name.get(name), b.by_name.get(name)
         if left is not None and right is not None:
-            fields.append((name, merge(left, right, f"{path}.{name}".strip("."), problems)))
+            fields.append((name, merge(left, right, below(path, name), problems)))
         else:
             fields.append((name, optional(left or right or a)))
     return a.with_(optional=null, fields=tuple(fields))

@@ -13,6 +13,7 @@ from dagster_smt.chain.column_limits import column_warnings
 from dagster_smt.chain.problems import nearest, nested_hint
 from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, field_nodes, restart, split_mark
+from dagster_smt.model.extended_path import WHOLE, below
 from dagster_smt.model.record import PlanRecord, Side
 from dagster_smt.model.report import LedgerEntry
 from dagster_smt.model.schema import INT32, INT64, STRING, Schema, Type, optional, timestamp
@@ -34,7 +35,7 @@ class StagePlan:
         condition: Whether the stage acts: known, or an expression.
         failure: Why no record can pass.
         missing: Configured paths the schema does not have.
-        matches: What paths with patterns match in the schema, by number of ledger entry.
+        matches: What paths match in the schema that are not written so, by number of ledger entry.
     """
 
     stage: Stage
@@ -106,7 +107,7 @@ class Plan:
 
     @cached_property
     def lineage(self) -> dict[str, tuple[str, ...]]:
-        """Output column (dotted path) to the input fields it comes from."""
+        """Output column (its path) to the input fields it comes from."""
         found: dict[str, set[str]] = {}
         for record in self.results.values():
             for path, cell in columns(record.value):
@@ -118,7 +119,7 @@ class Plan:
         """Output columns whose value a MaskField stage replaced."""
         cells = [pair for record in self.results.values() for pair in columns(record.value)]
         marks = ((path, *split_mark(mark)) for path, cell in cells for mark in cell.marks)
-        return frozenset(path + below for path, word, below in marks if word == "masked")
+        return frozenset(path + inside for path, word, inside in marks if word == "masked")
 
     def explain(self, *, full: bool = True) -> str:
         """The plan as text: schema and lineage after each stage, or only what each stage changes."""
@@ -128,7 +129,7 @@ class Plan:
 
 
 def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
-    """Every cell of a node, by dotted path; the root that is no struct has the path ``(whole)``.
+    """Every cell of a node, by its path; the root that is no struct has the path ``(whole)``.
 
     Of an array or map whose elements a stage has changed, the cells of an element: ``items[].sku``.
     """
@@ -137,8 +138,8 @@ def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
     if isinstance(node, Cell) and node.items is not None:
         return leaves(node.items, f"{prefix}[]")
     if isinstance(node, Cell):
-        return [(prefix or "(whole)", node)]
-    return [pair for name, child in node.fields for pair in leaves(child, f"{prefix}.{name}" if prefix else name)]
+        return [(prefix or WHOLE, node)]
+    return [pair for name, child in node.fields for pair in leaves(child, below(prefix, name))]
 
 
 def columns(node: Node | None) -> list[tuple[str, Cell]]:
@@ -148,11 +149,11 @@ def columns(node: Node | None) -> list[tuple[str, Cell]]:
 
 def _inside(path: str, cell: Cell) -> list[tuple[str, Cell]]:
     if cell.schema.type is not Type.STRUCT:
-        return [(path or "(whole)", cell)]
+        return [(path or WHOLE, cell)]
     found = []
     for name, schema in cell.schema.fields:
-        sources = frozenset(f"{s}.{name}" for s in cell.sources) if cell.copied else cell.sources
-        found += _inside(f"{path}.{name}" if path else name, replace(cell, schema=schema, sources=sources))
+        sources = frozenset(below(s, name) for s in cell.sources) if cell.copied else cell.sources
+        found += _inside(below(path, name), replace(cell, schema=schema, sources=sources))
     return found
 
 

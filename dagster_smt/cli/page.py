@@ -5,7 +5,7 @@ from html import escape
 
 from dagster_smt.chain import Plan
 from dagster_smt.chain.explain import explain
-from dagster_smt.model.report import FieldChange, LedgerEntry, leaf_labels, schema_diff
+from dagster_smt.model.report import FieldChange, LedgerEntry, leaf_labels, of_value, schema_diff
 
 _LINE = 22  # pixels
 _NAMES, _GAP = 340, 260
@@ -77,12 +77,11 @@ def _ways(plan: Plan) -> str:
     """The fields before on the left, the columns after on the right, and lines between them."""
     if not plan.typed:
         return ""
-    ways = {column: [s.removeprefix("value.") for s in sources] for column, sources in plan.lineage.items()}
+    ways = {column: [of_value(s) or s for s in sources] for column, sources in plan.lineage.items()}
     left = list(dict.fromkeys([*leaf_labels(plan.before), *(s for found in ways.values() for s in found)]))
     right, at = list(ways), {name: n for n, name in enumerate(left)}
     used = {source for found in ways.values() for source in found}
-    inside = {source.partition("[")[0] for source in used}  # of an array, what its elements are made of
-    drawn = [_name(n, name, 0, "" if name in used | inside else "gone") for n, name in enumerate(left)]
+    drawn = [_name(n, name, 0, "" if _is_used(name, used) else "gone") for n, name in enumerate(left)]
     for n, column in enumerate(right):
         kind = "masked" if column in plan.masked else ""
         drawn += [_way(at[source], n, kind, f"{source} → {column}") for source in ways[column]]
@@ -90,6 +89,11 @@ def _ways(plan: Plan) -> str:
     size = f"width='{2 * _NAMES + _GAP}' height='{(max(len(left), len(right)) + 1) * _LINE}'"
     note = "<p>Red: masked. Grey: in no column.</p>"
     return f"<h2>Where the columns come from</h2>{note}<svg {size}>{''.join(drawn)}</svg>"
+
+
+def _is_used(field: str, used: Iterable[str]) -> bool:
+    """Whether a column is made of a field, or of what is in the array or map that it is."""
+    return any(source == field or source.startswith(f"{field}[") for source in used)
 
 
 def _name(line: int, name: str, x: int, kind: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from dagster_smt.errors import DataError, data_error
+from dagster_smt.model.extended_path import below
 from dagster_smt.model.format import Format
 from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import FLOATS, INTEGER_BITS, JavaDate, Schema, Type
@@ -202,8 +203,7 @@ def _read_map(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def _read_struct(schema: Schema, form: Format, where: str) -> Convert:
-    prefix = f"{where}." if where else ""
-    fields = tuple((name, reader(child, form, prefix + name)) for name, child in schema.fields)
+    fields = tuple((name, reader(child, form, below(where, name))) for name, child in schema.fields)
 
     def read(data: Any) -> dict[str, Any]:
         if type(data) is not dict:
@@ -248,8 +248,7 @@ def _write_type(schema: Schema, form: Format, where: str) -> Convert:
     if schema.type is Type.MAP:
         return _write_map(schema, form, where)
     if schema.type is Type.STRUCT:
-        prefix = f"{where}." if where else ""
-        fields = tuple((name, writer(child, form, prefix + name)) for name, child in schema.fields)
+        fields = tuple((name, writer(child, form, below(where, name))) for name, child in schema.fields)
         return lambda v: {name: write(v.get(name)) for name, write in fields}
     return _unboxed if schema.type in INTEGER_BITS else _plain
 

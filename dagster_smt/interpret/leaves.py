@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dagster_smt.interpret.preview import Snapshot
+from dagster_smt.model.extended_path import below
 
 
 class Number(str):
@@ -38,7 +39,7 @@ def parsed(text: str) -> Any:
 def _inside(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping) and value:
         for name, child in value.items():
-            yield from _inside(f"{path}.{name}", child)
+            yield from _inside(below(path, name), child)
     elif isinstance(value, list) and value:
         for number, child in enumerate(value):
             yield from _inside(f"{path}[{number}]", child)

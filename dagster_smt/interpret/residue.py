@@ -4,20 +4,20 @@ The values that a mask takes away are looked for, as whole words, in all other f
 the chain, in its key, its headers and its topic. Short texts and small numbers are left out: they are everywhere.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dagster_smt.interpret.leaves import Number, leaves
 from dagster_smt.interpret.preview import Sample, Shown, Snapshot, preview
+from dagster_smt.model.extended_path import extended_steps, step_text
 from dagster_smt.model.format import Format
+from dagster_smt.model.path import Index
 from dagster_smt.spec.stage import Chain
 
 SHORTEST_TEXT = 3
 SHORTEST_NUMBER = 5
 _COMMON = frozenset({"true", "false", "null", "none", "yes", "unknown"})
-_INDEX = re.compile(r"\[\d+\]")
 
 Found = Counter[tuple[str, str]]
 """How many records hold the value of a masked field in another one, by (masked, other); array indices are left out."""
@@ -93,4 +93,7 @@ def _holds(text: str, word: str) -> bool:
 
 def _plain(path: str) -> str:
     """A path without the positions in arrays."""
-    return path if path.startswith("header[") else _INDEX.sub("[]", path)
+    if path.startswith("header["):
+        return path
+    steps = enumerate(extended_steps(path))
+    return "".join("[]" if isinstance(step, Index) else step_text(step, number == 0) for number, step in steps)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from dagster_smt.model.extended_path import below
 from dagster_smt.model.path import Every, Index, Match
 from dagster_smt.model.schema import Schema, Type
 
@@ -101,10 +102,10 @@ class Cell:
     Attributes:
         schema: Its Connect schema.
         expr: How it comes from the stage's input.
-        sources: Fields of the chain's input it depends on, as dotted text (``value.a.b``, ``topic``).
+        sources: Fields of the chain's input it depends on, as text (``value.a.b``, ``topic``).
         copied: Whether it is an unchanged copy of its one source.
         nullable: Whether it can be null although the schema says required.
-        marks: What happened to it on the way, such as ``masked``; or to one element, ``masked['key']``.
+        marks: What happened to it on the way, such as ``masked``; or to one element, ``masked.key``.
         items: What each element is, if a stage has changed all of them and the cell is an array or map.
     """
 
@@ -168,7 +169,7 @@ def field_nodes(node: Node) -> tuple[tuple[str, Node], ...]:
 def _child(parent: Cell, name: str, schema: Schema, under_null: bool) -> Cell:
     if not isinstance(parent.expr, Ref):
         raise TypeError("only a value of the stage's input can be taken apart")
-    sources = frozenset(f"{s}.{name}" for s in parent.sources) if parent.copied else parent.sources
+    sources = frozenset(below(s, name) for s in parent.sources) if parent.copied else parent.sources
     return Cell(schema, Ref((*parent.expr.path, name)), sources, parent.copied, under_null)
 
 
@@ -185,12 +186,12 @@ def with_fields(group: Group, fields: Iterable[tuple[str, Node]], schema: Schema
     return replace(group, fields=nodes, schema=schema.with_(fields=tuple((n, c.schema) for n, c in nodes)))
 
 
-def inner_marks(node: Node, below: str) -> frozenset[str]:
-    """The marks of an element for the array or map around it: ``masked`` becomes ``masked['key'].field``."""
+def inner_marks(node: Node, place: str) -> frozenset[str]:
+    """The marks of an element for the array or map around it: ``masked`` becomes ``masked.key.field``."""
     if isinstance(node, Group):
-        return frozenset[str]().union(*(inner_marks(child, f"{below}.{name}") for name, child in node.fields))
-    own = frozenset(f"{word}{below}{rest}" for word, rest in map(split_mark, node.marks))
-    return own if node.items is None else own | inner_marks(node.items, f"{below}[]")
+        return frozenset[str]().union(*(inner_marks(child, below(place, name)) for name, child in node.fields))
+    own = frozenset(f"{word}{place}{rest}" for word, rest in map(split_mark, node.marks))
+    return own if node.items is None else own | inner_marks(node.items, f"{place}[]")
 
 
 def split_mark(mark: str) -> tuple[str, str]:

@@ -23,6 +23,11 @@ _BRACKET = re.compile(r"\[(?:(\*)|(-?\d+)|'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)
 _REGEX = re.compile(r"/((?:[^/\\]|\\.)+)/([a-zA-Z]*)(?=[.\[]|$)", re.DOTALL)
 _WORD = re.compile(r"[^.\[]*")
 _QUOTE = "put the name into backticks if this belongs to it"
+_SIGN = re.compile(r"^[`/]|[.*\[]")
+WHOLE = "(whole)"
+"""What a key or value that is no struct is called where others have the path of a field."""
+STEP = r"(?:\.(?:`(?:\\`(?=[.\[])|(?!`(?:[.\[]|\Z))(?s:.))*`(?=[.\[]|\Z)|[^.\[`][^.\[]*)|\['(?:[^'\\]|\\(?s:.))*'\])"
+"""A regular expression for a name as it follows others in ``route_text``."""
 
 
 def extended_steps(text: str) -> tuple[Step, ...]:
@@ -108,8 +113,11 @@ def step_text(step: Step, first: bool = False) -> str:
     """A step in this syntax, as it stands in a path; ``first``: nothing is before it."""
     dot = "" if first else "."
     if isinstance(step, str):
-        bare = step and not re.search(r"[.*\[`/]", step) and not _CALL.fullmatch(step)
-        return dot + step if bare else "['" + re.sub(r"(['\\])", r"\\\1", step) + "']"
+        if step and not _SIGN.search(step) and not _CALL.match(step) and step != WHOLE:
+            return dot + step
+        if step.endswith("\\"):  # it would keep the backtick after it from closing
+            return key_text(step)
+        return dot + "`" + re.sub(r"`(?=[.\[])", r"\\`", step) + "`"
     if isinstance(step, Index):
         return f"[{step.number}]"
     if isinstance(step, Every):
@@ -121,6 +129,20 @@ def step_text(step: Step, first: bool = False) -> str:
     return f"{dot}**"
 
 
+def key_text(name: str) -> str:
+    """A name in brackets."""
+    return "['" + re.sub(r"(['\\])", r"\\\1", name) + "']"
+
+
 def route_text(steps: tuple[Step, ...]) -> str:
-    """A path in this syntax, for people: ``items[*].sku``, ``attrs['a.b']``."""
+    """A path in this syntax, for people: ``items[*].sku``, ``` attrs.`a.b` ```."""
     return "".join(step_text(step, number == 0) for number, step in enumerate(steps))
+
+
+def below(path: str, name: str) -> str:
+    """The path of a field of the struct at ``path`` (empty: the top level), as everything that is shown has it.
+
+    A name stands as it is unless the syntax would read it as something else, or as nothing. So different fields have
+    different paths, and no path begins with another one and a dot or bracket but those below it.
+    """
+    return path + step_text(name, first=not path)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dagster_smt.errors import Problem
+from dagster_smt.model.extended_path import WHOLE, below
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.window import Range, Window
 
@@ -21,7 +22,8 @@ class LedgerEntry:
         path: The configured path or name, in the user's spelling.
         side: ``key``, ``value``, ``headers`` or ``topic``.
         target: For ``renamed`` and ``cast``: the new name or type.
-        matched: The fields that a path with patterns matches, where the schema is known when planning.
+        matched: What a path leads to that is not written so (one with patterns, a V1 name with dots), where the
+            schema is known when planning.
     """
 
     stage: int
@@ -128,7 +130,7 @@ class RunReport:
         ledger: Counts per (stage, path).
         before, after: Value schema before and after the chain; ``None`` if schemaless.
         previous: Value schema after the chain of the table's commit before this one; ``None`` if that had none.
-        lineage: Output column (dotted path) to the input fields it comes from; empty if schemaless.
+        lineage: Output column (its path) to the input fields it comes from; empty if schemaless.
         masked: Output columns whose value a MaskField stage replaced.
         rejects: The first few rejects of each topic.
         topics: Counts per topic; they sum up to those above.
@@ -272,14 +274,14 @@ _PER_STAGE = ("dropped", "failed", "touched")
 
 
 def leaf_labels(schema: Schema | None, prefix: str = "") -> dict[str, str]:
-    """Dotted path to type label, for every field of a schema that is not a struct itself."""
+    """Path to type label, for every field of a schema that is not a struct itself."""
     if schema is None:
         return {}
     if schema.type is not Type.STRUCT:
-        return {prefix or "(whole)": schema.label}
+        return {prefix or WHOLE: schema.label}
     found: dict[str, str] = {}
     for name, child in schema.fields:
-        found.update(leaf_labels(child, f"{prefix}.{name}" if prefix else name))
+        found.update(leaf_labels(child, below(prefix, name)))
     return found
 
 
@@ -302,11 +304,16 @@ def schema_diff(
     return changes + [FieldChange(p, "added", "", new[p]) for p in new if p not in old and p not in come]
 
 
+def of_value(source: str) -> str | None:
+    """The path of a field of the value, among the sources of a column; None for another part of the record."""
+    return source[len("value") :].removeprefix(".") if source.startswith(("value.", "value[")) else None
+
+
 def _renames(old: Mapping[str, str], new: Mapping[str, str], lineage: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Fields that are there under another name, and nowhere else."""
     found: dict[str, str] = {}
     for path, sources in lineage.items():
-        source = sources[0].removeprefix("value.") if len(sources) == 1 else ""
+        source = (of_value(sources[0]) or "") if len(sources) == 1 else ""
         if path in new and path not in old and source in old and source not in new:
             found.setdefault(source, path)
     return found

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, ConfigError, Problem
+from dagster_smt.model.extended_path import step_text
 from dagster_smt.model.schema import DECIMAL, DECIMAL_SCALE, Schema, Type
 
 _NAMES = {t.value: t for t in Type}
@@ -93,10 +94,10 @@ def _fields(data: Any, place: str, problems: list[Problem]) -> tuple[tuple[str, 
             problems.append(Problem("SMT206", f"{place}.fields[{number}]", "a field needs a 'field' name"))
             continue
         if name in found:
-            problems.append(_builder_problem(f"{place}.{name}", "the field appears twice"))
+            problems.append(_builder_problem(place + step_text(name), "the field appears twice"))
         if not name:
             problems.append(_builder_problem(f"{place}.fields[{number}]", "a field needs a name that is not empty"))
-        child = _read(item, f"{place}.{name}", problems)
+        child = _read(item, place + step_text(name), problems)
         if child is not None:
             found[name] = child
     return tuple(found.items())

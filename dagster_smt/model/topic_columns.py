@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dagster_smt.errors import Problem
+from dagster_smt.model.extended_path import below
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 
 Duplicates = Literal["first", "last", "all", "error"]
@@ -112,8 +113,13 @@ class Column:
     def origin(self) -> str:
         """Where it comes from, in the words of plans: ``offset``, ``headers.trace``; empty for a physical column."""
         if isinstance(self.source, HeaderValue):
-            return f"headers.{self.source.key}"
+            return below("headers", self.source.key)
         return "" if self.source is None else self.source.key
+
+    @property
+    def place(self) -> str:
+        """What messages call it."""
+        return f"column {below('', self.name)}"
 
 
 HEADER_ITEM = Schema(Type.STRUCT, fields=(("key", optional(STRING)), ("value", Schema(Type.BYTES, optional=True))))
@@ -205,18 +211,18 @@ class Row:
         seen: set[str] = set()
         for column in self.columns:
             if column.name in seen:
-                yield Problem("SMT260", f"column {column.name}", "is declared twice", "give each column its own name")
+                yield Problem("SMT260", column.place, "is declared twice", "give each column its own name")
             seen.add(column.name)
 
     def _key(self) -> Iterator[Problem]:
         names = [column.name for column in self.physical]
         for name in self.key_fields:
             if name not in names:
-                known = ", ".join(names) or "none"
-                yield Problem("SMT261", f"key.fields {name}", "is no physical column", f"physical columns are: {known}")
+                hint = f"physical columns are: {', '.join(below('', n) for n in names) or 'none'}"
+                yield Problem("SMT261", f"key.fields {below('', name)}", "is no physical column", hint)
             elif not name.startswith(self.key_fields_prefix):
                 hint = f"name it {self.key_fields_prefix}{name}, or leave key.fields-prefix out"
-                yield Problem("SMT261", f"key.fields {name}", "does not begin with key.fields-prefix", hint)
+                yield Problem("SMT261", f"key.fields {below('', name)}", "does not begin with key.fields-prefix", hint)
         if self.key_fields_prefix and self.value_fields_include == "ALL":
             hint = "set value.fields-include to EXCEPT_KEY: the value cannot hold columns with a prefix of the key's"
             yield Problem("SMT261", "key.fields-prefix", "needs value.fields-include = EXCEPT_KEY", hint)
@@ -228,7 +234,7 @@ class Row:
 
 
 def _column_problems(column: Column) -> Iterator[Problem]:
-    place = f"column {column.name}"
+    place = column.place
     if column.source is None:
         if column.virtual:
             yield Problem("SMT262", place, "a physical column cannot be VIRTUAL", "leave VIRTUAL out")
@@ -320,8 +326,8 @@ def _read_from(row: Row, column: Column) -> str:
         return f"{word}header '{column.source.key}', {column.source.decode}"
     if column.source is not None:
         return f"metadata '{column.source.key}'"
-    in_key = f"key field {row.key_name(column.name)}" if column.name in row.key_fields else ""
-    in_value = f"value field {column.name}" if row.in_value(column.name) else ""
+    in_key = f"key field {below('', row.key_name(column.name))}" if column.name in row.key_fields else ""
+    in_value = f"value field {below('', column.name)}" if row.in_value(column.name) else ""
     return in_value or in_key
 
 

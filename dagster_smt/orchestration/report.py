@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
-from dagster_smt.model.report import FieldChange, RunReport, StageCounts
+from dagster_smt.model.report import FieldChange, RunReport, StageCounts, of_value
 from dagster_smt.orchestration.schema_metadata import markdown_cell
 from dagster_smt.tables.spec import Sink
 
@@ -93,10 +93,11 @@ def _ways(report: RunReport, lineage: Mapping[str, Iterable[str]]) -> str:
     """A picture in text: the web interface shows no drawings in Markdown."""
     if not lineage:
         return ""
-    touched = {line.entry.path: line.entry for line in report.ledger if line.entry.side == "value"}
+    entries = [line.entry for line in report.ledger if line.entry.side == "value"]
+    touched = {path: entry for entry in entries for path in entry.matched or (entry.path,)}
     lines = []
     for column, sources in list(lineage.items())[:_MOST]:
-        paths = sorted(s.removeprefix("value.") for s in sources)
+        paths = sorted(of_value(s) or s for s in sources)
         given = ", ".join(paths) or "(a constant)"
         entry = touched.get(column) or next((touched[p] for p in paths if p in touched), None)
         how = f"─ {entry.alias}: {entry.action} " if entry is not None else ""

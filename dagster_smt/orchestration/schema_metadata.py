@@ -6,6 +6,7 @@ from typing import Protocol
 import dagster as dg
 
 from dagster_smt.chain import Chain
+from dagster_smt.model.extended_path import WHOLE, below
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topic_columns import HeaderValue
 from dagster_smt.tables.spec import Sink, TableSink, TopicTable
@@ -37,7 +38,7 @@ class Described(Protocol):
 
 
 def column_schema(found: Described, sink: Sink) -> dg.TableSchema | None:
-    """The table's columns; those inside of structs follow by dotted path. None if only a run can tell."""
+    """The table's columns; those inside of structs follow by their path. None if only a run can tell."""
     if sink.kind == "records":
         columns = [_column(n, t, n not in _NEVER_NULL, False) for n, t in RECORD_COLUMNS.items()]
         return dg.TableSchema(columns=columns)
@@ -52,7 +53,7 @@ def topic_columns(table: TopicTable) -> dg.TableSchema:
     columns = [_column(n, t, n not in _NEVER_NULL, False) for n, t in RECORD_COLUMNS.items() if n != "source_topic"]
     for side, schema in (("key", table.key.known_schema), ("value", table.value.known_schema)):
         if schema is not None and schema.type is Type.STRUCT:
-            columns += [_schema_column(path, child, ()) for path, child in _columns(schema, f"{side}.")]
+            columns += [_schema_column(path, child, ()) for path, child in _columns(schema, side)]
     headers = {c.origin for c in table.row.others if isinstance(c.source, HeaderValue)}
     return dg.TableSchema(columns=[*columns, *(_column(name, "bytes", True, False) for name in sorted(headers))])
 
@@ -84,20 +85,20 @@ def _sources(found: Described, sink: Sink, column: str) -> set[str]:
         return {"topic" if column == "source_topic" else column}
     if column in _source_columns(sink):
         return {("topic", "partition", "offset")[list(_source_columns(sink)).index(column)]}
-    wanted = "(whole)" if found.after is not None and found.after.type is not Type.STRUCT else column
-    inside = (s for path, s in found.lineage.items() if path == wanted or path.startswith(f"{wanted}."))
+    wanted = WHOLE if found.after is not None and found.after.type is not Type.STRUCT else column
+    inside = (s for path, s in found.lineage.items() if path == wanted or path.startswith((f"{wanted}.", f"{wanted}[")))
     return {"timestampType" if source == "timestamp-type" else source for sources in inside for source in sources}
 
 
-def _columns(schema: Schema, prefix: str = "") -> Iterable[tuple[str, Schema]]:
+def _columns(schema: Schema, above: str = "") -> Iterable[tuple[str, Schema]]:
     if schema.type is not Type.STRUCT:
         yield "value", schema
         return
     for name, child in schema.fields:
-        path = f"{prefix}{name}"
+        path = below(above, name)
         yield path, child
         if child.type is Type.STRUCT:
-            yield from _columns(child, f"{path}.")
+            yield from _columns(child, path)
 
 
 def _schema_column(path: str, schema: Schema, masked: Collection[str]) -> dg.TableColumn:
@@ -106,11 +107,11 @@ def _schema_column(path: str, schema: Schema, masked: Collection[str]) -> dg.Tab
 
 def _all_masked(path: str, schema: Schema, masked: Collection[str]) -> bool:
     """Whether a mask hides all of a column: of a struct each field, of an array or map its elements."""
-    if path in masked or (path == "value" and "(whole)" in masked):
+    if path in masked or (path == "value" and WHOLE in masked):
         return True
     if schema.type is Type.STRUCT:
         return bool(schema.fields) and all(
-            _all_masked(f"{path}.{name}", child, masked) for name, child in schema.fields
+            _all_masked(below(path, name), child, masked) for name, child in schema.fields
         )
     return f"{path}[]" in masked
 

@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from pyspark.sql import types as T
 
+from dagster_smt.model.extended_path import below
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark.types import spark_type
 
@@ -23,20 +24,20 @@ def contract_problems(
 
 
 def _struct(
-    declared: Schema, table: T.StructType, planned: Schema | None, prefix: str, own: Collection[str] = ()
+    declared: Schema, table: T.StructType, planned: Schema | None, place: str, own: Collection[str] = ()
 ) -> list[tuple[str, str]]:
     there = {field.name: field.dataType for field in table.fields}
     made = dict(planned.fields) if planned is not None and planned.type is Type.STRUCT else {}
     found: list[tuple[str, str]] = []
     for name, child in declared.fields:
-        path = f"{prefix}{name}"
+        path = below(place, name)
         have, want = there.get(name), spark_type(child, path)
         if have is None:
             found.append((path, f"{want.simpleString()} is promised, but there is no such column"))
         elif made and name not in made and name not in own:
             found.append((path, f"{want.simpleString()} is promised, but the chain does not make it any more"))
         elif isinstance(have, T.StructType) and child.type is Type.STRUCT:
-            found += _struct(child, have, made.get(name), f"{path}.")
+            found += _struct(child, have, made.get(name), path)
         elif have.simpleString() != want.simpleString():
             found.append((path, f"{want.simpleString()} is promised, it is {have.simpleString()}"))
         if name in made and made[name].optional and not child.optional:

@@ -1,11 +1,13 @@
 """What holds of a table after a run, read from the table and its topics: never assumed from what the run did itself."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
 from dagster_smt.chain import Plan
+from dagster_smt.model.extended_path import below
 from dagster_smt.model.offsets import offsets_of
 from dagster_smt.model.report import RunReport
 from dagster_smt.model.schema import Schema, Type
@@ -124,7 +126,7 @@ def _residue(spec: RunSpec, frame: DataFrame) -> dict[tuple[str, str], int]:
 
     found = residue_of(frame, spec.chain, spec.table.key, spec.table.value)
     if spec.sink.kind == "columns":  # its rows are the values alone
-        found = {pair: records for pair, records in found.items() if pair[1].split(".")[0] == "value"}
+        found = {pair: records for pair, records in found.items() if re.split(r"[.\[]", pair[1])[0] == "value"}
     return found
 
 
@@ -141,7 +143,7 @@ def _planned(after: Schema | None) -> dict[str, str]:
     """The columns that a plan makes, with Spark's types; none if only the records can tell."""
     if after is None or after.type is not Type.STRUCT:
         return {}
-    return {name: spark_type(schema, name).simpleString() for name, schema in after.fields}
+    return {name: spark_type(schema, below("", name)).simpleString() for name, schema in after.fields}
 
 
 def _differences(planned: Mapping[str, str], columns: Mapping[str, str]) -> dict[str, str]:

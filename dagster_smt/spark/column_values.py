@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from dagster_smt.errors import DataError, PlanError, Problem, data_error
+from dagster_smt.model.extended_path import below
 from dagster_smt.model.schema import INTEGER_BITS, Schema, Type
 from dagster_smt.spark.literals import MAX_MILLIS, fits_decimal
 from dagster_smt.spark.types import MAX_SCALE, internal_names, spark_type
@@ -50,7 +51,7 @@ def check_defaults(schema: Schema, where: str = "") -> None:
         PlanError: SMT207, for the first one.
     """
     for name, child in schema.fields:
-        check_defaults(child, f"{where}.{name}")
+        check_defaults(child, below(where, name))
     for inner in (schema.keys, schema.values):
         if inner is not None:
             check_defaults(inner, f"{where}[]")
@@ -149,9 +150,8 @@ def _integer(column: Schema, where: str) -> Convert:
 def _struct(schema: Schema, column: Schema, where: str) -> Convert:
     if not schema.by_name.keys() <= column.by_name.keys():
         return _unplanned(where)
-    prefix = f"{where}." if where else ""
     fields = tuple(
-        (name, column_writer(schema.by_name[name], child, prefix + name) if name in schema.by_name else _same)
+        (name, column_writer(schema.by_name[name], child, below(where, name)) if name in schema.by_name else _same)
         for name, child in column.fields
     )
     return lambda value: tuple(write(value.get(name)) for name, write in fields)

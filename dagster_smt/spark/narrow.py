@@ -7,6 +7,7 @@ checked against the schema either (docs/decisions/0003).
 
 from dagster_smt.chain.plan import Plan, Step
 from dagster_smt.model.cell import AnyItem, Call, Cell, Each, Expr, Group, Node, Ref, find
+from dagster_smt.model.extended_path import below
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import Schema, Type
 
@@ -23,7 +24,7 @@ def narrowed(plan: Plan, schema: Schema) -> Schema:
         sources |= _of_step(step)
     if "value" in sources:
         return schema
-    kept = tuple((n, c) for n, c in schema.fields if any(_is_in(s, f"value.{n}") for s in sources))
+    kept = tuple((n, c) for n, c in schema.fields if any(_is_in(s, below("value", n)) for s in sources))
     return schema.with_(fields=kept or schema.fields[:1])
 
 

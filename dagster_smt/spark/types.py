@@ -20,6 +20,7 @@ from typing import Any
 from pyspark.sql import types as T
 
 from dagster_smt.errors import PlanError, Problem
+from dagster_smt.model.extended_path import below
 from dagster_smt.model.schema import Schema, Type, date, decimal, optional, timestamp
 from dagster_smt.model.schema_json import schema_to_json
 
@@ -99,7 +100,7 @@ def struct_field(name: str, schema: Schema, path: str = "") -> T.StructField:
         metadata["connect"] = schema_to_json(plain)
     if schema.doc:
         metadata["comment"] = schema.doc
-    return T.StructField(name, spark_type(schema, f"{path}.{name}".strip(".")), True, metadata)
+    return T.StructField(name, spark_type(schema, below(path, name)), True, metadata)
 
 
 def connect_schema(data_type: T.DataType, *, nullable: bool = True) -> Schema:

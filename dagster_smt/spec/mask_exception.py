@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from dagster_smt.model.extended_path import STEP, step_text
 from dagster_smt.model.path import Deep, Every, FieldPath
 
 _ELEMENT = r"(?:\[\])*"  # a field in an array is named as if there were one of it
@@ -34,11 +35,10 @@ class MaskException:
 def _expression(path: FieldPath) -> str:
     found = ""
     for number, step in enumerate(path.steps):
-        dot = r"\." if number else ""
         if isinstance(step, Deep):
-            found += rf"(?:{dot}[^.]+)*"
+            found += f"(?:{STEP}{_ELEMENT})*"
         elif isinstance(step, Every):
-            found += rf"{dot}[^.]+"
+            found += f"{STEP}{_ELEMENT}"
         else:
-            found += f"{dot}{re.escape(str(step))}{_ELEMENT}"
+            found += re.escape(step_text(step, number == 0)) + _ELEMENT
     return found

@@ -47,15 +47,24 @@ class Branch:
             branch.ends.append(number)
 
 
-def planned(schema: Schema, paths: Iterable[FieldPath], at: Planning, strict: bool = False, first: int = 0) -> Branch:
+def planned(
+    schema: Schema,
+    paths: Iterable[FieldPath],
+    at: Planning,
+    strict: bool = False,
+    first: int = 0,
+    *,
+    together: bool = False,
+) -> Branch:
     """The routes of paths in a schema, as one tree. A path that leads nowhere is reported to ``at``.
 
     Args:
         schema: The schema of the struct the paths start from.
         paths: The paths, numbered by their position.
-        at: Told what paths with patterns match, and which lead nowhere.
+        at: Told what paths match that are not written as what they lead to, and which lead nowhere.
         strict: Whether a name step into a map is refused, as Kafka does it.
         first: Number of the first path's effect in the transform's ledger.
+        together: Whether that is the effect of all.
     """
     root = Branch()
     for number, path in enumerate(paths):
@@ -65,8 +74,8 @@ def planned(schema: Schema, paths: Iterable[FieldPath], at: Planning, strict: bo
             root.add(route, number, meant)
         if not found:
             at.miss(path.text, *_known(schema, path.steps))
-        elif not path.plain:
-            at.match(first + number, tuple(map(text_of, found)))
+        elif (texts := tuple(map(text_of, found))) != (path.text,) or not path.plain:
+            at.match(first if together else first + number, texts)
     return root
 
 

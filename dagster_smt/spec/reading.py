@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from dagster_smt.errors import DATA_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, Ref, Rule, open_struct
+from dagster_smt.model.extended_path import below, key_text
 from dagster_smt.model.path import FieldPath, Index, Step
 from dagster_smt.model.schema import Schema, Type, optional
 from dagster_smt.spec.copying import copied
@@ -48,7 +49,7 @@ def _child(node: Node, step: Step, path: FieldPath, strict: bool, missing_class:
         return group.by_name[step], group.present
     if isinstance(node, Cell) and schema.values is not None:
         if isinstance(step, str) and has_text_keys(schema) and not strict:
-            return _looked_up(node, MapValue(step), f"['{step}']", schema.values), None
+            return _looked_up(node, MapValue(step), key_text(step), schema.values), None
         if isinstance(step, Index) and schema.type is Type.ARRAY:
             return _looked_up(node, ItemAt(step.number), "[]", schema.values), None
     before = path.steps[: path.steps.index(step)]
@@ -64,11 +65,11 @@ def _opened(node: Node) -> Group:
 
 def _fields(cell: Cell) -> Iterator[tuple[str, Node]]:
     for name, schema in cell.schema.fields:
-        sources = frozenset(f"{s}.{name}" for s in cell.sources) if cell.copied else cell.sources
+        sources = frozenset(below(s, name) for s in cell.sources) if cell.copied else cell.sources
         expr = Call(StructField(name, cell.schema), (cell.expr,))
         yield name, Cell(schema, expr, sources, cell.copied, nullable=True)
 
 
-def _looked_up(cell: Cell, rule: Rule, below: str, schema: Schema) -> Cell:
-    sources = frozenset(f"{s}{below}" for s in cell.sources) if cell.copied else cell.sources
+def _looked_up(cell: Cell, rule: Rule, place: str, schema: Schema) -> Cell:
+    sources = frozenset(f"{s}{place}" for s in cell.sources) if cell.copied else cell.sources
     return Cell(optional(schema), Call(rule, (cell.expr,)), sources, cell.copied)

@@ -66,7 +66,7 @@ class Planning:
         first: Number of the transform's first ledger entry.
         touches: Ledger entries reported so far.
         missing: Configured paths that the schema does not have.
-        matches: What paths with patterns match in the schema, by number of ledger entry.
+        matches: What paths match in the schema that are not written so, by number of ledger entry.
     """
 
     record: PlanRecord

@@ -15,6 +15,7 @@ from pyspark.sql.types import (
 )
 
 from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.extended_path import below
 from dagster_smt.tables.spec import SchemaEvolution, Sink
 from dagster_smt.tables.sql import quoted
 
@@ -34,10 +35,10 @@ class _Merge:
     evolution: SchemaEvolution
     problems: list[Problem] = field(default_factory=list)
 
-    def struct(self, old: StructType, new: StructType, prefix: str) -> StructType:
+    def struct(self, old: StructType, new: StructType, path: str) -> StructType:
         fields = {f.name: f for f in old.fields}
         for column in new.fields:
-            known, kind, place = fields.get(column.name), column.dataType, f"{prefix}{column.name}"
+            known, kind, place = fields.get(column.name), column.dataType, below(path, column.name)
             if known is not None:
                 kind, metadata = self.type(known.dataType, kind, place), {**column.metadata, **known.metadata}
             else:
@@ -50,7 +51,7 @@ class _Merge:
 
     def type(self, old: DataType, new: DataType, place: str) -> DataType:
         if isinstance(old, StructType) and isinstance(new, StructType):
-            return self.struct(old, new, f"{place}.")
+            return self.struct(old, new, place)
         if isinstance(old, ArrayType) and isinstance(new, ArrayType):
             return ArrayType(self.type(old.elementType, new.elementType, f"{place}[]"))
         if isinstance(old, MapType) and isinstance(new, MapType):
@@ -99,10 +100,10 @@ def evolved_schema(sink: Sink, table: StructType | None, new: StructType, *, cas
     problems = merge.problems + ([] if case_sensitive else _twins(merged))
     if not new.fields:
         problems.append(Problem("SMT527", sink.place, "the chain leaves no column to write", "keep one field"))
-    for prefix, struct in all_structs(new):
-        if prefix and not struct.fields:
+    for path, struct in all_structs(new):
+        if path and not struct.fields:
             statement = "a struct without fields cannot be written to a table"
-            problems.append(Problem("SMT529", prefix.removesuffix("."), statement, "drop the field with ReplaceField"))
+            problems.append(Problem("SMT529", path, statement, "drop the field with ReplaceField"))
     if problems:
         raise TableError(problems)
     return merged
@@ -153,31 +154,31 @@ def _nullable(kind: DataType) -> DataType:
     return kind
 
 
-def case_twins(schema: StructType) -> Iterator[tuple[str, str, str]]:
-    """Fields of one struct that differ only in case: what stands before their names, the first one, the other."""
-    for prefix, struct in all_structs(schema):
+def case_twins(schema: StructType) -> Iterator[tuple[str, str]]:
+    """Fields of one struct that differ only in case: the path of the first one, and of the other."""
+    for path, struct in all_structs(schema):
         seen: dict[str, str] = {}
         for name in struct.names:
             first = seen.setdefault(name.lower(), name)
             if first != name:
-                yield prefix, first, name
+                yield below(path, first), below(path, name)
 
 
 def _twins(schema: StructType) -> list[Problem]:
     hint = "rename one, or set spark.sql.caseSensitive=true"
     return [
-        Problem("SMT526", prefix + name, f"columns '{prefix}{first}' and '{prefix}{name}' differ only in case", hint)
-        for prefix, first, name in case_twins(schema)
+        Problem("SMT526", other, f"columns '{first}' and '{other}' differ only in case", hint)
+        for first, other in case_twins(schema)
     ]
 
 
-def all_structs(kind: DataType, prefix: str = "") -> Iterator[tuple[str, StructType]]:
-    """A struct and those inside it, the outermost first, each with what stands before the names of its fields."""
+def all_structs(kind: DataType, path: str = "") -> Iterator[tuple[str, StructType]]:
+    """A struct and those inside it, the outermost first, each with its path (empty: the outermost)."""
     if isinstance(kind, StructType):
-        yield prefix, kind
+        yield path, kind
         for column in kind.fields:
-            yield from all_structs(column.dataType, f"{prefix}{column.name}.")
+            yield from all_structs(column.dataType, below(path, column.name))
     elif isinstance(kind, ArrayType):
-        yield from all_structs(kind.elementType, f"{prefix.removesuffix('.')}[].")
+        yield from all_structs(kind.elementType, f"{path}[]")
     elif isinstance(kind, MapType):
-        yield from all_structs(kind.valueType, f"{prefix}value.")
+        yield from all_structs(kind.valueType, f"{path}.value")

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BeforeValidator
 
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Node
+from dagster_smt.model.extended_path import WHOLE
 from dagster_smt.model.java_text import trim
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
@@ -91,7 +92,7 @@ class Cast(NullDefaults, NestedPaths, Transform):
 
     def ledger(self) -> tuple[Effect, ...]:
         if not self.casts:
-            return (Effect("cast", "(whole)", self.spec[0][1].name.lower()),)
+            return (Effect("cast", WHOLE, self.spec[0][1].name.lower()),)
         return tuple(Effect("cast", name, target.name.lower()) for name, target in self.casts.items())
 
     def plan_side(self, node: Node, at: Planning) -> Node:

@@ -10,8 +10,9 @@ from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Header, PlanRecord, Record
 from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
 from dagster_smt.spec.copying import copied
-from dagster_smt.spec.edit import Target, all_sources, edited, struct_of, under
+from dagster_smt.spec.edit import Target, all_sources, edited_branch, struct_of, under
 from dagster_smt.spec.options import Text, option
+from dagster_smt.spec.paths import planned
 from dagster_smt.spec.reading import read_field
 from dagster_smt.spec.schemaless import collector, require_map, value_at
 from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
@@ -94,7 +95,9 @@ class HeaderFrom(NullDefaults, NestedPaths, Transform):
         def drop(target: Target) -> None:
             """It is in a header now."""
 
-        after = edited(group, map(self.path, self._moved), drop, self.replace_null_with_default, at, self.strict)
+        paths = map(self.path, self._moved)
+        moved = planned(group.schema, paths, at, self.strict, len(self.pairs))
+        after = edited_branch(group, moved, drop, self.replace_null_with_default, at)
         return under(group, replace(after, schema=group.schema.with_fields(after.schema.fields)))
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:

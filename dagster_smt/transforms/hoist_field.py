@@ -6,6 +6,7 @@ from typing import Any
 
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Group, Node
+from dagster_smt.model.extended_path import WHOLE
 from dagster_smt.model.path import FieldPath, Match
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema, Type
@@ -59,7 +60,7 @@ class HoistField(NestedPaths, Transform):
         return self.path(self.hoisted)
 
     def ledger(self) -> tuple[Effect, ...]:
-        return (Effect("renamed", self.hoisted or "(whole)", self.field),)
+        return (Effect("renamed", self.hoisted or WHOLE, self.field),)
 
     def plan_side(self, node: Node, at: Planning) -> Node:
         if not self.field:

@@ -86,7 +86,7 @@ class ReplaceField(NullDefaults, NestedPaths, Transform):
         group, drops, names = struct_of(node, self.purpose), len(self.exclude), self._new_names()
         excluded = planned(group.schema, self._paths(self.exclude), at, self.strict)
         renamed = planned(group.schema, self._paths(dict(self.renames)), at, self.strict, drops)
-        included = planned(group.schema, self._paths(self.include), at, self.strict, drops + len(names))
+        included = planned(group.schema, self._paths(self.include), at, self.strict, drops + len(names), together=True)
 
         def drop(target: Target) -> None:
             target.touch_place()

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from dagster_smt.errors import CONNECT_EXCEPTION, data_error
 from dagster_smt.model.cell import Call, Cell, Expr, Node
+from dagster_smt.model.extended_path import WHOLE
 from dagster_smt.model.path import EXTENDED, FieldPath, split_paths
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import java_class, kind_of
@@ -76,7 +77,7 @@ class TimestampConverter(NullDefaults, NestedPaths, Transform):
         return ConvertTime(source, self.target_type, self.format, self.unix_precision)
 
     def ledger(self) -> tuple[Effect, ...]:
-        return tuple(Effect("cast", text, self.target_type) for text in self.texts or ("(whole)",))
+        return tuple(Effect("cast", text, self.target_type) for text in self.texts or (WHOLE,))
 
     def plan_side(self, node: Node, at: Planning) -> Node:
         if not self.paths:

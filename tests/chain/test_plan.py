@@ -54,8 +54,9 @@ EFFECTS = [
             stage("Cast$Value", spec="row:string") | {"alias": "none", "predicate": EUROPEAN},
             stage("Flatten$Value"),
         ],
-        {"row.id": "int32", "row.who": "string?", "row.a.b": "int32?", "row.a.c": "string?", "row.amount": "float64?"},
-        {f"row.{p.replace('name', 'who')}": s for p, s in UNTOUCHED.items()},
+        {"`row.id`": "int32", "`row.who`": "string?", "`row.a.b`": "int32?", "`row.a.c`": "string?",
+         "`row.amount`": "float64?"},
+        {f"`row.{p.replace('name', 'who')}`": s for p, s in UNTOUCHED.items()},
     ),
     (
         "where a predicate decides, sources of both",
@@ -114,8 +115,8 @@ def test_the_schema_after_each_stage():
     after = [leaf_labels(step.plan.after.value.schema) for step in plan.steps]
     assert after == [
         {"id": "int32", "a.b": "int32?", "a.c": "string?"},
-        {"id": "int32", "a.b": "int32?", "a.c": "string?"},
-        {"id": "string", "a.b": "int32?", "a.c": "string?"},
+        {"id": "int32", "`a.b`": "int32?", "`a.c`": "string?"},
+        {"id": "string", "`a.b`": "int32?", "`a.c`": "string?"},
     ]
 
 

@@ -17,6 +17,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.extended_path import below
 from dagster_smt.model.schema import optional
 from dagster_smt.model.topic_columns import HEADER_LIST, Column, HeaderValue, Metadata, header_form
 from dagster_smt.tables.ddl import ColumnParser, Skip
@@ -189,7 +190,7 @@ def parse_columns(given: Given, place: str = "columns") -> tuple[tuple[Column, .
     keys: list[str] = []
     problems: list[Problem] = []
     for name, options in given.items():
-        column = _from_options(str(name), options, f"{place} {name}", keys, problems)
+        column = _from_options(str(name), options, f"{place} {below('', str(name))}", keys, problems)
         found += [column] if column is not None else []
     return _finished(found, keys, problems)
 

@@ -67,7 +67,7 @@ def _format_metadata(column: Column, value: Format) -> Iterator[Problem]:
     """Problems of a column of a format's metadata."""
     if not isinstance(column.source, Metadata) or column.source.key in RECORD_METADATA:
         return
-    place, key = f"column {column.name}", metadata_key(value, column.source.key)
+    place, key = column.place, metadata_key(value, column.source.key)
     known = CHANGE_METADATA.get(value.kind, {})
     if key is None or key not in known:
         hint = f"keys of {value.kind} are: {', '.join(f'value.{k}' for k in known)}" if known else "leave it out"
@@ -90,7 +90,7 @@ def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
         key = metadata_key(form, column.origin)
         if key is not None and fields.setdefault(key, optional(column.schema)) != optional(column.schema):
             hint = "read it once, and cast it in the chain"
-            problems.append(Problem("SMT264", f"column {column.name}", f"'{key}' is read as two types", hint))
+            problems.append(Problem("SMT264", column.place, f"'{key}' is read as two types", hint))
     return replace(form, schema=Schema(Type.STRUCT, optional=True, fields=tuple(fields.items())))
 
 

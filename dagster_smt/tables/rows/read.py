@@ -9,6 +9,7 @@ from dagster_smt.errors import data_error
 from dagster_smt.interpret.closures import expr_function
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Rule, field_nodes, open_struct
 from dagster_smt.model.change_formats import ROW, is_change, metadata_key
+from dagster_smt.model.extended_path import below
 from dagster_smt.model.format import Format
 from dagster_smt.model.record import VALUE_DIRTY, PlanRecord, Record
 from dagster_smt.model.schema import JavaDate, Schema, Type
@@ -57,8 +58,8 @@ class ReadRow(RowStage):
         return any(_of_headers(column) for column in self.row.others)
 
     def ledger(self) -> tuple[Effect, ...]:
-        added = tuple(Effect("added", c.name, self._told(c), side="value") for c in self.row.others)
-        return (*added, *(Effect("undecoded", c.name, side="value") for c in self._lenient))
+        added = tuple(Effect("added", below("", c.name), self._told(c), side="value") for c in self.row.others)
+        return (*added, *(Effect("undecoded", below("", c.name), side="value") for c in self._lenient))
 
     def _told(self, column: Column) -> str:
         key = metadata_key(self.form, column.origin)

@@ -55,8 +55,8 @@ def refused(schema: StructType) -> list[Problem]:
     """Names that a Delta table cannot hold: it tells none apart that differ only in case."""
     hint = "rename one with ReplaceField, or use another sink"
     return [
-        Problem("SMT572", prefix + name, f"a Delta table cannot hold both '{prefix}{first}' and '{prefix}{name}'", hint)
-        for prefix, first, name in case_twins(schema)
+        Problem("SMT572", other, f"a Delta table cannot hold both '{first}' and '{other}'", hint)
+        for first, other in case_twins(schema)
     ]
 
 

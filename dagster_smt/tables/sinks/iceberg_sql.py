@@ -29,6 +29,7 @@ from pyspark.sql.types import (
 )
 
 from dagster_smt.errors import Problem, TableError, UnsupportedError
+from dagster_smt.model.extended_path import route_text
 from dagster_smt.spark.packages import SETTINGS, remedy
 from dagster_smt.tables.spec import IcebergSink
 from dagster_smt.tables.sql import literal, quoted
@@ -257,7 +258,7 @@ def refused(schema: StructType) -> list[Problem]:
     problems: list[Problem] = []
     fields = list(all_fields(schema))
     for path, field in fields:
-        place, kind = ".".join(path), field.dataType
+        place, kind = route_text(path), field.dataType
         for part in _parts(kind):
             if not isinstance(part, _KNOWN):
                 statement = f"an Iceberg table of format 2 has no type {part.simpleString()}"

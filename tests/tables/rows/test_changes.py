@@ -193,7 +193,7 @@ def test_stages_and_lineage():
     ((row, *_),) = in_python(one, [Given(UPDATE.encode())], {**MASK, "transforms.hide.fields": "name,db"})
     assert (row["name"], row["db"], row["before"]["name"]) == ("", "", "rocks")
     plan = plan_table(parse_chain({"transforms": ""}), one)
-    assert plan.lineage["db"] == ("value.source.database",) and plan.lineage["name"] == ("value.row.name",)
+    assert plan.lineage["db"] == ("value.`source.database`",) and plan.lineage["name"] == ("value.row.name",)
 
 
 WRONG = [
