@@ -13,6 +13,7 @@ from pydantic_core import PydanticUndefined
 
 from dagster_smt.chain.registry import predicates, transforms
 from dagster_smt.interpret.examples import example_chain, run_example, run_once, with_schema
+from dagster_smt.model.markdown import code
 from dagster_smt.parity.judge import REASONS
 from dagster_smt.parity.runner import DELIBERATE, ParityReport, run_files
 from dagster_smt.parity.table import COLUMNS, matrix
@@ -33,8 +34,11 @@ _PATHS = """
     - `extended`: V2 and the steps below. It is our own word, so that no later version of Kafka can mean something else.
 
     In lists (`fields`, `include`, `renames`, `spec`) commas and colons inside backticks, brackets and patterns do not
-    separate. What two paths lead to is changed from the inside out. Structs that are rebuilt keep name, version, doc,
-    parameters, optionality and default.
+    separate. Lineage, masked columns, the schema diff, `explain`, `preview`, the catalog and messages write paths so,
+    too: a name stands in backticks where it would be read as something else, so `` `a.b` `` and `a.b` are two fields.
+
+    What two paths lead to is changed from the inside out. Structs that are rebuilt keep name, version, doc, parameters,
+    optionality and default.
 
     With a schema a path is followed when the chain is planned: `dagster-smt explain` and the ledger list what a pattern
     matches, and a path that leads nowhere is a warning with the nearest names. A name step goes through a map with
@@ -157,10 +161,8 @@ def paths_page() -> str:
 
 
 def _code(text: str) -> str:
-    """Code in a table's cell, whatever backticks it has."""
-    ticks = "``" if "`" in text else "`"
-    pad = " " if "`" in text else ""
-    return f"{ticks}{pad}{text}{pad}{ticks}".replace("|", "\\|") if "``" not in text else f"<code>{text}</code>"
+    """Code in a table's cell."""
+    return code(text).replace("|", "\\|")
 
 
 def parity_page(report: ParityReport) -> str:

@@ -10,6 +10,7 @@ from dagster_smt.interpret.closures import expr_function
 from dagster_smt.interpret.interpreter import KEPT, Interpreter
 from dagster_smt.interpret.sides import SideCodec, side_codec
 from dagster_smt.model.format import Format
+from dagster_smt.model.markdown import code
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.report import schema_diff
 from dagster_smt.model.schema import Schema, Type
@@ -105,7 +106,7 @@ def with_schema(cls: type[Transform], example: Example) -> str:
     except PlanError:
         return ""
     changes = schema_diff(before, plan.after)
-    return ", ".join(f"`{c.field}` {c.change} ({' to '.join(filter(None, (c.before, c.after)))})" for c in changes)
+    return ", ".join(f"{code(c.field)} {c.change} ({' to '.join(filter(None, (c.before, c.after)))})" for c in changes)
 
 
 def schema_of(value: Any) -> Schema:

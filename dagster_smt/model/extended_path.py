@@ -14,6 +14,7 @@
 import re
 
 from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, Problem
+from dagster_smt.model.java_text import trim
 from dagster_smt.model.path import Deep, Every, Index, Match, OfLogical, OfType, Step, quoted
 from dagster_smt.model.schema import Type
 
@@ -23,10 +24,11 @@ _BRACKET = re.compile(r"\[(?:(\*)|(-?\d+)|'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)
 _REGEX = re.compile(r"/((?:[^/\\]|\\.)+)/([a-zA-Z]*)(?=[.\[]|$)", re.DOTALL)
 _WORD = re.compile(r"[^.\[]*")
 _QUOTE = "put the name into backticks if this belongs to it"
-_SIGN = re.compile(r"^[`/]|[.*\[]")
+_SIGN = re.compile(r"^[`/]|[.*\[,]")
 WHOLE = "(whole)"
 """What a key or value that is no struct is called where others have the path of a field."""
-STEP = r"(?:\.(?:`(?:\\`(?=[.\[])|(?!`(?:[.\[]|\Z))(?s:.))*`(?=[.\[]|\Z)|[^.\[`][^.\[]*)|\['(?:[^'\\]|\\(?s:.))*'\])"
+_QUOTED = r"`(?:\\`(?=[.\[])|(?!`(?:[.\[]|\Z)|\\`[.\[])(?s:.))*`(?=[.\[]|\Z)"
+STEP = rf"(?:\.(?:{_QUOTED}|[^.\[`][^.\[]*)|\['(?:[^'\\]|\\(?s:.))*'\])"
 """A regular expression for a name as it follows others in ``route_text``."""
 
 
@@ -113,7 +115,7 @@ def step_text(step: Step, first: bool = False) -> str:
     """A step in this syntax, as it stands in a path; ``first``: nothing is before it."""
     dot = "" if first else "."
     if isinstance(step, str):
-        if step and not _SIGN.search(step) and not _CALL.match(step) and step != WHOLE:
+        if step == trim(step) not in ("", WHOLE) and not _SIGN.search(step) and not _CALL.match(step):
             return dot + step
         if step.endswith("\\"):  # it would keep the backtick after it from closing
             return key_text(step)
@@ -142,7 +144,7 @@ def route_text(steps: tuple[Step, ...]) -> str:
 def below(path: str, name: str) -> str:
     """The path of a field of the struct at ``path`` (empty: the top level), as everything that is shown has it.
 
-    A name stands as it is unless the syntax would read it as something else, or as nothing. So different fields have
-    different paths, and no path begins with another one and a dot or bracket but those below it.
+    A name stands as it is unless the syntax, or a list of paths, would read it as something else, or as nothing. So
+    different fields have different paths, and no path begins with another one and a dot or bracket but those below it.
     """
     return path + step_text(name, first=not path)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
+from dagster_smt.model.markdown import code
 from dagster_smt.model.report import FieldChange, RunReport, StageCounts, of_value
 from dagster_smt.orchestration.schema_metadata import markdown_cell
 from dagster_smt.tables.spec import Sink
@@ -73,8 +74,8 @@ def _did(report: RunReport, number: int, stage: StageCounts) -> str:
     for line in report.ledger:
         entry = line.entry
         if entry.stage == number:
-            target = f" {_WORDS.get(entry.action, '→')} `{entry.target}`" if entry.target else ""
-            found.append(f"{entry.action} `{entry.path}`{target} in {line.records:,}")
+            target = f" {_WORDS.get(entry.action, '→')} {code(entry.target)}" if entry.target else ""
+            found.append(f"{entry.action} {code(entry.path)}{target} in {line.records:,}")
     found += [f"dropped {stage.dropped:,} records"] if stage.dropped else []
     found += [f"**{stage.failed:,} failed**"] if stage.failed else []
     more = f"; {len(found) - _MOST} more" if len(found) > _MOST else ""
@@ -85,7 +86,7 @@ def _changes(title: str, changes: Sequence[FieldChange]) -> str:
     if not changes:
         return ""
     rows = [["field", "change", "before", "after"]]
-    rows += [[f"`{c.field}`", c.change, _code(c.before), _code(c.after)] for c in changes[:_MOST]]
+    rows += [[code(c.field), c.change, _code(c.before), _code(c.after)] for c in changes[:_MOST]]
     return f"**{title}**\n\n{_table(rows)}{_more(len(changes))}"
 
 
@@ -125,7 +126,7 @@ def _more(count: int) -> str:
 
 
 def _code(text: str) -> str:
-    return f"`{text}`" if text else ""
+    return code(text) if text else ""
 
 
 def _plain(text: str) -> str:
