@@ -212,8 +212,11 @@ class Row:
         names = [column.name for column in self.physical]
         for name in self.key_fields:
             if name not in names:
-                known = ", ".join(names) or "none"
-                yield Problem("SMT261", f"key.fields {name}", "is no physical column", f"physical columns are: {known}")
+                parts = [part.strip() for part in name.split(",")]
+                known = f"physical columns are: {', '.join(names) or 'none'}"
+                several = len(parts) > 1 and set(parts) <= set(names)
+                hint = f"a semicolon separates names: '{';'.join(parts)}'" if several else known
+                yield Problem("SMT261", f"key.fields {name}", "is no physical column", hint)
             elif not name.startswith(self.key_fields_prefix):
                 hint = f"name it {self.key_fields_prefix}{name}, or leave key.fields-prefix out"
                 yield Problem("SMT261", f"key.fields {name}", "does not begin with key.fields-prefix", hint)

@@ -224,7 +224,7 @@ def _from_options(name: str, given: Any, place: str, keys: list[str], problems: 
 
 def _with_source(column: Column, options: Mapping[str, Any], place: str, problems: list[Problem]) -> Column:
     """The column with the options that say where it comes from."""
-    sources = [option for option in ("metadata", "headers", "header") if options.get(option)]
+    sources = [option for option in ("metadata", "headers", "header") if options.get(option) not in (None, False)]
     source = column.source
     if len(sources) > 1 or (sources and source is not None):
         hint = "choose one of metadata, headers and header"

@@ -75,6 +75,38 @@ def test_any_name():
     assert [c.name for c in table(dict.fromkeys(NAMES, "BIGINT")).columns] == list(NAMES)
 
 
+KEY_FIELDS = [
+    ("a;b", ("a", "b")),
+    (" a ; ;b; ", ("a", "b")),
+    ("`a`", ("a",)),
+    ("`a;b`;` c `; d ;``;`say ``hi```;e f", ("a;b", " c ", "d", "", "say `hi`", "e f")),
+    ("tick`", ("tick`",)),
+]
+
+
+@pytest.mark.parametrize(("text", "names"), KEY_FIELDS, ids=[text for text, _ in KEY_FIELDS])
+def test_key_fields_name_any_column(text, names):
+    columns = ", ".join(f"`{name.replace('`', '``')}` BIGINT" for name in (*names, "other"))
+    found = create(f"CREATE TABLE t ({columns}) WITH ('key.format' = 'json', 'key.fields' = '{text}')")
+    assert found.key_fields == names
+
+
+@pytest.mark.parametrize("text", ["`a", "a;`b;c", "`a`b", "`a``;b"])
+def test_a_name_in_backticks_has_an_end(text):
+    found = problems(
+        create, f"CREATE TABLE t (a INT, b INT, c INT) WITH ('key.format'='json', 'key.fields' = '{text}')"
+    )
+    assert found == [("SMT270", "WITH 'key.fields'", "a name in backticks does not end")]
+
+
+def test_a_header_may_have_no_name():
+    one, other = table({"h": {"type": "BYTES", "header": ""}}), table("h BYTES HEADER('')")
+    assert one == other and one.columns[0].source == HeaderValue("")
+    assert [code for code, *_ in problems(table, {"h": {"type": "INT", "metadata": ""}})] == ["SMT263"]
+    off = {"h": {"type": "INT", "header": None, "metadata": False, "headers": False}}
+    assert table(off).columns[0].source is None
+
+
 def test_words_of_clauses_are_names_too():
     names = ("watermark", "unique", "check", "metadata", "virtual", "headers", "header", "key", "comment", "from")
     columns, keys = parse_columns(", ".join(f"{name} INT" for name in names))
