@@ -138,14 +138,18 @@ class MetadataKey:
 
 RECORD_METADATA: Mapping[str, MetadataKey] = {
     "topic": MetadataKey(("string",)),
-    "partition": MetadataKey(("int32", "int64")),
-    "offset": MetadataKey(("int64", "int32")),
+    "partition": MetadataKey(("int32", "int64", "string")),
+    "offset": MetadataKey(("int64", "int32", "string")),
     "timestamp": MetadataKey(("Timestamp", "int64"), writable=True),
     "timestamp-type": MetadataKey(("string",)),
     "headers": MetadataKey((HEADER_LIST, "MAP<STRING, BYTES>", "MAP<STRING, ARRAY<BYTES>>"), writable=True),
     "leader-epoch": MetadataKey(("int32",), offered=False),
 }
 """Kafka's metadata of FLIP-107. A timestamp's own type there is a number; here it is Connect's ``Timestamp``."""
+_SAID_OTHERWISE = {
+    "header-list": f"declare it {HEADER_LIST} METADATA FROM 'headers': as an array they keep their order"
+}
+"""Keys that others have, and what to write here."""
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,17 @@ class AsInt(ValueRule):
 
 
 @dataclass(frozen=True, slots=True)
+class AsText(ValueRule):
+    """A partition's number or an offset as STRING."""
+
+    def python(self, value: int | None) -> str | None:
+        return None if value is None else str(value)
+
+    def column(self, F: Any, value: Any) -> Any:
+        return value.cast("string")
+
+
+@dataclass(frozen=True, slots=True)
 class AsMillis(ValueRule):
     """A timestamp as milliseconds since 1970."""
 
