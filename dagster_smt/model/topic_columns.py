@@ -276,6 +276,7 @@ def _metadata_problems(place: str, source: Metadata, schema: Schema) -> Iterator
     if known is None:
         if "." not in source.key:
             hint = f"keys are: {', '.join(RECORD_METADATA)}; those of a format begin with value."
+            hint = _SAID_OTHERWISE.get(source.key, hint)
             yield Problem("SMT263", place, f"there is no metadata '{source.key}'", hint)
         return
     if not known.offered:

@@ -241,6 +241,40 @@ def test_clauses_that_mean_something_else_are_refused_by_name(statement, code, w
     assert found[0][0] == code and what in found[0][2], found
 
 
+HINTS = [
+    ("CREATE TABLE t (h ARRAY<ROW<key STRING, value BYTES>> METADATA FROM 'header-list')", "SMT263",
+     f"declare it {HEADER_LIST} METADATA FROM 'headers'"),
+    ("CREATE TABLE t (id INT, name INT) WITH ('key.format' = 'json', 'key.fields' = 'id, name')", "SMT261",
+     "a semicolon separates names: 'id;name'"),
+    ("CREATE TABLE t (id INT, name INT) WITH ('key.format' = 'json', 'key.fields' = 'id, what')", "SMT261",
+     "physical columns are: id, name"),
+    ("CREATE STREAM s (ROWTIME BIGINT, v INT)", "SMT267", "declare it METADATA FROM 'timestamp'"),
+    ("CREATE STREAM s (v INT, RowPartition INT)", "SMT267", "declare it METADATA FROM 'partition'"),
+    ("CREATE SOURCE STREAM s (rowoffset BIGINT, v INT)", "SMT267", "declare it METADATA FROM 'offset'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("statement", "code", "hint"), HINTS)
+def test_what_other_dialects_write_is_refused_with_what_to_write_here(statement, code, hint):
+    with pytest.raises(ConfigError) as caught:
+        create(statement)
+    ((found, shown),) = [(p.code, p.hint) for p in caught.value.problems]
+    assert found == code and shown.startswith(hint)
+
+
+def test_names_of_pseudo_columns_can_be_meant():
+    """In backticks they are fields, as metadata they are columns; Flink's tables may have fields of these names."""
+    found = create("CREATE STREAM s (`ROWTIME` BIGINT, ROWOFFSET BIGINT METADATA FROM 'offset', v INT)")
+    assert [c.origin for c in found.columns] == ["", "offset", ""]
+    assert create("CREATE TABLE t (rowtime BIGINT)").columns[0].source is None
+    assert table("ROWTIME BIGINT").columns[0].source is None
+
+
+@pytest.mark.parametrize("type_", ["MAP<STRING NOT NULL, BYTES>", "MAP<STRING NOT NULL, BYTES> NOT NULL"])
+def test_headers_typed_as_flink_shows_them(type_):
+    assert create(f"CREATE TABLE t (h {type_} METADATA FROM 'headers')").columns[0].source == Metadata("headers")
+
+
 def test_all_problems_of_a_statement_at_once():
     text = "CREATE TABLE t (a INTT, PRIMARY KEY (a), h ARRAY<BYTES> HEADERS, b AS 1)"
     assert [code for code, *_ in problems(create, text)] == ["SMT251", "SMT267", "SMT264", "SMT267"]
