@@ -10,7 +10,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from dagster_smt.errors import Problem
 from dagster_smt.model.schema import STRING, Schema, Type, optional
@@ -18,6 +18,8 @@ from dagster_smt.model.schema import STRING, Schema, Type, optional
 Duplicates = Literal["first", "last", "all", "error"]
 """Which header counts where several have one name; ``error``: the record fails."""
 DUPLICATES: tuple[Duplicates, ...] = ("first", "last", "all", "error")
+Match = Duplicates | int
+"""Which header of one name a column holds; a number counts from 1."""
 FieldsInclude = Literal["ALL", "EXCEPT_KEY"]
 
 
@@ -41,13 +43,13 @@ class HeaderValue:
 
     Attributes:
         key: The header's name; case counts.
-        match: Which of several; null where there is none. ``all``: an array of them.
+        match: Which of several; null where there is none. ``all``: an array of them; ``2``: the second.
         decode: How its bytes become a value, such as ``int_from_bytes`` or ``int_from_bytes(LITTLE_ENDIAN)``.
         strict: Whether bytes that cannot be decoded fail the record; else the column is null, and the report counts it.
     """
 
     key: str
-    match: Duplicates = "last"
+    match: Match = "last"
     decode: str = "bytes"
     strict: bool = False
 
@@ -81,6 +83,11 @@ class Decoder:
 
     name: str
     order: str = "BIG_ENDIAN"
+
+
+def match_of(text: Any) -> Any:
+    """What ``match`` says: a word of ``DUPLICATES``, or a number, be it written as a text."""
+    return int(text) if isinstance(text, str) and re.fullmatch(r"[0-9]{1,9}", text) else text
 
 
 def decoder(text: str) -> Decoder | None:
@@ -240,9 +247,11 @@ def _column_problems(column: Column) -> Iterator[Problem]:
         if column.virtual:
             yield Problem("SMT262", place, "a physical column cannot be VIRTUAL", "leave VIRTUAL out")
     elif isinstance(column.source, HeaderValue):
-        if column.source.match not in DUPLICATES:
-            yield Problem("SMT265", place, "has no such way to match headers", f"use {', '.join(DUPLICATES)}")
-        elif column.source.match == "all" and column.schema.type is not Type.ARRAY:
+        match = column.source.match
+        if match not in DUPLICATES and not (type(match) is int and 0 < match < 2**31):
+            hint = f"use {', '.join(DUPLICATES)}, or a number: 2 is the second header of the name"
+            yield Problem("SMT265", place, "has no such way to match headers", hint)
+        elif match == "all" and column.schema.type is not Type.ARRAY:
             yield Problem("SMT265", place, "all headers of a name are an array", "declare ARRAY<…>, or match last")
         else:
             yield from _decoder_problems(place, column.source, column.schema)
@@ -324,7 +333,8 @@ def describe_columns(row: Row) -> Sequence[tuple[str, str, str, str]]:
 
 def _read_from(row: Row, column: Column) -> str:
     if isinstance(column.source, HeaderValue):
-        word = "" if column.source.match == "last" else f"{column.source.match} "
+        match = column.source.match
+        word = f"number {match} of " if isinstance(match, int) else "" if match == "last" else f"{match} "
         return f"{word}header '{column.source.key}', {column.source.decode}"
     if column.source is not None:
         return f"metadata '{column.source.key}'"

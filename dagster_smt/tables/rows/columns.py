@@ -18,7 +18,7 @@ from sqlglot.tokens import Token, TokenType
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.schema import optional
-from dagster_smt.model.topic_columns import HEADER_LIST, Column, HeaderValue, Metadata, header_form
+from dagster_smt.model.topic_columns import HEADER_LIST, Column, HeaderValue, Metadata, header_form, match_of
 from dagster_smt.tables.ddl import ColumnParser, Skip
 
 _SYNTAX = "write: name TYPE [METADATA [FROM 'key'] [VIRTUAL] | HEADERS | HEADER('key')], unusual names in backticks"
@@ -237,7 +237,7 @@ def _with_source(column: Column, options: Mapping[str, Any], place: str, problem
     elif sources == ["header"]:
         source = HeaderValue(
             str(options["header"]),
-            options.get("match", "last"),
+            match_of(options.get("match", "last")),
             str(options.get("decode", "bytes")),
             bool(options.get("strict", False)),
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.format import DESCRIBED, REGISTERED
-from dagster_smt.model.topic_columns import Column, Metadata
+from dagster_smt.model.topic_columns import Column, Metadata, match_of
 from dagster_smt.tables.rows.statement import Statement
 
 _NOT_DONE = {
@@ -120,6 +120,8 @@ def _with_settings(column: Column, given: Mapping[str, str], options: _Options) 
             options.wrong(f"header.{column.name}.{word}", "is no option of this column", hint)
         else:
             changed[word] = text.lower() == "true" if word == "strict" else text
+    if "match" in changed:
+        changed["match"] = match_of(changed["match"])
     if not changed or source is None:
         return column
     return replace(column, source=replace(source, **changed))

@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from dagster_smt.errors import ConfigError
-from dagster_smt.model.topic_columns import HEADER_LIST, RECORD_METADATA, Column, HeaderValue, Metadata, decoder
+from dagster_smt.model.topic_columns import (
+    HEADER_LIST,
+    RECORD_METADATA,
+    Column,
+    HeaderValue,
+    Metadata,
+    decoder,
+    describe_columns,
+)
 from dagster_smt.tables.rows.columns import parse_columns
 from dagster_smt.tables.spec import FileTopics, Format, KafkaTopics, TopicTable
 
@@ -303,6 +311,11 @@ WRONG = [
     ({"columns": {"a": {"type": "MAP<STRING, BYTES>", "headers": True, "duplicates": "some"}}}, "SMT265"),
     ({"columns": {"a": {"type": "BYTES", "header": "k", "match": "some"}}}, "SMT265"),
     ({"columns": {"a": {"type": "BYTES", "header": "k", "match": "all"}}}, "SMT265"),
+    ({"columns": {"a": {"type": "BYTES", "header": "k", "match": 0}}}, "SMT265"),
+    ({"columns": {"a": {"type": "BYTES", "header": "k", "match": -1}}}, "SMT265"),
+    ({"columns": {"a": {"type": "BYTES", "header": "k", "match": True}}}, "SMT265"),
+    ({"columns": {"a": {"type": "BYTES", "header": "k", "match": 2**31}}}, "SMT265"),
+    ({"columns": {"a": {"type": "MAP<STRING, BYTES>", "headers": True, "duplicates": "2"}}}, "SMT265"),
     ({"columns": {"a": {"type": "BYTES", "header": "k", "decode": "gzip"}}}, "SMT266"),
     ({"columns": {"a": {"type": "BIGINT", "header": "k", "decode": "int_from_bytes"}}}, "SMT266"),
     ({"columns": {"a": {"type": "INT", "header": "k", "metadata": "offset"}}}, "SMT268"),
@@ -328,6 +341,12 @@ def test_every_metadata_type_is_taken():
         for kind in known.types if known.offered else ():
             policy = {"duplicates": "all"} if "ARRAY<BYTES>" in kind else {}
             assert table({"c": {"type": names.get(kind, kind), "metadata": key, **policy}}).columns[0].origin == key
+
+
+def test_one_of_several_headers_by_its_number():
+    one, other = (table({"h": {"type": "BYTES", "header": "k", "match": match}}) for match in (2, "2"))
+    assert one == other == create("CREATE STREAM t (h BYTES HEADER('k')) WITH ('topic' = 't', 'header.h.match' = '2')")
+    assert describe_columns(one.row)[0][2] == "number 2 of header 'k', bytes"
 
 
 @pytest.mark.parametrize("text", ["", "nothing", "utf8(BIG_ENDIAN)", "int_from_bytes(MIDDLE)", "int_from_bytes()"])
