@@ -10,7 +10,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from dagster_smt.errors import Problem
 from dagster_smt.model.extended_path import below
@@ -19,6 +19,8 @@ from dagster_smt.model.schema import STRING, Schema, Type, optional
 Duplicates = Literal["first", "last", "all", "error"]
 """Which header counts where several have one name; ``error``: the record fails."""
 DUPLICATES: tuple[Duplicates, ...] = ("first", "last", "all", "error")
+Match = Duplicates | int
+"""Which header of one name a column holds; a number counts from 1."""
 FieldsInclude = Literal["ALL", "EXCEPT_KEY"]
 
 
@@ -42,13 +44,13 @@ class HeaderValue:
 
     Attributes:
         key: The header's name; case counts.
-        match: Which of several; null where there is none. ``all``: an array of them.
+        match: Which of several; null where there is none. ``all``: an array of them; ``2``: the second.
         decode: How its bytes become a value, such as ``int_from_bytes`` or ``int_from_bytes(LITTLE_ENDIAN)``.
         strict: Whether bytes that cannot be decoded fail the record; else the column is null, and the report counts it.
     """
 
     key: str
-    match: Duplicates = "last"
+    match: Match = "last"
     decode: str = "bytes"
     strict: bool = False
 
@@ -82,6 +84,11 @@ class Decoder:
 
     name: str
     order: str = "BIG_ENDIAN"
+
+
+def match_of(text: Any) -> Any:
+    """What ``match`` says: a word of ``DUPLICATES``, or a number, be it written as a text."""
+    return int(text) if isinstance(text, str) and re.fullmatch(r"[0-9]{1,9}", text) else text
 
 
 def decoder(text: str) -> Decoder | None:
@@ -144,14 +151,18 @@ class MetadataKey:
 
 RECORD_METADATA: Mapping[str, MetadataKey] = {
     "topic": MetadataKey(("string",)),
-    "partition": MetadataKey(("int32", "int64")),
-    "offset": MetadataKey(("int64", "int32")),
+    "partition": MetadataKey(("int32", "int64", "string")),
+    "offset": MetadataKey(("int64", "int32", "string")),
     "timestamp": MetadataKey(("Timestamp", "int64"), writable=True),
     "timestamp-type": MetadataKey(("string",)),
     "headers": MetadataKey((HEADER_LIST, "MAP<STRING, BYTES>", "MAP<STRING, ARRAY<BYTES>>"), writable=True),
     "leader-epoch": MetadataKey(("int32",), offered=False),
 }
 """Kafka's metadata of FLIP-107. A timestamp's own type there is a number; here it is Connect's ``Timestamp``."""
+_SAID_OTHERWISE = {
+    "header-list": f"declare it {HEADER_LIST} METADATA FROM 'headers': as an array they keep their order"
+}
+"""Keys that others have, and what to write here."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +229,10 @@ class Row:
         names = [column.name for column in self.physical]
         for name in self.key_fields:
             if name not in names:
-                hint = f"physical columns are: {', '.join(below('', n) for n in names) or 'none'}"
+                parts = [part.strip() for part in name.split(",")]
+                known = f"physical columns are: {', '.join(below('', n) for n in names) or 'none'}"
+                several = len(parts) > 1 and set(parts) <= set(names)
+                hint = f"a semicolon separates names: '{';'.join(parts)}'" if several else known
                 yield Problem("SMT261", f"key.fields {below('', name)}", "is no physical column", hint)
             elif not name.startswith(self.key_fields_prefix):
                 hint = f"name it {self.key_fields_prefix}{name}, or leave key.fields-prefix out"
@@ -239,9 +253,11 @@ def _column_problems(column: Column) -> Iterator[Problem]:
         if column.virtual:
             yield Problem("SMT262", place, "a physical column cannot be VIRTUAL", "leave VIRTUAL out")
     elif isinstance(column.source, HeaderValue):
-        if column.source.match not in DUPLICATES:
-            yield Problem("SMT265", place, "has no such way to match headers", f"use {', '.join(DUPLICATES)}")
-        elif column.source.match == "all" and column.schema.type is not Type.ARRAY:
+        match = column.source.match
+        if match not in DUPLICATES and not (type(match) is int and 0 < match < 2**31):
+            hint = f"use {', '.join(DUPLICATES)}, or a number: 2 is the second header of the name"
+            yield Problem("SMT265", place, "has no such way to match headers", hint)
+        elif match == "all" and column.schema.type is not Type.ARRAY:
             yield Problem("SMT265", place, "all headers of a name are an array", "declare ARRAY<…>, or match last")
         else:
             yield from _decoder_problems(place, column.source, column.schema)
@@ -275,6 +291,7 @@ def _metadata_problems(place: str, source: Metadata, schema: Schema) -> Iterator
     if known is None:
         if "." not in source.key:
             hint = f"keys are: {', '.join(RECORD_METADATA)}; those of a format begin with value."
+            hint = _SAID_OTHERWISE.get(source.key, hint)
             yield Problem("SMT263", place, f"there is no metadata '{source.key}'", hint)
         return
     if not known.offered:
@@ -322,7 +339,8 @@ def describe_columns(row: Row) -> Sequence[tuple[str, str, str, str]]:
 
 def _read_from(row: Row, column: Column) -> str:
     if isinstance(column.source, HeaderValue):
-        word = "" if column.source.match == "last" else f"{column.source.match} "
+        match = column.source.match
+        word = f"number {match} of " if isinstance(match, int) else "" if match == "last" else f"{match} "
         return f"{word}header '{column.source.key}', {column.source.decode}"
     if column.source is not None:
         return f"metadata '{column.source.key}'"

@@ -162,6 +162,8 @@ class ColumnParser:
 
     def map(self) -> Schema:
         keys = self.type()
+        if self.take(TokenType.NOT):  # as Flink writes it: keys are never null
+            self.expect(TokenType.NULL, "NULL after NOT")
         self.expect(TokenType.COMMA, "a comma between key and value type")
         return Schema(Type.MAP, keys=keys, values=optional(self.type()))
 

@@ -30,6 +30,7 @@ TYPES = {
     "MAP<STRING, ARRAY<DECIMAL(3,1)>>": Schema(
         Type.MAP, True, keys=Schema(Type.STRING), values=Schema(Type.ARRAY, True, values=decimal(1, optional=True))
     ),
+    "MAP<STRING NOT NULL, BYTES>": Schema(Type.MAP, True, keys=Schema(Type.STRING), values=opt(Type.BYTES)),
     "STRUCT<b: INT NOT NULL, `c.d` STRING COMMENT 'it''s'>": Schema(
         Type.STRUCT, True, fields=(("b", Schema(Type.INT32)), ("c.d", Schema(Type.STRING, True, doc="it's")))
     ),
@@ -71,6 +72,7 @@ REFUSED = [
     ("a INT>", ["SMT250 at character 6: a comma, NOT NULL or COMMENT is expected"]),
     ("a INT NOT b INT", ["SMT250 at character 11: NULL after NOT is expected"]),
     ("a INT COMMENT b", ["SMT250 at character 15: a quoted text is expected after COMMENT"]),
+    ("a MAP<STRING NOT, INT>", ["SMT250 at character 17: NULL after NOT is expected"]),
     ("a VARCHAR(x)", ["SMT250 at character 11: a number, or ) after it is expected"]),
     ("a `b", ["SMT250 the column list ends inside a quoted text"]),
     ("a INT DEFAULT 5", ["SMT250 at character 7: a comma, NOT NULL or COMMENT is expected"]),

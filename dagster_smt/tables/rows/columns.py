@@ -19,7 +19,7 @@ from sqlglot.tokens import Token, TokenType
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.extended_path import below
 from dagster_smt.model.schema import optional
-from dagster_smt.model.topic_columns import HEADER_LIST, Column, HeaderValue, Metadata, header_form
+from dagster_smt.model.topic_columns import HEADER_LIST, Column, HeaderValue, Metadata, header_form, match_of
 from dagster_smt.tables.ddl import ColumnParser, Skip
 
 _SYNTAX = "write: name TYPE [METADATA [FROM 'key'] [VIRTUAL] | HEADERS | HEADER('key')], unusual names in backticks"
@@ -225,7 +225,7 @@ def _from_options(name: str, given: Any, place: str, keys: list[str], problems: 
 
 def _with_source(column: Column, options: Mapping[str, Any], place: str, problems: list[Problem]) -> Column:
     """The column with the options that say where it comes from."""
-    sources = [option for option in ("metadata", "headers", "header") if options.get(option)]
+    sources = [option for option in ("metadata", "headers", "header") if options.get(option) not in (None, False)]
     source = column.source
     if len(sources) > 1 or (sources and source is not None):
         hint = "choose one of metadata, headers and header"
@@ -238,7 +238,7 @@ def _with_source(column: Column, options: Mapping[str, Any], place: str, problem
     elif sources == ["header"]:
         source = HeaderValue(
             str(options["header"]),
-            options.get("match", "last"),
+            match_of(options.get("match", "last")),
             str(options.get("decode", "bytes")),
             bool(options.get("strict", False)),
         )

@@ -23,6 +23,7 @@ from dagster_smt.tables.rows.rules import (
     AsInt,
     AsLong,
     AsMillis,
+    AsText,
     Decoded,
     HeaderList,
     HeaderMap,
@@ -34,7 +35,9 @@ from dagster_smt.tables.rows.rules import (
 _CELLS = {"timestamp-type": "timestamp_type"}
 _CASTS: dict[tuple[str, Any], Rule] = {
     ("partition", Type.INT64): AsLong(),
+    ("partition", Type.STRING): AsText(),
     ("offset", Type.INT32): AsInt(),
+    ("offset", Type.STRING): AsText(),
     ("timestamp", Type.INT64): AsMillis(),
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 from dagster_smt.errors import data_error
 from dagster_smt.model.record import Header
 from dagster_smt.model.schema import JavaDate, Schema, Type
-from dagster_smt.model.topic_columns import Decoder, Duplicates
+from dagster_smt.model.topic_columns import Decoder, Duplicates, Match
 from dagster_smt.tables.rows.decoders import Decode, decode_function
 from dagster_smt.values.basic import ValueRule
 from dagster_smt.values.header_literals import simple_header_bytes
@@ -52,6 +52,17 @@ class AsInt(ValueRule):
 
     def failure(self) -> Any:
         return data_error("SMT431", "the offset does not fit an INT", "declare the column as BIGINT")
+
+
+@dataclass(frozen=True, slots=True)
+class AsText(ValueRule):
+    """A partition's number or an offset as STRING."""
+
+    def python(self, value: int | None) -> str | None:
+        return None if value is None else str(value)
+
+    def column(self, F: Any, value: Any) -> Any:
+        return value.cast("string")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +133,7 @@ class HeaderNamed(ValueRule):
     """The bytes of the header with a name; all of them as an array."""
 
     key: str
-    match: Duplicates
+    match: Match
 
     @property
     def returns(self) -> Schema:  # type: ignore[override]
@@ -140,13 +151,21 @@ class HeaderNamed(ValueRule):
             return found
         if self.match == "error" and len(found) > 1:
             raise self.failure()
-        return found[0 if self.match == "first" else -1] if found else None
+        place = self._place if self._place is not None else len(found) - 1
+        return found[place] if 0 <= place < len(found) else None
+
+    @property
+    def _place(self) -> int | None:
+        """Which of those of the name, from 0; None: the last one."""
+        if isinstance(self.match, int):
+            return self.match - 1
+        return 0 if self.match == "first" else None
 
     def column(self, F: Any, headers: Any) -> Any:
         found = self._found(F, headers)
         if self.match == "all":
             return found
-        return F.get(found, F.lit(0)) if self.match == "first" else F.get(found, F.size(found) - 1)
+        return F.get(found, F.size(found) - 1 if self._place is None else F.lit(self._place))
 
     def _found(self, F: Any, headers: Any) -> Any:
         there = F.coalesce(headers, F.array().cast(HEADERS_DDL))

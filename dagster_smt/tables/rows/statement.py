@@ -24,6 +24,8 @@ _AFTER = {
     "EMIT": "leave it out",
 }
 _KINDS = ("TABLE", "STREAM")
+_PSEUDO = {"ROWTIME": "timestamp", "ROWPARTITION": "partition", "ROWOFFSET": "offset"}
+"""What ksqlDB knows of each record by itself, and the metadata that it is."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Statement:
 @dataclass
 class _Parser(RowParser):
     syntax: ClassVar[str] = _SYNTAX
+    stream: bool = False
 
     def statement(self) -> Statement:
         try:
@@ -61,6 +64,7 @@ class _Parser(RowParser):
             if word not in ("TEMPORARY", "SOURCE"):
                 self.fail("CREATE TABLE or CREATE STREAM is expected")
             self.at += 1
+        self.stream = word == "STREAM"
         self.at += 1
         if self.word() == "IF":
             self.at += 3
@@ -73,6 +77,15 @@ class _Parser(RowParser):
         if self.problems:
             raise ConfigError(self.problems)
         return Statement(name, tuple(columns), tuple(self.keys), options)
+
+    def row_column(self) -> Column:
+        """As of ``RowParser``; but in a stream the names of ksqlDB's pseudo columns are no fields."""
+        token, word = self.now, self.word()
+        column = super().row_column()
+        if self.stream and word in _PSEUDO and column.source is None:
+            hint = f"declare it METADATA FROM '{_PSEUDO[word]}', or put the name of a field into backticks"
+            self.note("SMT267", f"{word} is a pseudo column of ksqlDB, no field", hint, token)
+        return column
 
     def dotted_name(self) -> str:
         parts = [self.name()]

@@ -1,12 +1,13 @@
 """What stands in ``WITH`` of a statement: options of Flink's Kafka connector and of ksqlDB, as far as they are done."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.format import DESCRIBED, REGISTERED
-from dagster_smt.model.topic_columns import Column, Metadata
+from dagster_smt.model.topic_columns import Column, Metadata, match_of
 from dagster_smt.tables.rows.statement import Statement
 
 _NOT_DONE = {
@@ -32,6 +33,7 @@ _FORMATS = {
     "string": "string",
     **{kind: kind for kind in ("debezium-json", "canal-json", *DESCRIBED, *REGISTERED)},
 }
+_NAME = re.compile(r"\s*`((?:[^`]|``)*)`\s*(?:;|$)|([^;]+)")
 _START = {"earliest-offset": "earliest", "latest-offset": "latest"}
 
 
@@ -118,6 +120,8 @@ def _with_settings(column: Column, given: Mapping[str, str], options: _Options) 
             options.wrong(f"header.{column.name}.{word}", "is no option of this column", hint)
         else:
             changed[word] = text.lower() == "true" if word == "strict" else text
+    if "match" in changed:
+        changed["match"] = match_of(changed["match"])
     if not changed or source is None:
         return column
     return replace(column, source=replace(source, **changed))
@@ -136,14 +140,28 @@ def _formats(options: _Options, found: dict[str, Any]) -> None:
 
 
 def _key(statement: Statement, options: _Options, found: dict[str, Any]) -> None:
-    fields = options.take("key.fields")
-    found["key_fields"] = tuple(part.strip() for part in fields.split(";") if part.strip()) if fields else ()
+    found["key_fields"] = _names(options.take("key.fields") or "", options)
     found["value_fields_include"] = options.take("value.fields-include") or "ALL"
     if statement.keys:
         found["key_fields"] = (*found["key_fields"], *statement.keys)
         found["value_fields_include"] = "EXCEPT_KEY"
     found["key_fields_prefix"] = options.take("key.fields-prefix") or ""
     found["fields_verify_integrity"] = (options.take("fields.verify-integrity") or "false").lower() == "true"
+
+
+def _names(text: str, options: _Options) -> tuple[str, ...]:
+    """The names of ``key.fields``: separated by semicolons; those with odd characters in backticks."""
+    found = []
+    for part in _NAME.finditer(text):
+        quoted, plain = part[1], (part[2] or "").strip()
+        if quoted is not None:
+            found.append(quoted.replace("``", "`"))
+        elif plain.startswith("`"):
+            hint = "close it, with a semicolon or nothing after it; a backtick inside of a name is doubled"
+            options.wrong("key.fields", "a name in backticks does not end", hint)
+        elif plain:
+            found.append(plain)
+    return tuple(found)
 
 
 def _start(options: _Options, group: str) -> str:

@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from dagster_smt.errors import ConfigError
-from dagster_smt.model.topic_columns import HEADER_LIST, RECORD_METADATA, Column, HeaderValue, Metadata, decoder
+from dagster_smt.model.topic_columns import (
+    HEADER_LIST,
+    RECORD_METADATA,
+    Column,
+    HeaderValue,
+    Metadata,
+    decoder,
+    describe_columns,
+)
 from dagster_smt.tables.rows.columns import parse_columns
 from dagster_smt.tables.spec import FileTopics, Format, KafkaTopics, TopicTable
 
@@ -73,6 +81,38 @@ def test_any_name():
     for text in (quoted, backticks):
         assert [c.name for c in parse_columns(text)[0]] == list(NAMES)
     assert [c.name for c in table(dict.fromkeys(NAMES, "BIGINT")).columns] == list(NAMES)
+
+
+KEY_FIELDS = [
+    ("a;b", ("a", "b")),
+    (" a ; ;b; ", ("a", "b")),
+    ("`a`", ("a",)),
+    ("`a;b`;` c `; d ;``;`say ``hi```;e f", ("a;b", " c ", "d", "", "say `hi`", "e f")),
+    ("tick`", ("tick`",)),
+]
+
+
+@pytest.mark.parametrize(("text", "names"), KEY_FIELDS, ids=[text for text, _ in KEY_FIELDS])
+def test_key_fields_name_any_column(text, names):
+    columns = ", ".join(f"`{name.replace('`', '``')}` BIGINT" for name in (*names, "other"))
+    found = create(f"CREATE TABLE t ({columns}) WITH ('key.format' = 'json', 'key.fields' = '{text}')")
+    assert found.key_fields == names
+
+
+@pytest.mark.parametrize("text", ["`a", "a;`b;c", "`a`b", "`a``;b"])
+def test_a_name_in_backticks_has_an_end(text):
+    found = problems(
+        create, f"CREATE TABLE t (a INT, b INT, c INT) WITH ('key.format'='json', 'key.fields' = '{text}')"
+    )
+    assert found == [("SMT270", "WITH 'key.fields'", "a name in backticks does not end")]
+
+
+def test_a_header_may_have_no_name():
+    one, other = table({"h": {"type": "BYTES", "header": ""}}), table("h BYTES HEADER('')")
+    assert one == other and one.columns[0].source == HeaderValue("")
+    assert [code for code, *_ in problems(table, {"h": {"type": "INT", "metadata": ""}})] == ["SMT263"]
+    off = {"h": {"type": "INT", "header": None, "metadata": False, "headers": False}}
+    assert table(off).columns[0].source is None
 
 
 def test_words_of_clauses_are_names_too():
@@ -209,6 +249,40 @@ def test_clauses_that_mean_something_else_are_refused_by_name(statement, code, w
     assert found[0][0] == code and what in found[0][2], found
 
 
+HINTS = [
+    ("CREATE TABLE t (h ARRAY<ROW<key STRING, value BYTES>> METADATA FROM 'header-list')", "SMT263",
+     f"declare it {HEADER_LIST} METADATA FROM 'headers'"),
+    ("CREATE TABLE t (id INT, name INT) WITH ('key.format' = 'json', 'key.fields' = 'id, name')", "SMT261",
+     "a semicolon separates names: 'id;name'"),
+    ("CREATE TABLE t (id INT, name INT) WITH ('key.format' = 'json', 'key.fields' = 'id, what')", "SMT261",
+     "physical columns are: id, name"),
+    ("CREATE STREAM s (ROWTIME BIGINT, v INT)", "SMT267", "declare it METADATA FROM 'timestamp'"),
+    ("CREATE STREAM s (v INT, RowPartition INT)", "SMT267", "declare it METADATA FROM 'partition'"),
+    ("CREATE SOURCE STREAM s (rowoffset BIGINT, v INT)", "SMT267", "declare it METADATA FROM 'offset'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("statement", "code", "hint"), HINTS)
+def test_what_other_dialects_write_is_refused_with_what_to_write_here(statement, code, hint):
+    with pytest.raises(ConfigError) as caught:
+        create(statement)
+    ((found, shown),) = [(p.code, p.hint) for p in caught.value.problems]
+    assert found == code and shown.startswith(hint)
+
+
+def test_names_of_pseudo_columns_can_be_meant():
+    """In backticks they are fields, as metadata they are columns; Flink's tables may have fields of these names."""
+    found = create("CREATE STREAM s (`ROWTIME` BIGINT, ROWOFFSET BIGINT METADATA FROM 'offset', v INT)")
+    assert [c.origin for c in found.columns] == ["", "offset", ""]
+    assert create("CREATE TABLE t (rowtime BIGINT)").columns[0].source is None
+    assert table("ROWTIME BIGINT").columns[0].source is None
+
+
+@pytest.mark.parametrize("type_", ["MAP<STRING NOT NULL, BYTES>", "MAP<STRING NOT NULL, BYTES> NOT NULL"])
+def test_headers_typed_as_flink_shows_them(type_):
+    assert create(f"CREATE TABLE t (h {type_} METADATA FROM 'headers')").columns[0].source == Metadata("headers")
+
+
 def test_all_problems_of_a_statement_at_once():
     text = "CREATE TABLE t (a INTT, PRIMARY KEY (a), h ARRAY<BYTES> HEADERS, b AS 1)"
     assert [code for code, *_ in problems(create, text)] == ["SMT251", "SMT267", "SMT264", "SMT267"]
@@ -229,12 +303,19 @@ WRONG = [
     ({"columns": "a INT VIRTUAL"}, "SMT262"),
     ({"columns": "a INT METADATA"}, "SMT263"),
     ({"columns": "e INT METADATA FROM 'leader-epoch'"}, "SMT263"),
-    ({"columns": "a STRING METADATA FROM 'offset'"}, "SMT264"),
+    ({"columns": "a STRING METADATA FROM 'timestamp'"}, "SMT264"),
+    ({"columns": "a DECIMAL(20, 0) METADATA FROM 'offset'"}, "SMT264"),
+    ({"columns": "a INT METADATA FROM 'timestamp-type'"}, "SMT264"),
     ({"columns": "a MAP<STRING, STRING> METADATA FROM 'headers'"}, "SMT264"),
     ({"columns": {"a": {"type": "MAP<STRING, BYTES>", "headers": True, "duplicates": "all"}}}, "SMT264"),
     ({"columns": {"a": {"type": "MAP<STRING, BYTES>", "headers": True, "duplicates": "some"}}}, "SMT265"),
     ({"columns": {"a": {"type": "BYTES", "header": "k", "match": "some"}}}, "SMT265"),
     ({"columns": {"a": {"type": "BYTES", "header": "k", "match": "all"}}}, "SMT265"),
+    ({"columns": {"a": {"type": "BYTES", "header": "k", "match": 0}}}, "SMT265"),
+    ({"columns": {"a": {"type": "BYTES", "header": "k", "match": -1}}}, "SMT265"),
+    ({"columns": {"a": {"type": "BYTES", "header": "k", "match": True}}}, "SMT265"),
+    ({"columns": {"a": {"type": "BYTES", "header": "k", "match": 2**31}}}, "SMT265"),
+    ({"columns": {"a": {"type": "MAP<STRING, BYTES>", "headers": True, "duplicates": "2"}}}, "SMT265"),
     ({"columns": {"a": {"type": "BYTES", "header": "k", "decode": "gzip"}}}, "SMT266"),
     ({"columns": {"a": {"type": "BIGINT", "header": "k", "decode": "int_from_bytes"}}}, "SMT266"),
     ({"columns": {"a": {"type": "INT", "header": "k", "metadata": "offset"}}}, "SMT268"),
@@ -260,6 +341,12 @@ def test_every_metadata_type_is_taken():
         for kind in known.types if known.offered else ():
             policy = {"duplicates": "all"} if "ARRAY<BYTES>" in kind else {}
             assert table({"c": {"type": names.get(kind, kind), "metadata": key, **policy}}).columns[0].origin == key
+
+
+def test_one_of_several_headers_by_its_number():
+    one, other = (table({"h": {"type": "BYTES", "header": "k", "match": match}}) for match in (2, "2"))
+    assert one == other == create("CREATE STREAM t (h BYTES HEADER('k')) WITH ('topic' = 't', 'header.h.match' = '2')")
+    assert describe_columns(one.row)[0][2] == "number 2 of header 'k', bytes"
 
 
 @pytest.mark.parametrize("text", ["", "nothing", "utf8(BIG_ENDIAN)", "int_from_bytes(MIDDLE)", "int_from_bytes()"])

@@ -63,7 +63,9 @@ METADATA = {
     "topic": "STRING METADATA",
     "partition": "INT METADATA",
     "partition_long": "BIGINT METADATA FROM 'partition'",
+    "partition_text": "STRING METADATA FROM 'partition'",
     "offset": "BIGINT METADATA VIRTUAL",
+    "offset_text": "STRING METADATA FROM 'offset'",
     "offset_int": "INT METADATA FROM 'offset'",
     "at": "TIMESTAMP(3) METADATA FROM 'timestamp'",
     "millis": "BIGINT METADATA FROM 'timestamp'",
@@ -232,7 +234,8 @@ AROUND = [
     (
         Given(headers=TWO),
         {
-            "topic": "orders", "partition": 3, "partition_long": 3, "offset": 42, "offset_int": 42,
+            "topic": "orders", "partition": 3, "partition_long": 3, "partition_text": "3",
+            "offset": 42, "offset_text": "42", "offset_int": 42,
             "at": TIME, "millis": TIME, "timestamp-type": "CreateTime", "headers": LISTED,
             "by_name": {"a": b64(b"2"), "b": None}, "by_name_first": {"a": b64(b"1"), "b": None},
             "by_name_all": {"a": [b64(b"1"), b64(b"2")], "b": [None]},
@@ -241,8 +244,18 @@ AROUND = [
     (
         Given(timestamp=None, type=-1, offset=43),
         {
-            "topic": "orders", "partition": 3, "partition_long": 3, "offset": 43, "offset_int": 43,
+            "topic": "orders", "partition": 3, "partition_long": 3, "partition_text": "3",
+            "offset": 43, "offset_text": "43", "offset_int": 43,
             "at": None, "millis": None, "timestamp-type": "NoTimestampType",
+            "headers": [], "by_name": {}, "by_name_first": {}, "by_name_all": {},
+        },
+    ),
+    (
+        Given(type=1, offset=44),  # FLIP-107, "Metadata for existing connectors", Kafka: timestamp-type
+        {
+            "topic": "orders", "partition": 3, "partition_long": 3, "partition_text": "3",
+            "offset": 44, "offset_text": "44", "offset_int": 44,
+            "at": TIME, "millis": TIME, "timestamp-type": "LogAppendTime",
             "headers": [], "by_name": {}, "by_name_first": {}, "by_name_all": {},
         },
     ),
