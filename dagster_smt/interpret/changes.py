@@ -73,6 +73,7 @@ def _taker(name: str, form: Format) -> Take:
         "ingestion-timestamp": lambda m: m.get("ts_ms"),
         "source.table": lambda m: _source(m).get("table", _source(m).get("collection")),
         "source.properties": lambda m: m.get("source"),
+        "changed-fields": _changed,
     }
     if name in others:
         return others[name]
@@ -80,6 +81,15 @@ def _taker(name: str, form: Format) -> Take:
         key = _SOURCE[name]
         return lambda m: _source(m).get(key)
     return lambda m: m.get(name)
+
+
+def _changed(message: Message) -> list[str] | None:
+    """The names of the fields that differ between the row before and after; None if the message lacks one of them."""
+    before, after = message.get("before"), message.get("after")
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return None
+    absent = object()
+    return [name for name in {**after, **before} if before.get(name, absent) != after.get(name, absent)]
 
 
 def _source(message: Message) -> Message:

@@ -25,6 +25,7 @@ CHANGE_METADATA: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "before": _STRUCT,
         "after": _STRUCT,
         "transaction": _MAP,
+        "changed-fields": ("array<string>",),
     },
     "canal-json": {
         "database": _TEXT,

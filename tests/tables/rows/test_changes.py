@@ -57,6 +57,7 @@ DEBEZIUM = {
     "before": f"{PRODUCT} METADATA FROM 'value.before'",
     "after": f"{PRODUCT} METADATA FROM 'value.after'",
     "transaction": "MAP<STRING, STRING> METADATA FROM 'value.transaction'",
+    "changed": "ARRAY<STRING> METADATA FROM 'value.changed-fields'",
     "offset": "BIGINT METADATA",
 }
 PROPERTIES = {
@@ -67,12 +68,14 @@ PROPERTIES = {
 TOLD = {
     "schema": None, "seen": 1596010930623, "at": 1596010930407, "db": "postgres", "in_schema": "inventory",
     "from_table": "products", "properties": PROPERTIES, "op": "u", "before": rock(5.3), "after": rock(5.1),
-    "transaction": None, "offset": 42,
+    "transaction": None, "changed": ["weight"], "offset": 42,
 }  # fmt: skip
 MESSAGES = [
     (UPDATE, {**rock(5.1), **TOLD}),
-    (DELETE, {**rock(5.1), **TOLD, "seen": 1596010988596, "op": "d", "before": rock(5.1), "after": None}),
+    (DELETE, {**rock(5.1), **TOLD, "seen": 1596010988596, "op": "d", "before": rock(5.1), "after": None,
+              "changed": None}),
     (INSERT, {**rock(5.3), **TOLD, "seen": 1596010946870, "op": "c", "before": None, "after": rock(5.3),
+              "changed": None,
               "transaction": {"id": "571", "total_order": "1", "data_collection_order": "1"}}),
     ('{"x":1}', "SMT438"),
     ("[]", "SMT438"),
