@@ -2,8 +2,10 @@
 
 import json
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 
@@ -11,24 +13,24 @@ from urllib.parse import unquote, urlsplit
 class Registry:
     """A running registry; ``asked`` are the ids that somebody asked for, ``authorization`` what came with it."""
 
-    schemas: dict[int, dict] = field(default_factory=dict)
+    schemas: dict[int, dict[str, Any]] = field(default_factory=dict)
     subjects: dict[str, list[int]] = field(default_factory=dict)
     asked: list[int] = field(default_factory=list)
     authorization: set[str] = field(default_factory=set)
     status: int = 200
 
-    def __enter__(self):
+    def __enter__(self) -> "Registry":
         handler = type("Handler", (_Handler,), {"registry": self})
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.server.shutdown()
         self.server.server_close()
 
-    def add(self, subject, text, references=(), kind="AVRO"):
+    def add(self, subject: str, text: str, references: Iterable[Any] = (), kind: str = "AVRO") -> int:
         """Register a schema; one that is there keeps its id."""
         schema = {"schema": text, "schemaType": kind, "references": list(references)}
         number = next((n for n, known in self.schemas.items() if known == schema), len(self.schemas) + 1)
@@ -42,10 +44,10 @@ class Registry:
 class _Handler(BaseHTTPRequestHandler):
     registry: Registry
 
-    def log_message(self, *args):
+    def log_message(self, *args: object) -> None:
         """Silent."""
 
-    def answer(self, status, data):
+    def answer(self, status: int, data: Any) -> None:
         text = json.dumps(data).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
@@ -53,11 +55,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    def parts(self):
+    def parts(self) -> list[str]:
         self.registry.authorization.add(self.headers.get("Authorization", ""))
         return [unquote(part) for part in urlsplit(self.path).path.strip("/").split("/")]
 
-    def do_GET(self):
+    def do_GET(self) -> None:
         parts, registry = self.parts(), self.registry
         if registry.status != 200:
             return self.answer(registry.status, {"error_code": registry.status, "message": "no"})
@@ -72,7 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
             )
         return self.answer(404, {"error_code": 404, "message": "not found"})
 
-    def do_POST(self):
+    def do_POST(self) -> None:
         parts = self.parts()
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.registry.status != 200:
@@ -85,7 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
         version = self.registry.subjects[parts[1]].index(number) + 1
         return self.answer(200, {"id": number, "subject": parts[1], "version": version, "schema": body["schema"]})
 
-    def look_up(self, subject, body):
+    def look_up(self, subject: str, body: dict[str, Any]) -> None:
         """What there is of a schema under a subject."""
         for version, number in enumerate(self.registry.subjects.get(subject, ()), 1):
             if self.registry.schemas[number]["schema"] == body["schema"]:
