@@ -115,6 +115,24 @@ def test_three_versions_of_a_message_are_one_table_and_written_as_messages_again
     assert [(m.id, m.name, m.state, m.more) for m in found] == [(1, "", "", 0), (2, "", SECRET, 0), (3, "", SECRET, 3)]
 
 
+def test_columns_are_fitted_to_the_schema_of_each_record(world, registry):
+    other = serialized(registry.url, "orders", [{"name": "id", "type": "string"}, NAME], {"id": "x", "name": SECRET})
+    values = [*(serialized(registry.url, "orders", fields, value) for fields, value in VERSIONS), other]
+    world.add(*(NewRecord(b"k", value) for value in values))
+    statement = f"""CREATE TABLE orders (
+        name STRING, state STRING, more INT, position BIGINT METADATA FROM 'offset', id BIGINT NOT NULL
+    ) WITH ('connector' = 'kafka', 'topic' = 'orders', 'value.format' = 'avro-confluent',
+            'value.avro-confluent.url' = '{registry.url}')"""
+    table = TopicTable.create(statement, world.topics)
+    spec = replace(world.spec(MASK, kind="columns"), table=table, errors_tolerance="all", dead_letter_topic="dead")
+    report = run(spec, world.session)
+    rows = sorted(world.table.read().collect(), key=lambda r: r.id)
+    assert [tuple(r[n] for n in ("name", "state", "more", "position", "id")) for r in rows] == [
+        ("", None, None, 0, 1), ("", "DONE", None, 1, 2), ("", "NEW", None, 2, 3),
+    ]  # fmt: skip
+    assert [(r.offset, r.problem.code, r.stage) for r in report.rejects] == [(3, "SMT443", "columns")]
+
+
 def test_an_unknown_id_is_a_dead_letter_and_a_silent_registry_ends_the_run(world, registry):
     good = serialized(registry.url, "orders", *VERSIONS[0])
     world.add(*(NewRecord(b"k", value) for value in (good, b"\0\0\0\0\x63x", b"no Avro", good)))
