@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, open_struct
+from dagster_smt.model.extended_path import below
 from dagster_smt.model.schema import BOOLEAN, INTEGERS, Schema, Type
 from dagster_smt.spec.transform import refuse
 from dagster_smt.values.basic import Required, ValueRule
@@ -57,7 +58,7 @@ def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) ->
     if schema.type is Type.STRUCT and node.schema.type is Type.STRUCT:
         group = open_struct(node)
         children = group.by_name
-        fields = tuple((n, fitted(children.get(n), c, f"{name}.{n}", group.present)) for n, c in schema.fields)
+        fields = tuple((n, fitted(children.get(n), c, below(name, n), group.present)) for n, c in schema.fields)
         return Group(schema, fields, group.present, group.sources, group.may_be_null)
     if not isinstance(node, Cell) or not (_same(node.schema, schema) or _widens(node.schema, schema)):
         statement = f"column {name} is {schema.label.rstrip('?')}, the records have {node.schema.label.rstrip('?')}"

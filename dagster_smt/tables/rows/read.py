@@ -98,10 +98,12 @@ class ReadRow(RowStage):
         there = _field(record.key, self.row.key_name(column.name)) if column.name in self.row.key_fields else None
         if not self.row.in_value(column.name):
             missing = Cell(column.schema, Const(None, column.schema), frozenset(), nullable=True)
-            found = missing if record.key is None else fitted(there, column.schema, column.name, group.present)
+            found = (
+                missing if record.key is None else fitted(there, column.schema, below("", column.name), group.present)
+            )
             return copied(column.name, found, group.present, False)
         inside = _field(record.value, ROW) if is_change(self.form) else record.value
-        value = fitted(_field(inside, column.name), column.schema, column.name, group.present)
+        value = fitted(_field(inside, column.name), column.schema, below("", column.name), group.present)
         node = copied(column.name, value, group.present, False)
         if self.row.verify_integrity and isinstance(there, Cell) and isinstance(node, Cell):
             node = replace(node, expr=Call(Same(column.name), (node.expr, there.expr)))
