@@ -79,6 +79,10 @@ class EngineError(SmtError):
     """Spark, the JVM or the file system failed. The same again may well succeed."""
 
 
+class ClassError(SmtError):
+    """A transform or predicate does what its class does not declare: for who writes one."""
+
+
 class UnsupportedError(SmtError):
     """Known, but not supported here."""
 

@@ -41,9 +41,11 @@ def _step(step: Step, full: bool) -> list[str]:
     if step.plan.failure is not None:
         return [f"  fails: {step.plan.failure.statement}"]
     after = step.plan.after
-    if after is None or after.dropped:
+    if after is None or after.dropped is True:
         return ["  the record is dropped"]
     now = _record(after)
+    if after.dropped:
+        now.append("  some records are dropped")
     if full:
         return now
     before = _record(step.plan.before)
