@@ -89,7 +89,7 @@ print(page(cls, ParityReport()))
 """
     text = run("-c", PRELUDE + code)
     assert "Kafka" not in text
-    assert "# HashField" in text and "| `fields` | required | Fields to hash. |" in text
+    assert "# HashField" in text and "| `fields` | required | Fields to change. |" in text
 
 
 def test_the_parity_command_runs_its_cases(run, tmp_path):

@@ -1,21 +1,13 @@
 """HashField: put the SHA-256 of texts in their place."""
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from dagster_smt.model.cell import Node
-from dagster_smt.model.path import FieldPath
-from dagster_smt.model.record import Record
-from dagster_smt.model.schema import Type
-from dagster_smt.spec.bundles import NullDefaults
-from dagster_smt.spec.edit import Target, edited, refused, struct_of
-from dagster_smt.spec.options import option
-from dagster_smt.spec.schemaless import require_map
-from dagster_smt.spec.transform import Effect, Example, Planning, SideFunction, Transform
-from dagster_smt.spec.validate import NonEmptyNames
+from dagster_smt.errors import data_error
+from dagster_smt.spec.on_paths import FieldRules
+from dagster_smt.spec.transform import Example
 from dagster_smt.values.basic import ValueRule
-from dagster_smt.values.lazy import look
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +21,16 @@ class Sha256(ValueRule):
         return F.sha2(text.cast("binary"), 256)
 
 
-class HashField(NullDefaults, Transform):
+class HashField(FieldRules):
     """Replace texts by their SHA-256, so that they can still be joined.
 
-    Fields that are no texts are left alone; a null stays null. A null key or value passes.
+    A null stays null, what is neither text nor structure is left alone. A null key or value passes.
     """
 
     connect_class = "com.example.transforms.HashField"
     purpose = "hash fields"
     null = "pass"
-    fields: NonEmptyNames = option("Fields to hash.")
+    action = "masked"
     examples = (
         Example(
             "a name",
@@ -48,32 +40,7 @@ class HashField(NullDefaults, Transform):
         ),
     )
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return tuple(Effect("masked", name) for name in self.fields)
-
-    def plan_side(self, node: Node, at: Planning) -> Node:
-        def hashed(target: Target) -> Node:
-            text = target.node
-            if text.schema.type is Type.STRUCT:
-                return refused(text, "ACME01", "a struct cannot be hashed", "hash its fields")
-            if text.schema.type is not Type.STRING:
-                return text
-            target.touch()
-            cell = text.call(Sha256(), text.schema, nullable=text.nullable)
-            return replace(cell, marks=text.marks | {"masked"})
-
-        paths = (FieldPath(name, (name,)) for name in self.fields)
-        return edited(struct_of(node, self.purpose), paths, hashed, self.replace_null_with_default, at)
-
-    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        rule = Sha256()
-
-        def hash_fields(value: Any, record: Record) -> Any:
-            fields = require_map(value, self.purpose)
-            for name, bit in zip(self.fields, bits, strict=True):
-                if name in fields and isinstance(look(fields, name), str):
-                    fields[name] = rule.python(fields[name])
-                    record.touched |= bit
-            return fields
-
-        return hash_fields
+    def rule(self, kind: str) -> ValueRule | None:
+        if kind in ("struct", "map", "array"):
+            raise data_error("ACME01", f"a value of type {kind} cannot be hashed", "hash its fields")
+        return Sha256() if kind == "string" else None
