@@ -18,6 +18,7 @@ from dagster_smt.interpret.examples import example_chain, run_example, run_once,
 from dagster_smt.parity.judge import REASONS
 from dagster_smt.parity.runner import DELIBERATE, ParityReport, run_files
 from dagster_smt.parity.table import COLUMNS, matrix
+from dagster_smt.problem_codes import codes_page
 from dagster_smt.spec.bundles import NestedPaths
 from dagster_smt.spec.options import Options
 from dagster_smt.spec.path_forms import FORMS, SITUATIONS
@@ -62,6 +63,7 @@ def pages(classes: Sequence[type[Options]], report: ParityReport) -> Iterator[tu
         yield file_of(cls), page(cls, report)
     yield "paths.md", paths_page()
     yield "parity.md", parity_page(report)
+    yield "problem-codes.md", codes_page()
     yield "README.md", index_page(classes)
 
 
@@ -212,7 +214,15 @@ def index_page(classes: Sequence[type[Options]]) -> str:
             for cls in map(found.__getitem__, names):
                 lines.append(f"- [{cls.__name__}]({file_of(cls)}): {(cls.__doc__ or '').splitlines()[0]}")
             lines.append("")
-    return "\n".join([*lines, "[Field paths](paths.md), [parity with Kafka Connect](parity.md)"]) + "\n"
+    return (
+        "\n".join(
+            [
+                *lines,
+                "[Field paths](paths.md), [parity with Kafka Connect](parity.md), [problem codes](problem-codes.md)",
+            ]
+        )
+        + "\n"
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:

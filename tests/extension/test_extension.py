@@ -88,7 +88,7 @@ assert [run_example(cls, e) for e in cls.examples] == [e.after for e in cls.exam
 print(page(cls, ParityReport()))
 """
     text = run("-c", PRELUDE + code)
-    assert "Kafka" not in text
+    assert "Parity" not in text
     assert "# HashField" in text and "| `fields` | required | Fields to change. |" in text
 
 
