@@ -5,7 +5,7 @@ meets, the Spark evaluator through ``plan_chain``, which folds it over the chain
 predicate decides differently become variants where the stage changes the schema.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -214,7 +214,9 @@ def first_entries(chain: Chain) -> tuple[int, ...]:
     return tuple(firsts)
 
 
-def plan_stage(stage: Stage, index: int, record: PlanRecord, first: int = 0, free: Collection[Side] = ()) -> StagePlan:
+def plan_stage(
+    stage: Stage, index: int, record: PlanRecord, first: int = 0, free: Collection[Side] = (), variant: Hashable = None
+) -> StagePlan:
     """Apply one stage to a symbolic record.
 
     Args:
@@ -222,6 +224,7 @@ def plan_stage(stage: Stage, index: int, record: PlanRecord, first: int = 0, fre
         record: The record before it.
         first: Number of the stage's first ledger entry.
         free: Sides that are no null, but have no schema.
+        variant: What the transform says of the record (``Transform.variant``), if there is one.
 
     Raises:
         ClassError: The transform or predicate looks at a side without declaring it.
@@ -230,7 +233,7 @@ def plan_stage(stage: Stage, index: int, record: PlanRecord, first: int = 0, fre
     condition: Expr | bool = test != stage.negate if isinstance(test, bool) else test
     side: Side = "key" if stage.side == "key" else "value"
     seen = hidden(replace(record, touched=(), dropped=False), _unseen(stage, free))
-    at = Planning(seen, side, first)
+    at = Planning(seen, side, first, variant=variant)
     try:
         after = revealed(_after(stage, seen, at), record)
         if not stage.transform.sided:

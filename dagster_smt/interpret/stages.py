@@ -1,6 +1,6 @@
 """One stage on Python records: by plan where there is a schema, by the transform's own function where there is none."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 
 from dagster_smt.chain.plan import StagePlan, first_entries, input_record, plan_stage, plan_test
@@ -13,7 +13,7 @@ from dagster_smt.model.schema import Schema
 from dagster_smt.spec.predicate import Predicate
 from dagster_smt.spec.schemaless import objects
 from dagster_smt.spec.stage import Chain, Stage
-from dagster_smt.spec.transform import SideFunction
+from dagster_smt.spec.transform import SideFunction, Transform
 
 DROPPED = object()
 Apply = Callable[[Record], object]
@@ -90,7 +90,8 @@ class _StageFunction:
     def __init__(self, stage: Stage, index: int, first: int):
         self.stage, self.index, self.first = stage, index, first
         transform = stage.transform
-        self.plans: Cache[tuple[int, int, str, bool], tuple[Apply, Schema | None, Schema | None]] = Cache()
+        self.plans: Cache[tuple[int, int, str, bool, Hashable], tuple[Apply, Schema | None, Schema | None]] = Cache()
+        self.variant = None if type(transform).variant is Transform.variant else transform.variant
         self.schemaless = None
         self.reads_other = len(stage.reads) > 1
         if stage.acts_on:
@@ -200,12 +201,13 @@ class _StageFunction:
                 "value": record.value is not None and record.value_schema is None,
             }
             free = tuple(side for side, there in sides.items() if there)
-        known = (id(record.key_schema), id(record.value_schema), record.kind, bool(free))
+        variant = None if self.variant is None else self.variant(record)
+        known = (id(record.key_schema), id(record.value_schema), record.kind, bool(free), variant)
         found = self.plans.get(known)
         if found is None:
             schemas = record.key_schema, record.value_schema
             before = input_record(*schemas, kind=record.kind, nullable=True, marks=frozenset({UNSET}))
-            plan = plan_stage(self.stage, self.index, before, self.first, free)
+            plan = plan_stage(self.stage, self.index, before, self.first, free, variant)
             # the schemas are kept so that their ids stay theirs
             found = self.plans[known] = (compile_plan(plan), record.key_schema, record.value_schema)
         return found[0](record)
@@ -262,7 +264,18 @@ def _compiled(plan: StagePlan, after: PlanRecord) -> Apply:
                 record.dirty |= KEY_DIRTY if name == "key" else VALUE_DIRTY
         record.touched |= bits
 
-    return apply
+    return apply if after.null_value is False else _with_nulls(apply, after.null_value)
+
+
+def _with_nulls(apply: Apply, schema: Schema | None) -> Apply:
+    """A stage that leaves values null under a schema of their own."""
+
+    def apply_all(record: Record) -> None:
+        apply(record)
+        if record.value is None:
+            record.value_schema = schema
+
+    return apply_all
 
 
 def _routing(route: Function, fixed: int, touches: list[tuple[int, Function]]) -> Apply:

@@ -67,7 +67,8 @@ class PlanRecord:
 
     A side that is ``None`` has no schema and is null. ``touched`` and ``dropped`` belong to the stage being planned.
     ``dropped`` is an expression where it depends on the record: true drops it, false and null keep it. A record that is
-    dropped touches no ledger entry of the stage, and nothing else of the stage can fail for it.
+    dropped touches no ledger entry of the stage, and nothing else of the stage can fail for it. ``null_value`` is the
+    schema of values that are null after the stage (None: they have none), if it is not that of the others.
     """
 
     key: Node | None
@@ -81,3 +82,4 @@ class PlanRecord:
     kind: str = "sink"
     touched: tuple[Touch, ...] = ()
     dropped: Expr | bool = False
+    null_value: Schema | Literal[False] | None = False

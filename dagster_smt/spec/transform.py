@@ -1,6 +1,6 @@
 """What a transform is: options, effect on a record with schema, effect on a record without, ledger, examples."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -67,6 +67,7 @@ class Planning:
         touches: Ledger entries reported so far.
         missing: Configured paths that the schema does not have.
         matches: What paths with patterns match in the schema, by number of ledger entry.
+        variant: What ``Transform.variant`` says of the record; None if no record is there, only schemas.
     """
 
     record: PlanRecord
@@ -75,6 +76,7 @@ class Planning:
     touches: list[Touch] = field(default_factory=list)
     missing: list["Missing"] = field(default_factory=list)
     matches: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    variant: Hashable = None
 
     def miss(self, path: str, known: tuple[str, ...], asked: str = "") -> None:
         """Report that no record of this schema has a configured field.
@@ -137,6 +139,14 @@ class Transform(Options):
     def ledger(self) -> tuple[Effect, ...]:
         """The lines this transform may write into the ledger, in a fixed order."""
         return ()
+
+    def variant(self, record: Record) -> Hashable:
+        """What else of a record with schema its plan depends on, such as the name of a field in a header.
+
+        The Python evaluator makes a plan for each variant it meets; ``plan_record`` sees it as ``Planning.variant``,
+        which is None where the plan is made of schemas alone, for columns. Only for transforms that act on a side.
+        """
+        return None
 
     def plan_side(self, node: Node, at: Planning) -> Node:
         """Effect on a side with schema. Raises ``PlanError`` if no record of this schema can pass."""

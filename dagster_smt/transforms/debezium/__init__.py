@@ -1,0 +1,6 @@
+"""Debezium's transforms, in the order of the reference."""
+
+from dagster_smt.spec.transform import Transform
+from dagster_smt.transforms.debezium.extract_new_record_state import ExtractNewRecordState
+
+ALL: tuple[type[Transform], ...] = (ExtractNewRecordState,)
