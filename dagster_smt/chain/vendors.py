@@ -38,7 +38,6 @@ _CLOSE = {
     "io.confluent.connect.transforms.MessageTimestampRouter": "TimestampRouter takes the record's timestamp, not a "
     "field's",
     "io.confluent.connect.cloud.transforms.TopicRegexRouter": f"{KAFKA}RegexRouter has the same options",
-    "io.debezium.transforms.ByLogicalTableRouter": "RegexRouter chooses the topic alike, but adds no field to the key",
     "io.debezium.transforms.Filter": "Filter takes predicates, no scripts",
     "io.debezium.transforms.ContentBasedRouter": "RegexRouter takes the topic's name, no scripts",
     "io.aiven.kafka.connect.transforms.Hash": "MaskField hides a field, but equal values are not equal hashes after it",

@@ -171,13 +171,13 @@ class _StageFunction:
 
     def _on_record(self, change: SideFunction) -> Apply:
         """A transform without sides that reads the fields of one."""
-        null, planned, key = self._null(), self._planned, self.stage.acts_on == "key"
+        null, planned, key, both = self._null(), self._planned, self.stage.acts_on == "key", self.reads_other
 
         def apply(record: Record) -> object:
             side, schema = (record.key, record.key_schema) if key else (record.value, record.value_schema)
             if side is None and null is not None:
                 return null()
-            if schema is not None:
+            if schema is not None or (both and side is None and record.key_schema is not None):
                 return planned(record)
             change(side, record)
             return None
@@ -264,18 +264,21 @@ def _compiled(plan: StagePlan, after: PlanRecord) -> Apply:
                 record.dirty |= KEY_DIRTY if name == "key" else VALUE_DIRTY
         record.touched |= bits
 
-    return apply if after.null_value is False else _with_nulls(apply, after.null_value)
+    return apply if after.null_key is after.null_value is False else _with_nulls(apply, after)
 
 
-def _with_nulls(apply: Apply, schema: Schema | None) -> Apply:
-    """A stage that leaves values null under a schema of their own."""
+def _with_nulls(apply: Apply, after: PlanRecord) -> Apply:
+    """A stage that leaves keys or values null under a schema of their own."""
+    key_schema, value_schema = after.null_key, after.null_value
 
-    def apply_all(record: Record) -> None:
+    def apply_with_nulls(record: Record) -> None:
         apply(record)
-        if record.value is None:
-            record.value_schema = schema
+        if key_schema is not False and record.key is None:
+            record.key_schema = key_schema
+        if value_schema is not False and record.value is None:
+            record.value_schema = value_schema
 
-    return apply_all
+    return apply_with_nulls
 
 
 def _routing(route: Function, fixed: int, touches: list[tuple[int, Function]]) -> Apply:

@@ -67,8 +67,9 @@ class PlanRecord:
 
     A side that is ``None`` has no schema and is null. ``touched`` and ``dropped`` belong to the stage being planned.
     ``dropped`` is an expression where it depends on the record: true drops it, false and null keep it. A record that is
-    dropped touches no ledger entry of the stage, and nothing else of the stage can fail for it. ``null_value`` is the
-    schema of values that are null after the stage (None: they have none), if it is not that of the others.
+    dropped touches no ledger entry of the stage, and nothing else of the stage can fail for it. ``null_key`` and
+    ``null_value`` are the schema of keys and values that are null after the stage (None: they have none), where it is
+    not that of the others.
     """
 
     key: Node | None
@@ -82,4 +83,5 @@ class PlanRecord:
     kind: str = "sink"
     touched: tuple[Touch, ...] = ()
     dropped: Expr | bool = False
+    null_key: Schema | Literal[False] | None = False
     null_value: Schema | Literal[False] | None = False

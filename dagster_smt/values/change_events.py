@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
+from dagster_smt.errors import data_error
 from dagster_smt.model.java_text import trim
-from dagster_smt.model.schema import STRING, Schema
-from dagster_smt.values.basic import ValueRule
+from dagster_smt.model.schema import BOOLEAN, STRING, Schema
+from dagster_smt.values.basic import PythonRule, ValueRule
+from dagster_smt.values.java_regex import Matches, ReplaceIfMatches
 
 ENVELOPE = ".Envelope"
 _NOT_BLANK = r"[^\x00-\x20]"
@@ -67,6 +69,46 @@ class Deleted(ValueRule):
 
     def column(self, F: Any, after: Any) -> Any:
         return F.when(after.isNull(), "true").otherwise("false")
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalTopic(PythonRule):
+    """The topic that a regular expression makes of another one; the same where it does not match, or makes nothing.
+
+    ``strict``: a topic that stays the same is refused.
+    """
+
+    pattern: str
+    replacement: str
+    strict: bool = False
+    may_fail = True
+    returns = STRING
+
+    def found(self, topic: str | None) -> str | None:
+        """The new topic, if there is one."""
+        matches = Matches(self.pattern).python(topic)
+        return ReplaceIfMatches(self.pattern, self.replacement).python(topic) or None if matches else None
+
+    def python(self, topic: str | None) -> str | None:
+        found = self.found(topic)
+        if found is None and (self.strict or topic is None):
+            raise self.failure()
+        return found or topic
+
+    def failure(self) -> Any:
+        statement = "a topic stays the same, so its keys have another schema than those of the other topics"
+        return data_error("SMT478", statement, "read topics that topic.regex matches, or write records", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Rerouted(LogicalTopic):
+    """True where there is a new topic, else null."""
+
+    may_fail = False
+    returns = BOOLEAN
+
+    def python(self, topic: str | None) -> bool | None:  # type: ignore[override]
+        return self.found(topic) is not None or None
 
 
 @dataclass(frozen=True, slots=True)

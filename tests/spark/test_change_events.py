@@ -4,9 +4,11 @@ import json
 
 import pytest
 
-from dagster_smt.chain import parse_chain
+from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.forms import plan_forms
+from dagster_smt.interpret.interpreter import KEPT, Interpreter
 from dagster_smt.model.format import Format
+from dagster_smt.model.record import Record
 from dagster_smt.model.schema_json import schema_from_json
 from dagster_smt.spark.envelopes import found_forms
 from dagster_smt.spark.evaluate import evaluate
@@ -83,6 +85,51 @@ CASES = {
     ],
     "twice": [named({MODE: "rewrite"}), {**named({}), "alias": "again"}],
 }  # fmt: skip
+
+
+ROUTER = "io.debezium.transforms.ByLogicalTableRouter"
+KEY = schema_from_json(row_schema(ID, optional=True, name="dummy.Key"))
+
+
+def route(regex, **options):
+    options = {"topic.regex": regex, "topic.replacement": "all", **options}
+    return {"alias": "route", "type": ROUTER, "options": options}
+
+
+# (stages, whether there are keys): some topics, or all of them, match
+ROUTED = {
+    "all topics": ([route(".*", **{"key.field.regex": "(o).*", "key.field.replacement": "$1"}), SHOW[0]], True),
+    "one topic": ([route(TOPICS[0]), SHOW[0]], True),
+    "one topic, no keys": ([route(TOPICS[0]), SHOW[0]], False),
+    "rows of several tables": ([route(".*"), named({MODE: "rewrite"}), SHOW[0]], True),
+}
+
+
+@pytest.mark.parametrize("name", ROUTED)
+def test_topics_agree(spark, name):
+    stages, keyed = ROUTED[name]
+    keys = [b'{"id":1}', None] if keyed else [None]
+    events = [(*row, keys[n % 3 % len(keys)]) for n, row in enumerate(rows(EVENTS))]
+    chain, key = parse_chain(stages), KEY if keyed else None
+    plan = plan_chain(chain, key, schema_from_json(SCHEMA), topics=TOPICS, typed=True)
+    form = Format("json_schema", KEY) if keyed else Format("string")
+    value = Format("json_schema", schema_from_json(SCHEMA))
+    table = TopicTable(FileTopics("unused"), TOPICS, key=form, value=value)
+    done = {r["__offset"]: r for r in evaluate(frame_of(spark, events), plan, table, "columns").collect()}
+    interpreter = Interpreter(chain, form, value)
+    for offset, (text_, topic, _, key_) in enumerate(events):
+        record = Record(topic, 0, offset, 0, "CreateTime")
+        assert interpreter.read(record, key_, text_).status == KEPT
+        outcome = interpreter.run(record)
+        found, problem = done[offset], done[offset]["__problem"]
+        if keyed and name == "one topic" and topic != TOPICS[0]:
+            assert problem["code"] == "SMT478"  # said in the docstring: columns have one form of key
+        elif outcome.status == KEPT and record.value is None:
+            assert problem["code"] == "SMT418"
+        else:
+            assert (found["__status"], found["__touched"][0]) == (outcome.status, record.touched), problem
+            if outcome.status == KEPT:
+                assert found["__out"][-1] == record.value["topic"]
 
 
 def rows(events):
