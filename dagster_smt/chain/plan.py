@@ -56,6 +56,8 @@ class StagePlan:
         side = self.stage.acts_on
         if self.failure is None or not side or self.stage.transform.on_null() not in ("pass", "apply"):
             return None
+        if len(self.stage.reads) > 1:
+            return None  # the other side may be what it refuses
         return replace(self.before, key=None) if side == "key" else replace(self.before, value=None)
 
 

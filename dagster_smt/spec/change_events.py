@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from dagster_smt.errors import PlanError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, field_nodes
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
 from dagster_smt.spec.edit import struct_of
@@ -61,6 +62,12 @@ def _struct(field: str) -> str:
     if field in _IN_EVENT:
         return ""
     return field if field == "updateDescription" else "source"
+
+
+def no_variant() -> PlanError:
+    """The error of a plan that is made of schemas alone, where headers of each record decide."""
+    statement = "headers decide about each record's schema"
+    return refuse("SMT476", statement, "write records instead of columns, or change fields with ReplaceField", "")
 
 
 def there(node: Node) -> Expr:

@@ -104,10 +104,21 @@ def grouped() -> list[Group]:
             record = typed_record(row)
         except (ConfigError, DataError):
             continue  # a row about a configuration, or about what no schema can say
-        known = (json.dumps(chain.properties, sort_keys=True), record.key_schema, record.value_schema)
+        known = (
+            json.dumps(chain.properties, sort_keys=True),
+            record.key_schema,
+            record.value_schema,
+            topics(chain, record),
+        )
         group = found.setdefault(known, Group(chain))
         group.rows.append((f"{cls.__name__}: {row.title}", record))
     return list(found.values())
+
+
+def topics(chain: Any, record: Record) -> tuple[str, ...]:
+    """The topics that the plan knows: one for a class of which each topic has a plan of its own."""
+    varies = type(chain.stages[0].transform).variant is not Transform.variant
+    return (record.topic,) if varies and record.topic is not None else ()
 
 
 def frame_of(spark: Any, group: Group) -> tuple[Any, State]:
@@ -144,7 +155,7 @@ def header_bytes(header: Any) -> bytes | None:
 def on_spark(spark: Any, group: Group) -> list[str]:
     """What the rows of a group get wrong."""
     first = group.rows[0][1]
-    plan = fold_chain(group.chain, first.key_schema, first.value_schema)
+    plan = fold_chain(group.chain, first.key_schema, first.value_schema, topics=topics(group.chain, first))
     frame, state = frame_of(spark, group)
     evaluator = TypedEvaluator(plan, frame, state)
     done = evaluator.run()

@@ -177,7 +177,7 @@ class ByLogicalTableRouter(Transform):
             if record.key is not None:
                 which = "key" if record.key_schema is None else "value"
                 statement = f"the {which} has no schema, but [{self.purpose}] needs one"
-                raise data_error("SMT201", statement, "choose formats with schemas for both")
+                raise data_error("SMT482", statement, "choose formats with schemas for both")
             record.topic = new
             record.touched |= bits[0]
 

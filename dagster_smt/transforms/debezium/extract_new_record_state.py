@@ -12,7 +12,7 @@ from dagster_smt.model.cell import Call, Cell, Group, Node
 from dagster_smt.model.java_text import trim
 from dagster_smt.model.record import Header, PlanRecord, Record
 from dagster_smt.model.schema import STRING
-from dagster_smt.spec.change_events import CLASS_CAST, NULL_POINTER, Reference, image, references, there
+from dagster_smt.spec.change_events import CLASS_CAST, NULL_POINTER, Reference, image, no_variant, references, there
 from dagster_smt.spec.change_examples import event, row
 from dagster_smt.spec.change_rows import (
     DELETED,
@@ -210,8 +210,7 @@ class ExtractNewRecordState(Transform):
         if not self.drop_fields_header_name:
             return (), False
         if not isinstance(at.variant, tuple):
-            statement = f"the header '{self.drop_fields_header_name}' decides about each record's schema"
-            raise refuse("SMT476", statement, "write records instead of columns, or drop fields with ReplaceField", "")
+            raise no_variant()
         names, deleted = at.variant
         if names and deleted and self.mode == "delete-to-tombstone" and self.drop_fields_keep_schema_compatible:
             hint = "set drop.fields.keep.schema.compatible=false"

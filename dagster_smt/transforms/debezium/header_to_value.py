@@ -12,7 +12,7 @@ from dagster_smt.model.cell import Call, Cell, Group, Node, Ref, open_struct, wi
 from dagster_smt.model.java_text import trim
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.spec.change_events import new_schema, there
+from dagster_smt.spec.change_events import new_schema, no_variant, there
 from dagster_smt.spec.copying import copied
 from dagster_smt.spec.edit import clash, struct_of
 from dagster_smt.spec.options import Names, Text, option
@@ -107,8 +107,7 @@ class HeaderToValue(Transform):
         assert record.value is not None  # null passes
         event = struct_of(record.value, self.purpose)
         if not isinstance(at.variant, tuple):
-            hint = "write records instead of columns"
-            raise refuse("SMT476", "headers decide about each record's schema", hint, "")
+            raise no_variant()
         if not at.variant:
             return record
         entries = []

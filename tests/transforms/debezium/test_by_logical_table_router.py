@@ -56,7 +56,7 @@ CASES = (
             PLACE.format("SMT201", "only a struct can be used for [routing by logical table], but this is string"),
             shows="key"),
     refusal("a key without schema", ALL, '{"id":1}',
-            PLACE.format("SMT201", "the key has no schema, but [routing by logical table] needs one"), shows="key"),
+            PLACE.format("SMT482", "the key has no schema, but [routing by logical table] needs one"), shows="key"),
     refusal("the field is there", {**ALL, "key.field.name": "id"}, key("k"),
             PLACE.format("SMT111", "two fields would be named 'id'"), shows="key"),
     refusal("no rows", ALL, text(struct({}, "x.Envelope"), {}),

@@ -28,7 +28,7 @@ def value(payload, *fields, name="Envelope"):
 
 
 EVENT = value({"after": ROW, "source": {"db": "a"}}, {"field": "after", **AFTER}, {"field": "source", **SOURCE})
-INSERTED = [{**ID}, ROW_NAME, {"field": "f2", "type": "string"}]
+WITH_F2 = struct([ID, ROW_NAME, {"field": "f2", "type": "string"}], "Value")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ ROWS = [
               {"field": "f2", "type": "string"}), touches=("f2", "f1")),
     Row("in structs", ("h1,h2,h3", "f1,after.f2,source.f3", "copy"), STRINGS, EVENT,
         value({"after": {**ROW, "f2": "v2"}, "source": {"db": "a"}, "f1": "v1"},
-              {"field": "after", **struct(INSERTED, "Value")}, {"field": "source", **SOURCE},
+              {"field": "after", **WITH_F2}, {"field": "source", **SOURCE},
               {"field": "f1", "type": "string"}), touches=("f1", "after.f2")),
     Row("the documented one", ("event_timestamp,key", "timestamp,source.id", "move"),
         [("header_x", STRING, "0"), ("event_timestamp", INT64, 1626102708861), ("key", INT64, 100)], EVENT,
