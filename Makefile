@@ -6,6 +6,8 @@ PORT ?= 3000
 ARGS ?=
 # Tests run in two processes, each with a Spark session of its own; PARALLEL= runs them in one.
 PARALLEL ?= -n 2 --dist worksteal
+# What a new class owes, and the house rules: seconds, without Spark.
+OWED := tests/transforms tests/spec tests/test_project.py tests/test_problem_codes.py tests/test_benchmarks.py
 
 # Spark's Python workers must be this environment's; the JVM needs no other interface than the local one.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -66,13 +68,14 @@ test-ui: setup ## Drive Dagster's web interface with a browser (Chromium, or CHR
 test-fast: setup ## Run the tests that need no Spark
 	@$(BIN)/python -m pytest -q $(PARALLEL) -m "not spark and not ui and not long" $(ARGS)
 
-check: setup $(INSTANCE)/dagster.yaml ## Lint, format, types, import rules, definitions, generated pages
+check: setup $(INSTANCE)/dagster.yaml ## Lint, format, types, import rules, definitions, generated pages, what a new class owes
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/dg check defs
 	$(BIN)/python -m dagster_smt.reference --check
+	$(BIN)/python -m pytest -q -m "not spark and not ui and not long" $(OWED)
 
 bench: setup ## Measure against bare Spark (ARGS="--records 100000 --only lazy"; KAFKA=1: from a broker, beside Kafka Connect)
 	@$(BIN)/python -m benchmarks $(DEMO_KAFKA) $(ARGS)

@@ -1,8 +1,9 @@
 """What is measured: one function per case, all listed in ``CASES``. A case runs once, from Parquet to its sink."""
 
+import json
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,12 +14,14 @@ from pyspark.sql.types import StructType
 from benchmarks.nested_records import nested_schema
 from benchmarks.records import FIELDS, TOPIC, value_schema
 from dagster_smt.chain import Plan, parse_chain, plan_chain
+from dagster_smt.interpret.examples import schema_of
 from dagster_smt.model.format import Format
 from dagster_smt.model.report import TopicCounts
 from dagster_smt.model.schema import STRING, Schema, Type
 from dagster_smt.run.counts import count_columns, read_counts
 from dagster_smt.spark.evaluate import SinkKind, evaluate
 from dagster_smt.spark.types import spark_type
+from dagster_smt.spec.transform import Example
 from dagster_smt.tables.spec import FileTopics, TopicTable
 
 # Six stages on flat records. RegexRouter stands where TimestampConverter will.
@@ -156,6 +159,31 @@ def declared(chain: dict[str, str], ledger: bool = True, *, discard: bool = True
 def _plan(chain: dict[str, str], schema: Schema | None) -> Plan:
     key = None if schema is None else STRING.with_(optional=True)
     return plan_chain(parse_chain(chain), key, schema, topics=(TOPIC,), typed=schema is not None)
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Cases on the record of a documented example instead of the benchmark's."""
+
+    example: Example
+
+    def lazy(self, chain: dict[str, str]) -> Callable[[Setting], None]:
+        """As ``lazy``."""
+        return lambda s: _through(self._records(s), _plan(chain, None), Format("json"), "records", True)
+
+    def declared(self, chain: dict[str, str]) -> Callable[[Setting], None]:
+        """As ``declared``."""
+        schema = schema_of(json.loads(self.example.before)) if self._is_value else value_schema()
+        form = Format("json_schema", schema)
+        return lambda s: _through(self._records(s), _plan(chain, schema), form, "columns", True, discard=True)
+
+    @property
+    def _is_value(self) -> bool:
+        return (self.example.given or self.example.shows) == "value"
+
+    def _records(self, setting: Setting) -> Setting:
+        value = F.lit(self.example.before).cast("binary") if self._is_value else F.col("value")
+        return replace(setting, frame=setting.frame.withColumn("value", value))
 
 
 def nested_type() -> StructType:

@@ -1,6 +1,11 @@
-"""Each transform alone, on both evaluators: what one stage of it costs."""
+"""Each transform alone, on both evaluators: what one stage of it costs.
 
-from benchmarks.cases import NOTHING, Case, declared, lazy
+A class that no table here has is measured with its first example: on the record of that example, many times over.
+"""
+
+from benchmarks.cases import NOTHING, Case, Examples, declared, lazy
+from dagster_smt.chain.registry import own
+from dagster_smt.spec.transform import Example, Transform
 
 _SOME = {
     "Cast$Value": {"spec": "amount:float64"},
@@ -33,6 +38,26 @@ def chain(kind: str) -> dict[str, str]:
     return {"transforms": "it", "transforms.it.type": kind, **options, **(tombstone if kind == "Filter" else {})}
 
 
+def _unlisted() -> list[tuple[str, Example]]:
+    """The classes that ``_SOME`` has no options for: (class, example that keeps its record)."""
+    listed = {kind.partition("$")[0] for kind in _SOME}
+    classes = [cls for cls in own(Transform) if cls.connect_class.rpartition(".")[2] not in listed]
+    found = ((cls, next((e for e in cls.examples if e.after is not None), None)) for cls in classes)
+    return [(cls.connect_class + ("$Value" if cls.sided else ""), example) for cls, example in found if example]
+
+
+def _of_example(kind: str, example: Example) -> list[Case]:
+    """The cases of an example, each with one that does nothing to the same records."""
+    records, name = Examples(example), kind.rpartition(".")[2]
+    stage = {f"transforms.it.{key}": str(text) for key, text in example.options.items()}
+    with_stage = {"transforms": "it", "transforms.it.type": kind, **stage}
+    found = []
+    for word, run in (("lazy", records.lazy), ("declared", records.declared)):
+        nothing = f"{word} JSON, no stage, records of {name}"
+        found += [Case(nothing, run(NOTHING), rounds=ROUNDS), Case(f"{word} JSON, {name}", run(with_stage), nothing)]
+    return found
+
+
 CASES = (
     Case(LAZY_NOTHING, lazy(NOTHING), rounds=ROUNDS),
     *(
@@ -42,4 +67,5 @@ CASES = (
     ),
     Case(DECLARED_NOTHING, declared(NOTHING), rounds=ROUNDS),
     *(Case(f"declared JSON, {kind}", declared(chain(kind)), DECLARED_NOTHING, rounds=ROUNDS) for kind in _SOME),
+    *(case for kind, example in _unlisted() for case in _of_example(kind, example)),
 )

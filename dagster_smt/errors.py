@@ -1,7 +1,8 @@
 """Problems and errors: what went wrong, where, and what to do about it.
 
 Codes: 0xx shape of a configuration, 1xx names and paths, 2xx types and schemas, 3xx stages and predicates,
-4xx data of one record, 5xx tables, windows and sinks, 6xx environment, 9xx not supported. A code is never reused.
+4xx data of one record, 5xx tables, windows and sinks, 6xx environment, 9xx not supported, or a mistake in a class.
+A code is never reused: ``docs/reference/problem-codes.md`` lists them.
 """
 
 from collections.abc import Iterable
@@ -77,6 +78,10 @@ class RecordsRejected(SmtError):
 
 class EngineError(SmtError):
     """Spark, the JVM or the file system failed. The same again may well succeed."""
+
+
+class ClassError(SmtError):
+    """A transform or predicate does what its class does not declare: for who writes one."""
 
 
 class UnsupportedError(SmtError):

@@ -6,17 +6,21 @@
 import argparse
 import inspect
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pydantic_core import PydanticUndefined
 
-from dagster_smt.chain.registry import predicates, transforms
+from dagster_smt.chain.registry import own
+from dagster_smt.chain.vendors import by_vendor, is_kafkas
 from dagster_smt.interpret.examples import example_chain, run_example, run_once, with_schema
 from dagster_smt.model.markdown import code
 from dagster_smt.parity.judge import REASONS
 from dagster_smt.parity.runner import DELIBERATE, ParityReport, run_files
 from dagster_smt.parity.table import COLUMNS, matrix
+from dagster_smt.problem_codes import codes_page
+from dagster_smt.spec.bundles import NestedPaths
 from dagster_smt.spec.options import Options
 from dagster_smt.spec.path_forms import FORMS, SITUATIONS
 from dagster_smt.spec.predicate import Predicate
@@ -24,9 +28,7 @@ from dagster_smt.spec.transform import Example, Transform
 
 FOLDER, CASES = Path("docs/reference"), Path("tests/parity")
 _PATHS = """
-    Nine transforms take paths of fields: `Cast`, `ExtractField`, `HeaderFrom`, `HoistField`, `InsertField`,
-    `MaskField`, `ReplaceField`, `TimestampConverter` and `ValueToKey`. `field.syntax.version` says how they are
-    written:
+    {}. `field.syntax.version` says how the paths are written:
 
     - `V1` (the default): the name of a field of the top level, dots included.
     - `V2` (KIP-821): dots separate steps. A step in backticks is a name as it is. A backtick closes before a dot and at
@@ -47,13 +49,14 @@ _PATHS = """
     and structs at once. `type(...)` then looks at the value: whole numbers are `int64`, others `float64`, objects
     `map` and `struct`.
 
-    `ExtractField`, `HeaderFrom` and `ValueToKey` need one value: a path that can match several is refused.
-    `InsertField` takes paths of names only.
+    Where one value is needed (`ExtractField`, for one) a path that can match several is refused. Where a field is made
+    (`InsertField`), the path has names only.
 """
 _NULLS = {
     "pass": "A null key or value passes unchanged.",
     "reject": "A null key or value is refused: the record fails.",
     "apply": "A null key or value stays null, under the new schema; see above.",
+    "drop": "A record with a null key or value is dropped.",
     "wrap": "A null key or value is transformed like any other; see above.",
 }
 
@@ -61,10 +64,21 @@ _NULLS = {
 def pages(classes: Sequence[type[Options]], report: ParityReport) -> Iterator[tuple[str, str]]:
     """(file name, text) of every page."""
     for cls in classes:
-        yield f"{cls.__name__}.md", page(cls, report)
+        yield file_of(cls), page(cls, report)
     yield "paths.md", paths_page()
     yield "parity.md", parity_page(report)
+    yield "problem-codes.md", codes_page()
     yield "README.md", index_page(classes)
+
+
+def file_of(cls: type[Options]) -> str:
+    """The file of a page; those of a vendor's package are in a folder of its name."""
+    inside = cls.__module__.split(".")[2:-1] if _is_own(cls) else []
+    return "/".join([*inside, f"{cls.__name__}.md"])
+
+
+def _is_own(cls: type[Options]) -> bool:
+    return cls.__module__.startswith("dagster_smt.")
 
 
 def page(cls: type[Options], report: ParityReport) -> str:
@@ -72,13 +86,21 @@ def page(cls: type[Options], report: ParityReport) -> str:
     parts = [f"# {cls.__name__}", f"`{cls.connect_class}{_sides(cls)}`", inspect.cleandoc(cls.__doc__ or "")]
     parts.append(_options(cls))
     if issubclass(cls, Transform):
-        if cls.sided:
-            parts.append(f"## Null\n\n{_NULLS[cls.null]}")
+        parts += _null(cls)
         parts += [_example(cls, example) for example in cls.examples]
     elif issubclass(cls, Predicate):
         parts += [_predicate_example(cls, example) for example in cls.examples]
-    parts.append(_parity(cls.__name__, report))
-    return "\n\n".join(parts) + "\n"
+    parts += [_parity(cls.__name__, report)] if is_kafkas(cls.connect_class) else []
+    text = "\n\n".join(parts) + "\n"
+    return text.replace("](paths.md)", f"]({'../' * file_of(cls).count('/')}paths.md)")
+
+
+def _null(cls: type[Transform]) -> list[str]:
+    if not (cls.sided or cls.reads_value or cls.reads_key) or (cls.null == "apply" and not cls.sided):
+        return []
+    side = "key or value" if cls.sided else "value" if cls.reads_value else "key"
+    text = _NULLS[cls.null] if cls.on_null is Transform.on_null else "An option says what a null key or value meets."
+    return ["## Null\n\n" + text.replace("key or value", side)]
 
 
 def _sides(cls: type[Options]) -> str:
@@ -140,8 +162,11 @@ def _parity(name: str, report: ParityReport) -> str:
 
 def paths_page() -> str:
     """The page on field paths: every form, every situation; what they give has been run."""
-    known = {cls.__name__: cls for cls in transforms().values()}
-    lines = ["# Field paths", "", inspect.cleandoc(_PATHS), "", "## Forms", ""]
+    known = {cls.__name__: cls for cls in own(Transform) if is_kafkas(cls.connect_class)}
+    names = [f"`{cls.__name__}`" for cls in own(Transform) if issubclass(cls, NestedPaths)]
+    who = f"These transforms take paths of fields: {', '.join(names[:-1])} and {names[-1]}"
+    lines = ["# Field paths", "", *textwrap.wrap(who + inspect.cleandoc(_PATHS).split("\n\n")[0][2:], 120)]
+    lines += ["", inspect.cleandoc(_PATHS).partition("\n\n")[2], "", "## Forms", ""]
     lines += ["What `MaskField` with `replacement=*` does.", "", "| syntax | path | leads to | before | after |"]
     lines.append("|---" * 5 + "|")
     for form in FORMS:
@@ -185,12 +210,21 @@ def index_page(classes: Sequence[type[Options]]) -> str:
     """The list of all pages."""
     lines = ["# Reference", "", "Generated by `make docs`; do not edit.", ""]
     for title, base in (("Transforms", Transform), ("Predicates", Predicate)):
-        lines += [f"## {title}", ""]
-        for cls in classes:
-            if issubclass(cls, base):
-                lines.append(f"- [{cls.__name__}]({cls.__name__}.md): {(cls.__doc__ or '').splitlines()[0]}")
-        lines.append("")
-    return "\n".join([*lines, "[Field paths](paths.md), [parity with Kafka Connect](parity.md)"]) + "\n"
+        found = {cls.connect_class: cls for cls in classes if issubclass(cls, base)}
+        for vendor, names in by_vendor(found).items():
+            lines += [f"## {title}" + ("" if is_kafkas(names[0]) else f" of {vendor}"), ""]
+            for cls in map(found.__getitem__, names):
+                lines.append(f"- [{cls.__name__}]({file_of(cls)}): {(cls.__doc__ or '').splitlines()[0]}")
+            lines.append("")
+    return (
+        "\n".join(
+            [
+                *lines,
+                "[Field paths](paths.md), [parity with Kafka Connect](parity.md), [problem codes](problem-codes.md)",
+            ]
+        )
+        + "\n"
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -198,10 +232,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m dagster_smt.reference")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is stale")
     check = parser.parse_args(argv).check
-    classes = [c for c in (*transforms().values(), *predicates().values()) if c.__module__.startswith("dagster_smt.")]
+    classes = [*own(Transform), *own(Predicate)]
     report = run_files(sorted(CASES.glob("*.jsonl")))
     wanted = dict(pages(classes, report))
-    have = {p.name: p.read_text(encoding="utf-8") for p in FOLDER.glob("*.md")} if FOLDER.exists() else {}
+    have = {p.relative_to(FOLDER).as_posix(): p.read_text(encoding="utf-8") for p in FOLDER.rglob("*.md")}
     stale = sorted(name for name in wanted.keys() | have.keys() if wanted.get(name) != have.get(name))
     if check:
         if stale:
@@ -211,6 +245,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in have.keys() - wanted.keys():
         (FOLDER / name).unlink()
     for name, text in wanted.items():
+        (FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
         (FOLDER / name).write_text(text, encoding="utf-8")
     print(f"{len(wanted)} pages in {FOLDER}")
     return 0

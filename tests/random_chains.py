@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.registry import predicates, transforms
+from dagster_smt.chain.stages import as_text
+from dagster_smt.chain.vendors import is_kafkas
 from dagster_smt.errors import ConfigError
 
 SECRET = "sEcReT"  # in every text of a record
@@ -98,10 +100,30 @@ FREE = {
 }
 
 
+def strategies(cls):
+    """What to draw for the options of a class: (required, others). What no table has comes from its examples."""
+    shared = {k: v for k, v in SHARED.items() if k in cls.keys()}
+    tables = (REQUIRED, FREE) if is_kafkas(cls.connect_class) else ({}, {})
+    required, free = (dict(table.get(cls.__name__, {})) for table in tables)
+    free = shared | free
+    for name, field in cls.model_fields.items():
+        key = field.alias or name
+        if key not in required and key not in free:
+            (required if field.is_required() else free)[key] = guessed(cls, key, field)
+    return required, free
+
+
+def guessed(cls, key, field):
+    """Values of an option: those of the examples and its default, and what is none of them."""
+    seen = [as_text(e.options[key]) for e in cls.examples if key in e.options]
+    default = () if field.is_required() or field.default is None else (as_text(field.default),)
+    return some([*seen, *map(str, default)] or ["x"]) | flags | lists | texts
+
+
 def configured(draw, cls, prefix):
     """Random options of a class; required ones nearly always."""
-    free = {k: v for k, v in SHARED.items() if k in cls.keys()} | FREE.get(cls.__name__, {})
-    options = {k: draw(v) for k, v in REQUIRED.get(cls.__name__, {}).items()}
+    required, free = strategies(cls)
+    options = {k: draw(v) for k, v in required.items()}
     options |= {k: draw(v) for k, v in free.items() if draw(st.integers(0, 2)) == 0}
     return {f"{prefix}.{k}": v for k, v in options.items()}
 

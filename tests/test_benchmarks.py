@@ -12,7 +12,9 @@ from benchmarks.__main__ import ALL, arguments, as_json, chosen
 from benchmarks.cases import Case, Setting
 from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
 from benchmarks.nested_records import nested_schema, nested_value
-from dagster_smt.transforms import ALL as TRANSFORMS
+from dagster_smt.chain.registry import own
+from dagster_smt.spec.transform import Transform
+from dagster_smt.transforms.hoist_field import HoistField
 
 
 def test_records_are_the_same_in_every_run_and_fit_the_declared_schema(tmp_path):
@@ -46,12 +48,20 @@ def test_every_case_is_compared_with_a_bare_one_that_exists():
 
 
 def test_every_transform_is_measured_on_both_evaluators():
-    for transform in TRANSFORMS:
+    for transform in own(Transform):
         name = transform.__name__
         measured = [
             case.name.split(" ")[0] for case in transforms.CASES if case.name.split(", ")[1].split("$")[0] == name
         ]
         assert measured == (["declared"] if name == "SetSchemaMetadata" else ["lazy", "declared"]), name
+
+
+def test_a_class_that_no_table_has_is_measured_with_its_example():
+    example = HoistField.examples[0]
+    cases = transforms._of_example(HoistField.connect_class + "$Value", example)
+    names = [case.name for case in cases]
+    assert names[1::2] == ["lazy JSON, HoistField$Value", "declared JSON, HoistField$Value"]
+    assert [case.bare for case in cases] == ["", names[0], "", names[2]]
 
 
 def test_only_brings_the_bare_counterpart_along():

@@ -11,7 +11,8 @@ from dagster_smt.errors import PlanError, SmtError, UnsupportedError
 from dagster_smt.interpret.interpreter import FAILED, KEPT, Interpreter
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import Schema, Type
-from tests.random_chains import FREE, REQUIRED, SHARED, chains, check_problem, joined, parsed, stages
+from tests.chain.record_transforms import DropIfNull
+from tests.random_chains import chains, check_problem, joined, parsed, stages, strategies
 from tests.random_records import as_text, documents, payload, record, structs, typed
 
 EXAMPLES = settings(max_examples=settings.default.max_examples * 6, suppress_health_check=list(HealthCheck))
@@ -20,9 +21,13 @@ KINDS = st.sampled_from(["sink", "sink", "source"])
 
 def test_every_option_is_drawn():
     for cls in (*transforms().values(), *predicates().values()):
-        if cls.__module__.startswith("dagster_smt."):
-            drawn = {*SHARED, *REQUIRED.get(cls.__name__, {}), *FREE.get(cls.__name__, {})}
-            assert set(cls.keys()) <= drawn, cls.__name__
+        required, free = strategies(cls)
+        assert {*required, *free} == set(cls.keys()), cls.__name__
+
+
+def test_options_of_a_class_that_no_table_has_are_drawn_from_its_examples():
+    required, free = strategies(DropIfNull)
+    assert (set(required), set(free)) == ({"field"}, {"behavior"})
 
 
 @EXAMPLES

@@ -2,11 +2,13 @@
 
 import pytest
 
-from dagster_smt import predicates, transforms
+from dagster_smt.chain.registry import own
 from dagster_smt.parity.runner import ParityReport
-from dagster_smt.reference import main, page, pages
+from dagster_smt.reference import file_of, main, page, pages
+from dagster_smt.spec.predicate import Predicate
+from dagster_smt.spec.transform import Transform
 
-CLASSES = [*transforms.ALL, *predicates.ALL]
+CLASSES = [*own(Transform), *own(Predicate)]
 SENTENCES = [
     ("MaskField", 'Before, the value: `{"name":"Ann"}`. After: `{"name":"***"}`.'),
     ("Filter", 'A record with the value `{"a":1}` is dropped.'),
@@ -37,7 +39,7 @@ def test_a_page_has_everything_that_is_declared(cls):
 
 def test_every_class_has_a_page():
     names = [name for name, _ in pages(CLASSES, ParityReport())]
-    assert {f"{cls.__name__}.md" for cls in CLASSES} <= set(names) and len(names) == len(set(names))
+    assert {file_of(cls) for cls in CLASSES} <= set(names) and len(names) == len(set(names))
 
 
 def test_stale_and_superfluous_pages_are_noticed(tmp_path, monkeypatch, capsys):

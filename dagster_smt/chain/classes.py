@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dagster_smt.chain.problems import config_problem, did_you_mean
-from dagster_smt.chain.vendors import KAFKA, vendor_hint
+from dagster_smt.chain.vendors import KAFKA, is_kafkas, vendor_hint
 from dagster_smt.errors import Problem
 from dagster_smt.spec.options import Options
 
@@ -44,14 +44,19 @@ def find_class(
         return Named(problem=config_problem("SMT009", place, "the type is missing", f"set the class of the {what}"))
     text = str(type_)  # Kafka does not trim it
     name, _, inner = text.partition("$")
-    # of two with the same short name Kafka's comes first
+    # of those with the same short name Kafka's comes first
     shorts = {c.__name__: c for c in reversed(list(known.values()))}
     cls = known.get(name) or shorts.get(name)
+    if name not in known and cls is not None and not is_kafkas(cls.connect_class):
+        same = [c.connect_class for c in known.values() if c.__name__ == name]
+        if len(same) > 1:
+            hint = f"write the class with its package: {' or '.join(same)}"
+            return Named(problem=config_problem("SMT023", place, f"'{name}' is a {what} of several vendors", hint))
     if cls is not None and as_kafka and name not in known and getattr(cls, "sided", False):
         cls = None  # Kafka's plugin aliases are the names of classes that are in no other
     if cls is None:
         former = None if as_kafka else _former(text, known, place)
-        return former or Named(problem=_unknown(text, shorts, place, what))
+        return former or Named(problem=_unknown(text, known, place, what))
     return _sided(cls, name, inner, text, place, what)
 
 
@@ -77,7 +82,7 @@ def _former(text: str, known: Mapping[str, type[Options]], place: str) -> Named 
     return None
 
 
-def _unknown(text: str, shorts: Mapping[str, type[Options]], place: str, what: str) -> Problem:
+def _unknown(text: str, known: Mapping[str, type[Options]], place: str, what: str) -> Problem:
     name = text.partition("$")[0]
-    hint = vendor_hint(name) or did_you_mean(name.rsplit(".", 1)[-1], reversed(list(shorts)))
+    hint = vendor_hint(name, known) or did_you_mean(name.rsplit(".", 1)[-1], [c.__name__ for c in known.values()])
     return config_problem("SMT010", place, f"unknown {what} class '{text}'", hint)

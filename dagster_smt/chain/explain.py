@@ -41,15 +41,15 @@ def _step(step: Step, full: bool) -> list[str]:
     if step.plan.failure is not None:
         return [f"  fails: {step.plan.failure.statement}"]
     after = step.plan.after
-    if after is None or after.dropped:
+    if after is None or after.dropped is True:
         return ["  the record is dropped"]
-    now = _record(after)
+    now, lost = _record(after), ["  some records are dropped"] if after.dropped else []
     if full:
-        return [f"  {place}: {what}" for place, what in now.items()]
+        return [*(f"  {place}: {what}" for place, what in now.items()), *lost]
     before = _record(step.plan.before)
     changes = [f"  {place}: {what}" for place, what in now.items() if before.get(place) != what]
     changes += [f"  {place}: gone" for place in sorted(before.keys() - now.keys())]
-    return changes or ["  the schema stays as it is"]
+    return [*changes, *lost] or ["  the schema stays as it is"]
 
 
 def _record(record: PlanRecord) -> dict[str, str]:

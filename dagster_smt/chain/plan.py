@@ -5,21 +5,23 @@ meets, the Spark evaluator through ``plan_chain``, which folds it over the chain
 predicate decides differently become variants where the stage changes the schema.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dagster_smt.chain.column_limits import column_warnings
 from dagster_smt.chain.problems import nearest, nested_hint
-from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
+from dagster_smt.errors import ClassError, DataError, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, field_nodes, restart, split_mark
 from dagster_smt.model.extended_path import WHOLE, below
+from dagster_smt.model.guarded import SIDES, check_references, hidden, revealed, undeclared
 from dagster_smt.model.record import PlanRecord, Side
 from dagster_smt.model.report import LedgerEntry
-from dagster_smt.model.schema import INT32, INT64, STRING, Schema, Type, optional, timestamp
+from dagster_smt.model.schema import BOOLEAN, INT32, INT64, STRING, Schema, Type, optional, timestamp
+from dagster_smt.spec.predicate import Predicate
 from dagster_smt.spec.stage import Chain, Stage
-from dagster_smt.spec.transform import Missing, Planning
-from dagster_smt.values.basic import IsNull
+from dagster_smt.spec.transform import Missing, Planning, refuse
+from dagster_smt.values.basic import IsNull, WhereThere
 
 MAX_VARIANTS = 8
 HEADERS = Schema(Type.ARRAY, name="headers")
@@ -36,6 +38,7 @@ class StagePlan:
         failure: Why no record can pass.
         missing: Configured paths the schema does not have.
         matches: What paths match in the schema that are not written so, by number of ledger entry.
+        guarded: Whether the stage acts only where its side is not null, in other things than that side, too.
     """
 
     stage: Stage
@@ -46,13 +49,16 @@ class StagePlan:
     failure: Problem | None = None
     missing: tuple[Missing, ...] = ()
     matches: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    guarded: bool = False
 
     @cached_property
     def spares(self) -> PlanRecord | None:
         """What passes a stage that refuses every record: one with a null side, if the transform leaves null null."""
-        side = self.stage.side
-        if self.failure is None or not side or self.stage.transform.null not in ("pass", "apply"):
+        side = self.stage.acts_on
+        if self.failure is None or not side or self.stage.transform.on_null() not in ("pass", "apply"):
             return None
+        if len(self.stage.reads) > 1:
+            return None  # the other side may be what it refuses
         return replace(self.before, key=None) if side == "key" else replace(self.before, value=None)
 
 
@@ -211,20 +217,78 @@ def first_entries(chain: Chain) -> tuple[int, ...]:
     return tuple(firsts)
 
 
-def plan_stage(stage: Stage, index: int, record: PlanRecord, first: int = 0) -> StagePlan:
-    """Apply one stage to a symbolic record."""
-    test = stage.predicate.test(record) if stage.predicate else True
+def plan_stage(
+    stage: Stage, index: int, record: PlanRecord, first: int = 0, free: Collection[Side] = (), variant: Hashable = None
+) -> StagePlan:
+    """Apply one stage to a symbolic record.
+
+    Args:
+        stage, index: The stage and its position.
+        record: The record before it.
+        first: Number of the stage's first ledger entry.
+        free: Sides that are no null, but have no schema.
+        variant: What the transform says of the record (``Transform.variant``), if there is one.
+
+    Raises:
+        ClassError: The transform or predicate looks at a side without declaring it.
+    """
+    test = plan_test(stage.predicate, record) if stage.predicate else True
     condition: Expr | bool = test != stage.negate if isinstance(test, bool) else test
     side: Side = "key" if stage.side == "key" else "value"
-    at = Planning(record, side, first)
+    seen = hidden(replace(record, touched=(), dropped=False), _unseen(stage, free))
+    at = Planning(seen, side, first, variant=variant)
     try:
-        after = stage.transform.plan_record(replace(record, touched=(), dropped=False), at)
+        after = revealed(_after(stage, seen, at), record)
+        if not stage.transform.sided:
+            exprs = (after.dropped, after.topic.expr, after.headers.expr, after.timestamp.expr)
+            check_references(type(stage.transform).__name__, exprs, stage.reads)
     except (PlanError, DataError) as error:
         problem = error.problems[0]
         failed = Problem(problem.code, stage.place, problem.statement, problem.hint, problem.connect_class)
         return StagePlan(stage, index, record, None, condition, failed, tuple(at.missing))
     after = replace(after, touched=tuple(at.touches))
-    return StagePlan(stage, index, record, after, condition, None, tuple(at.missing), at.matches)
+    guarded = _is_guarded(stage, record, after)
+    return StagePlan(stage, index, record, after, condition, None, tuple(at.missing), at.matches, guarded)
+
+
+def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:
+    """Whether records with a null side must be told from others: they pass a stage that does more than change it."""
+    if stage.side or not stage.acts_on or stage.transform.on_null() != "pass":
+        return False
+    same = replace(after, touched=before.touched, **{stage.acts_on: getattr(before, stage.acts_on)})
+    return same != before
+
+
+def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
+    """The condition of a predicate; one that reads a side is false where that side is null."""
+    name = type(predicate).__name__
+    reads: dict[Side, bool] = {"key": predicate.reads_key, "value": predicate.reads_value}
+    read = next((side for side in SIDES if reads[side]), None)
+    if read is not None and getattr(record, read) is None:
+        return False
+    test = predicate.test(hidden(record, {side: undeclared(name, side) for side in SIDES if not reads[side]}))
+    if read is None or isinstance(test, bool):
+        return test if read is None or not test else Call(WhereThere(), (Ref((read,)), Const(True, BOOLEAN)))
+    return Call(WhereThere(), (Ref((read,)), test))
+
+
+def _unseen(stage: Stage, free: Collection[Side]) -> dict[Side, ClassError | PlanError]:
+    """Why the transform of a stage may not look at a side."""
+    found: dict[Side, ClassError | PlanError] = {}
+    for side in SIDES:
+        if side not in stage.reads:
+            found[side] = undeclared(type(stage.transform).__name__, side)
+        elif side in free:
+            statement = f"the {side} has no schema, but the {stage.acts_on} has one"
+            found[side] = refuse("SMT215", statement, "choose formats with schemas for both, or for none")
+    return found
+
+
+def _after(stage: Stage, record: PlanRecord, at: Planning) -> PlanRecord:
+    side, rule = stage.acts_on, stage.transform.on_null()
+    if side and getattr(record, side) is None and rule not in ("apply", "wrap"):
+        return stage.transform.plan_absent(record)
+    return stage.transform.plan_record(record, at)
 
 
 def next_record(after: PlanRecord) -> PlanRecord:
@@ -324,10 +388,10 @@ class _Fold:
         if plan.condition is False:
             self.steps.append(Step(variant, plan, None, variant))
             return {variant: plan.before}
-        gone = plan.after is None or plan.after.dropped
+        gone = plan.after is None or plan.after.dropped is True
         if plan.failure is not None:
             self.failures.append(plan.failure)
-        if plan.condition is True:
+        if plan.condition is True and not plan.guarded:
             after = plan.spares if plan.after is None else None if gone else next_record(plan.after)
             self.steps.append(Step(variant, plan, None if after is None else variant, None))
             return {} if after is None else {variant: after}
@@ -340,7 +404,7 @@ class _Fold:
             return {variant: joined(plan.before, after)}
         if _spares_nulls(plan):
             self.steps.append(Step(variant, plan, variant, variant))
-            return {variant: _nullable(after, plan.stage.side)}
+            return {variant: _nullable(after, plan.stage.acts_on)}
         taken, self.count = self.count, self.count + 1
         self.steps.append(Step(variant, plan, taken, variant))
         return {variant: plan.before, taken: after}
@@ -378,11 +442,10 @@ class _Fold:
 def _spares_nulls(plan: StagePlan) -> bool:
     """Whether a stage acts exactly where its side is not null: a null side has no schema (D6), so no second form."""
     stage, condition = plan.stage, plan.condition
+    tombstones = isinstance(condition, Call) and isinstance(condition.rule, IsNull)
+    spared = tombstones and condition.args == (Ref((stage.side,)),) and stage.negate  # type: ignore[union-attr]
     return (
-        isinstance(condition, Call)
-        and isinstance(condition.rule, IsNull)
-        and condition.args == (Ref((stage.side,)),)
-        and stage.negate
+        (spared or (plan.guarded and condition is True))
         and plan.after is not None
         and plan.after.key is plan.before.key
         and plan.after.topic == plan.before.topic

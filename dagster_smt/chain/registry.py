@@ -1,14 +1,18 @@
 """Which transforms and predicates there are: our own and those of other packages (entry points)."""
 
+import pkgutil
+from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from importlib.metadata import entry_points
+from types import ModuleType
 from typing import TypeVar
 
-from dagster_smt.predicates import ALL as PREDICATES
+from dagster_smt import predicates as own_predicates
+from dagster_smt import transforms as own_transforms
 from dagster_smt.spec.options import Options
 from dagster_smt.spec.predicate import Predicate
 from dagster_smt.spec.transform import Transform
-from dagster_smt.transforms import ALL as TRANSFORMS
 
 TRANSFORM_GROUP, PREDICATE_GROUP = "dagster_smt.transforms", "dagster_smt.predicates"
 
@@ -18,22 +22,42 @@ PluginT = TypeVar("PluginT", bound=Options)
 
 @cache
 def transforms() -> dict[str, type[Transform]]:
-    """Transforms by full class name. An entry point may name a class or a tuple of classes."""
-    return {c.connect_class: c for c in (*TRANSFORMS, *_plugins(TRANSFORM_GROUP, Transform))}
+    """Transforms by full class name. An entry point may name a class, a tuple of classes, or a package (``listed``)."""
+    return {c.connect_class: c for c in (*own(Transform), *_plugins(TRANSFORM_GROUP, Transform))}
 
 
 @cache
 def predicates() -> dict[str, type[Predicate]]:
     """Predicates by full class name."""
-    return {c.connect_class: c for c in (*PREDICATES, *_plugins(PREDICATE_GROUP, Predicate))}
+    return {c.connect_class: c for c in (*own(Predicate), *_plugins(PREDICATE_GROUP, Predicate))}
+
+
+def own(base: type[PluginT]) -> tuple[type[PluginT], ...]:
+    """Our own classes, Kafka's first."""
+    package = own_transforms if issubclass(Transform, base) else own_predicates
+    return tuple(_checked(cls, base, package.__name__) for cls in listed(package))
+
+
+def listed(package: ModuleType) -> Iterator[type]:
+    """The classes of a package: those of its ``ALL``, then those of the packages inside it, by name."""
+    yield from getattr(package, "ALL", ())
+    for info in pkgutil.iter_modules(getattr(package, "__path__", ()), f"{package.__name__}."):
+        if info.ispkg:
+            yield from listed(import_module(info.name))
 
 
 def _plugins(group: str, base: type[PluginT]) -> list[type[PluginT]]:
     found: list[type[PluginT]] = []
     for point in entry_points(group=group):
         loaded = point.load()
-        for cls in loaded if isinstance(loaded, tuple) else (loaded,):
-            if not (isinstance(cls, type) and issubclass(cls, base) and cls.connect_class):
-                raise TypeError(f"entry point {point.name} of {group} is no {base.__name__} with a connect_class")
-            found.append(cls)
+        if isinstance(loaded, ModuleType):
+            loaded = tuple(listed(loaded))
+        classes = loaded if isinstance(loaded, tuple) else (loaded,)
+        found += [_checked(cls, base, f"entry point {point.name} of {group}") for cls in classes]
     return found
+
+
+def _checked(cls: object, base: type[PluginT], where: str) -> type[PluginT]:
+    if not (isinstance(cls, type) and issubclass(cls, base) and cls.connect_class):
+        raise TypeError(f"{where} is no {base.__name__} with a connect_class")
+    return cls

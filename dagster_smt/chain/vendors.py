@@ -3,8 +3,12 @@
 Never an answer that does something else: where a transform here is like one of theirs, the hint says how it differs.
 """
 
+from collections.abc import Iterable
+
+from dagster_smt.chain.problems import did_you_mean
+
 KAFKA = "org.apache.kafka.connect.transforms."
-_WRITE = "write it as a package of its own (README: How to add a transform), or leave the stage to the connector"
+_WRITE = "write it as a package of its own (docs/writing-a-transform.md), or leave the stage to the connector"
 
 _VENDORS = {
     "io.confluent.connect.transforms.": "Confluent",
@@ -34,7 +38,6 @@ _CLOSE = {
     "io.confluent.connect.transforms.MessageTimestampRouter": "TimestampRouter takes the record's timestamp, not a "
     "field's",
     "io.confluent.connect.cloud.transforms.TopicRegexRouter": f"{KAFKA}RegexRouter has the same options",
-    "io.debezium.transforms.ByLogicalTableRouter": "RegexRouter chooses the topic alike, but adds no field to the key",
     "io.debezium.transforms.Filter": "Filter takes predicates, no scripts",
     "io.debezium.transforms.ContentBasedRouter": "RegexRouter takes the topic's name, no scripts",
     "io.aiven.kafka.connect.transforms.Hash": "MaskField hides a field, but equal values are not equal hashes after it",
@@ -46,17 +49,44 @@ _CLOSE = {
 }
 
 
-def vendor_hint(name: str) -> str:
+def is_kafkas(connect_class: str) -> bool:
+    """Whether a class is one that Kafka brings along."""
+    return connect_class.startswith(KAFKA)
+
+
+def vendor_of(connect_class: str) -> str:
+    """Who makes a class: a name, or the package of the class."""
+    if is_kafkas(connect_class):
+        return "Apache Kafka"
+    known = next((v for prefix, v in _VENDORS.items() if connect_class.startswith(prefix)), None)
+    return known or connect_class.rpartition(".")[0]
+
+
+def by_vendor(connect_classes: Iterable[str]) -> dict[str, list[str]]:
+    """Classes by vendor, Kafka first."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(connect_classes, key=lambda name: not is_kafkas(name)):
+        found.setdefault(vendor_of(name), []).append(name)
+    return found
+
+
+def vendor_hint(name: str, known: Iterable[str] = ()) -> str:
     """What to do about a class of another package; empty for one of Kafka's, or a name without a package.
 
     Args:
         name: The class with its package, without ``$Key`` or ``$Value``.
+        known: The classes that there are.
     """
-    if "." not in name or name.startswith(KAFKA):
+    if "." not in name or is_kafkas(name):
         return ""
     vendor = next((v for prefix, v in _VENDORS.items() if name.startswith(prefix)), None)
     close = _CLOSE.get(name)
     whose = f"it is {_possessive(vendor)}" if vendor else "no installed package has it"
+    theirs = [other for other in known if vendor_of(other) == vendor_of(name)]
+    if theirs:
+        whose += f", of whose there are {', '.join(theirs)}"
+        shorts = [other.rpartition(".")[2] for other in theirs]
+        close = did_you_mean(name.rpartition(".")[2], shorts, "-").removeprefix("-") or close
     return f"{whose}: {f'{close}; or ' if close else ''}{_WRITE}"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.problems import did_you_mean
 from dagster_smt.chain.registry import predicates, transforms
+from dagster_smt.chain.vendors import by_vendor
 from dagster_smt.cli.grid import grid
 from dagster_smt.cli.page import page
 from dagster_smt.cli.schemas import planned, read_schema, read_table
@@ -79,20 +80,25 @@ def _list(arguments: argparse.Namespace) -> int:
             c for c in classes.values() if arguments.name.lower() in ("", c.__name__.lower(), c.connect_class.lower())
         ]
         shown += len(wanted)
-        if wanted and not arguments.name:
-            print(kind)
-        for cls in wanted:
-            sides = "$Key, $Value" if getattr(cls, "sided", False) else ""
-            print(f"  {cls.__name__:20} {sides:12} {(cls.__doc__ or '').splitlines()[0]}")
-            if arguments.name:
-                print("\n".join(f"  {line}".rstrip() for line in inspect.cleandoc(cls.__doc__ or "").splitlines()[1:]))
-                print(f"  class: {cls.connect_class}\n")
-            _options(cls, full=bool(arguments.name))
+        for vendor, names in by_vendor(c.connect_class for c in wanted).items():
+            if not arguments.name:
+                print(f"{kind} of {vendor}")
+            for name in names:
+                _class(classes[name], full=bool(arguments.name))
     if not shown:
         names = [c.__name__ for c in (*transforms().values(), *predicates().values())]
         hint = did_you_mean(arguments.name, names)
         raise ConfigError(Problem("SMT010", arguments.name, "there is no such transform or predicate", hint))
     return 0
+
+
+def _class(cls: type[Options], *, full: bool) -> None:
+    sides = "$Key, $Value" if getattr(cls, "sided", False) else ""
+    print(f"  {cls.__name__:20} {sides:12} {(cls.__doc__ or '').splitlines()[0]}")
+    if full:
+        print("\n".join(f"  {line}".rstrip() for line in inspect.cleandoc(cls.__doc__ or "").splitlines()[1:]))
+        print(f"  class: {cls.connect_class}\n")
+    _options(cls, full=full)
 
 
 def _options(cls: type[Options], *, full: bool) -> None:

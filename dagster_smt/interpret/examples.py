@@ -4,11 +4,11 @@ from typing import Any
 
 import msgspec
 
-from dagster_smt.chain.plan import input_record, plan_chain
+from dagster_smt.chain.plan import plan_chain
 from dagster_smt.errors import PlanError
-from dagster_smt.interpret.closures import expr_function
 from dagster_smt.interpret.interpreter import KEPT, Interpreter
 from dagster_smt.interpret.sides import SideCodec, side_codec
+from dagster_smt.interpret.stages import predicate_function
 from dagster_smt.model.format import Format
 from dagster_smt.model.markdown import code
 from dagster_smt.model.record import Header, Record
@@ -55,8 +55,7 @@ def run_example(cls: type[Transform] | type[Predicate], example: Example) -> str
     """What the example's options make of its record; None if the record is dropped."""
     record = example_record(example)
     if issubclass(cls, Predicate):
-        answer = cls.model_validate(example.options).test(input_record(None, None))
-        return str(answer if isinstance(answer, bool) else expr_function(answer)(record)).lower()
+        return str(predicate_function(cls.model_validate(example.options))(record)).lower()
     outcome = Interpreter(example_chain(cls, example)).run(record)
     if outcome.problem is not None:
         return f"{outcome.problem.code} {outcome.problem.statement}"

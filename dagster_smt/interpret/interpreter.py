@@ -9,7 +9,7 @@ from dagster_smt.errors import DataError, Problem
 from dagster_smt.interpret.sides import SideCodec, side_codec
 from dagster_smt.interpret.stages import DROPPED, ApplyAll, Runner, runners
 from dagster_smt.model.format import Format, Formats
-from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Record
+from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, Record
 from dagster_smt.spec.stage import Chain
 
 KEPT, DROPPED_STATUS, FAILED = 0, 1, 2
@@ -158,10 +158,12 @@ class Interpreter:
                         batch.lost[record.number] = self.dropped[number]
                 except DataError as error:
                     batch.lost[record.number] = self._failed(error, number, record)
+                except DropRecord:
+                    batch.lost[record.number] = self._dropped(number, record)
         return batch.left(records) if len(batch.lost) > lost else records
 
     def _for_all(self, number: int, apply_all: ApplyAll, records: list[Record], batch: Batch) -> None:
-        """A failure ends the function's loop, but not the iterator: the next call goes on with the rest."""
+        """A record that is lost ends the function's loop, but not the iterator: the next call goes on with the rest."""
         waiting = iter(records)
         while True:
             try:
@@ -169,6 +171,9 @@ class Interpreter:
             except DataError as error:
                 record = records[-1 - length_hint(waiting)]
                 batch.lost[record.number] = self._failed(error, number, record)
+            except DropRecord:
+                record = records[-1 - length_hint(waiting)]
+                batch.lost[record.number] = self._dropped(number, record)
 
     def _write_all(self, records: list[Record], batch: Batch) -> None:
         write_key, write_value, keys, values = self.key.write, self.value.write, batch.keys, batch.values
@@ -184,6 +189,10 @@ class Interpreter:
                     values[record.number] = write_value(record.value_schema, record.value, record.topic or "")
             except DataError as error:
                 batch.lost[record.number] = self._failed(error, where, record)
+
+    def _dropped(self, where: int, record: Record) -> Outcome:
+        record.touched &= self.earlier[where]
+        return self.dropped[where]
 
     def _failed(self, error: DataError, where: int, record: Record) -> Outcome:
         if where >= 0:

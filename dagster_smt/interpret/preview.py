@@ -7,7 +7,7 @@ from dagster_smt.errors import DataError
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.interpret.stages import DROPPED
 from dagster_smt.model.format import Format, Formats
-from dagster_smt.model.record import Header, Record
+from dagster_smt.model.record import DropRecord, Header, Record
 from dagster_smt.spec.stage import Chain
 from dagster_smt.values.header_literals import simple_header_bytes
 
@@ -89,6 +89,9 @@ def _stages(interpreter: Interpreter, record: Record) -> Iterator[Shown]:
             if runner.apply(record) is DROPPED:
                 yield Shown(alias, note="dropped")
                 return
+        except DropRecord:
+            yield Shown(alias, note="dropped")
+            return
         except DataError as error:
             yield Shown(alias, note=str(error.problem), failed=True)
             return

@@ -1,18 +1,19 @@
 """One stage on Python records: by plan where there is a schema, by the transform's own function where there is none."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 
-from dagster_smt.chain.plan import StagePlan, first_entries, input_record, plan_stage
+from dagster_smt.chain.plan import StagePlan, first_entries, input_record, plan_stage, plan_test
 from dagster_smt.errors import DataError, Problem, data_error
 from dagster_smt.interpret.cache import Cache
 from dagster_smt.interpret.closures import Function, expr_function, node_function
 from dagster_smt.model.cell import UNSET, Call, Cell, Const, Expr, Ref
-from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, PlanRecord, Record
+from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, PlanRecord, Record, Side
 from dagster_smt.model.schema import Schema
+from dagster_smt.spec.predicate import Predicate
 from dagster_smt.spec.schemaless import objects
 from dagster_smt.spec.stage import Chain, Stage
-from dagster_smt.spec.transform import SideFunction
+from dagster_smt.spec.transform import SideFunction, Transform
 
 DROPPED = object()
 Apply = Callable[[Record], object]
@@ -49,11 +50,38 @@ def runners(chain: Chain) -> tuple[Runner, ...]:
 def _test(stage: Stage) -> Callable[[Record], bool] | None:
     if stage.predicate is None:
         return None
-    answer = stage.predicate.test(input_record(None, None))
+    negate, test = stage.negate, predicate_function(stage.predicate)
+    return lambda record: test(record) != negate
+
+
+def predicate_function(predicate: Predicate) -> Callable[[Record], bool]:
+    """The condition of a predicate; one that reads a side is planned per schema, and false where the side is null."""
+    if not predicate.reads_key and not predicate.reads_value:
+        return _answer(plan_test(predicate, input_record(None, None)))
+    value, plans = predicate.reads_value, Cache[tuple[int, str], tuple[Callable[[Record], bool], Schema]]()
+    schemaless = predicate.schemaless()
+
+    def test(record: Record) -> bool:
+        side, schema = (record.value, record.value_schema) if value else (record.key, record.key_schema)
+        if side is None:
+            return False
+        if schema is None:
+            return schemaless(record)
+        found = plans.get((id(schema), record.kind))
+        if found is None:
+            key, other = (None, schema) if value else (schema, None)
+            answer = plan_test(predicate, input_record(key, other, kind=record.kind, nullable=True))
+            found = plans[id(schema), record.kind] = (_answer(answer), schema)
+        return found[0](record)
+
+    return test
+
+
+def _answer(answer: Expr | bool) -> Callable[[Record], bool]:
     if isinstance(answer, bool):
-        return lambda record: answer != stage.negate
-    function, negate = expr_function(answer), stage.negate
-    return lambda record: bool(function(record)) != negate
+        return lambda record: answer
+    function = expr_function(answer)
+    return lambda record: bool(function(record))
 
 
 class _StageFunction:
@@ -62,15 +90,17 @@ class _StageFunction:
     def __init__(self, stage: Stage, index: int, first: int):
         self.stage, self.index, self.first = stage, index, first
         transform = stage.transform
-        self.plans: Cache[tuple[int, int, str], tuple[Apply, Schema | None, Schema | None]] = Cache()
+        self.plans: Cache[tuple[int, int, str, bool, Hashable], tuple[Apply, Schema | None, Schema | None]] = Cache()
+        self.variant = None if type(transform).variant is Transform.variant else transform.variant
         self.schemaless = None
-        if transform.sided or transform.reads_value:
+        self.reads_other = len(stage.reads) > 1
+        if stage.acts_on:
             bits = tuple(1 << (first + n) for n in range(len(transform.ledger())))
             self.schemaless = transform.schemaless(bits)
 
     def function(self) -> Apply:
         """The function that applies the stage; chosen once, since it runs for every record."""
-        if not self.stage.side and not self.stage.transform.reads_value:
+        if not self.stage.acts_on:
             return self._on_metadata()
         if self.schemaless is None:
             return self._planned
@@ -94,28 +124,28 @@ class _StageFunction:
         return apply_all
 
     def _on_metadata(self) -> Apply:
-        """A transform that neither side matters to: one plan for all schemas."""
-        known: dict[str, Apply] = {}
+        """A transform that neither side matters to: one plan for all schemas, made now: the class may be wrong."""
+        known: dict[str, Apply] = {"sink": self._without_sides("sink")}
 
         def apply(record: Record) -> object:
             found = known.get(record.kind)
             if found is None:
-                before = input_record(None, None, kind=record.kind, nullable=True)
-                found = known[record.kind] = compile_plan(plan_stage(self.stage, self.index, before, self.first))
+                found = known[record.kind] = self._without_sides(record.kind)
             return found(record)
 
         return apply
 
+    def _without_sides(self, kind: str) -> Apply:
+        before = input_record(None, None, kind=kind, nullable=True)
+        return compile_plan(plan_stage(self.stage, self.index, before, self.first))
+
     def _on_value(self, change: SideFunction) -> Apply:
-        passes, rejects, planned = *self._null_rule(), self._planned
+        null, planned = self._null(), self._planned
 
         def apply(record: Record) -> object:
             value = record.value
-            if value is None:
-                if passes:
-                    return None
-                if rejects:
-                    raise null_error(self.stage)
+            if value is None and null is not None:
+                return null()
             if record.value_schema is not None:
                 return planned(record)
             record.value = change(value, record)
@@ -125,15 +155,12 @@ class _StageFunction:
         return apply
 
     def _on_key(self, change: SideFunction) -> Apply:
-        passes, rejects, planned = *self._null_rule(), self._planned
+        null, planned = self._null(), self._planned
 
         def apply(record: Record) -> object:
             key = record.key
-            if key is None:
-                if passes:
-                    return None
-                if rejects:
-                    raise null_error(self.stage)
+            if key is None and null is not None:
+                return null()
             if record.key_schema is not None:
                 return planned(record)
             record.key = change(key, record)
@@ -143,32 +170,44 @@ class _StageFunction:
         return apply
 
     def _on_record(self, change: SideFunction) -> Apply:
-        """A transform without sides that reads the value's fields."""
-        passes, rejects, planned = *self._null_rule(), self._planned
+        """A transform without sides that reads the fields of one."""
+        null, planned, key, both = self._null(), self._planned, self.stage.acts_on == "key", self.reads_other
 
         def apply(record: Record) -> object:
-            if record.value is None:
-                if passes:
-                    return None
-                if rejects:
-                    raise null_error(self.stage)
-            if record.value_schema is not None:
+            side, schema = (record.key, record.key_schema) if key else (record.value, record.value_schema)
+            if side is None and null is not None:
+                return null()
+            if schema is not None or (both and side is None and record.key_schema is not None):
                 return planned(record)
-            change(record.value, record)
+            change(side, record)
             return None
 
         return apply
 
-    def _null_rule(self) -> tuple[bool, bool]:
-        return self.stage.transform.null == "pass", self.stage.transform.null == "reject"
+    def _null(self) -> Callable[[], object] | None:
+        """What to do with a record whose side is null; None: what is done with any."""
+        return {"pass": lambda: None, "reject": self._reject, "drop": lambda: DROPPED}.get(
+            self.stage.transform.on_null()
+        )
+
+    def _reject(self) -> object:
+        raise null_error(self.stage)
 
     def _planned(self, record: Record) -> object:
-        known = (id(record.key_schema), id(record.value_schema), record.kind)
+        free: tuple[Side, ...] = ()
+        if self.reads_other:
+            sides: dict[Side, bool] = {
+                "key": record.key is not None and record.key_schema is None,
+                "value": record.value is not None and record.value_schema is None,
+            }
+            free = tuple(side for side, there in sides.items() if there)
+        variant = None if self.variant is None else self.variant(record)
+        known = (id(record.key_schema), id(record.value_schema), record.kind, bool(free), variant)
         found = self.plans.get(known)
         if found is None:
             schemas = record.key_schema, record.value_schema
             before = input_record(*schemas, kind=record.kind, nullable=True, marks=frozenset({UNSET}))
-            plan = plan_stage(self.stage, self.index, before, self.first)
+            plan = plan_stage(self.stage, self.index, before, self.first, free, variant)
             # the schemas are kept so that their ids stay theirs
             found = self.plans[known] = (compile_plan(plan), record.key_schema, record.value_schema)
         return found[0](record)
@@ -189,8 +228,17 @@ def compile_plan(plan: StagePlan) -> Apply:
     if after is None:
         problem = plan.failure or Problem("SMT999", plan.stage.place, "no record can pass")
         return lambda record: _raise(problem)
-    if after.dropped:
+    if after.dropped is True:
         return lambda record: DROPPED
+    apply = _compiled(plan, after)
+    if after.dropped is False:
+        return apply
+    drops = expr_function(after.dropped)
+    return lambda record: DROPPED if drops(record) else apply(record)
+
+
+def _compiled(plan: StagePlan, after: PlanRecord) -> Apply:
+    """What a stage plan does to a record that it does not drop."""
     fixed, touches = 0, []
     for touch in after.touched:
         if touch.when is None:
@@ -216,7 +264,21 @@ def compile_plan(plan: StagePlan) -> Apply:
                 record.dirty |= KEY_DIRTY if name == "key" else VALUE_DIRTY
         record.touched |= bits
 
-    return apply
+    return apply if after.null_key is after.null_value is False else _with_nulls(apply, after)
+
+
+def _with_nulls(apply: Apply, after: PlanRecord) -> Apply:
+    """A stage that leaves keys or values null under a schema of their own."""
+    key_schema, value_schema = after.null_key, after.null_value
+
+    def apply_with_nulls(record: Record) -> None:
+        apply(record)
+        if key_schema is not False and record.key is None:
+            record.key_schema = key_schema
+        if value_schema is not False and record.value is None:
+            record.value_schema = value_schema
+
+    return apply_with_nulls
 
 
 def _routing(route: Function, fixed: int, touches: list[tuple[int, Function]]) -> Apply:

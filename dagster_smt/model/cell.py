@@ -222,6 +222,24 @@ def restarted(node: Node, path: tuple[str, ...]) -> Node:
     return replace(node, fields=fields, present=Ref(path))
 
 
+def refs_in(expr: "Expr | None") -> list[Ref]:
+    """All references in an expression, also below arrays and maps."""
+    if isinstance(expr, Ref):
+        return [expr]
+    if isinstance(expr, Each):
+        return refs_in(expr.container) + ([] if expr.body is None else refs_in_node(expr.body))
+    if isinstance(expr, AnyItem):
+        return refs_in(expr.container) + refs_in(expr.when)
+    return [ref for arg in expr.args for ref in refs_in(arg)] if isinstance(expr, Call) else []
+
+
+def refs_in_node(node: Node) -> list[Ref]:
+    """All references in a node."""
+    if isinstance(node, Cell):
+        return refs_in(node.expr)
+    return [*refs_in(node.present), *(ref for _, child in node.fields for ref in refs_in_node(child))]
+
+
 def calls_in(node: Node | None) -> list[Call]:
     """All calls in a node, also below arrays and maps."""
     if node is None:

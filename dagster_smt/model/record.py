@@ -11,6 +11,10 @@ KEY_DIRTY, VALUE_DIRTY = 1, 2
 Side = Literal["key", "value"]
 
 
+class DropRecord(Exception):
+    """What the schemaless form of a transform raises to drop a record."""
+
+
 @dataclass(slots=True)
 class Header:
     """One header. ``raw`` are the bytes as read; a header made by a stage has ``schema`` and ``value`` instead."""
@@ -62,6 +66,10 @@ class PlanRecord:
     """A record as a plan sees it: nodes instead of values.
 
     A side that is ``None`` has no schema and is null. ``touched`` and ``dropped`` belong to the stage being planned.
+    ``dropped`` is an expression where it depends on the record: true drops it, false and null keep it. A record that is
+    dropped touches no ledger entry of the stage, and nothing else of the stage can fail for it. ``null_key`` and
+    ``null_value`` are the schema of keys and values that are null after the stage (None: they have none), where it is
+    not that of the others.
     """
 
     key: Node | None
@@ -74,4 +82,6 @@ class PlanRecord:
     headers: Cell
     kind: str = "sink"
     touched: tuple[Touch, ...] = ()
-    dropped: bool = False
+    dropped: Expr | bool = False
+    null_key: Schema | Literal[False] | None = False
+    null_value: Schema | Literal[False] | None = False

@@ -8,7 +8,8 @@ from dagster_smt.model.extended_path import WHOLE, below
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.window import Range, Window
 
-ACTIONS = ("added", "dropped", "renamed", "cast", "masked", "extracted", "routed", "undecoded")
+ACTIONS = ("added", "dropped", "renamed", "cast", "changed", "masked", "extracted", "routed", "undecoded")
+"""``cast``: the type is another; ``changed``: the value is, under the same type; ``masked``: nobody can read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,12 +210,12 @@ def ledger_lines(entries: Sequence[LedgerEntry], counts: TopicCounts) -> list[Le
     return [LedgerLine(entry, number) for entry, number in zip(entries, touched, strict=True)]
 
 
-SILENT = ("masked", "dropped", "renamed")
+SILENT = ("masked", "changed", "dropped", "renamed")
 """Actions that somebody relies on: that one of them touches nothing is worth a warning."""
 
 
 def silent_lines(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts]) -> list[LedgerLine]:
-    """Masks, drops and renames that touched nothing although records reached their stage."""
+    """Masks, changes, drops and renames that touched nothing although records reached their stage."""
     return [
         line
         for line in ledger

@@ -111,7 +111,7 @@ class BatchRunner:
     def __init__(self, job: ArrowMap):
         self.job = job
         self.interpreter = Interpreter(job.chain, job.key, job.value, job.written)
-        looks = any(s.side == "key" or s.transform.reads_value for s in job.chain.stages)
+        looks = job.chain.reads_key or any(s.transform.reads_value for s in job.chain.stages)
         self.passes_key = job.key.kind in ("string", "bytes") and not looks and not job.rewritten & KEY_DIRTY
         self.records: list[Record] = []
         self.dirty = job.rewritten

@@ -6,7 +6,7 @@ checked against the schema either (docs/decisions/0003).
 """
 
 from dagster_smt.chain.plan import Plan, Step
-from dagster_smt.model.cell import AnyItem, Call, Cell, Each, Expr, Group, Node, Ref, find
+from dagster_smt.model.cell import Cell, Group, Node, Ref, find, refs_in
 from dagster_smt.model.extended_path import below
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import Schema, Type
@@ -44,11 +44,12 @@ def _of_result(node: Node | None, inside: bool) -> set[str]:
 def _of_step(step: Step) -> set[str]:
     """Input fields that a stage computes with, beyond handing them on."""
     before, after = step.plan.before, step.plan.after
-    refs = [] if isinstance(step.plan.condition, bool) else _refs(step.plan.condition)
+    refs = [] if isinstance(step.plan.condition, bool) else refs_in(step.plan.condition)
     if after is not None:
+        refs += [] if isinstance(after.dropped, bool) else refs_in(after.dropped)
         for touch in after.touched:
-            refs += _refs(touch.when)
-        refs += _computed(after.key) + _computed(after.value) + _refs(after.headers.expr) + _refs(after.topic.expr)
+            refs += refs_in(touch.when)
+        refs += _computed(after.key) + _computed(after.value) + refs_in(after.headers.expr) + refs_in(after.topic.expr)
     return {source for ref in refs for source in _sources(before, ref)}
 
 
@@ -56,24 +57,8 @@ def _computed(node: Node | None) -> list[Ref]:
     if node is None:
         return []
     if isinstance(node, Cell):
-        return [] if isinstance(node.expr, Ref) else _refs(node.expr)
+        return [] if isinstance(node.expr, Ref) else refs_in(node.expr)
     return [ref for _, child in node.fields for ref in _computed(child)]
-
-
-def _refs(expr: Expr | None) -> list[Ref]:
-    if isinstance(expr, Ref):
-        return [expr]
-    if isinstance(expr, Each):
-        return _refs(expr.container) + ([] if expr.body is None else _all_refs(expr.body))
-    if isinstance(expr, AnyItem):
-        return _refs(expr.container) + _refs(expr.when)
-    return [ref for arg in expr.args for ref in _refs(arg)] if isinstance(expr, Call) else []
-
-
-def _all_refs(node: Node) -> list[Ref]:
-    if isinstance(node, Cell):
-        return _refs(node.expr)
-    return [*_refs(node.present), *(ref for _, child in node.fields for ref in _all_refs(child))]
 
 
 def _sources(before: PlanRecord, ref: Ref) -> set[str]:

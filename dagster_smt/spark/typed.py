@@ -7,7 +7,8 @@ later stages still compute columns for it (no expression can raise), but nobody 
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -16,7 +17,7 @@ from dagster_smt.chain.plan import Plan, StagePlan, Step, same_form
 from dagster_smt.errors import DataError, Problem
 from dagster_smt.model.cell import Call, Cell, Each, Expr, Group, Node, Ref, Rule
 from dagster_smt.model.record import PlanRecord, Touch
-from dagster_smt.model.schema import Type
+from dagster_smt.model.schema import BOOLEAN, Type
 from dagster_smt.spark.columns import BITS, words
 from dagster_smt.spark.elements import needs_python, problems_of
 from dagster_smt.spark.expressions import Scope, eaches, failing_calls, failing_inside
@@ -117,10 +118,11 @@ class TypedEvaluator:
                 status = F.when(acts & failed, F.lit(2)).otherwise(status)
             if update.drops is not None:
                 status = F.when(acts & update.drops, F.lit(1)).otherwise(status)
-            if update.failures or update.drops is not None:
-                gone = failed if update.drops is None else failed | update.drops
+            gone = failed if update.drops is None else failed | update.drops
+            loses = bool(update.failures) or update.drops is not None
+            if loses:
                 stage, changed = F.when(acts & gone, F.lit(step.plan.index)).otherwise(stage), True
-            self._touch(touched, update, acts & ~failed if update.failures else acts)
+            self._touch(touched, update, acts & ~gone if loses else acts)
             if step.taken not in (None, step.variant):
                 variant, moved = F.when(acts, F.lit(step.taken)).otherwise(variant), True
         found = dict(touched)
@@ -154,7 +156,7 @@ class _StepRun:
 
     def __init__(self, evaluator: TypedEvaluator, step: Step, added: dict[str, Column]):
         self.evaluator, self.step, self.plan, self.added = evaluator, step, step.plan, added
-        self.side = step.plan.stage.side or ("value" if step.plan.stage.transform.reads_value else "")
+        self.side = step.plan.stage.acts_on
         self.before = evaluator.states[step.variant]
         topics = () if self.before.routed else evaluator.plan.topics
         self.scope = Scope(self.before.sides, self.before.columns, topics, evaluator.python_columns)
@@ -164,19 +166,19 @@ class _StepRun:
 
     def compute(self) -> None:
         """Add the new columns of the step, and what it does to the status."""
-        if not isinstance(self.plan.condition, bool):
+        met = [] if isinstance(self.plan.condition, bool) else [self._condition(self.plan.condition)]
+        if self.plan.guarded:
+            met.append(self.scope.presence(Ref((self.side,))).isNotNull())
+        if met:
             self.go = self.evaluator._name()
-            condition = self._condition(self.plan.condition).alias(self.go)
-            self.evaluator.frame = self.evaluator.frame.select("*", condition)
+            self.evaluator.frame = self.evaluator.frame.select("*", reduce(and_, met).alias(self.go))
         if self.plan.failure is not None:
             self._null_rule()
-            self.after.sides.pop(self.plan.stage.side, None)  # only a null side goes on
-            applies = self._applies()
-            self.update.failures.append((applies, self.evaluator.why(self.plan.failure)))
-        elif self.plan.after is not None and self.plan.after.dropped:
-            self.update.drops = F.lit(True)
+            self.after.sides.pop(self.side, None)  # only a null side goes on
+            self._lose(self._applies(), self.plan.failure)
         elif self.plan.after is not None:
             self._null_rule()
+            self._drop(self.plan.after.dropped)
             self._sides(self.plan.before, self.plan.after)
             self.update.touches = [(t.entry, self._when(t)) for t in self.plan.after.touched]
 
@@ -191,9 +193,30 @@ class _StepRun:
         return F.lit(True)
 
     def _null_rule(self) -> None:
-        if self.plan.stage.transform.null == "reject" and self.side in self.before.sides:
-            absent = self.scope.presence(Ref((self.side,))).isNull()
-            self.update.failures.append((absent, self.evaluator.why(null_problem(self.plan))))
+        rule = self.plan.stage.transform.on_null()
+        if rule not in ("reject", "drop") or self.side not in self.before.sides:
+            return
+        absent = self.scope.presence(Ref((self.side,))).isNull()
+        if rule == "drop":
+            self.update.drops = absent
+        else:
+            self._lose(absent, null_problem(self.plan))
+
+    def _drop(self, when: Expr | bool) -> None:
+        """Note which records are dropped; what was found so far goes first, what comes later does not matter there."""
+        if when is False:
+            return
+        found = F.lit(True)
+        if not isinstance(when, bool):
+            found = F.coalesce(F.col(self._computed(Cell(BOOLEAN, when, frozenset()), None)), F.lit(False))
+        for failed, _ in self.update.failures:
+            found = found & ~failed
+        self.update.drops = found if self.update.drops is None else self.update.drops | found
+
+    def _lose(self, failed: Column, problem: Problem) -> None:
+        """Note a failure, of the records that are not dropped."""
+        there = failed if self.update.drops is None else failed & ~self.update.drops
+        self.update.failures.append((there, self.evaluator.why(problem)))
 
     def _when(self, touch: Touch) -> Column | None:
         if touch.when is None:
@@ -335,7 +358,7 @@ class _StepRun:
         why = F.col(self._add(self.scope.python_each(each).getField("why")))
         for number, problem in enumerate(problems):
             placed = replace(problem, place=self.plan.stage.place)
-            self.update.failures.append((F.coalesce(why == F.lit(number), F.lit(False)), self.evaluator.why(placed)))
+            self._lose(F.coalesce(why == F.lit(number), F.lit(False)), placed)
 
     def _may_fail(self, call: Call, result: Column) -> None:
         self._fails(call.rule, self.scope.failed(call, result))
@@ -343,7 +366,7 @@ class _StepRun:
     def _fails(self, rule: Rule, failed: Column) -> None:
         error: DataError = rule.failure()  # type: ignore[attr-defined]
         problem = replace(error.problem, place=self.plan.stage.place)
-        self.update.failures.append((failed, self.evaluator.why(problem)))
+        self._lose(failed, problem)
 
     def _add(self, column: Column) -> str:
         self.evaluator.beat()

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dagster_smt.errors import Problem
+from dagster_smt.model.guarded import SIDES
+from dagster_smt.model.record import Side
 from dagster_smt.spec.mask_exception import MaskException
 from dagster_smt.spec.predicate import Predicate
 from dagster_smt.spec.transform import PACKAGE, Transform
@@ -41,6 +43,18 @@ class Stage:
         return f"transforms.{self.alias} ({self.label})"
 
     @property
+    def acts_on(self) -> str:
+        """The side that the null rule is about; empty for a transform that looks at neither."""
+        transform = self.transform
+        return self.side or ("value" if transform.reads_value else "key" if transform.reads_key else "")
+
+    @property
+    def reads(self) -> tuple[Side, ...]:
+        """The sides whose fields the transform may look at."""
+        declared = {"key": self.transform.reads_key, "value": self.transform.reads_value}
+        return tuple(side for side in SIDES if side == self.side or declared[side])
+
+    @property
     def connect_class(self) -> str:
         """Full name of Kafka's class, as Connect's dead letters name it."""
         return self.transform.connect_class + (f"${self.side.capitalize()}" if self.side else "")
@@ -73,6 +87,13 @@ class Chain:
     def reads_timestamp_type(self) -> bool:
         """Whether a stage looks at the timestamp's type."""
         return any(stage.transform.reads_timestamp_type for stage in self.stages)
+
+    @property
+    def reads_key(self) -> bool:
+        """Whether a stage or its predicate looks at the key, or makes one."""
+        if any(s.side == "key" or s.transform.reads_key for s in self.stages):
+            return True
+        return any(s.predicate is not None and s.predicate.reads_key for s in self.stages)
 
     @property
     def writes_timestamp(self) -> bool:

@@ -1,6 +1,6 @@
 """What a transform is: options, effect on a record with schema, effect on a record without, ledger, examples."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -12,9 +12,9 @@ from dagster_smt.values.basic import NotNull
 
 PACKAGE = "org.apache.kafka.connect.transforms."
 
-NullRule = Literal["pass", "reject", "apply", "wrap"]
+NullRule = Literal["pass", "reject", "apply", "wrap", "drop"]
 """What a null key or value meets: ``pass``, the stage leaves it alone; ``apply``, it stays null under the new schema;
-``reject``, an error; ``wrap``, it becomes something else."""
+``reject``, an error; ``drop``, the record is dropped; ``wrap``, it becomes something else."""
 SideFunction = Callable[[Any, Record], Any]
 AllFunction = Callable[[Iterator[Record], Callable[[Record], object]], None]
 
@@ -67,6 +67,7 @@ class Planning:
         touches: Ledger entries reported so far.
         missing: Configured paths that the schema does not have.
         matches: What paths match in the schema that are not written so, by number of ledger entry.
+        variant: What ``Transform.variant`` says of the record; None if no record is there, only schemas.
     """
 
     record: PlanRecord
@@ -75,6 +76,7 @@ class Planning:
     touches: list[Touch] = field(default_factory=list)
     missing: list["Missing"] = field(default_factory=list)
     matches: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    variant: Hashable = None
 
     def miss(self, path: str, known: tuple[str, ...], asked: str = "") -> None:
         """Report that no record of this schema has a configured field.
@@ -106,7 +108,8 @@ class Transform(Options):
 
     The class docstring is its documentation. A transform with sides acts on the key or the value of a record and
     implements ``plan_side`` and ``schemaless``; one without sides implements ``plan_record`` alone, which serves both
-    evaluators.
+    evaluators. One without sides that looks at the fields of a side says so (``reads_value``, ``reads_key``) and
+    implements ``schemaless`` too; what it does not declare raises when it is looked at.
     """
 
     plugin: ClassVar[str] = "transform"
@@ -114,7 +117,7 @@ class Transform(Options):
     reads_value: ClassVar[bool] = False
     """For a transform without sides: whether it reads the value's fields, and so has a schemaless form too."""
     reads_key: ClassVar[bool] = False
-    """For a transform without sides: whether it reads the key's fields."""
+    """The same for the key. The null rule is about the value if it reads both."""
     reads_metadata: ClassVar[bool] = False
     """Whether it looks at partition, offset or timestamp."""
     reads_timestamp_type: ClassVar[bool] = False
@@ -124,12 +127,26 @@ class Transform(Options):
     reads_headers: ClassVar[bool] = False
     """Whether it looks at headers or makes some."""
     purpose: ClassVar[str] = ""
+    """What it does, as messages say it: ``only a struct can be used for [mask fields]``."""
     null: ClassVar[NullRule] = "apply"
+    """What a null key or value meets; a class whose options decide overrides ``on_null``."""
     examples: ClassVar[tuple[Example, ...]] = ()
+
+    def on_null(self) -> NullRule:
+        """What a null key or value meets under these options."""
+        return self.null
 
     def ledger(self) -> tuple[Effect, ...]:
         """The lines this transform may write into the ledger, in a fixed order."""
         return ()
+
+    def variant(self, record: Record) -> Hashable:
+        """What else of a record with schema its plan depends on, such as the name of a field in a header.
+
+        The Python evaluator makes a plan for each variant it meets; ``plan_record`` sees it as ``Planning.variant``,
+        which is None where the plan is made of schemas alone, for columns. Only for transforms that act on a side.
+        """
+        return None
 
     def plan_side(self, node: Node, at: Planning) -> Node:
         """Effect on a side with schema. Raises ``PlanError`` if no record of this schema can pass."""
@@ -140,7 +157,8 @@ class Transform(Options):
 
         The value is lazily decoded JSON (``values.lazy``) and may be changed in place; what ends up in two places of
         the record must be copied (``values.lazy.copied``). For a transform without sides (``reads_value``) the function
-        changes the record itself, ``record.dirty`` too, and its result does not count.
+        changes the record itself, ``record.dirty`` too, and its result does not count. To drop the record it raises
+        ``DropRecord``.
 
         Args:
             bits: For each effect of ``ledger()`` the bit to set in ``record.touched`` when it happens.
@@ -156,18 +174,24 @@ class Transform(Options):
         return None
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
-        """Effect on the whole record; by default the effect on the stage's side."""
+        """Effect on the whole record; by default the effect on the stage's side.
+
+        It is not called for a side that is null in every record, unless the null rule is ``apply`` or ``wrap``.
+        """
         node = record.key if at.side == "key" else record.value
         if node is None:
-            return self._plan_absent(record)
+            return self.plan_absent(record)
         after = self.plan_side(node, at)
         return replace(record, key=after) if at.side == "key" else replace(record, value=after)
 
-    def _plan_absent(self, record: PlanRecord) -> PlanRecord:
-        """Effect on a side that is null in every record, without schema."""
-        if self.null == "reject":
+    def plan_absent(self, record: PlanRecord) -> PlanRecord:
+        """Effect on a side that is null in every record, without schema: what the null rule says."""
+        rule = self.on_null()
+        if rule == "reject":
             raise PlanError(NotNull(self.purpose).failure().problem)
-        if self.null == "wrap":
+        if rule == "drop":
+            return replace(record, dropped=True)
+        if rule == "wrap":
             statement = f"{type(self).__name__} makes an object without schema of a key or value that is always null"
             raise UnsupportedError(Problem("SMT904", "", statement, "drop the stage, or write records"))
         return record

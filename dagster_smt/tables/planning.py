@@ -44,6 +44,5 @@ def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ..
 
 def _planned(chain: Chain, table: TopicTable, topics: tuple[str, ...]) -> Plan:
     key, value = table.key.known_schema, table.value.known_schema
-    key_matters = any(stage.side == "key" or stage.transform.reads_key for stage in chain.stages)
-    typed = value is not None and (key is not None or not key_matters)
+    typed = value is not None and (key is not None or not chain.reads_key)
     return plan_chain(chain, key, value, topics=topics or table.topics, typed=typed)

@@ -9,15 +9,15 @@ from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Node
 from dagster_smt.model.extended_path import WHOLE
 from dagster_smt.model.java_text import trim
-from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import BOXED, boxer, kind_of, kind_of_schema
 from dagster_smt.model.schema import DECIMAL_SCALE, Schema, Type
-from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
-from dagster_smt.spec.edit import Target, edited, present, refused, struct_of
+from dagster_smt.spec.bundles import by_syntax, check_paths
+from dagster_smt.spec.edit import Target, present, refused, struct_of
+from dagster_smt.spec.on_paths import OnPaths
 from dagster_smt.spec.options import option, pair_items
-from dagster_smt.spec.schemaless import Act, all_visitor, require_map, value_visitor
-from dagster_smt.spec.transform import PACKAGE, AllFunction, Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.spec.schemaless import Act
+from dagster_smt.spec.transform import PACKAGE, AllFunction, Effect, Example, Planning, SideFunction, refuse
 from dagster_smt.values.cast import CASTABLE, TARGETS, CastTo
 from dagster_smt.values.lazy import look
 
@@ -51,7 +51,7 @@ def _one_whole(spec: tuple[tuple[str | None, Type], ...]) -> Any:
 Spec = Annotated[tuple[tuple[str | None, Type], ...], BeforeValidator(_spec), AfterValidator(_one_whole)]
 
 
-class Cast(NullDefaults, NestedPaths, Transform):
+class Cast(OnPaths):
     """Convert fields, or the whole key or value, to another primitive type.
 
     Numbers are narrowed as Java does it: integers keep their low bits, floats are cut off and saturate. Texts must be
@@ -63,6 +63,7 @@ class Cast(NullDefaults, NestedPaths, Transform):
     connect_class = PACKAGE + "Cast"
     purpose = "cast types"
     null = "pass"
+    fills = True
     spec: Annotated[Spec, by_syntax(",:")] = option(
         "Pairs `field:type`, or one type for the whole value. Types: `int8`, `int16`, `int32`, `int64`, `float32`, "
         "`float64`, `boolean`, `string`."
@@ -82,8 +83,8 @@ class Cast(NullDefaults, NestedPaths, Transform):
         return check_paths("spec", self.casts, self.path)
 
     @property
-    def paths(self) -> tuple[FieldPath, ...]:
-        return tuple(map(self.path, self.casts))
+    def texts(self) -> tuple[str, ...]:
+        return tuple(self.casts)
 
     @property
     def casts(self) -> dict[str, Type]:
@@ -99,32 +100,20 @@ class Cast(NullDefaults, NestedPaths, Transform):
         if not self.casts:
             at.touch(0, present(node))
             return _cast(node, self.spec[0][1], keep=True)
-        group = struct_of(node, self.purpose)
-        if group.schema.default is not None:
+        if struct_of(node, self.purpose).schema.default is not None:
             raise refuse("SMT205", "a struct with a default value cannot be cast", "drop the default")
-        targets = tuple(self.casts.values())
+        return super().plan_side(node, at)
 
-        def cast(target: Target) -> Node:
-            target.touch()
-            return _cast(target.node, targets[target.number])
-
-        return edited(group, self.paths, cast, self.replace_null_with_default, at, self.strict)
+    def changed(self, target: Target) -> Node:
+        return _cast(target.node, tuple(self.casts.values())[target.number])
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        if not self.casts:
-            return _whole(_caster(self.spec[0][1]), bits[0])
-        visit = value_visitor(self.paths, self._acts(bits))
-
-        def cast(value: Any, record: Record) -> Any:
-            visit(require_map(value, self.purpose), record)
-            return value
-
-        return cast
+        return super().schemaless(bits) if self.casts else _whole(_caster(self.spec[0][1]), bits[0])
 
     def schemaless_all(self, bits: tuple[int, ...]) -> AllFunction | None:
-        return all_visitor(self.paths, self._acts(bits), fills=True) if self.casts else None
+        return super().schemaless_all(bits) if self.casts else None
 
-    def _acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
+    def acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
         return tuple(_in_place(_caster(t), bit) for t, bit in zip(self.casts.values(), bits, strict=True))
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
-from dagster_smt.errors import PlanError
 from dagster_smt.model.cell import Call, Cell, Group, Node
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Header, PlanRecord, Record
@@ -17,7 +16,6 @@ from dagster_smt.spec.reading import read_field
 from dagster_smt.spec.schemaless import collector, require_map, value_at
 from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
 from dagster_smt.spec.validate import SomeNames, one_of
-from dagster_smt.values.basic import NotNull
 from dagster_smt.values.headers import AppendHeader
 from dagster_smt.values.lazy import whole
 
@@ -73,8 +71,7 @@ class HeaderFrom(NullDefaults, NestedPaths, Transform):
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         node = record.key if at.side == "key" else record.value
-        if node is None:
-            raise PlanError(NotNull(self.purpose).failure().problem)
+        assert node is not None  # null is refused
         group = struct_of(node, self.purpose)
         headers = record.headers
         for field, header in self.pairs:

@@ -6,22 +6,22 @@ from typing import Annotated, Any
 
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Const, Node
-from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import kind_of_schema
-from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
-from dagster_smt.spec.edit import Target, edited, refused, struct_of
+from dagster_smt.spec.bundles import by_syntax, check_paths
+from dagster_smt.spec.edit import Target, refused
+from dagster_smt.spec.on_paths import OnPaths
 from dagster_smt.spec.options import option
-from dagster_smt.spec.schemaless import Act, all_visitor, require_map, value_visitor
+from dagster_smt.spec.schemaless import Act
 from dagster_smt.spec.splice import Texts
-from dagster_smt.spec.transform import PACKAGE, AllFunction, Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.spec.transform import PACKAGE, Example
 from dagster_smt.spec.validate import NonEmptyNames, NonEmptyText
 from dagster_smt.values.basic import KeepNull
 from dagster_smt.values.lazy import encoder, kind_at
 from dagster_smt.values.mask import mask_value
 
 
-class MaskField(NullDefaults, NestedPaths, Transform):
+class MaskField(OnPaths):
     """Replace the values of fields with the zero of their type, or with a fixed text or number.
 
     The schema stays as it is. A null stays null, also with a replacement. Numbers take a numeric replacement, cut to
@@ -33,6 +33,8 @@ class MaskField(NullDefaults, NestedPaths, Transform):
     former_types = ("Mask{}",)
     purpose = "mask fields"
     null = "reject"
+    action = "masked"
+    fills = True
     fields: Annotated[NonEmptyNames, by_syntax()] = option("Fields to mask.")
     replacement: NonEmptyText | None = option("What to put there instead of the type's zero.", None)
     examples = (
@@ -50,31 +52,21 @@ class MaskField(NullDefaults, NestedPaths, Transform):
         return check_paths("fields", self.fields, self.path)
 
     @property
-    def paths(self) -> tuple[FieldPath, ...]:
-        return tuple(map(self.path, self.fields))
+    def texts(self) -> tuple[str, ...]:
+        return self.fields
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return tuple(Effect("masked", text) for text in self.fields)
-
-    def plan_side(self, node: Node, at: Planning) -> Node:
-        def mask(target: Target) -> Node:
-            target.touch()
-            return self._masked(target.node)
-
-        group = struct_of(node, self.purpose)
-        return edited(group, self.paths, mask, self.replace_null_with_default, at, self.strict)
-
-    def _masked(self, target: Node) -> Node:
+    def changed(self, target: Target) -> Node:
+        node = target.node
         try:
-            value = mask_value(kind_of_schema(target.schema), self.replacement)
+            value = mask_value(kind_of_schema(node.schema), self.replacement)
         except DataError as error:
-            return refused(target, error.problem.code, error.problem.statement, error.problem.hint)
-        assert isinstance(target, Cell)  # structs are refused
-        constant = Cell(target.schema, Const(value, target.schema), frozenset())
-        masked = target.call(KeepNull(), target.schema, constant, nullable=target.nullable)
-        return replace(masked, marks=target.marks | {"masked"})
+            return refused(node, error.problem.code, error.problem.statement, error.problem.hint)
+        assert isinstance(node, Cell)  # structs are refused
+        constant = Cell(node.schema, Const(value, node.schema), frozenset())
+        masked = node.call(KeepNull(), node.schema, constant, nullable=node.nullable)
+        return replace(masked, marks=node.marks | {"masked"})
 
-    def _acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
+    def acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
         masks: dict[str, Any] = {}  # by kind
         text = mask_value("string", self.replacement)
 
@@ -99,15 +91,6 @@ class MaskField(NullDefaults, NestedPaths, Transform):
 
         return tuple(map(masker, bits))
 
-    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
+    def same_texts(self, bits: tuple[int, ...]) -> tuple[Texts, ...]:
         text = encoder.encode(mask_value("string", self.replacement))
-        visit = value_visitor(self.paths, self._acts(bits), tuple(Texts(text, bit) for bit in bits))
-
-        def mask_fields(value: Any, record: Record) -> Any:
-            visit(require_map(value, self.purpose), record)
-            return value
-
-        return mask_fields
-
-    def schemaless_all(self, bits: tuple[int, ...]) -> AllFunction | None:
-        return all_visitor(self.paths, self._acts(bits), fills=True)
+        return tuple(Texts(text, bit) for bit in bits)

@@ -1,21 +1,21 @@
 """TimestampConverter: convert timestamps between texts, numbers and Connect's date types."""
 
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 from dagster_smt.errors import CONNECT_EXCEPTION, data_error
 from dagster_smt.model.cell import Call, Cell, Expr, Node
 from dagster_smt.model.extended_path import WHOLE
-from dagster_smt.model.path import EXTENDED, FieldPath, split_paths
+from dagster_smt.model.path import EXTENDED, split_paths
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import java_class, kind_of
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
-from dagster_smt.spec.edit import Target, edited, present, struct_of
+from dagster_smt.spec.bundles import by_syntax, check_paths
+from dagster_smt.spec.edit import Target, present
+from dagster_smt.spec.on_paths import OnPaths
 from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.schemaless import Act, require_map, value_visitor
-from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.spec.schemaless import Act
+from dagster_smt.spec.transform import PACKAGE, AllFunction, Effect, Example, Planning, SideFunction, refuse
 from dagster_smt.spec.validate import DatePattern, UniqueNames, one_of
 from dagster_smt.values.lazy import look
 from dagster_smt.values.timestamps import PRECISIONS, TARGETS, ConvertTime, NoTimestamp
@@ -23,7 +23,7 @@ from dagster_smt.values.timestamps import PRECISIONS, TARGETS, ConvertTime, NoTi
 _KINDS = {"int64": "unix", "string": "string", "Timestamp": "Timestamp"}
 
 
-class TimestampConverter(NullDefaults, NestedPaths, Transform):
+class TimestampConverter(OnPaths):
     """Convert a field, or the whole key or value, between texts, Unix time and Connect's Date, Time and Timestamp.
 
     With a schema the source is a Date, Time or Timestamp, a string, or an int64 (Unix time); nothing else, not even
@@ -35,6 +35,7 @@ class TimestampConverter(NullDefaults, NestedPaths, Transform):
 
     connect_class = PACKAGE + "TimestampConverter"
     purpose = "converting timestamp formats"
+    fills = True
     field: Text = option("The field to convert; empty: the whole key or value, unless `fields` names some.", "")
     fields: Annotated[UniqueNames, by_syntax()] = option("Several fields to convert, instead of `field`.", ())
     target_type: Annotated[Text, one_of(*TARGETS)] = option("`string`, `unix`, `Date`, `Time` or `Timestamp`.")
@@ -69,10 +70,6 @@ class TimestampConverter(NullDefaults, NestedPaths, Transform):
             return tuple(split_paths(self.field, ",", EXTENDED))
         return self.fields or ((self.field,) if self.field else ())
 
-    @cached_property
-    def paths(self) -> tuple[FieldPath, ...]:
-        return tuple(map(self.path, self.texts))
-
     def _rule(self, source: str) -> ConvertTime:
         return ConvertTime(source, self.target_type, self.format, self.unix_precision)
 
@@ -84,12 +81,10 @@ class TimestampConverter(NullDefaults, NestedPaths, Transform):
             at.touch(0, present(node))
             return self._converted(node, None)
 
-        def convert(target: Target) -> Node:
-            target.touch()
-            return self._converted(target.node, target.parent)
+        return super().plan_side(node, at)
 
-        group = struct_of(node, self.purpose)
-        return edited(group, self.paths, convert, self.replace_null_with_default, at, self.strict)
+    def changed(self, target: Target) -> Node:
+        return self._converted(target.node, target.parent)
 
     def _converted(self, node: Node, above: Expr | None) -> Cell:
         """The converted node. ``above``: the struct it is read from; a null one spares it the refusal."""
@@ -102,10 +97,10 @@ class TimestampConverter(NullDefaults, NestedPaths, Transform):
             raise refuse(*problem, CONNECT_EXCEPTION)
         return Cell(schema, Call(NoTimestamp(*problem), (above,)), node.sources, nullable=node.nullable)
 
-    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
+    def _convert(self) -> Callable[[Any, Record, int], Any]:
         rules = {kind: self._rule(source) for kind, source in _KINDS.items()}
 
-        def convert(value: Any, record: Record, bit: int = bits[0]) -> Any:
+        def convert(value: Any, record: Record, bit: int) -> Any:
             if value is None:
                 return None
             rule = rules.get(kind_of(value))
@@ -115,20 +110,28 @@ class TimestampConverter(NullDefaults, NestedPaths, Transform):
             record.touched |= bit
             return rule.python(value)
 
+        return convert
+
+    def acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
+        convert = self._convert()
+
         def converter(bit: int) -> Act:
             def convert_field(parent: Any, key: Any, record: Record) -> None:
                 parent[key] = convert(look(parent, key), record, bit)
 
             return convert_field
 
-        visit = value_visitor(self.paths, tuple(map(converter, bits))) if self.paths else None
+        return tuple(map(converter, bits))
 
-        def convert_fields(value: Any, record: Record) -> Any:
-            if value is not None and visit is not None:
-                visit(require_map(value, self.purpose), record)
-            return value
+    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
+        convert = self._convert()
+        if not self.paths:
+            return lambda value, record: convert(value, record, bits[0])
+        change = super().schemaless(bits)
+        return lambda value, record: None if value is None else change(value, record)
 
-        return convert_fields if visit else convert
+    def schemaless_all(self, bits: tuple[int, ...]) -> AllFunction | None:
+        return super().schemaless_all(bits) if self.paths else None
 
 
 def _source(schema: Schema) -> str | None:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
-from dagster_smt.errors import PlanError
 from dagster_smt.model.cell import Group, Node
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import KEY_DIRTY, PlanRecord, Record
@@ -17,7 +16,6 @@ from dagster_smt.spec.reading import read_field
 from dagster_smt.spec.schemaless import require_map, value_at
 from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
 from dagster_smt.spec.validate import NonEmptyNames
-from dagster_smt.values.basic import NotNull
 from dagster_smt.values.lazy import copied as copied_value
 
 
@@ -54,8 +52,7 @@ class ValueToKey(NullDefaults, NestedPaths, Transform):
         return tuple(Effect("added", path.leaf, f"value.{path}", "key") for path in self.paths)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
-        if record.value is None:
-            raise PlanError(NotNull(self.purpose).failure().problem)
+        assert record.value is not None  # null is refused
         group = struct_of(record.value, self.purpose)
         fields: list[tuple[str, Node]] = []
         for number, path in enumerate(self.paths):

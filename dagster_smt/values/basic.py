@@ -183,6 +183,17 @@ class IsNull(ValueRule):
 
 
 @dataclass(frozen=True, slots=True)
+class WhereThere(ValueRule):
+    """The second value, a condition, where the first is not null; else false."""
+
+    def python(self, value: Any, met: Any) -> bool:
+        return value is not None and bool(met)
+
+    def column(self, F: Any, value: Any, met: Any) -> Any:
+        return value.isNotNull() & F.coalesce(met, F.lit(False))
+
+
+@dataclass(frozen=True, slots=True)
 class NotNull(ValueRule):
     """Refuse a null key or value: what Connect's transforms say of a tombstone they cannot take."""
 

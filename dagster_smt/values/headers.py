@@ -10,7 +10,7 @@ from typing import Any
 from dagster_smt.model.record import Header
 from dagster_smt.model.runtime import kind_of_schema
 from dagster_smt.model.schema import Schema
-from dagster_smt.values.basic import ValueRule
+from dagster_smt.values.basic import PythonRule, ValueRule
 
 HEADERS_DDL = "array<struct<key: string, value: binary>>"
 _CATALYST_KINDS = ("string", "boolean", "int8", "int16", "int32", "int64")
@@ -72,6 +72,16 @@ class DropNamed(ValueRule):
 
     def column(self, F: Any, headers: Any) -> Any:
         return F.filter(headers, lambda h: ~h["key"].isin(*self.names))
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderValue(PythonRule):
+    """The value of the header at a position."""
+
+    number: int
+
+    def python(self, headers: list[Header]) -> Any:
+        return headers[self.number].value
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ ORDERS = {
     "transforms.drop.type": f"{KAFKA}ReplaceField$Value",
     "transforms.drop.blacklist": "note",
     "transforms.drop.colour": "red",
-    "transforms.cdc.type": "io.debezium.transforms.ExtractNewRecordState",
+    "transforms.cdc.type": "io.debezium.transforms.ContentBasedRouter",
 }
 SOURCE = {"kafka": {"bootstrap_servers": "localhost:9092"}}
 

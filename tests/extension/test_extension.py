@@ -88,7 +88,8 @@ assert [run_example(cls, e) for e in cls.examples] == [e.after for e in cls.exam
 print(page(cls, ParityReport()))
 """
     text = run("-c", PRELUDE + code)
-    assert "# HashField" in text and "| `fields` | required | Fields to hash. |" in text
+    assert "Parity" not in text
+    assert "# HashField" in text and "| `fields` | required | Fields to change. |" in text
 
 
 def test_the_parity_command_runs_its_cases(run, tmp_path):
@@ -115,8 +116,58 @@ def test_the_parity_command_runs_its_cases(run, tmp_path):
     assert list(report["by_transform"]) == ["HashField"]
 
 
-def test_the_command_line_lists_it(run):
-    assert "HashField" in run("-m", "dagster_smt.cli", "list")
+def test_the_command_line_lists_them_by_vendor(run):
+    lines = run("-m", "dagster_smt.cli", "list").splitlines()
+    start = lines.index("transforms of com.example.transforms")
+    listed = [line.split()[0] for line in lines[start:] if line.startswith("  ") and not line.startswith("   ")]
+    assert listed[:2] == ["HashField", "DropNull"]
+    assert "predicates of com.example.transforms.predicates" in lines
+
+
+def test_a_package_in_the_package_is_found(run):
+    code = """
+from dagster_smt.interpret.interpreter import Interpreter
+from dagster_smt.model.record import Record
+drop = {"transforms.d.type": "com.example.transforms.DropNull", "transforms.d.field": "id"}
+chain = parse_chain({"transforms": "d", **drop})
+texts = (b'{"id":1}', b'{"id":null}', b"{}", None)
+run = [Interpreter(chain).process(Record("t"), None, text)[0].status for text in texts]
+plan = plan_chain(chain, None, parse_ddl("id INT"), typed=True)
+print(run, plan.explain().splitlines()[-1])
+"""
+    assert run("-c", PRELUDE + code) == "[0, 1, 1, 0]   some records are dropped\n"
+
+
+def test_an_unknown_class_of_a_vendor_is_told_which_of_theirs_there_are(run):
+    code = """
+from dagster_smt.chain.classes import find_class
+from dagster_smt.chain.registry import transforms
+for name in ("com.example.transforms.DropNul", "com.example.transforms.RegexRouter", "io.confluent.HashField"):
+    print(find_class(name, transforms(), "", "transform").problem.hint)
+"""
+    misspelt, another, stranger = run("-c", PRELUDE + code).splitlines()
+    there = "no installed package has it, of whose there are com.example.transforms.HashField, "
+    assert misspelt.startswith(there) and "did you mean 'DropNull'?" in misspelt
+    assert another.startswith(there) and "did you mean" not in another and "docs/writing-a-transform.md" in another
+    assert "HashField" not in stranger
+
+
+def test_a_short_name_that_two_vendors_have_is_no_answer(run):
+    code = """
+from dagster_smt.chain.classes import find_class
+from dagster_smt.chain.registry import transforms
+class HashField(transforms()["com.example.transforms.HashField"]):
+    connect_class = "io.other.HashField"
+known = {**transforms(), "io.other.HashField": HashField}
+print(find_class("HashField$Value", known, "", "transform").problem)
+print(find_class("io.other.HashField$Value", known, "", "transform").cls is HashField)
+"""
+    found = run("-c", PRELUDE + code).splitlines()
+    assert found[0].endswith("SMT023 'HashField' is a transform of several vendors")
+    assert found[1:] == [
+        "  hint: write the class with its package: com.example.transforms.HashField or io.other.HashField",
+        "True",
+    ]
 
 
 @pytest.mark.spark

@@ -50,7 +50,8 @@ class WriteRow(RowStage):
         fields = dict(field_nodes(node))
         for column in self._persisted:
             record = self._beside(column, fields.get(column.name), record)
-        return replace(record, key=self._key(fields, record.key, group), value=self._value(fields, group))
+        record = replace(record, value=self._value(fields, group))
+        return replace(record, key=self._key(fields, record.key, group)) if self.reads_key else record
 
     def _beside(self, column: Column, node: Node | None, record: PlanRecord) -> PlanRecord:
         cell = node if isinstance(node, Cell) else None

@@ -1,0 +1,185 @@
+"""The codes of problems, found in the sources: what each one says, and where. The reference has a page of them.
+
+A code means one thing. It belongs to the module that says it; one that several modules say in different words is listed
+in ``SHARED`` with all of them, so that nobody takes a code that is taken.
+"""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+ROOT = Path(__file__).parent
+CODE = re.compile(r"SMT\d{3}")
+AREAS = {
+    "0": "Shape of a configuration",
+    "1": "Names and paths",
+    "2": "Types and schemas",
+    "3": "Stages and predicates",
+    "4": "Data of one record",
+    "5": "Tables, windows and sinks",
+    "6": "Environment",
+    "9": "Not supported, or a mistake in a class",
+}
+SHARED = {
+    "SMT001": "chain/parse chain/stages",
+    "SMT002": "chain/parse connect/places",
+    "SMT003": "chain/parse cli/parity cli/schemas cli/topics connect/places",
+    "SMT010": "chain/classes cli/chains",
+    "SMT013": "chain/problems chain/stages",
+    "SMT018": "connect/connectors connect/places orchestration/components/scaffolder",
+    "SMT021": "chain/exceptions values/java_regex",
+    "SMT032": "orchestration/config_schema orchestration/steps",
+    "SMT038": "orchestration/components/fields orchestration/topic_assets",
+    "SMT045": "orchestration/partitions orchestration/steps",
+    "SMT102": "spec/edit spec/reading",
+    "SMT202": "spec/paths spec/reading",
+    "SMT205": "spec/defaults transforms/cast",
+    "SMT207": "spark/column_values spark/types",
+    "SMT250": "tables/ddl tables/rows/columns",
+    "SMT252": "tables/ddl tables/rows/statement",
+    "SMT261": "model/topic_columns tables/rows/declare",
+    "SMT263": "model/topic_columns tables/rows/declare",
+    "SMT264": "model/topic_columns tables/rows/columns tables/rows/declare",
+    "SMT269": "tables/rows/declare tables/spec",
+    "SMT270": "cli/schemas tables/rows/with_options tables/spec",
+    "SMT273": "interpret/avro interpret/protobuf_files",
+    "SMT274": "interpret/avro_write interpret/protobuf_schema",
+    "SMT303": "chain/plan orchestration/checks",
+    "SMT350": "orchestration/checks run/counts",
+    "SMT401": "interpret/codec interpret/texts values/basic",
+    "SMT414": "interpret/codec interpret/sides spark/start",
+    "SMT416": "interpret/avro interpret/formats interpret/protobuf_kinds interpret/sides spark/start",
+    "SMT440": "interpret/avro_write interpret/formats interpret/protobuf_kinds interpret/registry",
+    "SMT441": "interpret/protobuf_files interpret/registry interpret/registry_client",
+    "SMT442": "interpret/registry interpret/registry_client",
+    "SMT501": "tables/kafka/client tables/sources/file_topics tables/sources/table",
+    "SMT505": "tables/sources/file_topics tables/sources/segments",
+    "SMT510": "tables/sources/file_topics tables/windows",
+    "SMT513": "orchestration/config_schema run/redrive tables/windows",
+    "SMT516": "tables/sources/kafka tables/windows",
+    "SMT522": "cli/topics tables/sinks/delta tables/sinks/file_topics tables/sinks/iceberg tables/sinks/kafka",
+    "SMT528": "tables/sinks/file_topics tables/sinks/protocol",
+    "SMT532": "run/dead_letters tables/samples",
+    "SMT575": "run/redrive tables/sinks/records",
+    "SMT577": "orchestration/components/fields tables/spec",
+    "SMT585": "tables/sources/groups tables/spec",
+    "SMT625": "run/failures tables/kafka/client",
+}
+"""By code the modules that say the same thing in their own words. One comes in here only if it means that thing."""
+_PLACED = ("Problem", "config_problem")
+"""Functions that take a place between code and statement."""
+_READERS = ("parity", "connect/survey", "problem_codes")
+"""Modules that compare codes."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """A place that says a code.
+
+    Attributes:
+        code: The code.
+        module: Path of the module in the package, without ``.py``.
+        statement: What it says, ``…`` for what varies; empty if it cannot be told from the source.
+    """
+
+    code: str
+    module: str
+    statement: str
+
+
+def uses(root: Path = ROOT) -> list[Use]:
+    """Every place in a package that says a code."""
+    found = []
+    for path in sorted(root.rglob("*.py")):
+        module = path.relative_to(root).with_suffix("").as_posix()
+        if not module.startswith(_READERS):
+            found += list(_in_module(ast.parse(path.read_text(encoding="utf-8")), module))
+    return found
+
+
+def by_code(root: Path = ROOT) -> dict[str, list[Use]]:
+    """The uses of each code, in the order of codes."""
+    found: dict[str, list[Use]] = defaultdict(list)
+    for use in uses(root):
+        found[use.code].append(use)
+    return dict(sorted(found.items()))
+
+
+def taken_twice(root: Path = ROOT) -> list[str]:
+    """Codes that several modules use for different things, as far as ``SHARED`` does not allow it."""
+    wrong = []
+    for code, places in by_code(root).items():
+        modules = sorted({use.module for use in places})
+        same = len({use.statement for use in places}) == 1
+        if len(modules) > 1 and not same and not set(modules) <= set(SHARED.get(code, "").split()):
+            wrong.append(f"{code}: {', '.join(modules)}")
+    return wrong
+
+
+def _in_module(tree: ast.Module, module: str) -> Iterator[Use]:
+    for function in _scopes(tree):
+        names = _texts(function)
+        for node in _own(function):
+            parts = node.args if isinstance(node, ast.Call) else node.elts if isinstance(node, ast.Tuple) else []
+            for number, part in enumerate(parts[:2]):
+                if isinstance(part, ast.Constant) and CODE.fullmatch(str(part.value)):
+                    skip = 2 if isinstance(node, ast.Call) and _name(node.func) in _PLACED else 1
+                    statement = parts[number + skip] if number + skip < len(parts) else None
+                    yield Use(str(part.value), module, _told(statement, names))
+
+
+def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
+    yield tree
+    yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def _own(scope: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a scope without those of functions in it."""
+    for child in ast.iter_child_nodes(scope):
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield child
+            yield from _own(child)
+
+
+def _texts(scope: ast.AST) -> dict[str, ast.expr]:
+    """Names that are set to texts."""
+    assigned = (node for node in _own(scope) if isinstance(node, ast.Assign))
+    return {t.id: node.value for node in assigned for t in node.targets if isinstance(t, ast.Name)}
+
+
+def _name(func: ast.expr) -> str:
+    return func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
+
+
+def _told(node: ast.expr | None, names: dict[str, ast.expr]) -> str:
+    if isinstance(node, ast.Name):
+        node = names.get(node.id)
+    if isinstance(node, ast.Constant):
+        return str(node.value) if isinstance(node.value, str) else ""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(v.value) if isinstance(v, ast.Constant) else "…" for v in node.values)
+    if isinstance(node, ast.BinOp):
+        return _told(node.left, names) + (_told(node.right, names) or "…")
+    return ""
+
+
+def codes_page() -> str:
+    """The page of the reference."""
+    lines = ["# Problem codes", ""]
+    lines += ["A code means one thing, and is never used for another. `…` stands for a name, a path or a type; no"]
+    lines += ["problem quotes the value of a field. Place and hint come with the message.", ""]
+    for area, codes in groupby(by_code().items(), key=lambda pair: pair[0][3]):
+        lines += [f"## {area}xx: {AREAS[area]}", "", "| code | says | module |", "|---|---|---|"]
+        lines += [_row(code, places) for code, places in codes]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _row(code: str, places: list[Use]) -> str:
+    said = list(dict.fromkeys(use.statement for use in places if use.statement)) or ["(see the module)"]
+    modules = ", ".join(dict.fromkeys(f"`{use.module}`" for use in places))
+    return f"| {code} | {'<br>'.join(said)} | {modules} |"

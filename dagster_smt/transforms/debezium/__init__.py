@@ -1,0 +1,8 @@
+"""Debezium's transforms, in the order of the reference."""
+
+from dagster_smt.spec.transform import Transform
+from dagster_smt.transforms.debezium.by_logical_table_router import ByLogicalTableRouter
+from dagster_smt.transforms.debezium.extract_new_record_state import ExtractNewRecordState
+from dagster_smt.transforms.debezium.header_to_value import HeaderToValue
+
+ALL: tuple[type[Transform], ...] = (ByLogicalTableRouter, ExtractNewRecordState, HeaderToValue)

@@ -1,0 +1,184 @@
+"""ByLogicalTableRouter: change events of several tables in one topic."""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import replace
+from typing import Annotated, Any
+
+from dagster_smt.errors import DATA_EXCEPTION, data_error
+from dagster_smt.model.cell import Call, Cell, Const, Group, Node, with_fields
+from dagster_smt.model.java_text import trim
+from dagster_smt.model.record import PlanRecord, Record
+from dagster_smt.model.schema import STRING, Schema
+from dagster_smt.spec.change_events import TRUE, image, new_schema
+from dagster_smt.spec.change_examples import event
+from dagster_smt.spec.copying import copied_fields
+from dagster_smt.spec.edit import clash, struct_of
+from dagster_smt.spec.options import Flag, Int, Text, option
+from dagster_smt.spec.transform import Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.spec.validate import Regex, one_of
+from dagster_smt.values.avro_names import AVRO, AVRO_UNICODE, NONE, adjusted_name
+from dagster_smt.values.change_events import LogicalTopic, Rerouted, is_change_event
+from dagster_smt.values.java_regex import ReplaceIfMatches
+
+
+class ByLogicalTableRouter(Transform):
+    """Send change events of several tables, such as shards of one, to one topic, and keep their keys apart.
+
+    As with RegexRouter, the whole topic must match, and then the first find is replaced. A record whose topic does not
+    match, or of which nothing would be left, passes unchanged. Of any other record the key, which must be a struct or
+    null, gets a field that says where it comes from, and its schema is named after the new topic (`.Key`); so are the
+    schemas of the event (`.Envelope`) and of its row (`.Value`). Other values stay as they are, and so do tombstones.
+
+    The original finds the new schemas by the old ones: two topics with equal schemas that go to different topics share
+    the names of the first. Here every topic has its own (decision 13). For columns of several topics the schemas keep
+    their names; if the records have keys, those whose topic does not match are then refused.
+    """
+
+    connect_class = "io.debezium.transforms.ByLogicalTableRouter"
+    sided = False
+    reads_key = True
+    reads_value = True
+    purpose = "routing by logical table"
+    topic_regex: Regex = option("The expression the whole topic must match.")
+    topic_replacement: Text = option("The new topic; `$1` or `${name}` stand for groups.")
+    key_enforce_uniqueness: Flag = option("Whether the key gets a field with the old topic.", True)
+    key_field_name: Text = option("Name of that field.", "__dbz__physicalTableIdentifier")
+    key_field_regex: Regex = option("If the whole old topic matches it, its first find is replaced in the field.", "")
+    key_field_replacement: Text = option("What it is replaced by.", "")
+    schema_name_adjustment_mode: Annotated[Text, one_of(NONE, AVRO, AVRO_UNICODE)] = option(
+        "`none`, `avro` or `avro_unicode`: how the names of schemas are made to fit Avro's rules.", NONE
+    )
+    logical_table_cache_size: Int = option("Has no effect: there is no such memory here.", 16)
+    examples = (
+        Example(
+            "shards of a table",
+            {"topic.regex": "(.*)customers_shard(.*)", "topic.replacement": "$1customers_all_shards"},
+            "myserver.mydb.customers_shard1",
+            "myserver.mydb.customers_all_shards",
+            shows="topic",
+        ),
+        Example(
+            "where the key comes from",
+            {
+                "topic.regex": "(orders)",
+                "topic.replacement": "all-$1",
+                "key.field.name": "from",
+                "key.field.regex": "or(.*)",
+                "key.field.replacement": "$1",
+            },
+            '{"schema":{"type":"struct","fields":[{"field":"id","type":"int32"}]},"payload":{"id":7}}',
+            '{"schema":{"type":"struct","name":"all-orders.Key","fields":[{"field":"id","type":"int32"},'
+            '{"field":"from","type":"string"}]},"payload":{"id":7,"from":"ders"}}',
+            shows="key",
+        ),
+        Example(
+            "the schema of an event",
+            {"topic.regex": "orders", "topic.replacement": "all"},
+            event("c", None, {"id": 7, "name": "Ann"}),
+            event("c", None, {"id": 7, "name": "Ann"}, "all"),
+        ),
+    )
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        for key, text in (("topic.regex", self.topic_regex), ("topic.replacement", self.topic_replacement)):
+            if not trim(text):
+                yield key, "the text is empty", "it is required"
+        if trim(self.key_field_regex) and not trim(self.key_field_replacement):
+            yield "key.field.replacement", "the text is empty", "key.field.regex needs it"
+
+    def ledger(self) -> tuple[Effect, ...]:
+        routed = Effect("routed", self.topic_regex, self.topic_replacement, "topic")
+        return (
+            (routed, Effect("added", self.key_field_name, "topic", "key")) if self.key_enforce_uniqueness else (routed,)
+        )
+
+    def variant(self, record: Record) -> Hashable:
+        """The topic: schemas are named after it."""
+        return record.topic
+
+    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
+        topic, expr = record.topic, record.topic.expr
+        known = at.variant if isinstance(at.variant, str) else expr.value if isinstance(expr, Const) else None
+        if known is None:
+            return self._of_any_topic(record, at)
+        new = self._rule().found(known)
+        if new is None:
+            return record
+        at.touch(0, TRUE)
+        origin = Cell(STRING, Const(self._origin(known), STRING), topic.sources)
+        routed = Cell(STRING, Const(new, STRING), topic.sources)
+        return self._renamed(replace(record, topic=routed), origin, new, at)
+
+    def _of_any_topic(self, record: PlanRecord, at: Planning) -> PlanRecord:
+        topic, keyed = record.topic, record.key is not None
+        at.touch(0, Call(Rerouted(self.topic_regex, self.topic_replacement), (topic.expr,)))
+        routed = replace(record, topic=topic.call(self._rule(keyed), STRING))
+        if not keyed:
+            return routed
+        rule = ReplaceIfMatches(self.key_field_regex, self.key_field_replacement)
+        return self._renamed(routed, topic.call(rule, STRING) if self._finds_origin else topic, None, at)
+
+    def _rule(self, strict: bool = False) -> LogicalTopic:
+        return LogicalTopic(self.topic_regex, self.topic_replacement, strict)
+
+    @property
+    def _finds_origin(self) -> bool:
+        return bool(trim(self.key_field_regex))
+
+    def _origin(self, topic: str) -> str:
+        if not self._finds_origin:
+            return topic
+        return ReplaceIfMatches(self.key_field_regex, self.key_field_replacement).python(topic)
+
+    def _renamed(self, record: PlanRecord, origin: Cell, topic: str | None, at: Planning) -> PlanRecord:
+        if record.key is not None:
+            record = replace(record, key=self._key(record.key, origin, topic, at), null_key=None)
+        value = record.value
+        if value is None or not is_change_event(value.schema):
+            return record
+        return replace(record, value=self._event(value, topic), null_value=value.schema)
+
+    def _key(self, key: Node, origin: Cell, topic: str | None, at: Planning) -> Group:
+        group = struct_of(key, self.purpose)
+        fields = copied_fields(group, False, group.fields)
+        if self.key_enforce_uniqueness:
+            if self.key_field_name in group.by_name:
+                raise clash(self.key_field_name)
+            fields = (*fields, (self.key_field_name, origin))
+            at.touch(1, group.present)
+        return with_fields(group, fields, self._named(group, topic, "Key"))
+
+    def _event(self, value: Node, topic: str | None) -> Group:
+        event = struct_of(value, self.purpose)
+        before, after = image(event, "before", self.purpose), image(event, "after", self.purpose)
+        if before.schema.fields != after.schema.fields:
+            statement = "the rows before and after the change have different schemas"
+            raise refuse("SMT472", statement, "check which topics the stage is for", DATA_EXCEPTION)
+        schema = self._named(before, topic, "Value")
+        rows = {
+            n: with_fields(r, copied_fields(r, False, r.fields), schema)
+            for n, r in (("before", before), ("after", after))
+        }
+        fields = tuple((name, rows.get(name, child)) for name, child in event.fields)
+        return with_fields(event, copied_fields(event, True, fields), self._named(event, topic, "Envelope"))
+
+    def _named(self, group: Group, topic: str | None, suffix: str) -> Schema:
+        name = f"{topic}.{suffix}" if topic is not None else None
+        adjusted = group.schema.name if name is None else adjusted_name(name, self.schema_name_adjustment_mode)
+        return new_schema(group).with_(optional=group.schema.optional, name=adjusted)
+
+    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
+        rule = self._rule()
+
+        def route(value: Any, record: Record) -> None:
+            new = rule.found(record.topic)
+            if new is None:
+                return
+            if record.key is not None:
+                which = "key" if record.key_schema is None else "value"
+                statement = f"the {which} has no schema, but [{self.purpose}] needs one"
+                raise data_error("SMT482", statement, "choose formats with schemas for both")
+            record.topic = new
+            record.touched |= bits[0]
+
+        return route

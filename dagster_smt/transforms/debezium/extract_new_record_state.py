@@ -1,0 +1,232 @@
+"""ExtractNewRecordState: the row of a change event."""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from dagster_smt.errors import data_error
+from dagster_smt.model.cell import Call, Cell, Group, Node
+from dagster_smt.model.java_text import trim
+from dagster_smt.model.record import Header, PlanRecord, Record
+from dagster_smt.model.schema import STRING
+from dagster_smt.spec.change_events import CLASS_CAST, NULL_POINTER, Reference, image, no_variant, references, there
+from dagster_smt.spec.change_examples import event, row
+from dagster_smt.spec.change_rows import (
+    DELETED,
+    headers_told,
+    latest_row,
+    new_row,
+    routed_topic,
+    with_told,
+    without_fields,
+)
+from dagster_smt.spec.edit import struct_of
+from dagster_smt.spec.options import Flag, Names, Text, option
+from dagster_smt.spec.transform import Effect, Example, NullRule, Planning, SideFunction, Transform, refuse
+from dagster_smt.spec.validate import one_of
+from dagster_smt.values.change_events import NoneThere, is_change_event
+
+_MODES = ("drop", "tombstone", "rewrite", "rewrite-with-tombstone", "delete-to-tombstone")
+_Mode = Annotated[Text, one_of(*_MODES), BeforeValidator(lambda v: trim(v).lower() if isinstance(v, str) else v)]
+
+
+class ExtractNewRecordState(Transform):
+    """Replace a change event of Debezium by the row after the change, and say what becomes of deleted rows.
+
+    A change event is a value whose schema has a name that ends with `.Envelope`. Other values pass unchanged: those
+    without a schema, heartbeats, changes of schemas. An event without a row before and after the change is dropped: it
+    stands for a truncated table. The row is a required struct with the name of its schema; its nulls stay null.
+
+    What `delete.tombstone.handling.mode` does:
+
+    | mode | deleted row | tombstone |
+    |---|---|---|
+    | `drop` | dropped | dropped |
+    | `tombstone` | null, under the schema of the row: JSON writes `null`, no tombstone | dropped |
+    | `delete-to-tombstone` | null without a schema: a tombstone | dropped |
+    | `rewrite` | the row before the change, with `__deleted` `true` | dropped |
+    | `rewrite-with-tombstone` | the row before the change, with `__deleted` `true` | passes |
+
+    `add.fields` and `add.headers` take fields of the event. `op`, `ts_ms`, `ts_us` and `ts_ns` are the event's own;
+    `id`, `total_order` and `data_collection_order` are of its `transaction`; `struct.field` is in any other struct, and
+    every other name in `source`. A name after a colon renames; else `source.ts_ms` is named `source_ts_ms`. What an
+    event does not have is left out; a struct that it does not have is refused. Fields are always optional. A whole
+    struct can be a header, but no field. Headers are added to tombstones, too: `op`, with the value `d`.
+
+    One plan serves inserted, changed and deleted rows: in the rewriting modes events whose rows before and after the
+    change have different schemas are refused. With `drop.fields.header.name` each record's header decides about its
+    schema: that works where records are written, and is refused for columns.
+
+    The original remembers what it added under a row's schema and `op`, and fails, or leaves null, what a later event
+    has more or less. Here every event counts by itself (decision 13).
+    """
+
+    connect_class = "io.debezium.transforms.ExtractNewRecordState"
+    sided = False
+    reads_value = True
+    reads_headers = True
+    purpose = "read the state of a row"
+    delete_tombstone_handling_mode: _Mode = option(
+        "What becomes of deleted rows and tombstones: `drop`, `tombstone`, `rewrite`, `rewrite-with-tombstone` or "
+        "`delete-to-tombstone`.",
+        "tombstone",
+    )
+    route_by_field: Text = option("Field of the row that becomes the topic, unless it is null or blank.", "")
+    add_fields_prefix: Text = option("What the names of added fields begin with.", "__")
+    add_fields: Names = option("What to add to the row.", ())
+    add_headers_prefix: Text = option("What the names of added headers begin with.", "__")
+    add_headers: Names = option("What to add to the headers.", ())
+    drop_fields_header_name: Text = option("Header with a list of fields to drop.", "")
+    drop_fields_from_key: Flag = option("Whether they are dropped from the key, too.", False)
+    drop_fields_keep_schema_compatible: Flag = option("Whether only optional fields are dropped.", True)
+    replace_null_with_default: Flag = option("Whether nulls become defaults in the rewriting modes.", True)
+    examples = (
+        Example(
+            "a row that was changed",
+            {"add.fields": "op,source.ts_ms:changed"},
+            event("u", {"id": 7, "name": "Ann"}, {"id": 7, "name": "Anne"}),
+            row({"id": 7, "name": "Anne", "__op": "u", "__changed": 1559033904863}, __op="string", __changed="int64"),
+        ),
+        Example(
+            "a row that was deleted",
+            {"delete.tombstone.handling.mode": "rewrite"},
+            event("d", {"id": 7, "name": "Anne"}, None),
+            row({"id": 7, "name": "Anne", "__deleted": "true"}, __deleted="string"),
+        ),
+        Example(
+            "a header with the kind of change",
+            {"add.headers": "op"},
+            event("c", None, {"id": 7, "name": "Ann"}),
+            '[{"key":"__op","value":"c"}]',
+            shows="headers",
+            given="value",
+        ),
+        Example("a tombstone", {}, "null", None),
+    )
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        for key, items in (("add.fields", self.add_fields), ("add.headers", self.add_headers)):
+            try:
+                references(items, "")
+            except ValueError as error:
+                yield key, str(error), "write struct.field:name"
+
+    @property
+    def mode(self) -> str:
+        return self.delete_tombstone_handling_mode
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether deleted rows stay."""
+        return self.mode.startswith("rewrite")
+
+    @property
+    def reads_key(self) -> bool:  # type: ignore[override]
+        return bool(self.drop_fields_header_name) and self.drop_fields_from_key
+
+    @property
+    def passes_null(self) -> bool:
+        """Whether tombstones stay."""
+        return self.mode == "rewrite-with-tombstone"
+
+    def on_null(self) -> NullRule:
+        return "apply" if self.passes_null else "drop"
+
+    @cached_property
+    def _fields(self) -> tuple[Reference, ...]:
+        return references(self.add_fields, self.add_fields_prefix)
+
+    @cached_property
+    def _headers(self) -> tuple[Reference, ...]:
+        return references(self.add_headers, self.add_headers_prefix)
+
+    def ledger(self) -> tuple[Effect, ...]:
+        found = [Effect("added", r.name, r.text, "headers") for r in self._headers]
+        found += [Effect("added", r.name, r.text, "value") for r in self._fields]
+        found += [Effect("routed", self.route_by_field, "", "topic")] if self.route_by_field else []
+        found += [Effect("added", DELETED, "", "value")] if self.rewrites else []
+        return (*found, *([Effect("dropped", self.drop_fields_header_name)] if self.drop_fields_header_name else []))
+
+    def variant(self, record: Record) -> Hashable:
+        """Which fields a header drops from this record, and whether its row was deleted."""
+        if not self.drop_fields_header_name or record.value is None or not is_change_event(record.value_schema):
+            return ((), False)
+        deleted = record.value.get("after") is None
+        gone = deleted and (record.value.get("before") is None or self.mode == "drop")
+        header = next((h for h in record.headers if h.key == self.drop_fields_header_name), None)
+        if gone or header is None or header.value is None:
+            return ((), deleted)
+        if not isinstance(header.value, list):
+            statement = f"the header '{self.drop_fields_header_name}' is no list"
+            raise data_error("SMT475", statement, 'write a list of names: ["a","b"]', CLASS_CAST)
+        return tuple(name for name in header.value if isinstance(name, str)), deleted
+
+    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
+        node = record.value
+        if node is None or not is_change_event(node.schema):
+            return replace(record, headers=self._added(record, None, at)) if self.passes_null else record
+        event = struct_of(node, self.purpose)
+        after, before = image(event, "after", self.purpose), image(event, "before", self.purpose)
+        headers, (names, deleted) = self._added(record, event, at), self._named(at)
+        row, others = self._row(after, before), iter(range(len(self._headers) + len(self._fields), len(self.ledger())))
+        topic = record.topic
+        if self.route_by_field:
+            topic, routed = routed_topic(topic, self.route_by_field, row, before, there(after))
+            at.touch(next(others), routed)
+        if self.rewrites:
+            at.touch(next(others), row.present)
+        row = self._without(row, names) if deleted else row
+        row = with_told(row, event, self._fields, at, len(self._headers))
+        row = row if deleted else self._without(row, names)
+        if names:
+            at.touch(next(others), row.present)
+            if self.drop_fields_from_key and record.key is not None:
+                record = replace(record, key=self._without(record.key, names))
+        images = (there(after),) if self.mode == "drop" else (there(after), there(before))
+        nulls = {"tombstone": after.schema, "delete-to-tombstone": None, "rewrite-with-tombstone": event.schema}
+        return replace(
+            record,
+            value=row,
+            topic=topic,
+            headers=headers,
+            dropped=Call(NoneThere(), (there(event), *images)),
+            null_value=nulls.get(self.mode, False),
+        )
+
+    def _added(self, record: PlanRecord, event: Group | None, at: Planning) -> Cell:
+        return headers_told(record, event, self._headers, self.passes_null, at)
+
+    def _row(self, after: Group, before: Group) -> Group:
+        nullable = self.mode not in ("drop", "rewrite")
+        if self.rewrites:
+            return new_row(latest_row(after, before), self.replace_null_with_default, nullable)
+        return new_row(after, False, nullable)
+
+    def _named(self, at: Planning) -> tuple[tuple[str, ...], bool]:
+        """What ``variant`` says of the record."""
+        if not self.drop_fields_header_name:
+            return (), False
+        if not isinstance(at.variant, tuple):
+            raise no_variant()
+        names, deleted = at.variant
+        if names and deleted and self.mode == "delete-to-tombstone" and self.drop_fields_keep_schema_compatible:
+            hint = "set drop.fields.keep.schema.compatible=false"
+            raise refuse("SMT477", "a tombstone has no schema that says which fields are optional", hint, NULL_POINTER)
+        return names, deleted
+
+    def _without(self, node: Node, names: tuple[str, ...]) -> Group:
+        return without_fields(struct_of(node, self.purpose), names, self.drop_fields_keep_schema_compatible)
+
+    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
+        """Only tombstones that stay are changed."""
+        made = [(r.name, bit) for r, bit in zip(self._headers, bits, strict=False) if r.field == "op"]
+
+        def mark(value: Any, record: Record) -> None:
+            if value is None and made:
+                record.headers = [*record.headers, *(Header(name, STRING, "d") for name, _ in made)]
+                record.touched |= sum(bit for _, bit in made)
+
+        return mark

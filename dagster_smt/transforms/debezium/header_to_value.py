@@ -1,0 +1,184 @@
+"""HeaderToValue: headers become fields of the value."""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator
+
+from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, data_error
+from dagster_smt.model.cell import Call, Cell, Group, Node, Ref, open_struct, with_fields
+from dagster_smt.model.java_text import trim
+from dagster_smt.model.record import PlanRecord, Record
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.spec.change_events import new_schema, no_variant, there
+from dagster_smt.spec.copying import copied
+from dagster_smt.spec.edit import clash, struct_of
+from dagster_smt.spec.options import Names, Text, option
+from dagster_smt.spec.transform import Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.spec.validate import one_of
+from dagster_smt.values.basic import Required
+from dagster_smt.values.headers import DropNamed, HeaderValue
+
+
+def _items(names: tuple[str, ...]) -> tuple[str, ...]:
+    while names and not names[-1]:
+        names = names[:-1]
+    if not names:
+        raise ValueError("the list is empty")
+    if "" in names:
+        raise ValueError("the list has an empty item")
+    if any(" " in name for name in names):
+        raise ValueError("an item has a blank inside")
+    return names
+
+
+_Items = Annotated[Names, AfterValidator(_items)]
+_Operation = Annotated[
+    Text, one_of("move", "copy"), BeforeValidator(lambda v: trim(v).lower() if isinstance(v, str) else v)
+]
+_Fields = dict[str, Node]
+
+
+class HeaderToValue(Transform):
+    """Move or copy headers into fields of the value, which must be a struct; a null value passes.
+
+    Each header that is named goes into its field, with its schema and in the order of the record's headers; those that
+    are not there are left out. `move` then drops all headers of these names. `a.b` is the field `b` of the struct `a`,
+    which is made if the value has no such field: `headers=event_timestamp,key` and `fields=timestamp,source.id` make
+    the field `timestamp`, and `id` in `source`. A field that exists is replaced and keeps its schema, so the types must
+    be equal. Structs on the way become required and lose their defaults; inside one that is null nothing is added.
+    Nulls of other fields become defaults.
+
+    The headers of each record decide about its schema: that works where records are written, and is refused for
+    columns.
+
+    The original finds the new schema by the old one alone, and fails when a later record has other headers (decision
+    13). It takes structs for those on a path that have part of a name in common with them, and loses values for which
+    more than one struct would have to be made: here names are compared step by step, and such a path is refused.
+    """
+
+    connect_class = "io.debezium.transforms.HeaderToValue"
+    sided = False
+    reads_value = True
+    reads_headers = True
+    purpose = "add headers to the value"
+    null = "pass"
+    headers: _Items = option("Names of headers.")
+    fields: _Items = option("The fields they go into, one for each of `headers`.")
+    operation: _Operation = option("`move` or `copy`.")
+    examples = (
+        Example(
+            "a tombstone has no fields, so its headers stay",
+            {"headers": "event_timestamp,key", "fields": "timestamp,source.id", "operation": "move"},
+            '[{"key":"key","value":"100"}]',
+            '[{"key":"key","value":"100"}]',
+            shows="headers",
+        ),
+    )
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        if len(self.fields) != len(self.headers):
+            statement = f"has {len(self.fields)} items, but headers has {len(self.headers)}"
+            yield "fields", statement, "name one field for each header"
+
+    @cached_property
+    def _field_of(self) -> dict[str, tuple[int, tuple[str, ...]]]:
+        """Number and path of the field, by header; of a header that is named twice the first one."""
+        pairs = enumerate(zip(self.headers, self.fields, strict=True))
+        return {header: (n, tuple(field.split("."))) for n, (header, field) in reversed(list(pairs))}
+
+    @property
+    def _moved(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.headers)) if self.operation == "move" else ()
+
+    def ledger(self) -> tuple[Effect, ...]:
+        pairs = zip(self.headers, self.fields, strict=True)
+        added = (Effect("added", field, header, "value") for header, field in pairs)
+        return (*added, *(Effect("dropped", header, "", "headers") for header in self._moved))
+
+    def variant(self, record: Record) -> Hashable:
+        """Position, name and schema of the headers that are named."""
+        named = enumerate(record.headers)
+        return tuple((n, header.key, header.schema) for n, header in named if header.key in self._field_of)
+
+    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
+        assert record.value is not None  # null passes
+        event = struct_of(record.value, self.purpose)
+        if not isinstance(at.variant, tuple):
+            raise no_variant()
+        if not at.variant:
+            return record
+        entries = []
+        for position, key, schema in at.variant:
+            number, path = self._field_of[key]
+            at.touch(number, event.present)
+            entries.append((path, self._cell(position, key, schema)))
+        headers = record.headers
+        if self._moved:
+            there_ = {key for _, key, _ in at.variant}
+            for number, header in enumerate(self._moved, len(self.headers)):
+                if header in there_:
+                    at.touch(number, event.present)
+            headers = replace(headers, expr=Call(DropNamed(self._moved), (headers.expr,)))
+        return replace(record, value=_with(event, entries, True), headers=headers)
+
+    def _cell(self, position: int, key: str, schema: Schema | None) -> Cell:
+        if schema is None:
+            statement, hint = f"the header '{key}' is null and has no type", "drop it with DropHeaders"
+            raise refuse("SMT479", statement, hint, SCHEMA_BUILDER_EXCEPTION)
+        return Cell(schema, Call(HeaderValue(position), (Ref(("headers",)),)), frozenset({"headers"}))
+
+    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
+        def refuse_values(value: Any, record: Record) -> None:
+            hint = "declare the schema of the value, or drop the stage"
+            raise data_error("SMT221", f"a schema is required for [{self.purpose}]", hint)
+
+        return refuse_values
+
+
+def _with(group: Group, entries: list[tuple[tuple[str, ...], Cell]], root: bool = False) -> Group:
+    """A struct with headers in its fields; paths begin there."""
+    fields: _Fields = {}
+    for name, child in group.fields:
+        below = [(path[1:], cell) for path, cell in entries if len(path) > 1 and path[0] == name]
+        fields[name] = _with(_opened(name, child), below) if below else _kept(name, child, group)
+    for path, cell in entries:
+        if len(path) == 1:
+            fields[path[0]] = _put(path[0], cell, fields.get(path[0]), group)
+    made: dict[str, _Fields] = {}
+    for path, cell in entries:
+        if len(path) > 1 and path[0] not in group.by_name:
+            if len(path) > 2 or not root:
+                statement = f"there is no struct for the field '{path[-1]}', and only one at the top can be made"
+                raise refuse("SMT480", statement, "name a field of a struct that is there", "")
+            if path[0] in fields or path[1] in made.get(path[0], {}):
+                raise clash(path[0] if path[0] in fields else path[1])
+            made.setdefault(path[0], {})[path[1]] = cell
+    for name, inner in made.items():
+        fields[name] = with_fields(Group(Schema(Type.STRUCT), (), None), inner.items(), Schema(Type.STRUCT, True))
+    after = with_fields(group, fields.items(), new_schema(group))
+    return replace(after, nullable=group.may_be_null)
+
+
+def _opened(name: str, child: Node) -> Group:
+    return open_struct(struct_of(child, f"add a header to '{name}'"))
+
+
+def _kept(name: str, child: Node, group: Group) -> Node:
+    """Defaults come in place of nulls; Debezium leaves a required field unset without looking."""
+    optional = child.schema.optional or child.schema.default is not None
+    return copied(name, child, group.present, True) if optional else child
+
+
+def _put(name: str, cell: Cell, old: Node | None, group: Group) -> Cell:
+    """A header as a field; one that exists keeps its schema."""
+    schema = cell.schema if old is None else old.schema
+    same = schema.type is cell.schema.type and schema.logical == cell.schema.logical
+    if not same or (schema.type is Type.STRUCT and schema.fields != cell.schema.fields):
+        statement = f"the field '{name}' is {schema.label}, but the header is {cell.schema.label}"
+        raise refuse("SMT481", statement, "name another field")
+    if schema.optional or not cell.schema.optional:
+        return replace(cell, schema=schema)
+    return replace(cell, schema=schema, expr=Call(Required(name), (cell.expr, there(group))))

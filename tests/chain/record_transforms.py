@@ -1,0 +1,177 @@
+"""Small record transforms and predicates that decide by data, for tests of both evaluators."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from dagster_smt.chain import Chain
+from dagster_smt.errors import data_error
+from dagster_smt.model.cell import Call, Ref, field_nodes
+from dagster_smt.model.record import DropRecord
+from dagster_smt.spec.options import Text, option
+from dagster_smt.spec.predicate import Predicate
+from dagster_smt.spec.stage import Stage
+from dagster_smt.spec.transform import Effect, Transform
+from dagster_smt.spec.validate import one_of
+from dagster_smt.values.basic import IsNull, ValueRule
+from dagster_smt.values.lazy import look
+
+
+class DropIfNull(Transform):
+    """Drop records in which a field of the value is null."""
+
+    connect_class = "com.example.DropIfNull"
+    sided = False
+    reads_value = True
+    purpose = "drop records"
+    field: Text = option("The field.")
+    behavior: Annotated[Text, one_of("pass", "reject", "drop")] = option("What a null value meets.", "pass")
+
+    def on_null(self):
+        return self.behavior
+
+    def ledger(self):
+        return (Effect("routed", "topic", side="topic"),)
+
+    def plan_record(self, record, at):
+        at.touch(0)
+        return replace(record, dropped=Call(IsNull(), (dict(field_nodes(record.value))[self.field].expr,)))
+
+    def schemaless(self, bits):
+        def drop(value, record):
+            record.touched |= bits[0]
+            if look(value, self.field) is None:
+                raise DropRecord
+
+        return drop
+
+
+class DropIfKeyIsNull(Transform):
+    """The same for a field of the key."""
+
+    connect_class = "com.example.DropIfKeyIsNull"
+    sided = False
+    reads_key = True
+    null = "reject"
+    purpose = "drop records"
+
+    def plan_record(self, record, at):
+        return replace(record, dropped=Call(IsNull(), (dict(field_nodes(record.key))["k"].expr,)))
+
+    def schemaless(self, bits):
+        def drop(key, record):
+            if look(key, "k") is None:
+                raise DropRecord
+
+        return drop
+
+
+@dataclass(frozen=True, slots=True)
+class Above(ValueRule):
+    """Whether a number is above 10; negative ones are refused."""
+
+    may_fail = True
+
+    def python(self, value):
+        if value is not None and value < 0:
+            raise self.failure()
+        return value is not None and value > 10
+
+    def column(self, F, value):
+        return F.when(value >= 0, value > 10)
+
+    def failed(self, F, result, value):
+        return value < 0
+
+    def failure(self):
+        return data_error("ACME02", "the number is negative")
+
+
+class DropAbove(Transform):
+    """Drop records with a large number, refuse those with a negative one."""
+
+    connect_class = "com.example.DropAbove"
+    sided = False
+    reads_value = True
+    null = "drop"
+
+    def plan_record(self, record, at):
+        return replace(record, dropped=Call(Above(), (dict(field_nodes(record.value))["n"].expr,)))
+
+    def schemaless(self, bits):
+        def drop(value, record):
+            if Above().python(look(value, "n")):
+                raise DropRecord
+
+        return drop
+
+
+class Looks(Transform):
+    """Looks at a side that it does not declare."""
+
+    connect_class = "com.example.Looks"
+    sided = False
+    side: Text = option("Which.")
+
+    def plan_record(self, record, at):
+        return replace(record, dropped=getattr(record, self.side) is None)
+
+
+class Refers(Looks):
+    """The same, by a reference."""
+
+    connect_class = "com.example.Refers"
+
+    def plan_record(self, record, at):
+        return replace(record, dropped=Call(IsNull(), (Ref((self.side, "a")),)))
+
+
+class LooksAside(Looks):
+    """A transform with sides that looks at the other one."""
+
+    connect_class = "com.example.LooksAside"
+    sided = True
+
+    def schemaless(self, bits):
+        return lambda value, record: value
+
+
+class LooksAtBoth(Transform):
+    """Declares both."""
+
+    connect_class = "com.example.LooksAtBoth"
+    sided = False
+    reads_value = reads_key = True
+    null = "pass"
+
+    def plan_record(self, record, at):
+        return replace(record, dropped=record.key is None)
+
+    def schemaless(self, bits):
+        return lambda value, record: None
+
+
+class HasField(Predicate):
+    """True where a field of the value is not null."""
+
+    connect_class = "com.example.HasField"
+    reads_value = True
+
+    def test(self, record):
+        return Call(IsNull(), (dict(field_nodes(record.value))["a"].expr,))
+
+    def schemaless(self):
+        return lambda record: look(record.value, "a") is None
+
+
+class Peeks(Predicate):
+    """Looks at the value without declaring it."""
+
+    connect_class = "com.example.Peeks"
+
+    def test(self, record):
+        return record.value is None
+
+
+def chain(transform, side="", predicate=None, *, negate=False):
+    """A chain of one stage."""
+    return Chain((Stage("t", transform, side, predicate, "p" if predicate else "", negate),))

@@ -1,0 +1,22 @@
+"""Names of schemas as Debezium fits them to Avro (SchemaNameAdjuster)."""
+
+import pytest
+
+from dagster_smt.values.avro_names import adjusted_name
+
+
+@pytest.mark.parametrize(
+    ("name", "avro", "unicode"),
+    [
+        ("", "", ""),
+        ("a.B9.Key", "a.B9.Key", "a.B9.Key"),
+        ("mysql-1.x_y", "mysql_1.x_y", "mysql_u002d1.x_u005fy"),
+        ("1a", "_1a", "_u0031a"),
+        ("-a", "_a", "_u002da"),
+        ("ä\U0001f600", "___", "_u00e4_ud83d_ude00"),
+        ("\u0131\u2028", "__", "_u131_u2028"),
+        ("\t", "_", "_u009"),
+    ],
+)
+def test_names(name, avro, unicode):
+    assert [adjusted_name(name, mode) for mode in ("none", "avro", "avro_unicode")] == [name, avro, unicode]
