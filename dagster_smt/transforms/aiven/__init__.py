@@ -1,0 +1,6 @@
+"""The transforms of Aiven, in the order of the reference."""
+
+from dagster_smt.spec.transform import Transform
+from dagster_smt.transforms.aiven.hash import Hash
+
+ALL: tuple[type[Transform], ...] = (Hash,)
