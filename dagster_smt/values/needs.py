@@ -36,3 +36,16 @@ class Needed(ValueRule):
 
     def failure(self) -> DataError:
         return data_error(self.code, self.statement, self.hint, self.connect_class)
+
+
+@dataclass(frozen=True, slots=True)
+class Differs(ValueRule):
+    """Whether an answer is not the one that is wanted; null is a no."""
+
+    wanted: bool
+
+    def python(self, answer: bool | None) -> bool:
+        return bool(answer) is not self.wanted
+
+    def column(self, F: Any, answer: Any) -> Any:
+        return F.coalesce(answer, F.lit(False)) != F.lit(self.wanted)

@@ -1,6 +1,7 @@
 """The transforms of Aiven, in the order of the reference."""
 
 from dagster_smt.spec.transform import Transform
+from dagster_smt.transforms.aiven.extract_timestamp import ExtractTimestamp
 from dagster_smt.transforms.aiven.hash import Hash
 
-ALL: tuple[type[Transform], ...] = (Hash,)
+ALL: tuple[type[Transform], ...] = (ExtractTimestamp, Hash)
