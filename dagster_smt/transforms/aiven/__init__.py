@@ -2,6 +2,7 @@
 
 from dagster_smt.spec.transform import Transform
 from dagster_smt.transforms.aiven.extract_timestamp import ExtractTimestamp
+from dagster_smt.transforms.aiven.extract_topic import ExtractTopic
 from dagster_smt.transforms.aiven.hash import Hash
 
-ALL: tuple[type[Transform], ...] = (ExtractTimestamp, Hash)
+ALL: tuple[type[Transform], ...] = (ExtractTimestamp, ExtractTopic, Hash)
