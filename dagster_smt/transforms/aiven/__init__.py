@@ -3,6 +3,7 @@
 from dagster_smt.spec.transform import Transform
 from dagster_smt.transforms.aiven.extract_timestamp import ExtractTimestamp
 from dagster_smt.transforms.aiven.extract_topic import ExtractTopic
+from dagster_smt.transforms.aiven.filter_by_field_value import FilterByFieldValue
 from dagster_smt.transforms.aiven.hash import Hash
 
-ALL: tuple[type[Transform], ...] = (ExtractTimestamp, ExtractTopic, Hash)
+ALL: tuple[type[Transform], ...] = (ExtractTimestamp, ExtractTopic, FilterByFieldValue, Hash)
