@@ -72,7 +72,6 @@ CASES = {
             {"field_name": "n", "field_value_pattern": '"c":"q"'},
             {"field_name": "m", "field_value": '["x"]'},
             {"field_name": "d", "field_value": "1970-01-02"},
-            {"field_name": "zz", "field_value": "1"},
         )
     },
     "ConcatFields": (
