@@ -299,7 +299,7 @@ def next_record(after: PlanRecord) -> PlanRecord:
         topic=after.topic if isinstance(after.topic.expr, Const) else replace(after.topic, expr=Ref(("topic",))),
         partition=after.partition,
         offset=after.offset,
-        timestamp=after.timestamp,
+        timestamp=replace(after.timestamp, expr=Ref(("timestamp",))),
         timestamp_type=after.timestamp_type,
         headers=replace(after.headers, expr=Ref(("headers",))),
         kind=after.kind,

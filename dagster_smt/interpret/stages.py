@@ -8,7 +8,7 @@ from dagster_smt.errors import DataError, Problem, data_error
 from dagster_smt.interpret.cache import Cache
 from dagster_smt.interpret.closures import Function, expr_function, node_function
 from dagster_smt.model.cell import UNSET, Call, Cell, Const, Expr, Ref
-from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, PlanRecord, Record, Side
+from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, PlanRecord, Record, Side
 from dagster_smt.model.schema import Schema
 from dagster_smt.spec.predicate import Predicate
 from dagster_smt.spec.schemaless import objects
@@ -114,11 +114,16 @@ class _StageFunction:
         if self.stage.side != "value" or self.schemaless is None:
             return None
         change_all, change = self.stage.transform.schemaless_all(bits), self.schemaless
+
+        def other(record: Record) -> None:
+            if apply(record) is DROPPED:
+                raise DropRecord
+
         if change_all is not None:
-            return lambda records: change_all(records, apply)
+            return lambda records: change_all(records, other)
 
         def apply_all(records: Iterator[Record]) -> None:
-            for record in objects(records, apply):
+            for record in objects(records, other):
                 record.value = change(record.value, record)
 
         return apply_all

@@ -49,7 +49,9 @@ def _of_step(step: Step) -> set[str]:
         refs += [] if isinstance(after.dropped, bool) else refs_in(after.dropped)
         for touch in after.touched:
             refs += refs_in(touch.when)
-        refs += _computed(after.key) + _computed(after.value) + refs_in(after.headers.expr) + refs_in(after.topic.expr)
+        refs += _computed(after.key) + _computed(after.value)
+        for cell in (after.headers, after.topic, after.timestamp):
+            refs += refs_in(cell.expr)
     return {source for ref in refs for source in _sources(before, ref)}
 
 

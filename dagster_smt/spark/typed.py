@@ -257,7 +257,7 @@ class _StepRun:
             node, old = getattr(after, side), getattr(before, side)
             if node is not None and node is not old:
                 self.after.sides[side] = self._root(node, self.before.sides.get(side))
-        for name in ("topic", "headers"):
+        for name in ("topic", "headers", "timestamp"):
             cell: Cell = getattr(after, name)
             if cell == getattr(before, name):
                 continue

@@ -71,7 +71,7 @@ def parse_simple_header(data: bytes | None) -> Parsed:
 
 def simple_header_bytes(schema: Schema | None, value: Any) -> bytes | None:
     """Write a header's value; null becomes no bytes at all."""
-    return None if value is None else _text(schema, value, embedded=False).encode()
+    return None if value is None else literal_text(schema, value).encode()
 
 
 class _NotParsable(Exception):
@@ -311,8 +311,8 @@ def _number(token: str) -> Parsed | None:
     return decimal(-exponent), value
 
 
-def _text(schema: Schema | None, value: Any, *, embedded: bool) -> str:
-    """``Values.append``: texts inside arrays and maps are quoted, dates are not."""
+def literal_text(schema: Schema | None, value: Any, *, embedded: bool = False) -> str:
+    """``Values.convertToString``: texts inside arrays and maps (``embedded``) are quoted, dates are not."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -334,14 +334,14 @@ def _text(schema: Schema | None, value: Any, *, embedded: bool) -> str:
 def _container(schema: Schema | None, value: Any) -> str:
     item = schema.values if schema else None
     if isinstance(value, list):
-        return "[" + ",".join(_text(item, element, embedded=True) for element in value) + "]"
+        return "[" + ",".join(literal_text(item, element, embedded=True) for element in value) + "]"
     if schema is not None and schema.type is Type.STRUCT:
         pairs: list[tuple[Any, Any, Any, Any]] = [
             (STRING, n, child, child.default if value.get(n) is None else value[n]) for n, child in schema.fields
         ]
     else:
         pairs = [(schema.keys if schema else None, k, item, v) for k, v in value.items()]
-    texts = (_text(ks, k, embedded=True) + ":" + _text(vs, v, embedded=True) for ks, k, vs, v in pairs)
+    texts = (literal_text(ks, k, embedded=True) + ":" + literal_text(vs, v, embedded=True) for ks, k, vs, v in pairs)
     return "{" + ",".join(texts) + "}"
 
 

@@ -152,3 +152,15 @@ class RouteByTime(PythonRule):
 
     def failure(self) -> DataError:
         return data_error("SMT423", "the record has no timestamp", "guard the stage with a predicate, or drop it")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTime(ConvertTime):
+    """A value as the timestamp of a record; one that Spark cannot hold is refused on both evaluators."""
+
+    def python(self, value: Any) -> Any:
+        instant = ConvertTime.python(self, value)
+        low, high = _SPARK_MILLIS
+        if instant is not None and not low <= instant <= high:
+            raise self.failure()
+        return instant

@@ -1,0 +1,28 @@
+"""Digests of texts."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from dagster_smt.values.basic import ValueRule
+
+
+@dataclass(frozen=True, slots=True)
+class HashText(ValueRule):
+    """The digest of a text in UTF-8, in lower-case hexadecimal digits; null stays null.
+
+    Attributes:
+        function: ``md5``, ``sha1`` or ``sha256``.
+    """
+
+    function: str
+
+    def python(self, text: str | None) -> str | None:
+        if text is None:
+            return None
+        # Java writes half of a surrogate pair as a question mark
+        return hashlib.new(self.function, text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+
+    def column(self, F: Any, text: Any) -> Any:
+        data = text.cast("binary")
+        return {"md5": F.md5, "sha1": F.sha1}[self.function](data) if self.function != "sha256" else F.sha2(data, 256)

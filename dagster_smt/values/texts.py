@@ -1,0 +1,248 @@
+"""Values as texts: Java's ``toString`` and Connect's ``Values.convertToString``, and what is decided by texts.
+
+Dates are written in UTC (design D3), and maps in the order they have here (D4).
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from dagster_smt.errors import DataError, data_error
+from dagster_smt.model.runtime import JavaFloat, kind_of_schema
+from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, optional
+from dagster_smt.values.basic import PythonRule, ValueRule
+from dagster_smt.values.header_literals import literal_text
+from dagster_smt.values.java_dates import date_format
+from dagster_smt.values.java_regex import compile_java
+from dagster_smt.values.lazy import whole
+from dagster_smt.values.needs import Needed
+from dagster_smt.values.numbers import decimal_text, float_text
+
+_DATE = "EEE MMM dd HH:mm:ss zzz yyyy"
+_CATALYST = ("string", "boolean", "int8", "int16", "int32", "int64", "float", "double")
+_TEXT = optional(STRING)
+
+
+def java_text(schema: Schema | None, value: Any) -> str:
+    """``String.valueOf``.
+
+    Args:
+        schema: The value's schema; None if it has none.
+        value: The value.
+
+    Raises:
+        DataError: SMT455, the value holds bytes, whose text in Java is an address.
+    """
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return float_text(value, isinstance(value, JavaFloat) or (schema is not None and schema.type is Type.FLOAT32))
+    if isinstance(value, Decimal):
+        return decimal_text(value)
+    if isinstance(value, JavaDate):
+        return date_format(_DATE).format(value)
+    if isinstance(value, bytes):
+        raise no_text()
+    return str(int(value)) if isinstance(value, int) else _container(schema, whole(value))
+
+
+def no_text() -> DataError:
+    """The error of bytes that should become a text."""
+    return data_error("SMT455", "bytes have no text that is the same in every run", "leave the field out")
+
+
+def _container(schema: Schema | None, value: Any) -> str:
+    item = schema.values if schema else None
+    if isinstance(value, list):
+        return f"[{', '.join(java_text(item, element) for element in value)}]"
+    if schema is not None and schema.type is Type.STRUCT:
+        pairs = ((name, child, value.get(name)) for name, child in schema.fields)
+        return f"Struct{{{','.join(f'{n}={java_text(c, v)}' for n, c, v in pairs if v is not None)}}}"
+    keys = schema.keys if schema else None
+    return f"{{{', '.join(f'{java_text(keys, k)}={java_text(item, v)}' for k, v in value.items())}}}"
+
+
+def is_blank(text: str) -> bool:
+    """``String.isBlank``: unlike Python, Java takes neither the no-break spaces nor U+0085 for blanks."""
+    return all(char.isspace() and char not in "\u0085\u00a0\u2007\u202f" for char in text)
+
+
+def has_bytes(schema: Schema) -> bool:
+    """Whether values of a schema can hold bytes."""
+    if schema.type is Type.BYTES:
+        return schema.logical is None
+    inner = [child for _, child in schema.fields] + [child for child in (schema.keys, schema.values) if child]
+    return any(map(has_bytes, inner))
+
+
+@dataclass(frozen=True, slots=True)
+class JavaText(ValueRule):
+    """Java's ``toString`` of a value without bytes in it; null stays null."""
+
+    schema: Schema
+    returns: ClassVar[Schema | None] = _TEXT
+
+    @property
+    def needs_python(self) -> bool:  # type: ignore[override]
+        """Only texts, numbers and booleans have the same text in Catalyst as in Java."""
+        return kind_of_schema(self.schema) not in _CATALYST
+
+    def python(self, value: Any) -> str | None:
+        return None if value is None else java_text(self.schema, value)
+
+    def column(self, F: Any, value: Any) -> Any:
+        return value.cast("string")
+
+
+@dataclass(frozen=True, slots=True)
+class StructText(ValueRule):
+    """Java's ``toString`` of a struct, given the struct and the texts of its fields; null stays null."""
+
+    names: tuple[str, ...]
+    returns: ClassVar[Schema | None] = _TEXT
+
+    def python(self, struct: Any, *texts: str | None) -> str | None:
+        if struct is None:
+            return None
+        pairs = zip(self.names, texts, strict=True)
+        return f"Struct{{{','.join(f'{name}={text}' for name, text in pairs if text is not None)}}}"
+
+    def column(self, F: Any, struct: Any, *texts: Any) -> Any:
+        pairs = zip(self.names, texts, strict=True)
+        parts = [F.concat(F.lit(f"{name}="), text) for name, text in pairs]  # null where the text is
+        return F.when(struct.isNotNull(), F.concat(F.lit("Struct{"), F.concat_ws(",", *parts), F.lit("}")))
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralText(ValueRule):
+    """``Values.convertToString`` of a value; null stays null, inside a struct (``embedded``) it is the word."""
+
+    schema: Schema
+    embedded: bool = False
+    returns: ClassVar[Schema | None] = _TEXT
+
+    @property
+    def needs_python(self) -> bool:  # type: ignore[override]
+        """Inside a struct texts are quoted."""
+        kind = kind_of_schema(self.schema)
+        return kind not in _CATALYST or (self.embedded and kind == "string")
+
+    def python(self, value: Any) -> str | None:
+        if value is None:
+            return "null" if self.embedded else None
+        return literal_text(self.schema, value, embedded=self.embedded)
+
+    def column(self, F: Any, value: Any) -> Any:
+        text = value.cast("string")
+        return F.coalesce(text, F.lit("null")) if self.embedded else text
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralStructText(ValueRule):
+    """``Values.convertToString`` of a struct, given the struct and the texts of its fields."""
+
+    names: tuple[str, ...]
+    embedded: bool = False
+    returns: ClassVar[Schema | None] = _TEXT
+
+    def _heads(self) -> list[str]:
+        return [literal_text(STRING, name, embedded=True) + ":" for name in self.names]
+
+    def python(self, struct: Any, *texts: str) -> str | None:
+        if struct is None:
+            return "null" if self.embedded else None
+        return "{" + ",".join(head + text for head, text in zip(self._heads(), texts, strict=True)) + "}"
+
+    def column(self, F: Any, struct: Any, *texts: Any) -> Any:
+        parts = [F.concat(F.lit(head), text) for head, text in zip(self._heads(), texts, strict=True)]
+        text = F.when(struct.isNotNull(), F.concat(F.lit("{"), F.concat_ws(",", *parts), F.lit("}")))
+        return F.coalesce(text, F.lit("null")) if self.embedded else text
+
+
+@dataclass(frozen=True, slots=True)
+class JoinTexts(ValueRule):
+    """Texts put together, ``missing`` for each null."""
+
+    delimiter: str
+    missing: str
+    returns: ClassVar[Schema | None] = _TEXT
+
+    def python(self, *texts: str | None) -> str:
+        return self.delimiter.join(self.missing if text is None else text for text in texts)
+
+    def column(self, F: Any, *texts: Any) -> Any:
+        return F.concat_ws(self.delimiter, *(F.coalesce(text.cast("string"), F.lit(self.missing)) for text in texts))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeCase(PythonRule):
+    """A text in upper or lower case, by all of Unicode's rules and none of a language; null stays null."""
+
+    upper: bool
+
+    def python(self, text: str | None) -> str | None:
+        if text is None:
+            return None
+        return text.upper() if self.upper else text.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Filled(Needed):
+    """Refuse null and the empty text."""
+
+    def python(self, value: Any, *around: Any) -> Any:
+        if not value:
+            raise self.failure()
+        return value
+
+    def failed(self, F: Any, result: Any, value: Any, *around: Any) -> Any:
+        return value.isNull() | (value == F.lit(""))
+
+
+@dataclass(frozen=True, slots=True)
+class FilledOrNull(ValueRule):
+    """Null instead of the empty text."""
+
+    def python(self, text: str | None) -> str | None:
+        return text or None
+
+    def column(self, F: Any, text: Any) -> Any:
+        return F.when(text != F.lit(""), text)
+
+
+@dataclass(frozen=True, slots=True)
+class Otherwise(ValueRule):
+    """The second text where the first is null or empty."""
+
+    def python(self, text: str | None, other: str | None) -> str | None:
+        return text or other
+
+    def column(self, F: Any, text: Any, other: Any) -> Any:
+        return F.when(text != F.lit(""), text).otherwise(other)
+
+
+@dataclass(frozen=True, slots=True)
+class IsText(ValueRule):
+    """Whether a text is exactly this one; null is not."""
+
+    text: str
+
+    def python(self, text: str | None) -> bool:
+        return text == self.text
+
+    def column(self, F: Any, text: Any) -> Any:
+        return F.coalesce(text == F.lit(self.text), F.lit(False))
+
+
+@dataclass(frozen=True, slots=True)
+class Finds(PythonRule):
+    """Whether a part of the text matches (``Matcher.find``); null does not."""
+
+    pattern: str
+
+    def python(self, text: str | None) -> bool:
+        return text is not None and compile_java(self.pattern).search(text) is not None
