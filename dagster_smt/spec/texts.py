@@ -17,7 +17,7 @@ def java_text_of(node: Node) -> Expr:
         return node.expr if node.schema.type is Type.STRING else Call(JavaText(node.schema), (node.expr,))
     group = open_struct(node)
     names = tuple(name for name, _ in group.fields)
-    return Call(StructText(names), (group.present or _TRUE, *(java_text_of(child) for _, child in group.fields)))
+    return _call(StructText(names), group, [java_text_of(child) for _, child in group.fields])
 
 
 def literal_text_of(node: Node, embedded: bool = False) -> Expr:
@@ -25,8 +25,13 @@ def literal_text_of(node: Node, embedded: bool = False) -> Expr:
     if isinstance(node, Cell) and node.schema.type is not Type.STRUCT:
         return Call(LiteralText(node.schema, embedded), (node.expr,))
     group = open_struct(node)
-    texts = (literal_text_of(with_default(child, group), True) for _, child in group.fields)
-    return Call(LiteralStructText(tuple(name for name, _ in group.fields), embedded), (group.present or _TRUE, *texts))
+    texts = [literal_text_of(with_default(child, group), True) for _, child in group.fields]
+    return _call(LiteralStructText(tuple(name for name, _ in group.fields), embedded), group, texts)
+
+
+def _call(rule: StructText | LiteralStructText, group: Group, texts: list[Expr]) -> Call:
+    """A call whose first argument is a struct stands for a struct itself on Spark, so a constant comes first."""
+    return Call(rule, (_TRUE, group.present or _TRUE, *texts))
 
 
 def with_default(field: Node, group: Group) -> Node:

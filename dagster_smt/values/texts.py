@@ -100,18 +100,18 @@ class JavaText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class StructText(ValueRule):
-    """Java's ``toString`` of a struct, given the struct and the texts of its fields; null stays null."""
+    """Java's ``toString`` of a struct, given anything, the struct and the texts of its fields; null stays null."""
 
     names: tuple[str, ...]
     returns: ClassVar[Schema | None] = _TEXT
 
-    def python(self, struct: Any, *texts: str | None) -> str | None:
+    def python(self, _: Any, struct: Any, *texts: str | None) -> str | None:
         if struct is None:
             return None
         pairs = zip(self.names, texts, strict=True)
         return f"Struct{{{','.join(f'{name}={text}' for name, text in pairs if text is not None)}}}"
 
-    def column(self, F: Any, struct: Any, *texts: Any) -> Any:
+    def column(self, F: Any, _: Any, struct: Any, *texts: Any) -> Any:
         pairs = zip(self.names, texts, strict=True)
         parts = [F.concat(F.lit(f"{name}="), text) for name, text in pairs]  # null where the text is
         return F.when(struct.isNotNull(), F.concat(F.lit("Struct{"), F.concat_ws(",", *parts), F.lit("}")))
@@ -143,7 +143,7 @@ class LiteralText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LiteralStructText(ValueRule):
-    """``Values.convertToString`` of a struct, given the struct and the texts of its fields."""
+    """``Values.convertToString`` of a struct, given anything, the struct and the texts of its fields."""
 
     names: tuple[str, ...]
     embedded: bool = False
@@ -152,12 +152,12 @@ class LiteralStructText(ValueRule):
     def _heads(self) -> list[str]:
         return [literal_text(STRING, name, embedded=True) + ":" for name in self.names]
 
-    def python(self, struct: Any, *texts: str) -> str | None:
+    def python(self, _: Any, struct: Any, *texts: str) -> str | None:
         if struct is None:
             return "null" if self.embedded else None
         return "{" + ",".join(head + text for head, text in zip(self._heads(), texts, strict=True)) + "}"
 
-    def column(self, F: Any, struct: Any, *texts: Any) -> Any:
+    def column(self, F: Any, _: Any, struct: Any, *texts: Any) -> Any:
         parts = [F.concat(F.lit(head), text) for head, text in zip(self._heads(), texts, strict=True)]
         text = F.when(struct.isNotNull(), F.concat(F.lit("{"), F.concat_ws(",", *parts), F.lit("}")))
         return F.coalesce(text, F.lit("null")) if self.embedded else text

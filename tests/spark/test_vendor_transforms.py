@@ -79,6 +79,18 @@ CASES = {
         VALUES,
         [stage(f"{AIVEN}ConcatFields$Value", field_names=NAMES, output_field_name="o", delimiter="|")],
     ),
+    "ConcatFields, a struct that another stage has taken apart": (
+        KINDS,
+        VALUES,
+        [
+            {
+                "alias": "r",
+                "type": "ReplaceField$Value",
+                "options": {"renames": "n.a:z", "field.syntax.version": "V2"},
+            },
+            stage(f"{AIVEN}ConcatFields$Value", field_names="n,s", output_field_name="o", delimiter="|"),
+        ],
+    ),
     "CaseTransform": (KINDS, VALUES, [stage(f"{AIVEN}CaseTransform$Value", field_names="s,i,zz", case="upper")]),
     **{
         f"FieldValueMatches {options}": (KINDS, VALUES, dropped_if(**options))
