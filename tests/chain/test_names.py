@@ -67,7 +67,7 @@ def test_kafka_itself_knows_no_former_names():
         ("io.confluent.connect.transforms.ReplaceField$Value", "Confluent's", f"{KAFKA}ReplaceField has the same"),
         ("io.debezium.transforms.ContentBasedRouter", "Debezium's", "RegexRouter takes the topic's name"),
         ("io.debezium.transforms.partitions.PartitionRouting", "Debezium's", ""),
-        ("io.aiven.kafka.connect.transforms.ExtractTimestamp$Value", "Aiven's", ""),
+        ("io.aiven.kafka.connect.transforms.MakeTombstone", "Aiven's", ""),
         ("com.example.smt.MaskFields$Value", "no installed package has it", ""),
     ],
 )
