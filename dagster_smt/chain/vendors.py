@@ -33,18 +33,13 @@ _CLOSE = {
     "io.confluent.connect.transforms.Flatten": f"{KAFKA}Flatten has the same option delimiter, but no "
     "behavior.on.nested.map",
     "io.confluent.connect.transforms.ReplaceField": f"{KAFKA}ReplaceField has the same options",
-    "io.confluent.connect.transforms.TombstoneHandler": "Filter with the predicate RecordIsTombstone is "
-    "behavior=ignore; it does not warn or fail",
     "io.confluent.connect.transforms.MessageTimestampRouter": "TimestampRouter takes the record's timestamp, not a "
     "field's",
     "io.confluent.connect.cloud.transforms.TopicRegexRouter": f"{KAFKA}RegexRouter has the same options",
     "io.debezium.transforms.Filter": "Filter takes predicates, no scripts",
     "io.debezium.transforms.ContentBasedRouter": "RegexRouter takes the topic's name, no scripts",
-    "io.aiven.kafka.connect.transforms.Hash": "MaskField hides a field, but equal values are not equal hashes after it",
     "io.aiven.kafka.connect.transforms.TombstoneHandler": "Filter with the predicate RecordIsTombstone is "
     "behavior=drop_silent; it does not warn or fail",
-    "io.aiven.kafka.connect.transforms.ExtractTopic": "RegexRouter makes a topic of the topic's name, not of a field",
-    "io.aiven.kafka.connect.transforms.FilterByFieldValue": "Filter takes predicates, and none looks at a field",
     "com.github.jcustenborder.kafka.connect.transform.common.LowerCaseTopic": "RegexRouter cannot change case",
 }
 
