@@ -51,7 +51,7 @@ def spark(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("spark")
     builder = SparkSession.builder.master("local[2]").appName("dagster_smt tests")
-    for key, value in session_settings(["delta", "iceberg", "kafka"], ICEBERG, pyspark.__version__).items():
+    for key, value in session_settings(["avro", "delta", "iceberg", "kafka"], ICEBERG, pyspark.__version__).items():
         builder = builder.config(key, value)
     session = (
         builder.config("spark.sql.catalog.ice.warehouse", str(folder / "ice"))

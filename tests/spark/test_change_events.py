@@ -154,7 +154,7 @@ def test_envelopes_agree(spark, mode):
     """The schemas are in the records; a table has the columns of all of them."""
     chain = parse_chain([named({MODE: mode, **TOLD})])
     frame = frame_of(spark, STREAM)
-    plan = plan_forms(chain, found_forms(frame, TABLE), topics=TOPICS)
+    plan = plan_forms(chain, found_forms(frame, TABLE).forms, topics=TOPICS)
     result = evaluate(frame, plan, TABLE, "columns")
     plain = to_plain(result["__out"].cast(internal_type(outer(plan.after))), outer(plan.after)).alias("__out")
     found = {r["__offset"]: r for r in result.select("*", plain.alias("plain")).collect()}

@@ -95,7 +95,7 @@ def test_what_it_cannot_hold_is_refused(table):
     problems = table.refused(StructType([StructField(n, k) for n, k in kinds.items()]))
     assert {(p.code, p.place) for p in problems} == {
         ("SMT563", "_file"),
-        ("SMT564", ""),
+        ("SMT564", "``"),
         ("SMT565", "void"),
         ("SMT565", "took"),
         ("SMT565", "many"),
