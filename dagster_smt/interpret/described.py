@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError
 from dagster_smt.errors import ConfigError, DataError, Problem, data_error
 from dagster_smt.interpret.avro import Avro, avro_of
 from dagster_smt.interpret.avro_write import avro_out, avro_writer
-from dagster_smt.interpret.cache import Cache
+from dagster_smt.interpret.cache import BySchema
 from dagster_smt.interpret.formats import without_schema
 from dagster_smt.interpret.protobuf import Protobuf, protobuf_of
 from dagster_smt.interpret.protobuf_write import protobuf_out
@@ -50,7 +50,7 @@ class DescribedCodec:
 
     def __init__(self, form: Format):
         self.form, self.known = form, described(form)
-        self.writers: Cache[int, tuple[Schema, Write]] = Cache()
+        self.writers = BySchema(self._writer)
 
     def read(self, data: bytes | None) -> tuple[Schema | None, Any]:
         """(schema, value) of a record; no value at all is null without schema."""
@@ -66,10 +66,7 @@ class DescribedCodec:
             return None
         if schema is None:
             raise without_schema(self.form)
-        found = self.writers.get(id(schema))
-        if found is None:
-            found = self.writers[id(schema)] = (schema, self._writer(schema))
-        return found[1](value)
+        return self.writers[schema](value)
 
     def _writer(self, schema: Schema) -> Write:
         schema = schema.with_(optional=False)  # a record, not a union of null and it: null has no bytes at all

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_error
 from dagster_smt.interpret.avro import avro_of
 from dagster_smt.interpret.avro_write import avro_out
-from dagster_smt.interpret.cache import Cache
+from dagster_smt.interpret.cache import BySchema, Cache
 from dagster_smt.interpret.formats import without_schema
 from dagster_smt.interpret.protobuf import protobuf_of
 from dagster_smt.interpret.protobuf_files import read_indexes, write_indexes
@@ -106,8 +106,8 @@ class RegistryWriter:
     """
 
     def __init__(self, form: Format, side: Literal["key", "value"]):
-        self.form, self.side, self.kind = form, side, _KINDS[form.kind]
-        self.known: Cache[int, tuple[Schema, str | None, str, Callable[[Any], bytes]]] = Cache()
+        self.form, self.side, self.kind, self.settings = form, side, _KINDS[form.kind], form.settings
+        self.known = BySchema(self._made)
         self.headers: Cache[tuple[str, str], bytes] = Cache()
 
     def write(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
@@ -116,10 +116,7 @@ class RegistryWriter:
             return None
         if schema is None:
             raise without_schema(self.form)
-        found = self.known.get(id(schema))
-        if found is None:
-            found = self.known[id(schema)] = (schema, *self._made(schema))
-        _, name, text, write = found
+        name, text, write = self.known[schema]
         subject = self._subject(topic, name)
         header = self.headers.get((subject, text))
         if header is None:
@@ -137,16 +134,15 @@ class RegistryWriter:
             raise DataError(error.problems[0]) from error
 
     def _header(self, subject: str, text: str) -> bytes:
-        register = self.form.settings.get("auto.register.schemas", "true").lower() == "true"
-        number = registered(tuple(self.form.settings.items()), subject, text, self.kind, register=register)
+        register = self.settings.get("auto.register.schemas", "true").lower() == "true"
+        number = registered(tuple(self.settings.items()), subject, text, self.kind, register=register)
         indexes = write_indexes((0,)) if self.kind == "PROTOBUF" else b""
         return b"\0" + number.to_bytes(4, "big") + indexes
 
     def _subject(self, topic: str, name: str | None) -> str:
-        settings = self.form.settings
-        strategy = settings.get("subject.name.strategy", "TopicNameStrategy")
-        if "subject" in settings:
-            return settings["subject"]
+        strategy = self.settings.get("subject.name.strategy", "TopicNameStrategy")
+        if "subject" in self.settings:
+            return self.settings["subject"]
         if strategy == "TopicNameStrategy":
             return f"{topic}-{self.side}"
         if name is None:

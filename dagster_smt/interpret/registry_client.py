@@ -102,9 +102,9 @@ def _asked(
     except SchemaRegistryError as error:
         if error.http_status_code in known:
             raise error_of(error.http_status_code) from error
-        raise _silent(url, f"it answers {error.http_status_code}") from error
+        raise silent_registry(url, f"it answers {error.http_status_code}") from error
     except Exception as error:  # whatever the HTTP client raises
-        raise _silent(url, type(error).__name__) from error
+        raise silent_registry(url, type(error).__name__) from error
 
 
 @cache
@@ -139,6 +139,7 @@ def _refused(subject: str, status: int) -> DataError:
     return data_error("SMT442", f"the registry refuses the schema under {subject} ({status})", hint, DATA_EXCEPTION)
 
 
-def _silent(url: str, why: str) -> EngineError:
+def silent_registry(url: str, why: str) -> EngineError:
+    """The error of a registry that does not answer, or not as a registry does: SMT636."""
     hint = "look whether it runs, and at url and credentials"
     return EngineError(Problem("SMT636", url, f"the schema registry does not give its schemas: {why}", hint))

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_error
-from dagster_smt.interpret.cache import Cache
+from dagster_smt.interpret.cache import BySchema, Cache
 from dagster_smt.interpret.changes import change_reader
 from dagster_smt.interpret.codec import Convert, Inexact, reader, resolve_defaults, writer
 from dagster_smt.interpret.formats import Decode, Encode, csv_codec, primitive_codec
@@ -245,18 +245,15 @@ def not_an_envelope() -> DataError:
 
 
 class _Writer:
-    """Keeps one writer per schema; schemas are told apart by identity, and kept so that it stays theirs."""
+    """Keeps one writer per schema, and the JSON text of the schema."""
 
     def __init__(self, form: Format):
         self.form = form
-        self.known: Cache[int, tuple[Schema, Convert, msgspec.Raw]] = Cache()
+        self.known = BySchema(self._made)
 
-    def _for(self, schema: Schema) -> tuple[Schema, Convert, msgspec.Raw]:
-        found = self.known.get(id(schema))
-        if found is None:
-            text = encoder.encode(schema_to_json(schema, self._default))
-            found = self.known[id(schema)] = (schema, writer(schema, self.form), msgspec.Raw(text))
-        return found
+    def _made(self, schema: Schema) -> tuple[Convert, msgspec.Raw]:
+        text = encoder.encode(schema_to_json(schema, self._default))
+        return writer(schema, self.form), msgspec.Raw(text)
 
     def _default(self, schema: Schema) -> Any:
         return writer(replace(schema, default=None), self.form)(schema.default)
@@ -264,19 +261,19 @@ class _Writer:
     def write_payload(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
         if schema is None:
             return encode(value)
-        return encoder.encode(self._for(schema)[1](value))
+        return encoder.encode(self.known[schema][0](value))
 
     def write_envelope(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
         if schema is None:
             return None if value is None else encoder.encode({"schema": None, "payload": value})
-        _, convert, text = self._for(schema)
+        convert, text = self.known[schema]
         return encoder.encode({"schema": text, "payload": convert(value)})
 
     def write_change(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
         """A message that says that the row is new, as Flink's formats write it."""
         if value is None:
             return None
-        row = msgspec.Raw(encode(value) or b"null") if schema is None else self._for(schema)[1](value)
+        row = msgspec.Raw(encode(value) or b"null") if schema is None else self.known[schema][0](value)
         if self.form.kind == "debezium-json":
             return encoder.encode({"before": None, "after": row, "op": "c"})
         return encoder.encode({"data": [row], "type": "INSERT"})

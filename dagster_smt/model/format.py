@@ -50,6 +50,8 @@ SCHEMALESS = ("json", "json_schema", "envelope", "string", "bytes", "debezium-js
 """Formats that values without a schema can be written in, as JSON."""
 DESCRIBED = ("avro", "protobuf")
 """Formats whose schema is given beside the topic."""
+READ_WHOLE = ("csv", *DESCRIBED)
+"""Formats whose values are read as they are: a field that nobody needs cannot be passed over."""
 REGISTERED = ("avro-confluent", "protobuf-confluent")
 """Formats whose schemas a registry has."""
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pyspark.errors import PySparkException
 
 from dagster_smt.errors import EngineError, Problem, SmtError
+from dagster_smt.interpret.registry_client import silent_registry
 from dagster_smt.spark.executors import SHIPPING
 
 _JAVA = re.compile(r"(?:^|Caused by: |: )((?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error))", re.MULTILINE)
@@ -42,7 +43,7 @@ _KAFKA = {
         "run again when the brokers answer",
     ),
 }
-_OF_WORKERS = re.compile(r"EngineError: (SMT636) (\S+): (the schema registry does not give its schemas: [\w ]+)")
+_SILENT_REGISTRY = re.compile(r"EngineError: SMT636 (\S+): the schema registry does not give its schemas: ([\w ]+)")
 _LOG = "the log of the Spark application tells more; nothing was committed unless this run said so: run again"
 
 
@@ -91,8 +92,8 @@ def _of_spark(error: Exception, place: str) -> Problem:
     if found := _MODULE.search(text):
         statement = f"the executors have no Python module '{found[1]}'"
         return Problem("SMT624", place, statement, SHIPPING)
-    if found := _OF_WORKERS.search(text):
-        return Problem(found[1], found[2], found[3], "look whether it runs, and at url and credentials")
+    if found := _SILENT_REGISTRY.search(text):  # in a worker
+        return silent_registry(found[1], found[2]).problems[0]
     for pattern, (code, statement, hint) in _KAFKA.items():
         if re.search(pattern, text):
             return Problem(code, place, statement, hint)

@@ -13,7 +13,7 @@ from pyspark.sql import types as T
 from dagster_smt.chain.forms import Form
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import DataError, data_error
-from dagster_smt.interpret.cache import Cache
+from dagster_smt.interpret.cache import BySchema
 from dagster_smt.interpret.garbage import no_collection
 from dagster_smt.interpret.interpreter import Batch
 from dagster_smt.interpret.sides import SideCodec, self_described
@@ -158,7 +158,7 @@ class _ColumnsRunner(BatchRunner):
     def __init__(self, job: ArrowMap, after: Schema):
         super().__init__(job)
         self.after, self.type = after, arrow_type(after)
-        self.writers: Cache[int, tuple[Schema, Convert]] = Cache()  # by id; each entry keeps its schema alive
+        self.writers: BySchema[Convert] = BySchema(lambda schema: column_writer(schema, after))
         self.interpreter.value = SideCodec(self.interpreter.value.read, self._row)
         self.dirty = VALUE_DIRTY  # every value is written
 
@@ -170,10 +170,7 @@ class _ColumnsRunner(BatchRunner):
         if schema is None:
             hint = "send it with its schema, drop it with Filter, or write records instead of columns"
             raise data_error("SMT425", "a value without a schema has no columns", hint, "")
-        found = self.writers.get(id(schema))
-        if found is None:
-            found = self.writers[id(schema)] = (schema, column_writer(schema, self.after))
-        return found[1](value)
+        return self.writers[schema](value)
 
     def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
         """The column of the row's values."""

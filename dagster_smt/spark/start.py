@@ -9,7 +9,7 @@ from pyspark.sql import types as T
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
 from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CONVERTER
-from dagster_smt.model.format import DESCRIBED, Format
+from dagster_smt.model.format import READ_WHOLE, Format
 from dagster_smt.spark.column_values import check_defaults
 from dagster_smt.spark.columns import (
     PROBLEM_FIELDS,
@@ -129,7 +129,7 @@ class _Start:
         assert whole is not None
         spark_type(whole, side)
         check_defaults(whole, side)
-        schema = narrowed(self.plan, whole) if side == "value" and form.kind not in ("csv", *DESCRIBED) else whole
+        schema = narrowed(self.plan, whole) if side == "value" and form.kind not in READ_WHOLE else whole
         columns, unread = SideColumns(side, form, schema, below(self.masks, side)), {}
         if not columns.apart:
             self.layouts[side] = Leaf(f"s_{side}", schema)
