@@ -13,14 +13,31 @@ from zipimport import zipimporter
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 Batches = Iterable[pa.RecordBatch]
 
 
 def map_in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schema: StructType | str) -> DataFrame:
-    """``DataFrame.mapInArrow`` for a picklable function of ours."""
+    """``DataFrame.mapInArrow`` for a picklable function of ours.
+
+    Spark believes what ``schema`` says of nulls and dies on one where none may be. A source may well say NOT NULL of a
+    column, and the record still fail: so each column that comes back may be null.
+    """
+    if isinstance(schema, StructType):
+        schema = StructType([StructField(f.name, nullable(f.dataType)) for f in schema.fields])
     return frame.mapInArrow(_InWorker(function), schema)
+
+
+def nullable(kind: DataType) -> DataType:
+    """The type with nulls allowed everywhere below."""
+    if isinstance(kind, StructType):
+        return StructType([StructField(f.name, nullable(f.dataType), True, f.metadata) for f in kind.fields])
+    if isinstance(kind, ArrayType):
+        return ArrayType(nullable(kind.elementType))
+    if isinstance(kind, MapType):
+        return MapType(nullable(kind.keyType), nullable(kind.valueType))
+    return kind
 
 
 @dataclass(frozen=True)
