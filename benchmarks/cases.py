@@ -1,9 +1,8 @@
 """What is measured: one function per case, all listed in ``CASES``. A case runs once, from Parquet to its sink."""
 
-import json
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,14 +13,12 @@ from pyspark.sql.types import StructType
 from benchmarks.nested_records import nested_schema
 from benchmarks.records import FIELDS, TOPIC, value_schema
 from dagster_smt.chain import Plan, parse_chain, plan_chain
-from dagster_smt.interpret.examples import schema_of
 from dagster_smt.model.format import Format
 from dagster_smt.model.report import TopicCounts
 from dagster_smt.model.schema import STRING, Schema, Type
 from dagster_smt.run.counts import count_columns, read_counts
 from dagster_smt.spark.evaluate import SinkKind, evaluate
 from dagster_smt.spark.types import spark_type
-from dagster_smt.spec.transform import Example
 from dagster_smt.tables.spec import FileTopics, TopicTable
 
 # Six stages on flat records. RegexRouter stands where TimestampConverter will.
@@ -146,44 +143,31 @@ def _same(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
 
 def lazy(chain: dict[str, str], ledger: bool = True) -> Callable[[Setting], None]:
     """Schemaless JSON topic to JSON topic."""
-    return lambda s: _through(s, _plan(chain, None), Format("json"), "records", ledger)
+    return lambda s: lazy_records(s, chain, ledger=ledger)
+
+
+def lazy_records(setting: Setting, chain: dict[str, str], *, ledger: bool) -> None:
+    """The same for any records."""
+    _through(setting, plan_of(chain, None), Format("json"), "records", ledger)
 
 
 def declared(chain: dict[str, str], ledger: bool = True, *, discard: bool = True) -> Callable[[Setting], None]:
     """JSON with a declared schema to table columns, flat records; written to Parquet unless discarded."""
-    schema = value_schema()
+    return lambda s: declared_records(s, chain, value_schema(), ledger=ledger, discard=discard)
+
+
+def declared_records(
+    setting: Setting, chain: dict[str, str], schema: Schema, *, ledger: bool, discard: bool = False
+) -> None:
+    """The same for any records."""
     form = Format("json_schema", schema)
-    return lambda s: _through(s, _plan(chain, schema), form, "columns", ledger, discard=discard)
+    _through(setting, plan_of(chain, schema), form, "columns", ledger, discard=discard)
 
 
-def _plan(chain: dict[str, str], schema: Schema | None) -> Plan:
+def plan_of(chain: dict[str, str], schema: Schema | None) -> Plan:
+    """The plan of a chain over the benchmark's topic. ``schema``: of the values; None without."""
     key = None if schema is None else STRING.with_(optional=True)
     return plan_chain(parse_chain(chain), key, schema, topics=(TOPIC,), typed=schema is not None)
-
-
-@dataclass(frozen=True)
-class Examples:
-    """Cases on the record of a documented example instead of the benchmark's."""
-
-    example: Example
-
-    def lazy(self, chain: dict[str, str]) -> Callable[[Setting], None]:
-        """As ``lazy``."""
-        return lambda s: _through(self._records(s), _plan(chain, None), Format("json"), "records", True)
-
-    def declared(self, chain: dict[str, str]) -> Callable[[Setting], None]:
-        """As ``declared``."""
-        schema = schema_of(json.loads(self.example.before)) if self._is_value else value_schema()
-        form = Format("json_schema", schema)
-        return lambda s: _through(self._records(s), _plan(chain, schema), form, "columns", True, discard=True)
-
-    @property
-    def _is_value(self) -> bool:
-        return (self.example.given or self.example.shows) == "value"
-
-    def _records(self, setting: Setting) -> Setting:
-        value = F.lit(self.example.before).cast("binary") if self._is_value else F.col("value")
-        return replace(setting, frame=setting.frame.withColumn("value", value))
 
 
 def nested_type() -> StructType:
@@ -204,7 +188,7 @@ def declared_nested(chain: dict[str, str]) -> Callable[[Setting], None]:
 
     def run(setting: Setting) -> None:
         schema = nested_schema()
-        _through(setting, _plan(chain, schema), Format("json_schema", schema), "columns", True, as_json=True)
+        _through(setting, plan_of(chain, schema), Format("json_schema", schema), "columns", True, as_json=True)
 
     return run
 

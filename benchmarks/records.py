@@ -25,7 +25,7 @@ FIELDS = dict.fromkeys(TEXTS, Type.STRING) | {
     "test": Type.BOOLEAN,
 }
 
-_START = datetime(2026, 1, 1, tzinfo=timezone.utc)
+START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 _WORDS = (
     "parcel invoice blue river seven candle market window paper garden silver early quiet train harbour field".split()
 )
@@ -67,7 +67,8 @@ def _text_fields(rng: random.Random) -> dict[str, str]:
     }
 
 
-def _value(rng: random.Random, at: datetime) -> dict[str, Any]:
+def value_of(rng: random.Random, at: datetime) -> dict[str, Any]:
+    """One value."""
     numbers = {"ts": int(at.timestamp() * 1000), "items": rng.randrange(1, 40), "score": rng.random()}
     return {**_text_fields(rng), **numbers, "test": rng.random() < 0.1}
 
@@ -80,7 +81,7 @@ def _batch(first: int, count: int, make: Value) -> pa.Table:
     encode = msgspec.json.Encoder().encode
     rows: list[dict[str, Any]] = []
     for number in range(first, first + count):
-        at = _START + timedelta(milliseconds=number)
+        at = START + timedelta(milliseconds=number)
         value = make(rng, at)
         row = {"key": value["account"].encode(), "value": encode(value), "topic": TOPIC, "headers": None}
         place = {"partition": number % PARTITIONS, "offset": number // PARTITIONS}
@@ -93,7 +94,7 @@ def _batches(records: int, size: int, make: Value) -> Iterator[pa.Table]:
         yield _batch(first, min(size, records - first), make)
 
 
-def ensure(folder: Path, records: int, name: str = "records", make: Value = _value) -> Path:
+def ensure(folder: Path, records: int, name: str = "records", make: Value = value_of) -> Path:
     """The folder with that many records; made on the first call.
 
     Args:

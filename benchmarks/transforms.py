@@ -1,11 +1,13 @@
 """Each transform alone, on both evaluators: what one stage of it costs.
 
-A class that no table here has is measured with its first example: on the record of that example, many times over.
+A class that no table here has is measured with its first example that goes through: on the record of that example, many
+times over. Where none does (a class that looks at headers), it is not measured.
 """
 
-from benchmarks.cases import NOTHING, Case, Examples, declared, lazy
+from benchmarks.cases import NOTHING, Case, declared, lazy
+from benchmarks.of_examples import ExampleRecord
 from dagster_smt.chain.registry import own
-from dagster_smt.spec.transform import Example, Transform
+from dagster_smt.spec.transform import Transform
 
 _SOME = {
     "Cast$Value": {"spec": "amount:float64"},
@@ -25,8 +27,6 @@ _SOME = {
     "TimestampRouter": {"topic.format": "${topic}-${timestamp}", "timestamp.format": "yyyyMMdd"},
     "ValueToKey": {"fields": "account"},
 }
-_ONE_RECORD = ("Hash", "HeaderToValue", "ExtractNewRecordState")
-"""Classes whose example is no record of both kinds of cases: it has a schema of its own, headers, or a change event."""
 _ONLY_WITH_SCHEMA = ("SetSchemaMetadata$Value",)
 LAZY_NOTHING, DECLARED_NOTHING = "lazy JSON, no stage", "declared JSON, no stage"
 ROUNDS = 2
@@ -40,25 +40,27 @@ def chain(kind: str) -> dict[str, str]:
     return {"transforms": "it", "transforms.it.type": kind, **options, **(tombstone if kind == "Filter" else {})}
 
 
-def _unlisted() -> list[tuple[str, Example]]:
-    """The classes that ``_SOME`` has no options for: (class, example that keeps its record)."""
+def unlisted() -> list[type[Transform]]:
+    """The classes that ``_SOME`` has no options for."""
     listed = {kind.partition("$")[0] for kind in _SOME}
-    classes = [cls for cls in own(Transform) if cls.connect_class.rpartition(".")[2] not in listed]
-    classes = [cls for cls in classes if cls.__name__ not in _ONE_RECORD]
-    found = ((cls, next((e for e in cls.examples if e.after is not None), None)) for cls in classes)
-    return [(cls.connect_class + ("$Value" if cls.sided else ""), example) for cls, example in found if example]
+    return [cls for cls in own(Transform) if cls.connect_class.rpartition(".")[2] not in listed]
 
 
-def _of_example(kind: str, example: Example) -> list[Case]:
-    """The cases of an example, each with one that does nothing to the same records."""
-    records, name = Examples(example), kind.rpartition(".")[2]
-    stage = {f"transforms.it.{key}": str(text) for key, text in example.options.items()}
-    with_stage = {"transforms": "it", "transforms.it.type": kind, **stage}
-    found = []
-    for word, run in (("lazy", records.lazy), ("declared", records.declared)):
-        nothing = f"{word} JSON, no stage, records of {name}"
-        found += [Case(nothing, run(NOTHING), rounds=ROUNDS), Case(f"{word} JSON, {name}", run(with_stage), nothing)]
-    return found
+def of_example(cls: type[Transform], word: str) -> list[Case]:
+    """The case of a class's example, after one that does nothing to the same records. ``word``: lazy or declared."""
+    kind = cls.connect_class + ("$Value" if cls.sided else "")
+    for example in cls.examples:
+        record = ExampleRecord(example)
+        stage = {f"transforms.it.{key}": str(text) for key, text in example.options.items()}
+        with_stage = {"transforms": "it", "transforms.it.type": kind, **stage}
+        if record.goes_through(with_stage, word):
+            name = kind.rpartition(".")[2]
+            nothing, run = f"{word} JSON, no stage, records of {name}", getattr(record, word)
+            return [
+                Case(nothing, run(NOTHING), rounds=ROUNDS),
+                Case(f"{word} JSON, {name}", run(with_stage), nothing, rounds=ROUNDS),
+            ]
+    return []
 
 
 CASES = (
@@ -70,5 +72,5 @@ CASES = (
     ),
     Case(DECLARED_NOTHING, declared(NOTHING), rounds=ROUNDS),
     *(Case(f"declared JSON, {kind}", declared(chain(kind)), DECLARED_NOTHING, rounds=ROUNDS) for kind in _SOME),
-    *(case for kind, example in _unlisted() for case in _of_example(kind, example)),
+    *(case for cls in unlisted() for word in ("lazy", "declared") for case in of_example(cls, word)),
 )

@@ -44,10 +44,11 @@ def example_record(example: Example) -> Record:
 
 
 def _codec(text: str) -> SideCodec:
-    return _ENVELOPE if _is_envelope(msgspec.json.decode(text)) else _PLAIN
+    return _ENVELOPE if is_envelope(msgspec.json.decode(text)) else _PLAIN
 
 
-def _is_envelope(value: Any) -> bool:
+def is_envelope(value: Any) -> bool:
+    """Whether the JSON of an example has its schema around it."""
     return isinstance(value, dict) and value.keys() == {"schema", "payload"}
 
 
@@ -97,7 +98,7 @@ def run_once(cls: type[Transform], options: dict[str, Any], before: str, *, type
 def with_schema(cls: type[Transform], example: Example) -> str:
     """What the example does to the schema its input would have, as text; empty if it has no effect on a struct."""
     value = msgspec.json.decode(example.before) if (example.given or example.shows) == "value" else None
-    if not isinstance(value, dict) or _is_envelope(value):
+    if not isinstance(value, dict) or is_envelope(value):
         return ""
     before = schema_of(value)
     try:

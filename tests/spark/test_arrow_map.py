@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-
 from pyspark.sql import types as T
 
 from dagster_smt.chain import parse_chain, plan_chain

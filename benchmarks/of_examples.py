@@ -1,0 +1,75 @@
+"""Cases on the record of a documented example, many times over, for classes that no table has options for."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from random import Random
+
+from pyspark.sql import functions as F
+
+from benchmarks.cases import Setting, declared_records, lazy_records, plan_of
+from benchmarks.records import START, value_of, value_schema
+from dagster_smt.chain.parse import parse_chain
+from dagster_smt.errors import PlanError
+from dagster_smt.interpret.examples import is_envelope, schema_of
+from dagster_smt.interpret.interpreter import KEPT, Interpreter
+from dagster_smt.interpret.sides import side_codec
+from dagster_smt.model.format import Format
+from dagster_smt.model.record import Record
+from dagster_smt.model.schema import Schema
+from dagster_smt.spec.transform import Example
+
+
+@dataclass(frozen=True)
+class ExampleRecord:
+    """The record of an example as a value of JSON; the benchmark's own where the example shows another part."""
+
+    example: Example
+
+    @cached_property
+    def text(self) -> str:
+        """The value, without a schema around it."""
+        value = json.loads(self.example.before) if self._is_value else value_of(Random(1), START)
+        return json.dumps(value["payload"] if is_envelope(value) else value)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema of the value: the one around it, else the one it would have."""
+        value = json.loads(self.example.before) if self._is_value else None
+        if value is None:
+            return value_schema()
+        if is_envelope(value):
+            found = side_codec(Format("envelope")).read(self.example.before.encode())[0]
+            assert found is not None
+            return found
+        return schema_of(value)
+
+    @property
+    def _is_value(self) -> bool:
+        return (self.example.given or self.example.shows) == "value"
+
+    def lazy(self, chain: dict[str, str]) -> Callable[[Setting], None]:
+        """As ``cases.lazy``."""
+        return lambda s: lazy_records(self._records(s), chain, ledger=True)
+
+    def declared(self, chain: dict[str, str]) -> Callable[[Setting], None]:
+        """As ``cases.declared``."""
+        return lambda s: declared_records(self._records(s), chain, self.schema, ledger=True, discard=True)
+
+    def goes_through(self, chain: dict[str, str], word: str) -> bool:
+        """Whether a chain keeps the record, ``lazy`` or ``declared``; one that fails or is dropped shows no speed."""
+        schema = self.schema if word == "declared" else None
+        try:
+            plan_of(chain, schema)
+        except PlanError:
+            return False
+        form = Format("json") if schema is None else Format("json_schema", schema)
+        interpreter, record = Interpreter(parse_chain(chain), None, form), Record("payments", 0, 42, 0, "CreateTime")
+        outcomes = (lambda: interpreter.read(record, None, self.text.encode()), lambda: interpreter.run(record))
+        done = all(step().status == KEPT for step in outcomes) and interpreter.write(record)[0].status == KEPT
+        return done and not (schema is not None and record.value is None)  # columns are made of a value
+
+    def _records(self, setting: Setting) -> Setting:
+        value = F.lit(self.text).cast("binary") if self._is_value else F.col("value")
+        return replace(setting, frame=setting.frame.withColumn("value", value))
