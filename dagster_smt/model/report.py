@@ -8,7 +8,9 @@ from dagster_smt.model.extended_path import WHOLE, below
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.window import Range, Window
 
-ACTIONS = ("added", "dropped", "renamed", "cast", "changed", "masked", "extracted", "routed", "undecoded")
+MISMATCHED = "mismatched"
+"""Key and value say different things of a column that both hold."""
+ACTIONS = ("added", "dropped", "renamed", "cast", "changed", "masked", "extracted", "routed", "undecoded", MISMATCHED)
 """``cast``: the type is another; ``changed``: the value is, under the same type; ``masked``: nobody can read it."""
 
 

@@ -22,6 +22,7 @@ DUPLICATES: tuple[Duplicates, ...] = ("first", "last", "all", "error")
 Match = Duplicates | int
 """Which header of one name a column holds; a number counts from 1."""
 FieldsInclude = Literal["ALL", "EXCEPT_KEY"]
+Integrity = bool | Literal["check"]
 
 
 @dataclass(frozen=True)
@@ -174,14 +175,15 @@ class Row:
         key_fields: Physical columns that are in the key.
         key_fields_prefix: What their names have in front that the key's fields do not.
         value_fields_include: Whether the value holds those of the key, too.
-        verify_integrity: Whether a record fails whose key and value tell different things of one column.
+        verify_integrity: What becomes of a record whose key and value tell different things of one column: True makes
+            it fail, ``check`` counts it.
     """
 
     columns: tuple[Column, ...] = ()
     key_fields: tuple[str, ...] = ()
     key_fields_prefix: str = ""
     value_fields_include: FieldsInclude = "ALL"
-    verify_integrity: bool = False
+    verify_integrity: Integrity = False
 
     def __bool__(self) -> bool:
         return bool(self.columns)
@@ -203,6 +205,11 @@ class Row:
     def in_value(self, column: str) -> bool:
         """Whether the value holds a physical column."""
         return column not in self.key_fields or self.value_fields_include == "ALL"
+
+    @property
+    def in_both(self) -> tuple[Column, ...]:
+        """The physical columns that the key and the value hold."""
+        return tuple(c for c in self.physical if c.name in self.key_fields and self.in_value(c.name))
 
     def key_schema(self) -> Schema | None:
         """The schema of the key's columns together; None if the key holds none."""
@@ -243,6 +250,9 @@ class Row:
         if self.verify_integrity and not (self.key_fields and self.value_fields_include == "ALL"):
             hint = "name key.fields and set value.fields-include to ALL, or leave it out"
             yield Problem("SMT261", "fields.verify-integrity", "no column is in both the key and the value", hint)
+        if self.verify_integrity not in (True, False, "check"):
+            hint = "use true: such a record fails; false; or check: it is counted"
+            yield Problem("SMT261", "fields.verify-integrity", "has another word", hint)
         if self.value_fields_include not in ("ALL", "EXCEPT_KEY"):
             yield Problem("SMT261", "value.fields-include", "has another word", "use ALL or EXCEPT_KEY")
 

@@ -8,8 +8,9 @@ import dagster as dg
 
 from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.report import SILENT, RunReport, silent_lines
+from dagster_smt.model.report import MISMATCHED, SILENT, RunReport, silent_lines
 from dagster_smt.model.schema import Schema
+from dagster_smt.model.topic_columns import Row
 from dagster_smt.orchestration.metadata import table
 from dagster_smt.spec.mask_exception import MaskException
 from dagster_smt.tables.ddl import parse_ddl
@@ -22,6 +23,7 @@ Severity = Literal["WARN", "ERROR"]
 _DEAD_COLUMNS = {"stage": "string", "action": "string", "side": "string", "path": "string", "records_in": "int"}
 _RESIDUE_COLUMNS = {"masked": "string", "also in": "string", "records": "int"}
 _BROKEN_COLUMNS = {"column": "string", "problem": "string", "read by": "string"}
+_DIFFERING_COLUMNS = {"column": "string", "records": "int"}
 _MOST_ROWS = 200
 
 
@@ -32,8 +34,9 @@ class SmtChecks:
     Attributes:
         off: Names of checks to leave out.
         blocking: Names of checks that keep what is below from running in the same run.
-        severity: ``WARN`` or ``ERROR`` by name, instead of a check's own: dead letters, gaps, lag and masked values
-            elsewhere warn, the others are errors; ``dead_mask`` is one for masks and warns for drops and renames.
+        severity: ``WARN`` or ``ERROR`` by name, instead of a check's own: dead letters, gaps, lag, masked values
+            elsewhere and keys that differ warn, the others are errors; ``dead_mask`` is one for masks and warns for
+            drops and renames.
         max_lag: How many offsets the table may lack of what its topics hold after a run; None for no such check.
         contract: Columns that those who read the table rely on, as a DDL text (``id BIGINT NOT NULL, name STRING``);
             the table may have more. None for no such check.
@@ -160,6 +163,19 @@ def masked_values(found: Evidence) -> Judged:
     return Judged(False, statement, metadata, "WARN")
 
 
+def key_matches_value(found: Evidence) -> Judged:
+    """The key and the value of every record say the same of the columns that both hold."""
+    lines = [line for line in found.report.ledger if line.entry.action == MISMATCHED]
+    rows = [{"column": line.entry.path, "records": line.records} for line in lines if line.records]
+    metadata: dict[str, Any] = {"columns": [line.entry.path for line in lines]}
+    if not rows:
+        return Judged(True, "key and value say the same of every column that both hold", metadata)
+    named = ", ".join(f"{row['column']} ({row['records']} records)" for row in rows)
+    statement = f"key and value differ in {named}; the value's was taken"
+    metadata["differing"] = table(rows, _DIFFERING_COLUMNS)
+    return Judged(False, statement, metadata, "WARN")
+
+
 def lag(found: Evidence) -> Judged:
     """The topics hold no more new offsets than allowed."""
     behind = sum(found.facts.lag.values())
@@ -192,16 +208,18 @@ CHECKS: dict[str, Callable[[Evidence], Judged]] = {
         schema_matches_plan,
         dead_mask,
         masked_values,
+        key_matches_value,
         lag,
         contract,
     )
 }
 
 
-def checks_of(checks: SmtChecks, chain: Chain, sink: Sink) -> list[str]:
-    """The names of the checks that a table has."""
+def checks_of(checks: SmtChecks, chain: Chain, sink: Sink, row: Row | None = None) -> list[str]:
+    """The names of the checks that a table has. ``row``: what its topic table declares."""
     names = [name for name in CHECKS if name not in checks.off]
-    asked = {"lag": checks.max_lag is not None, "contract": checks.contract is not None}
+    compared = row is not None and row.verify_integrity == "check"
+    asked = {"lag": checks.max_lag is not None, "contract": checks.contract is not None, "key_matches_value": compared}
     return [n for n in names if asked.get(n, True) and _applies(n, chain, sink)]
 
 

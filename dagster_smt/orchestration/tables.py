@@ -58,7 +58,7 @@ class SmtTable(AssetLooks):
         dimension = topic_dimension(spec.partitions_def, spec.key.to_user_string())
         name = spec.key.to_user_string()
         checks = self.checks or SmtChecks()
-        names = checks_of(checks, chain, self.sink)
+        names = checks_of(checks, chain, self.sink, self.table.row)
         work = SmtWork(
             name=name,
             chain=chain,

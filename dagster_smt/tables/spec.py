@@ -12,7 +12,7 @@ from dagster_smt.model.change_formats import is_change
 from dagster_smt.model.format import DESCRIBED
 from dagster_smt.model.format import Format as Format
 from dagster_smt.model.topic_columns import Column as Column
-from dagster_smt.model.topic_columns import FieldsInclude, Row
+from dagster_smt.model.topic_columns import FieldsInclude, Integrity, Row
 from dagster_smt.model.window import Window
 from dagster_smt.tables.kafka.spec import KafkaTopics as KafkaTopics
 from dagster_smt.tables.kafka.spec import NewTopics as NewTopics
@@ -80,7 +80,8 @@ class TopicTable:
         key_fields: Physical columns that are in the key.
         key_fields_prefix: What those names have in front that the key's own fields do not.
         value_fields_include: ``ALL``: the value holds the key's columns, too, and wins; or ``EXCEPT_KEY``.
-        fields_verify_integrity: Whether a record fails whose key and value differ in a column that both hold.
+        fields_verify_integrity: What becomes of a record whose key and value differ in a column that both hold: True
+            makes it a failed one; ``check`` counts it, and the asset gets the check ``key_matches_value``.
     """
 
     source: SourceSpec
@@ -95,7 +96,7 @@ class TopicTable:
     key_fields: tuple[str, ...] = ()
     key_fields_prefix: str = ""
     value_fields_include: FieldsInclude = "ALL"
-    fields_verify_integrity: bool = False
+    fields_verify_integrity: Integrity = False
 
     def __post_init__(self) -> None:
         check_start(self.start, "start")

@@ -9,6 +9,8 @@ import pytest
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.report import LedgerEntry, LedgerLine, Reject, RunReport, StageCounts
+from dagster_smt.model.schema import INT64
+from dagster_smt.model.topic_columns import Column, Row
 from dagster_smt.model.window import Range, Window
 from dagster_smt.orchestration import SmtChecks, build_smt_asset
 from dagster_smt.orchestration.checks import CHECKS, Evidence, checks_of
@@ -32,6 +34,7 @@ GOOD = Evidence(
     TableFacts(rows=4, counted=4, lag={"orders": 0}),
 )
 DEAD = LedgerLine(LedgerEntry(0, "hide", "masked", "nmae"), 0)
+DIFFERING = LedgerLine(LedgerEntry(0, "columns", "mismatched", "id", "key"), 2)
 RENAMED = LedgerLine(LedgerEntry(0, "names", "renamed", "nmae", target="x"), 0)
 REJECT = Reject("orders", 0, 1, "hide", Problem("SMT401", "", "no text"))
 
@@ -66,6 +69,7 @@ WRONG = [
     ("dead_mask", reported(ledger=[RENAMED]), "nmae (names)", "WARN"),
     ("dead_mask", reported(ledger=[RENAMED, DEAD]), "nmae (names), nmae (hide)", "ERROR"),
     ("masked_values", found(residue={("value.a", "value.b"): 2}, sampled=9), "also in value.b (of value.a)", "WARN"),
+    ("key_matches_value", reported(ledger=[DIFFERING]), "key and value differ in id (2 records)", "WARN"),
     ("lag", found(lag={"orders": 2, "bills": 1}), "3 offsets are not read yet", "WARN"),
     ("contract", found(broken={"id": "int is promised"}), "the contract is broken: id: int is promised", "ERROR"),
 ]
@@ -92,6 +96,9 @@ def test_tables_have_the_checks_that_can_be_told_of_them():
     always = ["no_dead_letters", "offsets_contiguous", "rows_match_offsets"]
     assert checks_of(SmtChecks(), chain, records) == [*always, "dead_mask", "masked_values"]
     assert checks_of(SmtChecks(), none, columns) == [*always, "schema_matches_plan"]
+    row = Row((Column("id", INT64),), ("id",), verify_integrity="check")
+    assert checks_of(SmtChecks(), none, records, row) == [*always, "key_matches_value"]
+    assert checks_of(SmtChecks(), none, records, replace(row, verify_integrity=True)) == always
     assert checks_of(SmtChecks(off=[*always, "masked_values"], max_lag=1), chain, records) == ["dead_mask", "lag"]
 
 

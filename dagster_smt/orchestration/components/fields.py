@@ -120,8 +120,9 @@ class TopicTableModel(dg.Model):
     value_fields_include: Literal["ALL", "EXCEPT_KEY"] = Field(
         default="ALL", description="Whether the value holds the key's columns, too."
     )
-    fields_verify_integrity: bool = Field(
-        default=False, description="Whether a record fails whose key and value differ in a column."
+    fields_verify_integrity: bool | Literal["check"] = Field(
+        default=False,
+        description="Whether a record fails whose key and value differ in a column; check: it is counted.",
     )
 
 

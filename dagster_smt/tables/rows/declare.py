@@ -9,13 +9,15 @@ from dagster_smt.model.change_formats import CHANGE_METADATA, ROW, is_change, me
 from dagster_smt.model.format import DESCRIBED, SELF_DESCRIBED, Format
 from dagster_smt.model.primitives import WHOLE
 from dagster_smt.model.schema import Schema, Type, optional
-from dagster_smt.model.topic_columns import RECORD_METADATA, Column, FieldsInclude, Metadata, Row
+from dagster_smt.model.topic_columns import RECORD_METADATA, Column, FieldsInclude, Integrity, Metadata, Row
 from dagster_smt.tables.rows.columns import Given, parse_columns
 
 _BY_TYPE: dict[Type, Any] = {kind: name for name, kind in WHOLE.items()}
 
 
-def declared_row(columns: Given, key_fields: tuple[str, ...], prefix: str, include: FieldsInclude, verify: bool) -> Row:
+def declared_row(
+    columns: Given, key_fields: tuple[str, ...], prefix: str, include: FieldsInclude, verify: Integrity
+) -> Row:
     """The row of a topic table.
 
     Args:

@@ -12,7 +12,8 @@ from dagster_smt.model.change_formats import ROW, is_change, metadata_key
 from dagster_smt.model.extended_path import below
 from dagster_smt.model.format import Format
 from dagster_smt.model.record import VALUE_DIRTY, PlanRecord, Record
-from dagster_smt.model.schema import JavaDate, Schema, Type
+from dagster_smt.model.report import MISMATCHED
+from dagster_smt.model.schema import BOOLEAN, JavaDate, Schema, Type
 from dagster_smt.model.topic_columns import Column, HeaderValue, Metadata, decoder, header_form
 from dagster_smt.spec.copying import copied
 from dagster_smt.spec.options import option
@@ -28,6 +29,7 @@ from dagster_smt.tables.rows.rules import (
     HeaderList,
     HeaderMap,
     HeaderNamed,
+    Mismatched,
     Same,
     Undecoded,
 )
@@ -62,7 +64,14 @@ class ReadRow(RowStage):
 
     def ledger(self) -> tuple[Effect, ...]:
         added = tuple(Effect("added", below("", c.name), self._told(c), side="value") for c in self.row.others)
-        return (*added, *(Effect("undecoded", below("", c.name), side="value") for c in self._lenient))
+        undecoded = (Effect("undecoded", below("", c.name), side="value") for c in self._lenient)
+        mismatched = (Effect(MISMATCHED, below("", c.name), "key", side="value") for c in self._compared)
+        return (*added, *undecoded, *mismatched)
+
+    @property
+    def _compared(self) -> tuple[Column, ...]:
+        """The columns whose values are held against the key's, and counted where they differ."""
+        return self.row.in_both if self.row.verify_integrity == "check" else ()
 
     def _told(self, column: Column) -> str:
         key = metadata_key(self.form, column.origin)
@@ -102,17 +111,24 @@ class ReadRow(RowStage):
                 missing if record.key is None else fitted(there, column.schema, below("", column.name), group.present)
             )
             return copied(column.name, found, group.present, False)
-        inside = _field(record.value, ROW) if is_change(self.form) else record.value
-        value = fitted(_field(inside, column.name), column.schema, below("", column.name), group.present)
-        node = copied(column.name, value, group.present, False)
-        if self.row.verify_integrity and isinstance(there, Cell) and isinstance(node, Cell):
-            node = replace(node, expr=Call(Same(column.name), (node.expr, there.expr)))
+        node = copied(column.name, self._inside(column, record, group), group.present, False)
+        if self.row.verify_integrity is True and column in self.row.in_both and isinstance(node, Cell):
+            node = replace(node, expr=Call(Same(column.name), (node.expr, *_key_says(there, column, group))))
         return node
+
+    def _inside(self, column: Column, record: PlanRecord, group: Group) -> Node:
+        """What the value says of a physical column."""
+        inside = _field(record.value, ROW) if is_change(self.form) else record.value
+        return fitted(_field(inside, column.name), column.schema, below("", column.name), group.present)
 
     def _touch(self, record: PlanRecord, group: Group, at: Planning) -> None:
         names = [column.name for column in self.row.others]
         for number, column in enumerate(self.row.others):
             at.touch(number, _raw(column, record) if isinstance(column.source, HeaderValue) else group.present)
+        for number, column in enumerate(self._compared, len(names) + len(self._lenient)):
+            value, there = self._inside(column, record, group), _field(record.key, self.row.key_name(column.name))
+            if isinstance(value, Cell):
+                at.touch(number, Call(Mismatched(), (value.expr, *_key_says(there, column, group))))
         for number, column in enumerate(self._lenient, len(names)):
             raw, value = _raw(column, record), _taken(column, record)
             many = isinstance(column.source, HeaderValue) and column.source.match == "all"
@@ -127,6 +143,12 @@ class ReadRow(RowStage):
         self._touch(record, Group(Schema(Type.STRUCT), (), None), at)
         touches = [(bits[t.entry], None if t.when is None else expr_function(t.when)) for t in at.touches]
         return _adding(added, touches)
+
+
+def _key_says(found: Node | None, column: Column, group: Group) -> tuple[Expr, Expr]:
+    """What the key says of a column (null if it is null itself), and whether there is a value to hold it against."""
+    said = found.expr if isinstance(found, Cell) else Const(None, column.schema)
+    return said, Const(True, BOOLEAN) if group.present is None else group.present
 
 
 def _adding(

@@ -248,21 +248,24 @@ class Decoded(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Same(ValueRule):
-    """What the value says of a column that the key holds, too; if the key says something else, the record fails."""
+    """What the value says of a column that the key holds, too; if the key says something else, the record fails.
+
+    ``there`` is null where there is no value, and so nothing to differ.
+    """
 
     name: str
     may_fail = True
 
-    def python(self, value: Any, other: Any) -> Any:
-        if value != other:
+    def python(self, value: Any, other: Any, there: Any) -> Any:
+        if there is not None and value != other:
             raise self.failure()
         return value
 
-    def column(self, F: Any, value: Any, other: Any) -> Any:
+    def column(self, F: Any, value: Any, other: Any, there: Any) -> Any:
         return value
 
-    def failed(self, F: Any, result: Any, value: Any, other: Any) -> Any:
-        return ~value.eqNullSafe(other)
+    def failed(self, F: Any, result: Any, value: Any, other: Any, there: Any) -> Any:
+        return there.isNotNull() & ~value.eqNullSafe(other)
 
     def failure(self) -> Any:
         statement = f"key and value tell different things of '{self.name}'"
@@ -276,6 +279,17 @@ def _nulls(F: Any, values: Any) -> Any:
 @cache
 def _function(decoder: Decoder, schema: Schema) -> Decode:
     return decode_function(decoder, schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatched(ValueRule):
+    """True where the key says something else than the value, else null: what the ledger counts. See ``Same``."""
+
+    def python(self, value: Any, other: Any, there: Any) -> bool | None:
+        return True if there is not None and value != other else None
+
+    def column(self, F: Any, value: Any, other: Any, there: Any) -> Any:
+        return F.when(there.isNotNull() & ~value.eqNullSafe(other), F.lit(True))
 
 
 @dataclass(frozen=True, slots=True)

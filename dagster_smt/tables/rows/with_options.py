@@ -146,7 +146,8 @@ def _key(statement: Statement, options: _Options, found: dict[str, Any]) -> None
         found["key_fields"] = (*found["key_fields"], *statement.keys)
         found["value_fields_include"] = "EXCEPT_KEY"
     found["key_fields_prefix"] = options.take("key.fields-prefix") or ""
-    found["fields_verify_integrity"] = (options.take("fields.verify-integrity") or "false").lower() == "true"
+    verify = (options.take("fields.verify-integrity") or "false").lower()
+    found["fields_verify_integrity"] = {"true": True, "false": False}.get(verify, verify)
 
 
 def _names(text: str, options: _Options) -> tuple[str, ...]:

@@ -177,6 +177,10 @@ WITH = [
         "'key.fields' = 'id;name', 'key.format' = 'json', 'fields.verify-integrity' = 'true'",
         {"fields_verify_integrity": True},
     ),
+    (
+        "'key.fields' = 'id;name', 'key.format' = 'json', 'fields.verify-integrity' = 'check'",
+        {"fields_verify_integrity": "check"},
+    ),
     ("'scan.startup.mode' = 'latest-offset'", {"start": "latest"}),
     ("'scan.startup.mode' = 'timestamp', 'scan.startup.timestamp-millis' = '17'", {"start": "17"}),
     ("FORMAT = 'JSON'", {}),
@@ -298,6 +302,7 @@ WRONG = [
       "value_fields_include": "EXCEPT_KEY"}, "SMT261"),
     ({"columns": "k_b STRING", "key_fields": ("k_b",), "key_fields_prefix": "k_"}, "SMT261"),
     ({"columns": "a INT", "fields_verify_integrity": True}, "SMT261"),
+    ({"columns": "a INT", "key_fields": ("a",), "fields_verify_integrity": "yes"}, "SMT261"),
     ({"columns": "a INT", "value_fields_include": "SOME"}, "SMT261"),
     ({"columns": "", "key_fields": ("a",)}, "SMT261"),
     ({"columns": "a INT VIRTUAL"}, "SMT262"),

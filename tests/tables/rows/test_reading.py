@@ -5,7 +5,7 @@ import json
 import math
 import struct
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -110,6 +110,13 @@ def on_spark(spark, topic_table, records, chain=NOTHING):
     """The rows that Spark makes, and codes of problems."""
     from pyspark.sql import functions as F
 
+    done = evaluated(spark, topic_table, records, chain)
+    rows = done.orderBy("__offset", "__problem").select(F.col("__problem.code").alias("code"), "__out").collect()
+    return [row.code or _data(row["__out"].asDict(recursive=True)) for row in rows]
+
+
+def evaluated(spark, topic_table, records, chain=NOTHING):
+    """What the Spark evaluator makes of records."""
     from dagster_smt.spark.evaluate import evaluate
 
     ddl = (
@@ -124,9 +131,7 @@ def on_spark(spark, topic_table, records, chain=NOTHING):
         for number, (r, moment) in enumerate(zip(records, moments, strict=True))
     ]
     frame = spark.createDataFrame(data, ddl).coalesce(1)
-    done = evaluate(frame, plan_table(parse_chain(chain), topic_table), topic_table, "columns")
-    rows = done.orderBy("__offset", "__problem").select(F.col("__problem.code").alias("code"), "__out").collect()
-    return [row.code or _data(row["__out"].asDict(recursive=True)) for row in rows]
+    return evaluate(frame, plan_table(parse_chain(chain), topic_table), topic_table, "columns")
 
 
 def _moment(millis):
@@ -301,6 +306,7 @@ SIDES = [
     ({**BOTH, "fields_verify_integrity": True}, Given(VALUE, key=KEY), "SMT436"),
     ({**BOTH, "fields_verify_integrity": True}, Given(VALUE, key=b'{"id":2,"region":"eu"}'),
      {"id": 2, "region": "eu", "note": "n", "offset": 42}),
+    ({**BOTH, "fields_verify_integrity": True}, Given(VALUE), "SMT436"),
     (PREFIXED, Given(VALUE, key=KEY), {"k_id": 1, "id": 2, "offset": 42}),
     (WHOLE, Given(b"some text", key=b"w"), {"word": "w", "line": "some text", "offset": 42}),
     (WHOLE, Given(b"\xff", key=b"w"), "SMT416"),
@@ -352,6 +358,49 @@ def test_stages_see_columns_and_the_plan_says_where_they_come_from():
     assert plan.lineage["utf8"] == ("headers.h",) and plan.lineage["offset"] == ("offset",)
     assert {"name", "utf8"} <= plan.masked
     assert [e.path for e in plan.entries if e.action == "undecoded"] == [n for n in DECODED if n != "bytes"]
+
+
+COMPARED = [
+    (Given(VALUE, key=KEY), ["id"]),
+    (Given(VALUE, key=b'{"id":2,"region":"eu"}'), []),
+    (Given(VALUE, key=b'{"id":2}'), ["region"]),
+    (Given(VALUE), ["id", "region"]),
+    (Given(b'{"note":"n"}', key=KEY), ["id", "region"]),
+    (Given(None, key=KEY), []),  # no value, no row
+]
+MISMATCHES = [("id" in names) << 1 | ("region" in names) << 2 for _, names in COMPARED]
+CHECKED = table(KEYS, **BOTH, fields_verify_integrity="check")
+
+
+def test_keys_that_differ_are_counted():
+    entries = plan_table(parse_chain({"transforms": ""}), CHECKED).entries
+    assert [(e.action, e.path) for e in entries] == [
+        ("added", "offset"),
+        ("mismatched", "id"),
+        ("mismatched", "region"),
+    ]
+    told = in_python(CHECKED, [given for given, _ in COMPARED])
+    assert [record.touched & 6 for *_, record in told] == MISMATCHES
+    assert told[0][0] == {"id": 2, "region": "eu", "note": "n", "offset": 42}  # the value wins
+
+
+@pytest.mark.spark
+def test_keys_that_differ_are_counted_on_spark(spark):
+    given = [replace(given, offset=number) for number, (given, _) in enumerate(COMPARED)]
+    rows = evaluated(spark, CHECKED, given).orderBy("__offset").collect()
+    assert [row["__touched"][0] & 6 for row in rows] == MISMATCHES
+
+
+def test_a_record_without_value_has_nothing_that_could_differ():
+    strict = table(KEYS, **BOTH, fields_verify_integrity=True)
+    assert in_python(strict, [Given(None, key=KEY)])[0][0] is None
+
+
+@pytest.mark.spark
+def test_a_record_without_value_has_nothing_that_could_differ_on_spark(spark):
+    strict = table(KEYS, **BOTH, fields_verify_integrity=True)
+    (row,) = evaluated(spark, strict, [Given(None, key=KEY)]).collect()
+    assert row["__problem"]["code"] == "SMT418"  # a table of columns has no row for it
 
 
 @pytest.mark.parametrize("value", [b"[1]", b'"x"', b'{"offset":1}'])
