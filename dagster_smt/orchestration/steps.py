@@ -160,7 +160,8 @@ class SmtStep:
         return {
             "dagster/data_version": version.value,
             "dagster/data_version_is_user_provided": "true",
-            "dagster/code_version": self.table.spec.code_version or code_version(chain),
+            "dagster/code_version": self.table.spec.code_version
+            or code_version(chain, self.table.work.table, self.table.work.sink),
         }
 
 

@@ -64,7 +64,7 @@ class SmtTranslator:
                 **(data.metadata or {}),
             },
             group_name=data.group_name,
-            code_version=code_version(data.plan.chain),
+            code_version=code_version(data.plan.chain, data.table, data.sink),
             kinds=data.kinds if data.kinds is not None else _kinds(data),
             partitions_def=data.partitions_def,
             tags=data.tags,

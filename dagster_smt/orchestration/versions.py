@@ -7,16 +7,22 @@ from collections.abc import Mapping
 import dagster as dg
 
 from dagster_smt.chain import Chain
-from dagster_smt.tables.rows.stages import RowStage
+from dagster_smt.tables.spec import Sink, TopicTable
 from dagster_smt.version import __version__
 
 EndOffsets = Mapping[str, Mapping[str, int]]
 
 
-def code_version(chain: Chain) -> str:
-    """Changes when the chain, the columns of its topic table or this package's version do."""
-    columns = [repr(stage.transform) for stage in chain.stages if isinstance(stage, RowStage)]
-    return digest([chain.hash, __version__, *columns])
+def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
+    """Changes when the chain, the topic table's columns, the formats or this package's version do.
+
+    Not where a schema registry is: the options of formats do not count.
+    """
+    columns = repr(table.row) if table.row else ""
+    written = [sink.key or table.key, sink.value or table.value] if sink.kind == "records" else []  # columns have none
+    formats = [table.key, table.value, *written]
+    encoded = [[form.kind, repr(form.schema), form.replace_null_with_default, form.decimal_format] for form in formats]
+    return digest([chain.hash, __version__, columns, *encoded])
 
 
 def data_version(ends: EndOffsets, chain: Chain) -> dg.DataVersion:

@@ -233,6 +233,19 @@ def test_other_columns_are_another_code_version():
     assert len(versions) == 3
 
 
+def test_other_formats_are_another_code_version():
+    versions = []
+    for table, sink in (({}, {}), ({"value": {"kind": "string"}}, {}), ({}, {"value": {"kind": "string"}})):
+        to = {"files": {"path": "lake/orders", **sink}}
+        _, defs = loaded({**LEAST, "table": {**TABLES[0], **table}, "sink": to})
+        versions.append(spec_of(defs).code_version)
+    assert len(set(versions)) == 3
+    registry = {"kind": "avro-confluent", "options": {"url": "http://localhost:8081"}}
+    moved = {**registry, "options": {"url": "http://registry:8081"}}
+    both = [loaded({**LEAST, "table": {**TABLES[0], "value": form}, "sink": to})[1] for form in (registry, moved)]
+    assert len({spec_of(defs).code_version for defs in both}) == 1  # the registry's place is no code
+
+
 @pytest.mark.parametrize(
     ("table", "what"),
     [

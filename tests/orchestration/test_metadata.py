@@ -12,7 +12,7 @@ from dagster_smt.model.window import Range, Window
 from dagster_smt.orchestration.metadata import RunContext, definition_metadata, run_metadata
 from dagster_smt.orchestration.versions import code_version, data_version
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import DeltaSink
+from dagster_smt.tables.spec import DeltaSink, FileTopics, FileTopicSink, TopicTable
 
 TOPIC = dg.AssetKey(["kafka", "orders"])
 CHAIN = parse_chain(
@@ -186,6 +186,7 @@ def test_without_a_schema_the_diff_is_what_the_ledger_counted():
 
 def test_versions_change_with_chain_and_offsets_only():
     other = parse_chain([{"alias": "x", "type": "ReplaceField$Value", "options": {"exclude": ["note"]}}])
-    assert code_version(CHAIN) == code_version(CHAIN) != code_version(other)
+    table, sink = TopicTable(FileTopics(Path("topics")), ("t",)), FileTopicSink("out")
+    assert code_version(CHAIN, table, sink) == code_version(CHAIN, table, sink) != code_version(other, table, sink)
     assert data_version({"t": {"0": 1}}, CHAIN) == data_version({"t": {"0": 1}}, CHAIN)
     assert len({data_version(e, c).value for e in ({"t": {"0": 1}}, {"t": {"0": 2}}) for c in (CHAIN, other)}) == 4
