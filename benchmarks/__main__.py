@@ -15,9 +15,9 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from benchmarks import avro, file_topics, kafka, records, runs, transforms
-from benchmarks.cases import CASES, NESTED_SHARE, Case, Setting
+from benchmarks.cases import CASES, Case
+from benchmarks.data import Settings
 from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
-from benchmarks.nested_records import nested_value
 from dagster_smt.spark.packages import session_settings
 
 FOLDER = Path(".bench")
@@ -106,9 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.list or not cases:
         print("\n".join(c.name for c in ALL))
         return 0 if options.list else 2
-    folder = records.ensure(FOLDER, options.records)
-    fewer = -(-options.records // NESTED_SHARE)
-    nested = records.ensure(FOLDER, fewer, "nested", nested_value)
+    folder = records.ensure(FOLDER, options.records, "flat")
     scratch = Path(tempfile.mkdtemp(dir=FOLDER, prefix="scratch-")).resolve()
     kept = ExitStack()
     try:
@@ -116,9 +114,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             kept.enter_context(kafka.broker(scratch / "broker"))
         spark = session(scratch)
         facts = machine(spark, folder)
-        deep = Setting(spark.read.parquet(str(nested)), fewer, scratch / "out")
-        setting = Setting(spark.read.parquet(str(folder)), options.records, scratch / "out", deep)
-        results = measure(cases, setting, options.repeats, lambda line: print(line, file=sys.stderr, flush=True))
+        settings = Settings(spark, FOLDER, options.records, scratch)
+        results = measure(cases, settings, options.repeats, lambda line: print(line, file=sys.stderr, flush=True))
         spark.stop()
     finally:
         kept.close()
@@ -127,7 +124,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(as_json(results, facts, options.records))
     else:
         print(f"{options.records} records; " + "; ".join(f"{k.replace('_', ' ')} {v}" for k, v in facts.items()))
-        print(table(results, options.records))
+        print(table(results))
         print("Differences under 10 % are noise. Other work on the same cores spoils ratios too: see load at start.")
     return 0
 

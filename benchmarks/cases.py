@@ -49,8 +49,6 @@ NESTED = {
     "transforms.hide.field.syntax.version": "extended",
 }
 NOTHING = {"transforms": ""}
-NESTED_SHARE = 10
-"""There are so many times fewer nested records; each is about ten times as long."""
 
 SPARK_TYPES = {
     Type.STRING: "string",
@@ -71,13 +69,11 @@ class Setting:
         frame: The records.
         records: How many they are.
         scratch: A folder of its own that it may fill.
-        nested: The same for cases with nested records.
     """
 
     frame: DataFrame
     records: int
     scratch: Path
-    nested: "Setting | None" = None
 
     def discard(self, frame: DataFrame) -> None:
         """Compute every row and column, and throw them away."""
@@ -97,7 +93,7 @@ class Case:
         name: As printed; ``--only`` looks for parts of it.
         run: Does the work once; gives seconds only where it has a clock of its own, so that a start does not count.
         bare: Name of the case it is compared with; empty for bare Spark itself.
-        share: It runs on so many times fewer records.
+        data: Name of its data set; see ``benchmarks.data``.
         rounds: It runs in so many rounds at most; 0 for all.
         connect: Name of the case of Kafka Connect it is compared with, if any.
     """
@@ -105,19 +101,9 @@ class Case:
     name: str
     run: Callable[[Setting], float | None]
     bare: str = ""
-    share: int = 1
+    data: str = "flat"
     rounds: int = 0
     connect: str = ""
-
-
-def on_nested(run: Callable[[Setting], None]) -> Callable[[Setting], None]:
-    """The same work on the nested records."""
-
-    def run_nested(setting: Setting) -> None:
-        assert setting.nested is not None
-        run(setting.nested)
-
-    return run_nested
 
 
 def bare_json(setting: Setting) -> None:
@@ -233,8 +219,8 @@ CASES = (
     Case("lazy JSON to JSON, with ledger", lazy(FLAT), _JSON),
     Case("declared JSON to Parquet columns, without ledger", declared(FLAT, ledger=False, discard=False), _COLUMNS),
     Case("declared JSON to Parquet columns, with ledger", declared(FLAT, discard=False), _COLUMNS),
-    Case(_NESTED, on_nested(bare_nested), "", NESTED_SHARE),
-    Case("nested: lazy JSON, **.email masked", on_nested(lazy(NESTED)), _NESTED, NESTED_SHARE),
-    Case("nested: declared JSON, read and printed", on_nested(declared_nested(NOTHING)), _NESTED, NESTED_SHARE),
-    Case("nested: declared JSON, **.email masked", on_nested(declared_nested(NESTED)), _NESTED, NESTED_SHARE),
+    Case(_NESTED, bare_nested, data="nested"),
+    Case("nested: lazy JSON, **.email masked", lazy(NESTED), _NESTED, "nested"),
+    Case("nested: declared JSON, read and printed", declared_nested(NOTHING), _NESTED, "nested"),
+    Case("nested: declared JSON, **.email masked", declared_nested(NESTED), _NESTED, "nested"),
 )

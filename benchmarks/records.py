@@ -83,7 +83,12 @@ def _batch(first: int, count: int, make: Value) -> pa.Table:
     for number in range(first, first + count):
         at = START + timedelta(milliseconds=number)
         value = make(rng, at)
-        row = {"key": value["account"].encode(), "value": encode(value), "topic": TOPIC, "headers": None}
+        row = {
+            "key": str(value.get("account", number)).encode(),
+            "value": encode(value),
+            "topic": TOPIC,
+            "headers": None,
+        }
         place = {"partition": number % PARTITIONS, "offset": number // PARTITIONS}
         rows.append({**row, **place, "timestamp": at, "timestampType": 0})
     return pa.Table.from_pylist(rows, schema=_COLUMNS)

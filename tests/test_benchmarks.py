@@ -9,15 +9,19 @@ import pytest
 
 from benchmarks import kafka, records, transforms
 from benchmarks.__main__ import ALL, arguments, as_json, chosen
-from benchmarks.cases import Case, Setting
+from benchmarks.cases import Case
+from benchmarks.data import DATA, Settings
 from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
 from benchmarks.nested_records import nested_schema, nested_value
+from benchmarks.wide_records import wide_schema, wide_value
 from dagster_smt.chain.registry import own
 from dagster_smt.spec.transform import Transform
 from dagster_smt.transforms.aiven.hash import Hash
 from dagster_smt.transforms.debezium.extract_new_record_state import ExtractNewRecordState
 from dagster_smt.transforms.debezium.header_to_value import HeaderToValue
 from dagster_smt.transforms.hoist_field import HoistField
+
+NONE = {"flat": Setting(None, 6000, None)}
 
 
 def test_records_are_the_same_in_every_run_and_fit_the_declared_schema(tmp_path):
@@ -87,32 +91,32 @@ def test_only_brings_the_bare_counterpart_along():
 def test_a_round_runs_every_case_once_and_the_first_does_not_count():
     runs = []
     cases = [Case("bare", lambda s: runs.append("bare")), Case("ours", lambda s: runs.append("ours"), "bare")]
-    results = measure(cases, None, 2, lambda line: None)
+    results = measure(cases, NONE, 2, lambda line: None)
     assert runs == ["bare", "ours"] * 3
     assert [len(r.seconds) for r in results] == [2, 2]
 
 
 def test_results_say_how_many_times_bare_spark_a_case_takes():
     bare, ours = Case("bare", print), Case("ours", print, "bare")
-    results = [Result(bare, (2.0, 1.0, 9.0)), Result(ours, (3.0, 3.0, 3.0))]
+    results = [Result(bare, (2.0, 1.0, 9.0), 6000), Result(ours, (3.0, 3.0, 3.0), 6000)]
     assert ratios(results) == {"bare": 1.0, "ours": 1.5}
     assert ratios(results[1:]) == {"ours": None}
-    assert table(results, 6000).splitlines()[-1].split() == ["ours", "3.00", "3.00", "3.00", "2", "1.50"]
+    assert table(results).splitlines()[-1].split() == ["ours", "3.00", "3.00", "3.00", "2", "1.50"]
     assert json.loads(as_json(results, {}, 6000))["cases"][1]["to_bare"] == 1.5
 
 
 def test_results_say_how_many_times_kafka_connect_a_case_takes():
     connect, ours = Case("bare Connect", print), Case("ours", print, "bare Connect", connect="bare Connect")
-    results = [Result(connect, (2.0,)), Result(ours, (3.0,))]
+    results = [Result(connect, (2.0,), 6000), Result(ours, (3.0,), 6000)]
     assert ratios_to_connect(results) == {"bare Connect": None, "ours": 1.5}
-    head, first, second = table(results, 6000).splitlines()
+    head, first, second = table(results).splitlines()
     assert head.endswith("x Connect")
     assert (first.split()[-1], second.split()[-1]) == ("-", "1.50")
     assert [c["to_connect"] for c in json.loads(as_json(results, {}, 6000))["cases"]] == [None, 1.5]
 
 
 def test_a_case_with_a_clock_of_its_own_gives_the_seconds():
-    result = measure([Case("bare", lambda s: 7.5)], None, 1, lambda line: None)[0]
+    result = measure([Case("bare", lambda s: 7.5)], NONE, 1, lambda line: None)[0]
     assert result.seconds == (7.5,)
 
 
@@ -129,6 +133,16 @@ def test_nothing_to_measure_is_refused(wrong):
 
 @pytest.mark.parametrize("case", ALL, ids=lambda c: c.name)
 def test_every_case_runs(case, spark, tmp_path):
-    frame = spark.read.parquet(str(records.ensure(tmp_path / "in", 40)))
-    nested = spark.read.parquet(str(records.ensure(tmp_path / "in", 4, "nested", nested_value)))
-    case.run(Setting(frame, 40, tmp_path / "out", Setting(nested, 4, tmp_path / "out")))
+    case.run(Settings(spark, tmp_path, 40, tmp_path)[case.data])
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_data_sets_have_the_records_that_their_share_leaves(name, spark, tmp_path):
+    setting = Settings(spark, tmp_path, 4000, tmp_path)[name]
+    wanted = {"nested": 400, "wide": 250, "webhooks": 80, "flat, 1,000": 1000}.get(name, 4000)
+    assert (setting.records, setting.frame.count()) == (wanted, wanted)
+
+
+def test_wide_records_fit_their_schema():
+    value = wide_value(random.Random(1), datetime(2026, 1, 1, tzinfo=timezone.utc))
+    assert tuple(value) == tuple(wide_schema().by_name) and 5000 < len(json.dumps(value)) < 6500

@@ -1,0 +1,84 @@
+"""The data sets: what their records look like, and how many each has."""
+
+import json
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from benchmarks.cases import Setting
+from benchmarks.nested_records import nested_value
+from benchmarks.records import Value, ensure, value_of
+from benchmarks.wide_records import wide_value
+
+_WEBHOOKS = Path(__file__).parents[1] / "definitions" / "demo" / "topics"
+
+
+@cache
+def webhooks() -> tuple[dict[str, Any], ...]:
+    """GitHub's webhooks of the demo, as published in ``@octokit/webhooks-examples``."""
+    files = sorted(_WEBHOOKS.glob("*/*/*.jsonl"))
+    return tuple(json.loads(json.loads(line)["value"]) for file in files for line in file.read_text().splitlines())
+
+
+def webhook(rng: random.Random, at: datetime) -> dict[str, Any]:
+    """One of them."""
+    return rng.choice(webhooks())
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Records of one kind.
+
+    Attributes:
+        make: Makes a value.
+        share: There are so many times fewer than asked for: longer records would take longer.
+        most: There are no more than this.
+    """
+
+    make: Value
+    share: int = 1
+    most: int = 10**9
+
+    def records(self, asked: int) -> int:
+        """How many there are if so many are asked for."""
+        return min(-(-asked // self.share), self.most)
+
+
+DATA = {
+    "flat": DataSet(value_of),
+    "nested": DataSet(nested_value, 10),
+    "wide": DataSet(wide_value, 16),
+    "webhooks": DataSet(webhook, 50),
+    "flat, 100,000": DataSet(value_of, most=100_000),
+    "flat, 1,000": DataSet(value_of, most=1000),
+}
+
+
+class Settings(Mapping[str, Setting]):
+    """What the cases of each data set get; records are written when they are first asked for, and kept."""
+
+    def __init__(self, session: SparkSession, folder: Path, records: int, scratch: Path):
+        self._session, self._folder, self._records, self._scratch = session, folder, records, scratch
+        self._made: dict[str, Setting] = {}
+
+    def __getitem__(self, name: str) -> Setting:
+        if name not in self._made:
+            data = DATA[name]
+            count = data.records(self._records)
+            folder = ensure(self._folder, count, name.partition(",")[0], data.make)
+            scratch = self._scratch / name.replace(", ", "-").replace(",", "") / "out"
+            scratch.parent.mkdir(parents=True, exist_ok=True)
+            self._made[name] = Setting(self._session.read.parquet(str(folder)), count, scratch)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(DATA)
+
+    def __len__(self) -> int:
+        return len(DATA)
