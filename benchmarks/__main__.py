@@ -14,10 +14,11 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
 
-from benchmarks import avro, file_topics, kafka, records, runs, transforms
+from benchmarks import avro, beside_connect, file_topics, kafka, records, runs, transforms
 from benchmarks.cases import CASES, Case
 from benchmarks.data import Settings
 from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
+from benchmarks.processes import most_memory
 from dagster_smt.spark.packages import session_settings
 
 FOLDER = Path(".bench")
@@ -34,6 +35,11 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "--commits", type=int, default=0, metavar="N", help="only commits to tables that have had up to N before (1000)"
     )
     parser.add_argument("--kafka", action="store_true", help="only runs from a Kafka broker, which is started for them")
+    parser.add_argument(
+        "--connect",
+        action="store_true",
+        help="only the cases with targets, beside Kafka Connect in memory",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--list", action="store_true", help="print the names of the cases")
     found = parser.parse_args(argv)
@@ -42,11 +48,11 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     return found
 
 
-def chosen(only: Sequence[str]) -> list[Case]:
-    """The cases asked for, with the bare ones they are compared with."""
-    names = {c.name for c in ALL if not only or any(text.lower() in c.name.lower() for text in only)}
-    names |= {c.bare for c in ALL if c.name in names}
-    return [c for c in ALL if c.name in names]
+def chosen(only: Sequence[str], cases: Sequence[Case] = ALL) -> list[Case]:
+    """The cases asked for, with those that they are compared with."""
+    names = {c.name for c in cases if not only or any(text.lower() in c.name.lower() for text in only)}
+    names |= {other for c in cases if c.name in names for other in (c.bare, c.connect)}
+    return [c for c in cases if c.name in names]
 
 
 def session(scratch: Path) -> SparkSession:
@@ -101,7 +107,8 @@ def as_json(results: Sequence[Result], facts: dict[str, object], count: int) -> 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print; progress goes to stderr."""
     options = arguments(argv)
-    cases = list(runs.aged_cases(options.commits)) if options.commits else chosen(options.only)
+    cases = chosen(options.only, beside_connect.CASES if options.connect else ALL)
+    cases = list(runs.aged_cases(options.commits)) if options.commits else cases
     cases = list(kafka.CASES) if options.kafka else cases
     if options.list or not cases:
         print("\n".join(c.name for c in ALL))
@@ -115,7 +122,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         spark = session(scratch)
         facts = machine(spark, folder)
         settings = Settings(spark, FOLDER, options.records, scratch)
-        results = measure(cases, settings, options.repeats, lambda line: print(line, file=sys.stderr, flush=True))
+        with most_memory() as megabytes:
+            results = measure(cases, settings, options.repeats, lambda line: print(line, file=sys.stderr, flush=True))
         spark.stop()
     finally:
         kept.close()
@@ -125,6 +133,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     else:
         print(f"{options.records} records; " + "; ".join(f"{k.replace('_', ' ')} {v}" for k, v in facts.items()))
         print(table(results))
+        print("\n".join(beside_connect.summary(results, megabytes()) if options.connect else ()))
         print("Differences under 10 % are noise. Other work on the same cores spoils ratios too: see load at start.")
     return 0
 

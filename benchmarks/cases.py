@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -69,11 +69,13 @@ class Setting:
         frame: The records.
         records: How many they are.
         scratch: A folder of its own that it may fill.
+        folder: Where the records are, as Parquet.
     """
 
     frame: DataFrame
     records: int
     scratch: Path
+    folder: Path = Path()
 
     def discard(self, frame: DataFrame) -> None:
         """Compute every row and column, and throw them away."""
@@ -86,24 +88,49 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Taken:
+    """What a round took: wall seconds, and CPU seconds of all its processes; None where nothing tells them."""
+
+    seconds: float
+    cpu: float | None = None
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a case is to take at most; None: no target.
+
+    Attributes:
+        bare: Times the bare case.
+        connect: Times the case of Kafka Connect.
+        seconds: Seconds.
+    """
+
+    bare: float | None = None
+    connect: float | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
 class Case:
     """A measured path.
 
     Attributes:
         name: As printed; ``--only`` looks for parts of it.
-        run: Does the work once; gives seconds only where it has a clock of its own, so that a start does not count.
+        run: Does the work once; gives what it took only if it has a clock of its own, so that a start does not count.
         bare: Name of the case it is compared with; empty for bare Spark itself.
         data: Name of its data set; see ``benchmarks.data``.
         rounds: It runs in so many rounds at most; 0 for all.
         connect: Name of the case of Kafka Connect it is compared with, if any.
+        target: What it is to take at most.
     """
 
     name: str
-    run: Callable[[Setting], float | None]
+    run: "Callable[[Setting], Taken | None]"
     bare: str = ""
     data: str = "flat"
     rounds: int = 0
     connect: str = ""
+    target: "Target" = field(default_factory=lambda: Target())
 
 
 def bare_json(setting: Setting) -> None:

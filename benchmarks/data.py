@@ -74,7 +74,7 @@ class Settings(Mapping[str, Setting]):
             folder = ensure(self._folder, count, name.partition(",")[0], data.make)
             scratch = self._scratch / name.replace(", ", "-").replace(",", "") / "out"
             scratch.parent.mkdir(parents=True, exist_ok=True)
-            self._made[name] = Setting(self._session.read.parquet(str(folder)), count, scratch)
+            self._made[name] = Setting(self._session.read.parquet(str(folder)), count, scratch, folder)
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:

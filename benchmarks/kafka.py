@@ -10,7 +10,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from benchmarks.cases import DDL, FLAT, Case, Setting
+from benchmarks.cases import DDL, FLAT, Case, Setting, Taken
 from benchmarks.connect.standalone import Worker, worker
 from benchmarks.records import TOPIC, value_schema
 from dagster_smt.chain import parse_chain
@@ -97,13 +97,13 @@ def to_topic(setting: Setting) -> None:
     _run(setting, RunSpec("benchmark", parse_chain(FLAT), table, sink))
 
 
-def connect_copy(setting: Setting) -> float:
+def connect_copy(setting: Setting) -> Taken:
     """The same by Kafka Connect; its worker starts in the warm-up and goes on, as Spark does."""
     if not _worker:
         topics = _topic(setting)
         folder = setting.scratch.with_name("connect")
         _worker.append(_kept.enter_context(worker(folder, topics.servers, TOPIC, PARTITIONS, FLAT, setting.records)))
-    return _worker[0].round()
+    return Taken(_worker[0].round())
 
 
 def _run(setting: Setting, spec: RunSpec) -> None:

@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.cases import Case, Setting
+from benchmarks.cases import Case, Setting, Taken
+from benchmarks.processes import cpu_seconds
 
 
 @dataclass(frozen=True)
@@ -16,34 +17,51 @@ class Result:
         case: The case.
         seconds: Wall time of the rounds that count.
         records: How many records each of them had.
+        cpu: CPU time of all processes in those rounds; empty where nothing tells it.
     """
 
     case: Case
     seconds: tuple[float, ...]
     records: int
+    cpu: tuple[float, ...] = ()
 
     @property
     def median(self) -> float:
         return statistics.median(self.seconds)
+
+    @property
+    def cpu_median(self) -> float | None:
+        return statistics.median(self.cpu) if self.cpu else None
 
 
 def measure(
     cases: Sequence[Case], settings: Mapping[str, Setting], repeats: int, say: Callable[[str], None]
 ) -> list[Result]:
     """Run all cases ``repeats`` times, after one round that does not count."""
-    seconds: dict[str, list[float]] = {case.name: [] for case in cases}
+    rounds: dict[str, list[Taken]] = {case.name: [] for case in cases}
     for number in range(repeats + 1):
         for case in cases:
             if case.rounds and number > case.rounds:
                 continue
             setting = settings[case.data]
-            start = time.perf_counter()
-            own = case.run(setting)
-            taken = own if own is not None else time.perf_counter() - start
-            say(f"{'warm-up' if number == 0 else f'round {number}'}: {case.name}: {taken:.2f} s")
+            taken = _timed(case, setting)
+            say(f"{'warm-up' if number == 0 else f'round {number}'}: {case.name}: {taken.seconds:.2f} s")
             if number:
-                seconds[case.name].append(taken)
-    return [Result(case, tuple(seconds[case.name]), settings[case.data].records) for case in cases]
+                rounds[case.name].append(taken)
+    return [_result(case, rounds[case.name], settings[case.data].records) for case in cases]
+
+
+def _timed(case: Case, setting: Setting) -> Taken:
+    """One round: what it says itself, else what the clocks say."""
+    used, start = cpu_seconds(), time.perf_counter()
+    own = case.run(setting)
+    taken, spent = time.perf_counter() - start, cpu_seconds()
+    return own or Taken(taken, None if used is None or spent is None else spent - used)
+
+
+def _result(case: Case, rounds: Sequence[Taken], records: int) -> Result:
+    cpu = tuple(taken.cpu for taken in rounds if taken.cpu is not None)
+    return Result(case, tuple(taken.seconds for taken in rounds), records, cpu)
 
 
 def ratios(results: Sequence[Result]) -> dict[str, float | None]:
@@ -62,20 +80,30 @@ def _by(seconds: float, bare: float | None) -> float | None:
     return seconds / bare if bare else None
 
 
-def _shown(ratio: float | None) -> str:
-    return "-" if ratio is None else format(ratio, ".2f")
+def _shown(ratio: float | None, target: float | None = None) -> str:
+    """A figure, with its target: ``1.20 > 1.00`` missed it, ``0.90 <= 1.00`` did not."""
+    if ratio is None:
+        return "-"
+    if target is None:
+        return format(ratio, ".2f")
+    return f"{ratio:.2f} {'<=' if ratio <= target else '>'} {target:.2f}"
 
 
 def table(results: Sequence[Result]) -> str:
-    """The results for people."""
+    """The results for people, each with its target if it has one."""
     times_bare, times_connect = ratios(results), ratios_to_connect(results)
+    head = ["case", "median s", "min", "max", "CPU s", "k rec/s", "x bare"]
     compared = any(r.case.connect for r in results)
-    width = max(len(r.case.name) for r in results)
-    head = f"{'case':<{width}}  {'median s':>8}  {'min':>6}  {'max':>6}  {'k rec/s':>7}  {'x bare':>6}"
-    lines = [head + ("  x Connect" if compared else "")]
+    rows = [head + (["x Connect"] if compared else [])]
     for r in results:
-        speed = r.records / r.median / 1000
-        line = f"{r.case.name:<{width}}  {r.median:8.2f}  {min(r.seconds):6.2f}  {max(r.seconds):6.2f}"
-        line += f"  {speed:7.0f}  {_shown(times_bare[r.case.name]):>6}"
-        lines.append(line + (f"  {_shown(times_connect[r.case.name]):>9}" if compared else ""))
-    return "\n".join(lines)
+        to_bare = _shown(times_bare[r.case.name], r.case.target.bare)
+        row = [r.case.name, _shown(r.median, r.case.target.seconds), _shown(min(r.seconds)), _shown(max(r.seconds))]
+        row += [_shown(r.cpu_median), f"{r.records / r.median / 1000:.0f}", to_bare]
+        rows.append(row + ([_shown(times_connect[r.case.name], r.case.target.connect)] if compared else []))
+    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
+    return "\n".join("  ".join(_cells(row, widths)) for row in rows)
+
+
+def _cells(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    name, *figures = row
+    return [name.ljust(widths[0]), *(text.rjust(width) for text, width in zip(figures, widths[1:], strict=True))]

@@ -36,6 +36,11 @@ def _topics(setting: Setting, topics: int) -> FileTopics:
     return source
 
 
+def one_topic(setting: Setting) -> FileTopics:
+    """The records as one file topic."""
+    return _topics(setting, 1)
+
+
 def bare_run(setting: Setting) -> None:
     """Lines read, parsed and written by Spark alone: nothing is checked, counted or kept as progress."""
     text = "partition INT, offset BIGINT, timestamp BIGINT, key STRING, value STRING"

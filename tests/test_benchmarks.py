@@ -2,19 +2,27 @@
 
 import json
 import random
+import subprocess
+import sys
 from datetime import datetime, timezone
 
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import kafka, records, transforms
+from benchmarks import beside_connect, kafka, records, transforms
 from benchmarks.__main__ import ALL, arguments, as_json, chosen
-from benchmarks.cases import Case
+from benchmarks.cases import Case, Setting, Taken, Target
+from benchmarks.connect.in_memory import jvm
 from benchmarks.data import DATA, Settings
 from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
 from benchmarks.nested_records import nested_schema, nested_value
+from benchmarks.processes import cpu_seconds
 from benchmarks.wide_records import wide_schema, wide_value
+from dagster_smt.chain import parse_chain
 from dagster_smt.chain.registry import own
+from dagster_smt.interpret.interpreter import Interpreter
+from dagster_smt.model.format import Format
+from dagster_smt.model.record import Record
 from dagster_smt.spec.transform import Transform
 from dagster_smt.transforms.aiven.hash import Hash
 from dagster_smt.transforms.debezium.extract_new_record_state import ExtractNewRecordState
@@ -51,6 +59,9 @@ def test_every_case_is_compared_with_a_bare_one_that_exists():
     names = [c.name for c in ALL]
     assert len(set(names)) == len(names)
     assert all(c.bare in names for c in ALL if c.bare)
+    beside = [c.name for c in beside_connect.CASES]
+    assert len(set(beside)) == len(beside)
+    assert all(other in beside for c in beside_connect.CASES for other in (c.bare, c.connect) if other)
     assert all(c.bare for c in ALL if "bare" not in c.name and "no stage" not in c.name)
 
 
@@ -101,7 +112,7 @@ def test_results_say_how_many_times_bare_spark_a_case_takes():
     results = [Result(bare, (2.0, 1.0, 9.0), 6000), Result(ours, (3.0, 3.0, 3.0), 6000)]
     assert ratios(results) == {"bare": 1.0, "ours": 1.5}
     assert ratios(results[1:]) == {"ours": None}
-    assert table(results).splitlines()[-1].split() == ["ours", "3.00", "3.00", "3.00", "2", "1.50"]
+    assert table(results).splitlines()[-1].split() == ["ours", "3.00", "3.00", "3.00", "-", "2", "1.50"]
     assert json.loads(as_json(results, {}, 6000))["cases"][1]["to_bare"] == 1.5
 
 
@@ -116,7 +127,7 @@ def test_results_say_how_many_times_kafka_connect_a_case_takes():
 
 
 def test_a_case_with_a_clock_of_its_own_gives_the_seconds():
-    result = measure([Case("bare", lambda s: 7.5)], NONE, 1, lambda line: None)[0]
+    result = measure([Case("bare", lambda s: Taken(7.5))], NONE, 1, lambda line: None)[0]
     assert result.seconds == (7.5,)
 
 
@@ -131,9 +142,61 @@ def test_nothing_to_measure_is_refused(wrong):
         arguments(wrong)
 
 
-@pytest.mark.parametrize("case", ALL, ids=lambda c: c.name)
+IN_JVMS = [case for case in beside_connect.CASES if case.name.startswith("Connect")]
+
+
+@pytest.mark.parametrize("case", [*ALL, *(c for c in beside_connect.CASES if c not in IN_JVMS)], ids=lambda c: c.name)
 def test_every_case_runs(case, spark, tmp_path):
     case.run(Settings(spark, tmp_path, 40, tmp_path)[case.data])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", IN_JVMS, ids=lambda c: c.name)
+def test_every_case_of_kafka_connect_runs(case, spark, tmp_path):
+    case.run(Settings(spark, tmp_path, 40, tmp_path)[case.data])
+
+
+@pytest.mark.parametrize("schema", [None, records.value_schema()], ids=["without schema", "with schema"])
+def test_kafka_connect_makes_the_same_of_the_records(schema, tmp_path):
+    values = records.ensure(tmp_path / "in", 8, "flat")
+    with jvm(tmp_path / "connect", values, beside_connect.FIVE, schema) as running:
+        done = running.round()
+    assert done.kept == 8 and done.cpu > 0
+    form = Format("json") if schema is None else Format("json_schema", schema)
+    interpreter = Interpreter(parse_chain(beside_connect.FIVE), None, form)
+    ours = []
+    for value in (v for file in sorted(values.glob("*.parquet")) for v in pq.read_table(file)["value"].to_pylist()):
+        record = Record(records.TOPIC, 0, 0, 0, "CreateTime")
+        ours.append(json.loads(interpreter.process(record, None, value)[2]))
+    theirs = [json.loads(line) for line in (tmp_path / "connect" / "shown.jsonl").read_text().splitlines()]
+    assert theirs == ours[: len(theirs)] and len(theirs) == 4  # those of the first thread
+
+
+def test_targets_are_shown_met_or_missed():
+    bare, fast = Case("bare", lambda s: None), Case("fast", lambda s: None, "bare", target=Target(bare=0.5, seconds=1))
+    slow = Case("slow", lambda s: None, "bare", target=Target(bare=0.5, seconds=1))
+    lines = table([Result(bare, (4.0,), 1000), Result(fast, (1.0,), 1000), Result(slow, (8.0,), 1000)]).splitlines()
+    assert "1.00 <= 1.00" in lines[2] and "0.25 <= 0.50" in lines[2]
+    assert "8.00 > 1.00" in lines[3] and "2.00 > 0.50" in lines[3]
+
+
+def test_the_summary_says_what_follows_from_several_cases():
+    seconds = {"flat: JSON to JSON, five stages": 2.2, "flat: JSON to JSON, five stages, no ledger": 2.0}
+    seconds |= {"flat: JSON to JSON, 1 cheap stages": 1.0, "flat: JSON to JSON, 40 cheap stages": 1.39}
+    results = [Result(Case(name, lambda s: None), (taken,), 1000) for name, taken in seconds.items()]
+    assert beside_connect.summary(results, 320) == [
+        "ledger (flat: JSON to JSON, five stages): +10.0 % > 5 %",
+        "one more cheap stage (flat: JSON to JSON): +1.0 % <= 1 %",
+        "memory of a Python worker at most: 320 MB > 300 MB",
+    ]
+    named = {case.name for case in beside_connect.CASES}
+    assert set(seconds) <= named  # else it would say nothing, and nobody would notice
+
+
+def test_cpu_time_of_processes_below_counts():
+    before = cpu_seconds()
+    subprocess.run([sys.executable, "-c", "sum(range(20_000_000))"], check=True)
+    assert cpu_seconds() - before > 0.1
 
 
 @pytest.mark.parametrize("name", DATA)

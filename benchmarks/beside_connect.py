@@ -1,0 +1,270 @@
+"""Kafka Connect's converters and transforms, bare Spark and this package on the same records and chains.
+
+Connect runs in a JVM per case, two threads, values in memory; ours and bare Spark read Parquet with Kafka's columns.
+"""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from pyspark.sql import functions as F
+
+from benchmarks.cases import (
+    NESTED,
+    NOTHING,
+    Case,
+    Setting,
+    Taken,
+    Target,
+    bare_columns,
+    bare_json,
+    bare_nested,
+    declared,
+    declared_nested,
+    declared_records,
+    lazy,
+    plan_of,
+)
+from benchmarks.connect.in_memory import jvm
+from benchmarks.measure import Result
+from benchmarks.records import FIELDS as FLAT_FIELDS
+from benchmarks.records import TOPIC, value_schema
+from benchmarks.runs import one_topic
+from benchmarks.wide_records import wide_schema
+from dagster_smt.chain import parse_chain
+from dagster_smt.chain.properties import read_properties
+from dagster_smt.interpret.garbage import no_collection
+from dagster_smt.interpret.interpreter import KEPT, Interpreter
+from dagster_smt.model.format import Format
+from dagster_smt.model.record import Record
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.run.batch import run
+from dagster_smt.run.spec import RunSpec
+from dagster_smt.spark.evaluate import evaluate
+from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable
+
+_KAFKA = "org.apache.kafka.connect.transforms."
+FIVE = {
+    "transforms": "hide,amount,when,tidy,origin",
+    "transforms.hide.type": f"{_KAFKA}MaskField$Value",
+    "transforms.hide.fields": "note,ref",
+    "transforms.amount.type": f"{_KAFKA}Cast$Value",
+    "transforms.amount.spec": "amount:float64",
+    "transforms.when.type": f"{_KAFKA}TimestampConverter$Value",
+    "transforms.when.field": "ts",
+    "transforms.when.target.type": "string",
+    "transforms.when.format": "yyyy-MM-dd HH:mm:ss",
+    "transforms.tidy.type": f"{_KAFKA}ReplaceField$Value",
+    "transforms.tidy.exclude": "device",
+    "transforms.tidy.renames": "status:state",
+    "transforms.origin.type": f"{_KAFKA}InsertField$Value",
+    "transforms.origin.static.field": "origin",
+    "transforms.origin.static.value": "benchmark",
+    "transforms.origin.topic.field": "topic",
+}
+"""Five stages on flat records, a date pattern among them."""
+DEMO = Path(__file__).parents[1] / "definitions" / "chains" / "webhooks.properties"
+_TEXTS = [name for name, kind in FLAT_FIELDS.items() if kind is Type.STRING]
+_WIDE_TEXTS = [name for name, schema in wide_schema().fields if schema.type is Type.STRING]
+_WARM = 2
+_BATCH = 1000
+
+
+def masks(fields: Sequence[str]) -> dict[str, str]:
+    """A stage for each field that masks it."""
+    chain = {"transforms": ",".join(f"m{n}" for n in range(len(fields)))}
+    for n, name in enumerate(fields):
+        chain |= {f"transforms.m{n}.type": f"{_KAFKA}MaskField$Value", f"transforms.m{n}.fields": name}
+    return chain
+
+
+def connect(name: str, chain: Mapping[str, str], schema: Schema | None = None, data: str = "flat") -> Case:
+    """A case of Kafka Connect. Each round has a new JVM, which is warm before its clock starts."""
+
+    def measured(setting: Setting) -> Taken:
+        with jvm(setting.scratch.parent / "connect", setting.folder, chain, schema) as running:
+            for _ in range(_WARM):
+                running.round()
+            done = running.round()
+        shutil.rmtree(setting.scratch.parent / "connect")
+        if done.kept != setting.records:
+            raise RuntimeError(f"{setting.records} records were to come through; {done.kept} did")
+        return Taken(done.seconds, done.cpu)
+
+    return Case(name, measured, data=data)
+
+
+def bare_wide(setting: Setting) -> None:
+    """Parse into columns, and throw them away."""
+    ddl = ", ".join(f"`{n}` {_SPARK[s.type]}" for n, s in wide_schema().fields)
+    setting.discard(setting.frame.select(F.from_json(F.col("value").cast("string"), ddl).alias("v")).select("v.*"))
+
+
+_SPARK = {Type.STRING: "string", Type.INT64: "bigint", Type.BOOLEAN: "boolean"}
+
+
+def wide(chain: dict[str, str]) -> Callable[[Setting], None]:
+    """Declared wide JSON to columns, discarded."""
+    return lambda s: declared_records(s, chain, wide_schema(), ledger=True, discard=True)
+
+
+def _values(setting: Setting) -> list[bytes]:
+    return [bytes(row["value"]) for row in setting.frame.select("value").collect()]
+
+
+def in_process(work: Callable[[list[bytes]], None]) -> Callable[[Setting], Taken]:
+    """Work on the values in this process, on one thread; reading them does not count."""
+
+    def measured(setting: Setting) -> Taken:
+        values = _values(setting)
+        start = time.perf_counter()
+        work(values)
+        return Taken(time.perf_counter() - start)
+
+    return measured
+
+
+def decoded_and_encoded(values: list[bytes]) -> None:
+    """What parsing and printing cost at least in Python."""
+    decode, encode = msgspec.json.Decoder().decode, msgspec.json.Encoder().encode
+    with no_collection():
+        for value in values:
+            encode(decode(value))
+
+
+def interpreted(values: list[bytes]) -> None:
+    """The demo's chain on batches, without Spark."""
+    interpreter = Interpreter(parse_chain(DEMO), None, Format("json"))
+    for first in range(0, len(values), _BATCH):
+        batch = values[first : first + _BATCH]
+        records = [Record("github.issues", 0, n, 0, "CreateTime", number=n) for n in range(len(batch))]
+        with no_collection():
+            done = interpreter.run_all(records, [None] * len(batch), [*batch])
+        if any(lost.status != KEPT for lost in done.lost.values()):
+            raise RuntimeError("records were to come through, some did not")
+
+
+def demo(setting: Setting) -> None:
+    """The demo's chain on Spark."""
+    lazy_demo = lazy(read_properties(DEMO.read_text()))
+    lazy_demo(setting)
+
+
+def put_together(setting: Setting) -> None:
+    """Plan forty stages over 300 fields, and put the columns together; nothing is run."""
+    schema = wide_schema()
+    plan = plan_of(masks(_WIDE_TEXTS[:40]), schema)
+    table = TopicTable(FileTopics(Path()), topics=(TOPIC,), key=Format("string"), value=Format("json_schema", schema))
+    evaluate(setting.frame, plan, table, "columns")
+
+
+def small_run(*, again: bool) -> Callable[[Setting], Taken]:
+    """A run of a small topic into a Delta table; ``again``: the one after it, which finds nothing new."""
+
+    def measured(setting: Setting) -> Taken:
+        table = TopicTable(one_topic(setting), pattern=".*", value=Format("json"))
+        spec = RunSpec("benchmark", parse_chain(FIVE), table, DeltaSink(setting.scratch, "records"))
+        for _ in range(2 if again else 1):
+            start = time.perf_counter()
+            report = run(spec, setting.frame.sparkSession)
+            taken = time.perf_counter() - start
+        if report.records_in != (0 if again else setting.records):
+            raise RuntimeError(f"{report.records_in} records were read")
+        shutil.rmtree(setting.scratch)
+        return Taken(taken)
+
+    return measured
+
+
+_FLAT, _FLAT_SCHEMA = "Connect: flat, five stages", "Connect: flat with a schema, five stages"
+_JSON, _COLUMNS = "flat: bare from_json + to_json", "flat: bare from_json to Parquet columns"
+_NESTED, _WIDE = "nested: bare from_json + to_json", "wide: bare from_json to columns, discarded"
+_HOOKS, _PARSED = "Connect: webhooks, no stage", "webhooks: msgspec decode + encode, one thread"
+_STAGES = (1, 5, 20, 40)
+
+
+def _wide_cases() -> Iterator[Case]:
+    yield Case(_WIDE, bare_wide, data="wide")
+    for count in (0, 1, 10):
+        chain = masks(_WIDE_TEXTS[:count])
+        plain, with_schema = f"Connect: wide, {count} masks", f"Connect: wide with a schema, {count} masks"
+        yield connect(plain, chain, data="wide")
+        yield connect(with_schema, chain, wide_schema(), "wide")
+        target = Target(connect=1)
+        yield Case(f"wide: JSON to JSON, {count} masks", lazy(chain), data="wide", connect=plain, target=target)
+        name = f"wide: declared JSON to columns, {count} masks"
+        yield Case(name, wide(chain), _WIDE, "wide", connect=with_schema, target=target)
+
+
+def _stage_cases() -> Iterator[Case]:
+    for count in _STAGES:
+        chain = masks([_TEXTS[n % len(_TEXTS)] for n in range(count)])
+        theirs = f"Connect: flat, {count} cheap stages"
+        yield connect(theirs, chain)
+        yield Case(f"flat: JSON to JSON, {count} cheap stages", lazy(chain), connect=theirs)
+
+
+CASES = (
+    Case(_JSON, bare_json),
+    connect(_FLAT, FIVE),
+    Case("flat: JSON to JSON, five stages", lazy(FIVE), _JSON, connect=_FLAT, target=Target(0.75, 0.8)),
+    Case("flat: JSON to JSON, five stages, no ledger", lazy(FIVE, ledger=False), _JSON, connect=_FLAT),
+    Case(_COLUMNS, bare_columns),
+    connect(_FLAT_SCHEMA, FIVE, value_schema()),
+    Case(
+        "flat: declared JSON to Parquet columns, five stages",
+        declared(FIVE, discard=False),
+        _COLUMNS,
+        connect=_FLAT_SCHEMA,
+        target=Target(1.0, 1.0),
+    ),
+    Case(
+        "flat: declared JSON to Parquet columns, five stages, no ledger",
+        declared(FIVE, ledger=False, discard=False),
+        _COLUMNS,
+        connect=_FLAT_SCHEMA,
+    ),
+    Case(_NESTED, bare_nested, data="nested"),
+    Case("nested: JSON to JSON, **.email masked", lazy(NESTED), _NESTED, "nested", target=Target(bare=0.6)),
+    Case("nested: declared JSON, **.email masked", declared_nested(NESTED), _NESTED, "nested", target=Target(bare=1.2)),
+    Case(_PARSED, in_process(decoded_and_encoded), data="webhooks"),
+    Case(
+        "webhooks: the demo's chain, one thread",
+        in_process(interpreted),
+        _PARSED,
+        "webhooks",
+        target=Target(bare=1.5),
+    ),
+    connect(_HOOKS, NOTHING, data="webhooks"),
+    Case("webhooks: the demo's chain", demo, data="webhooks", connect=_HOOKS, target=Target(connect=1)),
+    *_wide_cases(),
+    *_stage_cases(),
+    Case("40 stages x 300 fields put together", put_together, data="wide", target=Target(seconds=2)),
+    Case("a run that finds nothing new", small_run(again=True), data="flat, 1,000", target=Target(seconds=0.5)),
+    Case("a run of 1,000 records", small_run(again=False), data="flat, 1,000", target=Target(seconds=1.5)),
+)
+
+
+def summary(results: Sequence[Result], megabytes: int) -> list[str]:
+    """What follows from several cases, each with its target."""
+    medians = {r.case.name: r.median for r in results}
+    found = []
+    for name in ("flat: JSON to JSON, five stages", "flat: declared JSON to Parquet columns, five stages"):
+        whole, without = medians.get(name), medians.get(f"{name}, no ledger")
+        if whole and without:
+            found.append(f"ledger ({name}): {_share(whole / without - 1, 0.05)}")
+    for who in ("flat: JSON to JSON", "Connect: flat"):
+        first, last = (medians.get(f"{who}, {n} cheap stages") for n in (_STAGES[0], _STAGES[-1]))
+        if first and last:
+            each = (last / first - 1) / (_STAGES[-1] - _STAGES[0])
+            found.append(f"one more cheap stage ({who}): {_share(each, 0.01 if who[0] == 'f' else None)}")
+    if megabytes:
+        found.append(f"memory of a Python worker at most: {megabytes} MB {'<=' if megabytes <= 300 else '>'} 300 MB")
+    return found
+
+
+def _share(part: float, target: float | None) -> str:
+    shown = f"{part * 100:+.1f} %"
+    return shown if target is None else f"{shown} {'<=' if part <= target else '>'} {target * 100:.0f} %"
