@@ -145,14 +145,18 @@ def test_nothing_to_measure_is_refused(wrong):
 IN_JVMS = [case for case in beside_connect.CASES if case.name.startswith("Connect")]
 
 
-@pytest.mark.parametrize("case", [*ALL, *(c for c in beside_connect.CASES if c not in IN_JVMS)], ids=lambda c: c.name)
+LATER = [*transforms.CASES, *IN_JVMS]
+"""Long: tests of the transforms run all of them on Spark, too."""
+
+
+@pytest.mark.parametrize("case", [c for c in (*ALL, *beside_connect.CASES) if c not in LATER], ids=lambda c: c.name)
 def test_every_case_runs(case, spark, tmp_path):
     case.run(Settings(spark, tmp_path, 40, tmp_path)[case.data])
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("case", IN_JVMS, ids=lambda c: c.name)
-def test_every_case_of_kafka_connect_runs(case, spark, tmp_path):
+@pytest.mark.parametrize("case", LATER, ids=lambda c: c.name)
+def test_every_case_of_a_transform_and_of_kafka_connect_runs(case, spark, tmp_path):
     case.run(Settings(spark, tmp_path, 40, tmp_path)[case.data])
 
 

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -75,6 +76,7 @@ def test_a_chain_of_forty_stages():
     assert len(plan.explain().splitlines()) > 40
 
 
+@pytest.mark.long
 def test_a_chain_of_forty_stages_on_spark(spark):
     from tests.spark.made_up import Example
     from tests.spark.test_evaluators_agree import compare

@@ -166,6 +166,7 @@ def test_the_demo_materializes_everything_and_then_what_is_appended(spark, small
         assert len(instance.get_materialized_partitions(dg.AssetKey(["webhooks", "masked"]))) == 3
 
 
+@pytest.mark.long
 def test_both_demos_give_the_same_tables(spark, small_demo, broker, monkeypatch, capsys):
     """Topics of files and of a broker, by configuration only: every column of every row is the same."""
     from definitions.demo.__main__ import main

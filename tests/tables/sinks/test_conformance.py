@@ -36,8 +36,9 @@ def sink(request, spark, tmp_path):
 
 
 def over(kinds):
-    """Run a test over kinds of sinks; a Delta table by name is one by path for all but its opening, so CI leaves it."""
-    marks = {name: [pytest.mark.long] if name == "delta by name" else [] for name in kinds}
+    """Run a test over kinds of sinks; a table by name is one by path for all but its opening, so CI leaves it."""
+    twins = {f"{name} by name" for name in kinds}
+    marks = {name: [pytest.mark.long] if name in twins else [] for name in kinds}
     params = [pytest.param(kind, marks=marks[name], id=name) for name, kind in kinds.items()]
     return pytest.mark.parametrize("sink", params, indirect=True)
 
