@@ -64,10 +64,11 @@ def _struct(field: str) -> str:
     return field if field == "updateDescription" else "source"
 
 
-def no_variant() -> PlanError:
-    """The error of a plan that is made of schemas alone, where headers of each record decide."""
-    statement = "headers decide about each record's schema"
-    return refuse("SMT476", statement, "write records instead of columns, or change fields with ReplaceField", "")
+def no_variant(what: str = "headers", instead: str = "change fields with ReplaceField") -> PlanError:
+    """The error of a plan that is made of schemas alone, where something in each record decides."""
+    return refuse(
+        "SMT476", f"{what} decide about each record's schema", f"write records instead of columns, or {instead}", ""
+    )
 
 
 def there(node: Node) -> Expr:
@@ -121,6 +122,21 @@ def text_field(struct: Group, name: str) -> Cell:
     """A field that ``Struct.getString`` can read."""
     node = struct.by_name.get(name)
     if not isinstance(node, Cell) or node.schema.type is not Type.STRING:
-        what = f"there is no field '{name}'" if node is None else f"the field '{name}' is {node.schema.label}"
-        raise refuse("SMT474", f"{what}, but a text is needed", f"the fields are: {', '.join(struct.by_name)}")
+        raise refuse("SMT474", f"{_what(node, name)}, but a text is needed", _names(struct))
     return node
+
+
+def whole_number(struct: Group, name: str, kind: Type) -> Cell:
+    """A field that ``Struct.getInt32`` or ``getInt64`` can read."""
+    node = struct.by_name.get(name)
+    if not isinstance(node, Cell) or node.schema.type is not kind or node.schema.logical:
+        raise refuse("SMT487", f"{_what(node, name)}, but {kind.value} is needed", _names(struct))
+    return node
+
+
+def _what(node: Node | None, name: str) -> str:
+    return f"there is no field '{name}'" if node is None else f"the field '{name}' is {node.schema.label}"
+
+
+def _names(struct: Group) -> str:
+    return f"the fields are: {', '.join(struct.by_name)}"

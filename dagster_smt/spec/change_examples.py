@@ -24,5 +24,17 @@ def row(payload: Any, name: str = f"{_NAME}.Value", **added: str) -> str:
     return _text({"type": "struct", "name": name, "fields": fields}, payload)
 
 
+def outbox_event(op: str, payload: str | None) -> str:
+    """A change of a row of an outbox table: the event of a new order, with a payload."""
+    names = ("id", "aggregatetype", "aggregateid", "type")
+    fields = [{"field": name, "type": "string"} for name in names] + [{"field": "payload", **_TEXT}]
+    row = {"type": "struct", "name": "shop.Value", "optional": True, "fields": fields}
+    event = [{"field": "before", **row}, {"field": "after", **row}, {"field": "op", "type": "string"}]
+    schema = {"type": "struct", "name": "shop.Envelope", "fields": [*event, {"field": "ts_ms", **_NUMBER}]}
+    values = dict(zip(names, ("406c07f3", "Order", "1", "OrderCreated"), strict=True)) | {"payload": payload}
+    images = {"before": values, "after": None} if op == "d" else {"before": None, "after": values}
+    return _text(schema, {**images, "op": op, "ts_ms": 1556890294484})
+
+
 def _text(schema: Any, payload: Any) -> str:
     return json.dumps({"schema": schema, "payload": payload}, separators=(",", ":"))
