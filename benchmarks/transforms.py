@@ -25,7 +25,7 @@ _SOME = {
     "TimestampRouter": {"topic.format": "${topic}-${timestamp}", "timestamp.format": "yyyyMMdd"},
     "ValueToKey": {"fields": "account"},
 }
-_ONE_RECORD = ("EventRouter", "ExtractNewRecordState", "Hash", "HeaderToValue")
+_ONE_RECORD = ("EventRouter", "ExtractNewRecordState", "Hash", "HeaderToValue", "TimezoneConverter")
 """Classes whose example is no record of both kinds of cases: it has a schema of its own, headers, or a change event."""
 _ONLY_WITH_SCHEMA = ("SetSchemaMetadata$Value",)
 LAZY_NOTHING, DECLARED_NOTHING = "lazy JSON, no stage", "declared JSON, no stage"

@@ -10,6 +10,7 @@ from dagster_smt.spec.edit import struct_of
 from dagster_smt.spec.options import java_split
 from dagster_smt.spec.transform import Planning, refuse
 from dagster_smt.values.change_events import Pick
+from dagster_smt.values.needs import Needed
 
 NULL_POINTER = "java.lang.NullPointerException"
 ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
@@ -124,6 +125,12 @@ def text_field(struct: Group, name: str) -> Cell:
     if not isinstance(node, Cell) or node.schema.type is not Type.STRING:
         raise refuse("SMT474", f"{_what(node, name)}, but a text is needed", _names(struct))
     return node
+
+
+def said(expr: Expr, what: str, *around: Expr) -> Call:
+    """A value that an event must have, where the others are not null."""
+    hint = "check which topics the stage is for"
+    return Call(Needed("SMT483", f"the event does not say {what}", hint, NULL_POINTER), (expr, *around))
 
 
 def whole_number(struct: Group, name: str, kind: Type) -> Cell:

@@ -36,5 +36,16 @@ def outbox_event(op: str, payload: str | None) -> str:
     return _text(schema, {**images, "op": op, "ts_ms": 1556890294484})
 
 
+def zoned_event(created_at: str) -> str:
+    """A new row of the table ``customers`` with a time that has an offset."""
+    time = {"type": "string", "name": "io.debezium.time.ZonedTimestamp", "version": 1, "optional": True}
+    row = {"type": "struct", "optional": True, "fields": [_FIELDS[0], {"field": "created_at", **time}]}
+    source = {"type": "struct", "fields": [{"field": "table", **_TEXT}]}
+    fields = [{"field": "before", **row}, {"field": "after", **row}, {"field": "source", **source}]
+    after = {"id": 7, "created_at": created_at}
+    schema = {"type": "struct", "name": f"{_NAME}.Envelope", "fields": fields}
+    return _text(schema, {"before": None, "after": after, "source": {"table": "customers"}})
+
+
 def _text(schema: Any, payload: Any) -> str:
     return json.dumps({"schema": schema, "payload": payload}, separators=(",", ":"))

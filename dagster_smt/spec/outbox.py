@@ -8,7 +8,7 @@ from dagster_smt.errors import CONNECT_EXCEPTION, DATA_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, with_fields
 from dagster_smt.model.java_text import trim
 from dagster_smt.model.schema import STRING, Schema, Type
-from dagster_smt.spec.change_events import NULL_POINTER, text_field, there, whole_number
+from dagster_smt.spec.change_events import NULL_POINTER, said, text_field, there, whole_number
 from dagster_smt.spec.copying import copied
 from dagster_smt.spec.edit import all_sources, clash, field_of, present
 from dagster_smt.spec.options import java_split
@@ -108,16 +108,15 @@ def appended(row: Group, headers: Cell, name: str, source: str) -> Cell:
 def not_sent(event: Group, fatal: bool) -> Call:
     """Whether an event makes no message; it fails where there is no row for one. ``fatal``: changed rows fail, too."""
     op, row = text_field(event, "op"), event.by_name.get("after")
-    statement, hint = "the event does not say what it did", "check which topics the stage is for"
-    known = Call(Needed("SMT483", statement, hint, NULL_POINTER), (op.expr, there(event)))
+    known = said(op.expr, "what it did", there(event))
     checked = Call(NoUpdate(), (known,)) if fatal else known
     return Call(NotSent(), (checked, there(event if row is None else row)))
 
 
 def routed(row: Group, name: str, rule: ReplaceIfMatches) -> Cell:
     """The topic that a rule makes of a column."""
-    field, statement = text_field(row, name), f"the field '{name}' is null, but it is the topic"
-    known = Needed("SMT486", statement, "drop such records first", NULL_POINTER)
+    field, hint = text_field(row, name), "drop such records first"
+    known = Needed("SMT486", f"the field '{name}' is null, but it is the topic", hint, NULL_POINTER)
     return Cell(STRING, Call(rule, (Call(known, (field.expr, there(row))),)), field.sources, marks=field.marks)
 
 
