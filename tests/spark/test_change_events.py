@@ -22,9 +22,11 @@ from tests.spark.test_evaluators_agree import compare, frame_of, outer
 from tests.transforms.debezium.events import (
     ID,
     IN_TRANSACTION,
+    LONG,
     NEW,
     OLD,
     ROW_NAME,
+    TEXT,
     added,
     event_schema,
     payload,
@@ -34,6 +36,7 @@ from tests.transforms.debezium.events import (
 )
 from tests.transforms.debezium.test_event_router import ROW as MESSAGE
 from tests.transforms.debezium.test_event_router import schema_of
+from tests.transforms.debezium.test_timezone_converter import COLUMNS, SOURCE
 
 MODE = "delete.tombstone.handling.mode"
 NESTED = {"field": "at", **struct({"city": {"type": "string"}, "n": {"type": "int32", "optional": True}}, None, True)}
@@ -167,6 +170,36 @@ SENT = {
 @pytest.mark.parametrize("name", SENT)
 def test_messages_of_an_outbox_agree(spark, name):
     compare(spark, Example(schema_from_json(OUTBOX), SENT[name], rows(MESSAGES)))
+
+
+ZONE = "io.debezium.transforms.TimezoneConverter"
+TIMES = schema_from_json(
+    struct({"after": struct(COLUMNS, None, True), "source": struct(SOURCE, "source", True), "op": TEXT, "ts_ms": LONG},
+           "shop.Envelope")
+)  # fmt: skip
+CLOCK = [
+    {"after": {"ms": ms, "us": ms and ms * 1000, "ns": ms and ms * 10**6 + 1, "at": ms, "zoned": zoned,
+               "order_date_zoned_time": of_day},
+     "source": {"table": table, "ts_ms": ms}, "op": "c", "ts_ms": at}
+    for ms, zoned, of_day, table, at in (
+        (1583634600000, "2020-03-08T07:00:00Z", "11:15:30.120+00:00", "customers", 1600000000000),
+        (-1, None, None, "other", None),
+        (None, "2020-02-30T00:00:00Z", None, "customers", 0),
+        (0, None, "24:00Z", None, 0),
+        (0, None, "12:00Z", "customers", None),
+    )
+] + [{"after": None, "source": None, "op": "d", "ts_ms": 0}, None]  # fmt: skip
+ZONES = {
+    "all": {},
+    "some": {"include.list": f"topic:{TOPICS[0]}:ms,source:customers:zoned,customers:source.ts_ms"},
+    "others": {"exclude.list": f"topic:{TOPICS[0]}:at,source:customers"},
+}
+
+
+@pytest.mark.parametrize("name", ZONES)
+def test_times_in_a_zone_agree(spark, name):
+    stage = {"alias": "zone", "type": ZONE, "options": {"converted.timezone": "America/Chicago", **ZONES[name]}}
+    compare(spark, Example(TIMES, [stage], rows(CLOCK)))
 
 
 def rows(events):
