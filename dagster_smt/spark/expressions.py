@@ -96,7 +96,7 @@ class Scope:
         """A column that is null where the value of an expression is."""
         if isinstance(expr, Const):
             return F.lit(True) if expr.value is not None else F.lit(None).cast("boolean")
-        if isinstance(expr, Call):
+        if isinstance(expr, Call) and not getattr(expr.rule, "reads_values", False):
             return expr.rule.column(F, *(self.presence(a) for a in expr.args))
         if not isinstance(expr, Ref) or expr.path[0] in self.items:
             return F.when(self.value(expr).isNotNull(), F.lit(True))

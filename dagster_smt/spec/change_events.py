@@ -10,6 +10,7 @@ from dagster_smt.spec.edit import struct_of
 from dagster_smt.spec.options import java_split
 from dagster_smt.spec.transform import Planning, refuse
 from dagster_smt.values.change_events import Pick
+from dagster_smt.values.needs import Needed
 
 NULL_POINTER = "java.lang.NullPointerException"
 ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
@@ -64,10 +65,11 @@ def _struct(field: str) -> str:
     return field if field == "updateDescription" else "source"
 
 
-def no_variant() -> PlanError:
-    """The error of a plan that is made of schemas alone, where headers of each record decide."""
-    statement = "headers decide about each record's schema"
-    return refuse("SMT476", statement, "write records instead of columns, or change fields with ReplaceField", "")
+def no_variant(what: str = "headers", instead: str = "change fields with ReplaceField") -> PlanError:
+    """The error of a plan that is made of schemas alone, where something in each record decides."""
+    return refuse(
+        "SMT476", f"{what} decide about each record's schema", f"write records instead of columns, or {instead}", ""
+    )
 
 
 def there(node: Node) -> Expr:
@@ -121,6 +123,27 @@ def text_field(struct: Group, name: str) -> Cell:
     """A field that ``Struct.getString`` can read."""
     node = struct.by_name.get(name)
     if not isinstance(node, Cell) or node.schema.type is not Type.STRING:
-        what = f"there is no field '{name}'" if node is None else f"the field '{name}' is {node.schema.label}"
-        raise refuse("SMT474", f"{what}, but a text is needed", f"the fields are: {', '.join(struct.by_name)}")
+        raise refuse("SMT474", f"{_what(node, name)}, but a text is needed", _names(struct))
     return node
+
+
+def said(expr: Expr, what: str, *around: Expr) -> Call:
+    """A value that an event must have, where the others are not null."""
+    hint = "check which topics the stage is for"
+    return Call(Needed("SMT483", f"the event does not say {what}", hint, NULL_POINTER), (expr, *around))
+
+
+def whole_number(struct: Group, name: str, kind: Type) -> Cell:
+    """A field that ``Struct.getInt32`` or ``getInt64`` can read."""
+    node = struct.by_name.get(name)
+    if not isinstance(node, Cell) or node.schema.type is not kind or node.schema.logical:
+        raise refuse("SMT487", f"{_what(node, name)}, but {kind.value} is needed", _names(struct))
+    return node
+
+
+def _what(node: Node | None, name: str) -> str:
+    return f"there is no field '{name}'" if node is None else f"the field '{name}' is {node.schema.label}"
+
+
+def _names(struct: Group) -> str:
+    return f"the fields are: {', '.join(struct.by_name)}"

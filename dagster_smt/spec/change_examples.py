@@ -24,5 +24,28 @@ def row(payload: Any, name: str = f"{_NAME}.Value", **added: str) -> str:
     return _text({"type": "struct", "name": name, "fields": fields}, payload)
 
 
+def outbox_event(op: str, payload: str | None) -> str:
+    """A change of a row of an outbox table: the event of a new order, with a payload."""
+    names = ("id", "aggregatetype", "aggregateid", "type")
+    fields = [{"field": name, "type": "string"} for name in names] + [{"field": "payload", **_TEXT}]
+    row = {"type": "struct", "name": "shop.Value", "optional": True, "fields": fields}
+    event = [{"field": "before", **row}, {"field": "after", **row}, {"field": "op", "type": "string"}]
+    schema = {"type": "struct", "name": "shop.Envelope", "fields": [*event, {"field": "ts_ms", **_NUMBER}]}
+    values = dict(zip(names, ("406c07f3", "Order", "1", "OrderCreated"), strict=True)) | {"payload": payload}
+    images = {"before": values, "after": None} if op == "d" else {"before": None, "after": values}
+    return _text(schema, {**images, "op": op, "ts_ms": 1556890294484})
+
+
+def zoned_event(created_at: str) -> str:
+    """A new row of the table ``customers`` with a time that has an offset."""
+    time = {"type": "string", "name": "io.debezium.time.ZonedTimestamp", "version": 1, "optional": True}
+    row = {"type": "struct", "optional": True, "fields": [_FIELDS[0], {"field": "created_at", **time}]}
+    source = {"type": "struct", "fields": [{"field": "table", **_TEXT}]}
+    fields = [{"field": "before", **row}, {"field": "after", **row}, {"field": "source", **source}]
+    after = {"id": 7, "created_at": created_at}
+    schema = {"type": "struct", "name": f"{_NAME}.Envelope", "fields": fields}
+    return _text(schema, {"before": None, "after": after, "source": {"table": "customers"}})
+
+
 def _text(schema: Any, payload: Any) -> str:
     return json.dumps({"schema": schema, "payload": payload}, separators=(",", ":"))

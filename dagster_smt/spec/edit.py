@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, PlanError
+from dagster_smt.errors import DATA_EXCEPTION, SCHEMA_BUILDER_EXCEPTION, PlanError
 from dagster_smt.model.cell import (
     AnyItem,
     Call,
@@ -255,10 +255,11 @@ def all_sources(node: Node) -> frozenset[str]:
     return node.sources.union(*(all_sources(child) for _, child in node.fields))
 
 
-def field_of(group: Group, name: str) -> Node:
+def field_of(group: Group, name: str, missing_class: str = DATA_EXCEPTION) -> Node:
     """A field that must exist, or the error of one that does not."""
     if name not in group.by_name:
-        raise refuse("SMT102", f"there is no field '{name}'", f"the fields are: {', '.join(group.by_name)}")
+        hint = f"the fields are: {', '.join(group.by_name)}"
+        raise refuse("SMT102", f"there is no field '{name}'", hint, missing_class)
     return group.by_name[name]
 
 

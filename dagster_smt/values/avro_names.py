@@ -1,4 +1,4 @@
-"""Names that Avro takes, as Debezium makes them of any others (``schema.name.adjustment.mode``)."""
+"""Names that Avro takes, as Debezium makes them of any others (``schema.`` and ``field.name.adjustment.mode``)."""
 
 import re
 from collections.abc import Callable
@@ -6,17 +6,19 @@ from collections.abc import Callable
 NONE, AVRO, AVRO_UNICODE = "none", "avro", "avro_unicode"
 _FIRST, _OTHER = re.compile("[A-Za-z_]"), re.compile("[A-Za-z0-9_.]")
 _LETTER, _PLAIN = re.compile("[A-Za-z]"), re.compile("[A-Za-z0-9.]")
+_IN_FIELD, _PLAIN_IN_FIELD = re.compile("[A-Za-z0-9_]"), re.compile("[A-Za-z0-9]")
 
 
-def adjusted_name(name: str, mode: str) -> str:
-    """The name of a schema under a mode.
+def adjusted_name(name: str, mode: str, dots: bool = True) -> str:
+    """The name of a schema under a mode; without ``dots`` that of a field.
 
     ``avro`` puts ``_`` in place of what Avro does not take, and before a digit at the start. ``avro_unicode`` puts
     ``_u`` and the number of the character in hex; ``_`` itself is then one of those characters.
     """
+    other, plain = (_OTHER, _PLAIN) if dots else (_IN_FIELD, _PLAIN_IN_FIELD)
     if mode == AVRO:
-        return _each(name, _FIRST, _OTHER, lambda char, first: f"_{char}" if first and char.isdecimal() else "_")
-    return _each(name, _LETTER, _PLAIN, lambda char, first: _escaped(char)) if mode == AVRO_UNICODE else name
+        return _each(name, _FIRST, other, lambda char, first: f"_{char}" if first and char.isdecimal() else "_")
+    return _each(name, _LETTER, plain, lambda char, first: _escaped(char)) if mode == AVRO_UNICODE else name
 
 
 def _each(name: str, first: re.Pattern[str], other: re.Pattern[str], replaced: Callable[[str, bool], str]) -> str:

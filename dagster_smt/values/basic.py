@@ -13,6 +13,8 @@ class ValueRule:
     """Base of the rules: what the evaluators need to know of one besides its two forms."""
 
     may_fail = False
+    reads_values = False
+    """Whether it makes null of some values: a struct may then hang on more than on what is there."""
     needs_python = False
     """Whether Catalyst cannot meet the rule: the Spark evaluator then runs the Python form in an Arrow UDF."""
     returns: ClassVar[Schema | None] = None

@@ -115,6 +115,8 @@ class Rerouted(LogicalTopic):
 class NotBlank(ValueRule):
     """A text; null for one of blanks alone."""
 
+    reads_values = True
+
     def python(self, text: str | None) -> str | None:
         return text if text is not None and trim(text) else None
 

@@ -22,9 +22,11 @@ from tests.spark.test_evaluators_agree import compare, frame_of, outer
 from tests.transforms.debezium.events import (
     ID,
     IN_TRANSACTION,
+    LONG,
     NEW,
     OLD,
     ROW_NAME,
+    TEXT,
     added,
     event_schema,
     payload,
@@ -32,6 +34,9 @@ from tests.transforms.debezium.events import (
     struct,
     text,
 )
+from tests.transforms.debezium.test_event_router import ROW as MESSAGE
+from tests.transforms.debezium.test_event_router import schema_of
+from tests.transforms.debezium.test_timezone_converter import COLUMNS, SOURCE
 
 MODE = "delete.tombstone.handling.mode"
 NESTED = {"field": "at", **struct({"city": {"type": "string"}, "n": {"type": "int32", "optional": True}}, None, True)}
@@ -132,6 +137,71 @@ def test_topics_agree(spark, name):
                 assert found["__out"][-1] == record.value["topic"]
 
 
+OUTBOX = schema_of(columns={"payload": {"type": "string", "optional": True}}, row="shop.outbox.Value")
+MESSAGES = [
+    {"before": None, "after": {**MESSAGE, **found}, "op": op, "ts_ms": at}
+    for op, at, found in (
+        ("c", 1556890294484, {}),
+        ("r", None, {"payload": None, "aggregatetype": "Order"}),
+        ("c", 0, {"payload": " ", "is_deleted": None}),
+        ("u", 1, {}),
+    )
+]
+MESSAGES += [{**MESSAGES[0], "op": "d", "after": None}, {**MESSAGES[0], "op": "t", "after": None}, None]
+ROUTE = {"alias": "route", "type": "io.debezium.transforms.outbox.EventRouter"}
+METADATA = {
+    "alias": "at",
+    "type": "InsertField$Value",
+    "options": {"topic.field": "topic", "timestamp.field": "at", "replace.null.with.default": False},
+}
+PLACED = {"table.fields.additional.placement": "type:envelope,is_deleted:envelope:gone,type:header:__op"}
+BLANK = {"route.tombstone.on.empty.payload": True}
+TYPES = {"alias": "mask", "type": "MaskField$Value",
+         "options": {"fields": "after.type", "field.syntax.version": "V2"}}  # fmt: skip
+SENT = {
+    "payload": [{**ROUTE, "options": {}}],
+    "envelope": [{**ROUTE, "options": PLACED}, METADATA, SHOW[1]],
+    "tombstones": [{**ROUTE, "options": {**PLACED, **BLANK}}, METADATA],
+    "fatal": [{**ROUTE, "options": {**PLACED, "table.op.invalid.behavior": "fatal"}}],
+    "rows that a stage took apart": [TYPES, {**ROUTE, "options": PLACED}, METADATA],
+}
+
+
+@pytest.mark.parametrize("name", SENT)
+def test_messages_of_an_outbox_agree(spark, name):
+    compare(spark, Example(schema_from_json(OUTBOX), SENT[name], rows(MESSAGES)))
+
+
+ZONE = "io.debezium.transforms.TimezoneConverter"
+TIMES = schema_from_json(
+    struct({"after": struct(COLUMNS, None, True), "source": struct(SOURCE, "source", True), "op": TEXT, "ts_ms": LONG},
+           "shop.Envelope")
+)  # fmt: skip
+CLOCK = [
+    {"after": {"ms": ms, "us": ms and ms * 1000, "ns": ms and ms * 10**6 + 1, "at": ms, "zoned": zoned,
+               "order_date_zoned_time": of_day},
+     "source": {"table": table, "ts_ms": ms}, "op": "c", "ts_ms": at}
+    for ms, zoned, of_day, table, at in (
+        (1583634600000, "2020-03-08T07:00:00Z", "11:15:30.120+00:00", "customers", 1600000000000),
+        (-1, None, None, "other", None),
+        (None, "2020-02-30T00:00:00Z", None, "customers", 0),
+        (0, None, "24:00Z", None, 0),
+        (0, None, "12:00Z", "customers", None),
+    )
+] + [{"after": None, "source": None, "op": "d", "ts_ms": 0}, None]  # fmt: skip
+ZONES = {
+    "all": {},
+    "some": {"include.list": f"topic:{TOPICS[0]}:ms,source:customers:zoned,customers:source.ts_ms"},
+    "others": {"exclude.list": f"topic:{TOPICS[0]}:at,source:customers"},
+}
+
+
+@pytest.mark.parametrize("name", ZONES)
+def test_times_in_a_zone_agree(spark, name):
+    stage = {"alias": "zone", "type": ZONE, "options": {"converted.timezone": "America/Chicago", **ZONES[name]}}
+    compare(spark, Example(TIMES, [stage], rows(CLOCK)))
+
+
 def rows(events):
     return [(None if e is None else json.dumps(e).encode(), TOPICS[n % 2], ()) for n, e in enumerate(events)]
 
@@ -152,11 +222,20 @@ STREAM += [(text(row_schema(), OLD).encode(), "orders", ())]
 @pytest.mark.parametrize("mode", MODES)
 def test_envelopes_agree(spark, mode):
     """The schemas are in the records; a table has the columns of all of them."""
-    chain = parse_chain([named({MODE: mode, **TOLD})])
-    frame = frame_of(spark, STREAM)
+    envelopes_agree(spark, parse_chain([named({MODE: mode, **TOLD})]), STREAM)
+
+
+def test_envelopes_of_an_outbox_agree(spark):
+    """Every topic has a schema of its own; the columns are the same."""
+    stream = [(e and text(OUTBOX, e).encode(), "orders", ()) for e in MESSAGES]
+    envelopes_agree(spark, parse_chain([{**ROUTE, "options": PLACED}]), stream)
+
+
+def envelopes_agree(spark, chain, stream):
+    frame = frame_of(spark, stream)
     plan = plan_forms(chain, found_forms(frame, TABLE).forms, topics=TOPICS)
     result = evaluate(frame, plan, TABLE, "columns")
     plain = to_plain(result["__out"].cast(internal_type(outer(plan.after))), outer(plan.after)).alias("__out")
     found = {r["__offset"]: r for r in result.select("*", plain.alias("plain")).collect()}
-    for offset, (outcome, record) in enumerate(expected(chain, STREAM)):
+    for offset, (outcome, record) in enumerate(expected(chain, stream)):
         same(found[offset], outcome, record, plan)

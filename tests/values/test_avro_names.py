@@ -20,3 +20,10 @@ from dagster_smt.values.avro_names import adjusted_name
 )
 def test_names(name, avro, unicode):
     assert [adjusted_name(name, mode) for mode in ("none", "avro", "avro_unicode")] == [name, avro, unicode]
+
+
+@pytest.mark.parametrize(
+    ("name", "avro", "unicode"), [("a.b", "a_b", "a_u002eb"), (".a", "_a", "_u002ea"), ("1_a", "_1_a", "_u0031_u005fa")]
+)
+def test_dots_do_not_fit_into_names_of_fields(name, avro, unicode):
+    assert [adjusted_name(name, mode, dots=False) for mode in ("none", "avro", "avro_unicode")] == [name, avro, unicode]

@@ -2,7 +2,15 @@
 
 from dagster_smt.spec.transform import Transform
 from dagster_smt.transforms.debezium.by_logical_table_router import ByLogicalTableRouter
+from dagster_smt.transforms.debezium.event_router import EventRouter
 from dagster_smt.transforms.debezium.extract_new_record_state import ExtractNewRecordState
 from dagster_smt.transforms.debezium.header_to_value import HeaderToValue
+from dagster_smt.transforms.debezium.timezone_converter import TimezoneConverter
 
-ALL: tuple[type[Transform], ...] = (ByLogicalTableRouter, ExtractNewRecordState, HeaderToValue)
+ALL: tuple[type[Transform], ...] = (
+    ByLogicalTableRouter,
+    EventRouter,
+    ExtractNewRecordState,
+    HeaderToValue,
+    TimezoneConverter,
+)

@@ -5,11 +5,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
-
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Cell, Group, Node
-from dagster_smt.model.java_text import trim
 from dagster_smt.model.record import Header, PlanRecord, Record
 from dagster_smt.model.schema import STRING
 from dagster_smt.spec.change_events import CLASS_CAST, NULL_POINTER, Reference, image, no_variant, references, there
@@ -26,11 +23,11 @@ from dagster_smt.spec.change_rows import (
 from dagster_smt.spec.edit import struct_of
 from dagster_smt.spec.options import Flag, Names, Text, option
 from dagster_smt.spec.transform import Effect, Example, NullRule, Planning, SideFunction, Transform, refuse
-from dagster_smt.spec.validate import one_of
+from dagster_smt.spec.validate import AnyCase, one_of
 from dagster_smt.values.change_events import NoneThere, is_change_event
 
 _MODES = ("drop", "tombstone", "rewrite", "rewrite-with-tombstone", "delete-to-tombstone")
-_Mode = Annotated[Text, one_of(*_MODES), BeforeValidator(lambda v: trim(v).lower() if isinstance(v, str) else v)]
+_Mode = Annotated[Text, one_of(*_MODES), AnyCase]
 
 
 class ExtractNewRecordState(Transform):

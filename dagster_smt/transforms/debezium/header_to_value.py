@@ -5,11 +5,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator
 
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, data_error
 from dagster_smt.model.cell import Call, Cell, Group, Node, Ref, open_struct, with_fields
-from dagster_smt.model.java_text import trim
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spec.change_events import new_schema, no_variant, there
@@ -17,7 +16,7 @@ from dagster_smt.spec.copying import copied
 from dagster_smt.spec.edit import clash, struct_of
 from dagster_smt.spec.options import Names, Text, option
 from dagster_smt.spec.transform import Effect, Example, Planning, SideFunction, Transform, refuse
-from dagster_smt.spec.validate import one_of
+from dagster_smt.spec.validate import AnyCase, one_of
 from dagster_smt.values.basic import Required
 from dagster_smt.values.headers import DropNamed, HeaderValue
 
@@ -35,9 +34,7 @@ def _items(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _Items = Annotated[Names, AfterValidator(_items)]
-_Operation = Annotated[
-    Text, one_of("move", "copy"), BeforeValidator(lambda v: trim(v).lower() if isinstance(v, str) else v)
-]
+_Operation = Annotated[Text, one_of("move", "copy"), AnyCase]
 _Fields = dict[str, Node]
 
 

@@ -1,0 +1,234 @@
+"""EventRouter: the events of an outbox table."""
+
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Annotated, Any
+
+from dagster_smt.errors import CONNECT_EXCEPTION
+from dagster_smt.model.cell import Call, Cell, Group, Node
+from dagster_smt.model.record import PlanRecord, Record
+from dagster_smt.model.schema import Schema
+from dagster_smt.spec import outbox
+from dagster_smt.spec.change_events import image, no_variant
+from dagster_smt.spec.change_examples import outbox_event
+from dagster_smt.spec.edit import struct_of
+from dagster_smt.spec.options import Flag, Names, Text, option
+from dagster_smt.spec.transform import Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.spec.validate import AnyCase, Regex, one_of
+from dagster_smt.values.avro_names import AVRO, AVRO_UNICODE, NONE
+from dagster_smt.values.change_events import is_change_event
+from dagster_smt.values.java_regex import ReplaceIfMatches
+from dagster_smt.values.json_payload import ExpandJson
+
+_OTHERS = 6  # lines of the ledger before those of additional fields
+
+
+class EventRouter(Transform):
+    """Make messages of the rows that are inserted into an outbox table.
+
+    A change event of Debezium, a value whose schema has a name that ends with `.Envelope`, becomes a message: its key,
+    value and topic are columns of the row, its timestamp is a column or the `ts_ms` of the event, and the header `id`
+    says which event it was. Deleted rows and null values are dropped, and so are changed rows, unless
+    `table.op.invalid.behavior` is `fatal`. Other values pass unchanged: those without a schema, heartbeats.
+
+    The topic is the column of `route.by.field` under `route.topic.regex`, as RegexRouter has it: one that does not
+    match as a whole is the topic as it is. Columns keep their schemas, and their nulls become defaults. A null topic is
+    refused, and so are an event without a row and a timestamp that Spark cannot hold (beyond the year 294247).
+
+    `table.fields.additional.placement` takes items `column:header` and `column:envelope`, with `:name` behind them or
+    not. Without an envelope the value is the payload alone; with one it is a struct of `payload` and those columns,
+    with the version of `table.field.event.schema.version`. Its schema is named after the row's and the topic before
+    the regular expression: `shop.Order.Value` for `shop.Value`. Columns of a table have neither name nor version.
+
+    `table.expand.json.payload` makes a struct of a text that begins with `{`. Its schema is that of the values in it:
+    all optional, numbers int32, int64 or double, structs named after their path. Nulls are left out or become optional
+    bytes, empty arrays are left out. The elements of an array have one type; objects may differ in fields. A text that
+    is not so stays a text, as do arrays. The payload of each record then decides about its schema: that works where
+    records are written, and is refused for columns.
+
+    Differences to the original (Debezium 3.6.1): it remembers the first schema of a value by that of the payload, or by
+    the version, and gives it to later ones of other topics (decision 13). For an array it puts the text under a schema
+    that it does not have; here it stays what it is. It loses values whose fields get other names under
+    `field.name.adjustment.mode`, and what objects in an array differ in is left to the order of a hash set: here no
+    value is lost. Defaults of columns that a row has in upper case only, as in Oracle, are found there, whatever the
+    connector. The placement `partition` is refused: no stage can choose a partition, and records keep theirs for later
+    stages. `table.field.event.type` and the options of tracing have no effect. A row without a column that is named is
+    refused for deleted rows, too.
+    """
+
+    connect_class = "io.debezium.transforms.outbox.EventRouter"
+    sided = False
+    reads_value = True
+    reads_metadata = True
+    reads_headers = True
+    writes_timestamp = True
+    purpose = "route an event of the outbox"
+    null = "drop"
+    table_field_event_id: Text = option("Column that becomes the header `id`.", "id")
+    table_field_event_key: Text = option("Column that becomes the key.", "aggregateid")
+    table_field_event_type: Text = option("Has no effect, as in the original.", "type")
+    table_field_event_payload: Text = option("Column that becomes the value.", "payload")
+    table_field_event_timestamp: Text | None = option(
+        "Column that becomes the timestamp; where it is null, as without it, that is the `ts_ms` of the event.", None
+    )
+    table_fields_additional_placement: Names = option("More columns: `column:header:name` or `column:envelope`.", ())
+    table_field_additional_missing: Annotated[Text, one_of("error", "ignore"), AnyCase] = option(
+        "Whether a row without one of them is refused (`error`) or does without (`ignore`).", "error"
+    )
+    table_field_event_schema_version: Text | None = option(
+        "Column with the version of the value's schema, where it is an envelope.", None
+    )
+    table_op_invalid_behavior: Annotated[Text, one_of("warn", "error", "fatal"), AnyCase] = option(
+        "What becomes of changed rows: `warn` or `error` drops them, `fatal` refuses them.", "warn"
+    )
+    table_expand_json_payload: Flag = option("Whether JSON in the payload becomes a struct.", False)
+    table_json_payload_null_behavior: Annotated[Text, one_of("ignore", "optional_bytes"), AnyCase] = option(
+        "Whether nulls in it are left out (`ignore`) or become `optional_bytes`.", "ignore"
+    )
+    route_by_field: Text = option("Column that becomes the topic.", "aggregatetype")
+    route_topic_regex: Regex = option("The expression the whole of it must match.", "(?<routedByValue>.*)")
+    route_topic_replacement: Text = option("The topic then.", "outbox.event.${routedByValue}")
+    route_tombstone_on_empty_payload: Flag = option("Whether a null or blank payload makes a tombstone.", False)
+    tracing_span_context_field: Text = option("Has no effect: there is no tracing here.", "tracingspancontext")
+    tracing_operation_name: Text = option("Has no effect.", "debezium-read")
+    tracing_with_context_field_only: Flag = option("Has no effect.", False)
+    field_name_adjustment_mode: Annotated[Text, one_of(NONE, AVRO, AVRO_UNICODE), AnyCase] = option(
+        "`none`, `avro` or `avro_unicode`: how the names of fields in JSON are made to fit Avro's rules.", NONE
+    )
+    examples = (
+        Example(
+            "a message",
+            {},
+            outbox_event("c", '{"id": 1}'),
+            '{"schema":{"type":"string","optional":true},"payload":"{\\"id\\": 1}"}',
+        ),
+        Example("its topic", {}, outbox_event("c", "x"), "outbox.event.Order", shows="topic", given="value"),
+        Example(
+            "another one",
+            {"route.topic.regex": "(.*)", "route.topic.replacement": "$1s"},
+            outbox_event("c", "x"),
+            "Orders",
+            shows="topic",
+            given="value",
+        ),
+        Example("a deleted row", {}, outbox_event("d", None), None),
+    )
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        key = "table.fields.additional.placement"
+        try:
+            outbox.placements(self.table_fields_additional_placement)
+        except ValueError as error:
+            yield key, str(error), "write column:header:name, or column:envelope:name"
+        if not self.table_fields_additional_placement and "table_fields_additional_placement" in self.model_fields_set:
+            yield key, "the list is empty", "leave the option out"
+
+    @cached_property
+    def _added(self) -> tuple[outbox.Placement, ...]:
+        return outbox.placements(self.table_fields_additional_placement)
+
+    @property
+    def _makes_envelope(self) -> bool:
+        return any(item.where == outbox.ENVELOPE for item in self._added)
+
+    def ledger(self) -> tuple[Effect, ...]:
+        return (
+            Effect("routed", self.route_by_field, "", "topic"),
+            Effect("extracted", self.table_field_event_key, "", "key"),
+            Effect("extracted", self.table_field_event_payload, "", "value"),
+            Effect("extracted", self.table_field_event_timestamp or "ts_ms", "timestamp"),
+            Effect("added", "id", self.table_field_event_id, "headers"),
+            Effect("changed", self.table_field_event_payload, "JSON", "value"),
+            *(Effect("added", item.name, item.column, item.side) for item in self._added),
+        )
+
+    def _name(self, option: str, names: Collection[str]) -> str:
+        """The column that an option names: defaults are found in upper case, too."""
+        name: str = getattr(self, option)
+        upper = name not in names and option not in self.model_fields_set and name.upper() in names
+        return name.upper() if upper else name
+
+    def _json(self, name: str) -> ExpandJson:
+        nulls = self.table_json_payload_null_behavior == "optional_bytes"
+        return ExpandJson(name, nulls, self.field_name_adjustment_mode)
+
+    def variant(self, record: Record) -> Hashable:
+        """What each record's schema depends on: topic and version of an envelope, JSON in the payload."""
+        schema = record.value_schema
+        if not (self.table_expand_json_payload or self._makes_envelope) or not is_change_event(schema):
+            return None
+        names = schema.by_name["after"].by_name if schema is not None and "after" in schema.by_name else {}
+        row = record.value.get("after") if names else None
+        return outbox.Seen() if row is None else self._seen(row, names)
+
+    def _seen(self, row: Mapping[str, Any], names: Mapping[str, Schema]) -> outbox.Seen:
+        name, payload = self._name("table_field_event_payload", names), None
+        if self.table_expand_json_payload and name in names:
+            text = names[name].default if row.get(name) is None else row[name]
+            payload = self._json(name).schema(text) if isinstance(text, str) else None
+        if not self._makes_envelope:
+            return outbox.Seen(payload=payload)
+        route = row.get(self._name("route_by_field", names))
+        version = row.get(self.table_field_event_schema_version or "")
+        return outbox.Seen(
+            route if isinstance(route, str) else None, version if isinstance(version, int) else None, payload
+        )
+
+    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
+        node = record.value
+        if node is None or not is_change_event(node.schema):
+            return record
+        event = struct_of(node, self.purpose)
+        sent = outbox.not_sent(event, self.table_op_invalid_behavior == "fatal")
+        row = image(event, "after", self.purpose)
+        seen = at.variant if isinstance(at.variant, outbox.Seen) else outbox.Seen()
+        if self.table_expand_json_payload and not isinstance(at.variant, outbox.Seen):
+            raise no_variant("texts of JSON", "set table.expand.json.payload=false")
+        payload, tombstones = self._payload(row, seen, at), self.route_tombstone_on_empty_payload
+        headers, fields = self._more(record.headers, row, at)
+        for line in range(_OTHERS - 1):
+            at.touch(line)
+        value = outbox.filled(payload) if tombstones else payload
+        if self._makes_envelope:
+            value = outbox.envelope(row, payload, fields, tombstones, self.table_field_event_schema_version, seen)
+        rule = ReplaceIfMatches(self.route_topic_regex, self.route_topic_replacement)
+        return replace(
+            record,
+            key=outbox.column(row, self._name("table_field_event_key", row.by_name)),
+            value=value,
+            topic=outbox.routed(row, self._name("route_by_field", row.by_name), rule),
+            headers=headers,
+            timestamp=outbox.event_time(record.timestamp, event, row, self.table_field_event_timestamp),
+            dropped=sent,
+            null_value=None if tombstones else False,
+        )
+
+    def _payload(self, row: Group, seen: outbox.Seen, at: Planning) -> Node:
+        name = self._name("table_field_event_payload", row.by_name)
+        node = outbox.column(row, name, CONNECT_EXCEPTION)
+        if seen.payload is None or not isinstance(node, Cell):
+            return node
+        at.touch(_OTHERS - 1)
+        return Cell(seen.payload, Call(self._json(name), (node.expr,)), node.sources, marks=node.marks)
+
+    def _more(self, headers: Cell, row: Group, at: Planning) -> tuple[Cell, list[tuple[str, Node]]]:
+        """The headers with those that are added, and the fields beside the payload."""
+        headers = outbox.appended(row, headers, "id", self._name("table_field_event_id", row.by_name))
+        fields = []
+        for number, item in enumerate(self._added, _OTHERS):
+            if self.table_field_additional_missing == "ignore" and item.column not in row.by_name:
+                at.miss(item.column, tuple(row.by_name))
+                continue
+            if item.where == outbox.ENVELOPE:
+                fields.append((item.name, outbox.put(row, item.name, item.column)))
+            else:
+                headers = outbox.appended(row, headers, item.name, item.column)
+            at.touch(number)
+        return headers, fields
+
+    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
+        def keep(value: Any, record: Record) -> None:
+            """It is no change event."""
+
+        return keep
