@@ -5,7 +5,8 @@ A class that no table here has is measured with its first example: on the record
 
 from benchmarks.cases import NOTHING, Case, Examples, declared, lazy
 from dagster_smt.chain.registry import own
-from dagster_smt.spec.transform import Example, Transform
+from dagster_smt.chain.vendors import vendor_of
+from dagster_smt.spec.transform import PACKAGE, Example, Transform
 
 _SOME = {
     "Cast$Value": {"spec": "amount:float64"},
@@ -25,8 +26,9 @@ _SOME = {
     "TimestampRouter": {"topic.format": "${topic}-${timestamp}", "timestamp.format": "yyyyMMdd"},
     "ValueToKey": {"fields": "account"},
 }
-_ONE_RECORD = ("Hash", "HeaderToValue", "ExtractNewRecordState")
-"""Classes whose example is no record of both kinds of cases: it has a schema of its own, headers, or a change event."""
+_ONE_RECORD = ("Hash", "HeaderToValue", "ExtractNewRecordState", "ExtractTopicHeader", "MessageTimestampRouter")
+"""Classes whose example is no record of both kinds of cases: it has a schema of its own or none, headers, or a change
+event."""
 _ONLY_WITH_SCHEMA = ("SetSchemaMetadata$Value",)
 LAZY_NOTHING, DECLARED_NOTHING = "lazy JSON, no stage", "declared JSON, no stage"
 ROUNDS = 2
@@ -42,16 +44,22 @@ def chain(kind: str) -> dict[str, str]:
 
 def _unlisted() -> list[tuple[str, Example]]:
     """The classes that ``_SOME`` has no options for: (class, example that keeps its record)."""
-    listed = {kind.partition("$")[0] for kind in _SOME}
-    classes = [cls for cls in own(Transform) if cls.connect_class.rpartition(".")[2] not in listed]
-    classes = [cls for cls in classes if cls.__name__ not in _ONE_RECORD]
+    listed = {PACKAGE + kind.partition("$")[0] for kind in _SOME}
+    classes = [cls for cls in own(Transform) if cls.connect_class not in listed and cls.__name__ not in _ONE_RECORD]
     found = ((cls, next((e for e in cls.examples if e.after is not None), None)) for cls in classes)
     return [(cls.connect_class + ("$Value" if cls.sided else ""), example) for cls, example in found if example]
 
 
+def called(kind: str) -> str:
+    """The short name of a class, with its vendor where several have one of that name."""
+    short, connect_class = kind.rpartition(".")[2], kind.partition("$")[0]
+    same = [cls for cls in own(Transform) if cls.__name__ == short.partition("$")[0]]
+    return f"{short} of {vendor_of(connect_class)}" if len(same) > 1 else short
+
+
 def _of_example(kind: str, example: Example) -> list[Case]:
     """The cases of an example, each with one that does nothing to the same records."""
-    records, name = Examples(example), kind.rpartition(".")[2]
+    records, name = Examples(example), called(kind)
     stage = {f"transforms.it.{key}": str(text) for key, text in example.options.items()}
     with_stage = {"transforms": "it", "transforms.it.type": kind, **stage}
     found = []
