@@ -7,7 +7,8 @@ times over. Where none does (a class that looks at headers), it is not measured.
 from benchmarks.cases import NOTHING, Case, declared, lazy
 from benchmarks.of_examples import ExampleRecord
 from dagster_smt.chain.registry import own
-from dagster_smt.spec.transform import Transform
+from dagster_smt.chain.vendors import vendor_of
+from dagster_smt.spec.transform import PACKAGE, Transform
 
 _SOME = {
     "Cast$Value": {"spec": "amount:float64"},
@@ -42,8 +43,15 @@ def chain(kind: str) -> dict[str, str]:
 
 def unlisted() -> list[type[Transform]]:
     """The classes that ``_SOME`` has no options for."""
-    listed = {kind.partition("$")[0] for kind in _SOME}
-    return [cls for cls in own(Transform) if cls.connect_class.rpartition(".")[2] not in listed]
+    listed = {PACKAGE + kind.partition("$")[0] for kind in _SOME}
+    return [cls for cls in own(Transform) if cls.connect_class not in listed]
+
+
+def called(kind: str) -> str:
+    """The short name of a class, with its vendor where several have one of that name."""
+    short, connect_class = kind.rpartition(".")[2], kind.partition("$")[0]
+    same = [cls for cls in own(Transform) if cls.__name__ == short.partition("$")[0]]
+    return f"{short} of {vendor_of(connect_class)}" if len(same) > 1 else short
 
 
 def of_example(cls: type[Transform], word: str) -> list[Case]:
@@ -54,7 +62,7 @@ def of_example(cls: type[Transform], word: str) -> list[Case]:
         stage = {f"transforms.it.{key}": str(text) for key, text in example.options.items()}
         with_stage = {"transforms": "it", "transforms.it.type": kind, **stage}
         if record.goes_through(with_stage, word):
-            name = kind.rpartition(".")[2]
+            name = called(kind)
             nothing, run = f"{word} JSON, no stage, records of {name}", getattr(record, word)
             return [
                 Case(nothing, run(NOTHING), rounds=ROUNDS),

@@ -55,8 +55,9 @@ SHARED = {
     "SMT414": "interpret/codec interpret/described interpret/sides spark/start",
     "SMT416": "interpret/avro interpret/formats interpret/protobuf_kinds interpret/sides spark/start",
     "SMT440": "interpret/avro_write interpret/formats interpret/protobuf_kinds interpret/registry",
-    "SMT451": "transforms/aiven/extract_timestamp transforms/aiven/extract_topic transforms/aiven/hash",
-    "SMT452": "transforms/aiven/extract_timestamp transforms/aiven/extract_topic transforms/aiven/hash",
+    "SMT451": "spec/topics transforms/aiven/extract_timestamp transforms/aiven/hash",
+    "SMT452": "transforms/aiven/extract_timestamp transforms/aiven/extract_topic transforms/aiven/hash "
+    "transforms/confluent/extract_topic",
     "SMT441": "interpret/protobuf_files interpret/registry interpret/registry_client",
     "SMT442": "interpret/registry interpret/registry_client",
     "SMT501": "tables/kafka/client tables/sources/file_topics tables/sources/table",

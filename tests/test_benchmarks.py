@@ -68,14 +68,13 @@ def test_every_case_is_compared_with_a_bare_one_that_exists():
 def test_every_transform_is_measured_on_both_evaluators_where_an_example_goes_through():
     others = transforms.unlisted()
     for transform in own(Transform):
-        name = transform.__name__
-        measured = [
-            case.name.split(" ")[0] for case in transforms.CASES if case.name.split(", ")[1].split("$")[0] == name
-        ]
-        wanted = [
-            word for word in ("lazy", "declared") if transform not in others or transforms.of_example(transform, word)
-        ]
-        assert measured == (["declared"] if name == "SetSchemaMetadata" else wanted), name
+        name, words = transform.connect_class, ("lazy", "declared")
+        kind = name + "$Value" * transform.sided
+        called = name.rpartition(".")[2] if transform not in others else transforms.called(kind)
+        named = [c.name.partition(" JSON, ") for c in transforms.CASES]
+        measured = [word for word, _, name_of_case in named if name_of_case in (called, f"{called}$Value")]
+        wanted = [word for word in words if transform not in others or transforms.of_example(transform, word)]
+        assert measured == (["declared"] if name.endswith("SetSchemaMetadata") else wanted), name
 
 
 @pytest.mark.parametrize(

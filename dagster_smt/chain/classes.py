@@ -43,7 +43,9 @@ def find_class(
     if not type_:
         return Named(problem=config_problem("SMT009", place, "the type is missing", f"set the class of the {what}"))
     text = str(type_)  # Kafka does not trim it
-    name, _, inner = text.partition("$")
+    if text in known and "$" in text:
+        return Named(known[text])  # an inner class without sides, such as ExtractTopic$Header
+    name = text.partition("$")[0]
     # of those with the same short name Kafka's comes first
     shorts = {c.__name__: c for c in reversed(list(known.values()))}
     cls = known.get(name) or shorts.get(name)
@@ -57,16 +59,21 @@ def find_class(
     if cls is None:
         former = None if as_kafka else _former(text, known, place)
         return former or Named(problem=_unknown(text, known, place, what))
-    return _sided(cls, name, inner, text, place, what)
+    return _sided(cls, text, known, place, what)
 
 
-def _sided(cls: type[Options], name: str, inner: str, text: str, place: str, what: str) -> Named:
+def _sided(cls: type[Options], text: str, known: Mapping[str, type[Options]], place: str, what: str) -> Named:
+    name, _, inner = text.partition("$")
     sided = getattr(cls, "sided", False)
     if sided and inner not in SIDES:
+        inners = [other.rpartition("$")[2] for other in known if other.startswith(f"{cls.connect_class}$")]
         statement = f"'{text}' does not say whether it acts on key or value"
-        return Named(problem=config_problem("SMT010", place, statement, f"write {name}$Key or {name}$Value"))
+        hint = f"write {' or '.join(f'{name}${word}' for word in (*SIDES, *inners))}"
+        return Named(problem=config_problem("SMT010", place, statement, hint))
     if not sided and inner:
-        return Named(problem=config_problem("SMT010", place, f"unknown {what} class '{text}'", f"write {name}"))
+        same = [c for c in known.values() if c.__name__ == name and getattr(c, "sided", False)]
+        hint = " or ".join([f"write {name}", *(f"{c.connect_class}${inner}" for c in same)])
+        return Named(problem=config_problem("SMT010", place, f"unknown {what} class '{text}'", hint))
     return Named(cls, inner.lower())
 
 

@@ -12,7 +12,7 @@ from dagster_smt.errors import Problem
 from dagster_smt.model.java_text import trim
 from dagster_smt.spec.options import split_list
 from dagster_smt.spec.predicate import Predicate
-from dagster_smt.spec.stage import Chain, Stage
+from dagster_smt.spec.stage import Chain, Stage, label_of
 from dagster_smt.spec.transform import Transform
 
 _TRANSFORM, _PREDICATE = "transforms.", "predicates."
@@ -207,8 +207,8 @@ def _transform(
     if named.problem:
         return None, "", [named.problem], []
     cls, side = named.cls, named.side
-    assert cls is not None
-    place = f"{draft.place} ({cls.__name__}{'$' + side.capitalize() if side else ''})"
+    assert isinstance(cls, type) and issubclass(cls, Transform)
+    place = f"{draft.place} ({label_of(cls, side)})"
     built, problems, warnings = build(cls, draft.options, place, lenient, as_kafka)
     assert built is None or isinstance(built, Transform)
     return built, side, problems, [*named.warnings, *warnings]

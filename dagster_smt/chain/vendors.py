@@ -26,15 +26,10 @@ _VENDORS = {
 }
 # By vendor's prefix and class: what comes close here, and how it differs.
 _CLOSE = {
-    "io.confluent.connect.transforms.Filter": "Filter drops whole records where a predicate is true; a JSONPath "
-    "condition on fields is no predicate here",
     "io.confluent.connect.transforms.Drop": "Filter drops whole records, not keys or values alone",
-    "io.confluent.connect.transforms.ExtractTopic": "RegexRouter makes a topic of the topic's name, not of a field",
     "io.confluent.connect.transforms.Flatten": f"{KAFKA}Flatten has the same option delimiter, but no "
     "behavior.on.nested.map",
     "io.confluent.connect.transforms.ReplaceField": f"{KAFKA}ReplaceField has the same options",
-    "io.confluent.connect.transforms.MessageTimestampRouter": "TimestampRouter takes the record's timestamp, not a "
-    "field's",
     "io.confluent.connect.cloud.transforms.TopicRegexRouter": f"{KAFKA}RegexRouter has the same options",
     "io.debezium.transforms.Filter": "Filter takes predicates, no scripts",
     "io.debezium.transforms.ContentBasedRouter": "RegexRouter takes the topic's name, no scripts",

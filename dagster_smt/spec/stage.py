@@ -13,6 +13,13 @@ from dagster_smt.spec.predicate import Predicate
 from dagster_smt.spec.transform import PACKAGE, Transform
 
 
+def label_of(cls: type[Transform], side: str) -> str:
+    """A class and its side as a connector's properties spell them, without the package."""
+    if "$" in cls.connect_class:
+        return cls.connect_class.rpartition(".")[2]
+    return cls.__name__ + (f"${side.capitalize()}" if side else "")
+
+
 @dataclass(frozen=True)
 class Stage:
     """A transform in a chain.
@@ -36,7 +43,7 @@ class Stage:
     @property
     def label(self) -> str:
         """``MaskField$Value``: the class as a connector's properties spell it, without the package."""
-        return type(self.transform).__name__ + (f"${self.side.capitalize()}" if self.side else "")
+        return label_of(type(self.transform), self.side)
 
     @property
     def place(self) -> str:

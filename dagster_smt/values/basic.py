@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dagster_smt.errors import data_error
-from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.schema import BOOLEAN, Schema, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +176,8 @@ class Refused(ValueRule):
 @dataclass(frozen=True, slots=True)
 class IsNull(ValueRule):
     """Whether a value is null."""
+
+    returns: ClassVar[Schema | None] = BOOLEAN
 
     def python(self, value: Any) -> bool:
         return value is None

@@ -4,12 +4,14 @@ In Python headers are ``list[Header]``, in Spark ``array<struct<key, value>>``; 
 changes the list it is given. A made header becomes bytes as Connect's ``SimpleHeaderConverter`` writes them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.record import Header
 from dagster_smt.model.runtime import kind_of_schema
-from dagster_smt.model.schema import Schema
+from dagster_smt.model.schema import Schema, Type
 from dagster_smt.values.basic import PythonRule, ValueRule
 
 HEADERS_DDL = "array<struct<key: string, value: binary>>"
@@ -108,3 +110,49 @@ class HasHeaderOrNull(ValueRule):
 
     def column(self, F: Any, headers: Any) -> Any:
         return F.when(HasHeader(self.name).column(F, headers), F.lit(True))
+
+
+@dataclass(frozen=True, slots=True)
+class LastHeader(ValueRule):
+    """The bytes of the last header of a name, as they are read or would be written; null where there is none."""
+
+    name: str
+    returns: ClassVar[Schema | None] = Schema(Type.BYTES, optional=True)
+
+    def python(self, headers: Sequence[Header]) -> bytes | None:
+        found = next((h for h in reversed(headers) if h.key == self.name), None)
+        if found is None or not found.made:
+            return None if found is None else found.raw
+        data: bytes | None = HeaderBytes(found.schema).python(found.value)
+        return data
+
+    def column(self, F: Any, headers: Any) -> Any:
+        named = F.filter(headers, lambda h: h["key"] == F.lit(self.name))
+        return F.try_element_at(named, F.lit(-1))["value"]
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderText(ValueRule):
+    """The bytes of a header as a text; null stays null. ``name`` is the header's."""
+
+    name: str
+    may_fail = True
+    returns: ClassVar[Schema | None] = Schema(Type.STRING, optional=True)
+
+    def python(self, data: bytes | None) -> str | None:
+        if data is None:
+            return None
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            raise self.failure() from None
+
+    def column(self, F: Any, data: Any) -> Any:
+        return F.try_validate_utf8(data.cast("string"))
+
+    def failed(self, F: Any, result: Any, data: Any) -> Any:
+        return data.isNotNull() & result.isNull()
+
+    def failure(self) -> DataError:
+        hint = "guard the stage with a predicate, or correct who writes the header"
+        return data_error("SMT460", f"the header '{self.name}' is no text in UTF-8", hint)

@@ -49,3 +49,18 @@ class Differs(ValueRule):
 
     def column(self, F: Any, answer: Any) -> Any:
         return F.coalesce(answer, F.lit(False)) != F.lit(self.wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Unless(Needed):
+    """Refuse one text; null is another one."""
+
+    text: str = ""
+
+    def python(self, value: Any, *around: Any) -> Any:
+        if value == self.text:
+            raise self.failure()
+        return value
+
+    def failed(self, F: Any, result: Any, value: Any, *around: Any) -> Any:
+        return value == F.lit(self.text)

@@ -239,6 +239,19 @@ class IsText(ValueRule):
 
 
 @dataclass(frozen=True, slots=True)
+class IsOneOf(ValueRule):
+    """Whether a text is one of some; null is not."""
+
+    texts: tuple[str, ...]
+
+    def python(self, text: str | None) -> bool:
+        return text in self.texts
+
+    def column(self, F: Any, text: Any) -> Any:
+        return F.coalesce(text.isin(*self.texts), F.lit(False))
+
+
+@dataclass(frozen=True, slots=True)
 class Finds(PythonRule):
     """Whether a part of the text matches (``Matcher.find``); null does not."""
 

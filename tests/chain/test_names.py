@@ -63,7 +63,7 @@ def test_kafka_itself_knows_no_former_names():
 @pytest.mark.parametrize(
     ("type_", "vendor", "close"),
     [
-        ("io.confluent.connect.transforms.Filter$Value", "Confluent's", "Filter drops whole records where a predicate"),
+        ("io.confluent.connect.transforms.Drop$Value", "Confluent's", "Filter drops whole records, not keys or values"),
         ("io.confluent.connect.transforms.ReplaceField$Value", "Confluent's", f"{KAFKA}ReplaceField has the same"),
         ("io.debezium.transforms.ContentBasedRouter", "Debezium's", "RegexRouter takes the topic's name"),
         ("io.debezium.transforms.partitions.PartitionRouting", "Debezium's", ""),
@@ -86,3 +86,39 @@ def test_a_misspelt_class_of_kafka_still_gets_a_suggestion(type_):
 
 def test_what_comes_close_is_listed_by_a_vendor_that_is_known():
     assert [name for name in _CLOSE if not name.startswith(tuple(_VENDORS))] == []
+
+
+CONFLUENT = "io.confluent.connect.transforms."
+
+
+def test_an_inner_class_without_sides_has_a_class_of_its_own():
+    chain = parse_chain(chain_of(f"{CONFLUENT}ExtractTopic$Header", field="h"))
+    (stage,) = chain.stages
+    assert (stage.label, stage.side, stage.connect_class) == (
+        "ExtractTopic$Header",
+        "",
+        f"{CONFLUENT}ExtractTopic$Header",
+    )
+    assert parse_chain(chain.to_stages()) == chain
+
+
+@pytest.mark.parametrize(
+    ("type_", "hint"),
+    [
+        (f"{CONFLUENT}ExtractTopic", "{0}$Key or {0}$Value or {0}$Header"),
+        (f"{CONFLUENT}ExtractTopic$Headers", "{0}$Key or {0}$Value or {0}$Header"),
+        ("io.aiven.kafka.connect.transforms.ExtractTopic", "{0}$Key or {0}$Value"),
+        ("Filter$Value", f"Filter or {CONFLUENT}Filter$Value"),
+        ("TimestampRouter$Value", "TimestampRouter"),
+    ],
+)
+def test_a_wrong_side_is_answered_with_what_there_is(type_, hint):
+    with pytest.raises(ConfigError) as error:
+        parse_chain(chain_of(type_))
+    assert error.value.problems[0].code == "SMT010"
+    assert error.value.problems[0].hint == "write " + hint.format(type_.partition("$")[0])
+
+
+def test_a_name_of_several_vendors_needs_its_package():
+    with pytest.raises(ConfigError, match="SMT023"):
+        parse_chain(chain_of("ExtractTopic$Value"))

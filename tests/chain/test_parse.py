@@ -257,7 +257,11 @@ SUGGESTED = [
         "'MaskField' does not say whether it acts on key or value",
         "write MaskField$Key or MaskField$Value",
     ),
-    ({"transforms.gone.type": "Filter$Key"}, "unknown transform class 'Filter$Key'", "write Filter"),
+    (
+        {"transforms.gone.type": "Filter$Key"},
+        "unknown transform class 'Filter$Key'",
+        "write Filter or io.confluent.connect.transforms.Filter$Key",
+    ),
     ({"transforms.hide.predicate": "tombstones"}, "there is no predicate 'tombstones'", "did you mean 'tombstone'?"),
     ({"transforms.hid.type": "x"}, "the alias is not in 'transforms'", "did you mean 'hide'?"),
 ]

@@ -125,6 +125,8 @@ def of_headers():
     yield headers.DropNamed(("h", "z")), ("headers",), None
     yield headers.HasHeader("h"), ("headers",), BOOLEAN
     yield headers.HasHeaderOrNull("h"), ("headers",), BOOLEAN
+    yield headers.LastHeader("h"), ("headers",), Schema(Type.BYTES, True)
+    yield headers.HeaderText("h"), ("bytes",), Schema(Type.STRING, True)
     for kind in SIMPLE:
         yield headers.HeaderBytes(SCHEMAS[kind]), (kind,), Schema(Type.BYTES, True)
 
@@ -139,7 +141,10 @@ def subclasses(cls):
 def test_every_rule_of_the_package_is_here():
     transforms(), predicates()  # their modules may have rules of their own
     # tests/tables/rows and tests/spark/test_every_row.py run these on both evaluators
-    vendors = (f"dagster_smt.values.{name}" for name in ("change_events", "hashes", "java_equals", "needs", "texts"))
+    vendors = (
+        f"dagster_smt.values.{name}"
+        for name in ("change_events", "hashes", "java_equals", "json_path", "needs", "texts")
+    )
     elsewhere = ("dagster_smt.tables.rows", *vendors)
     modules = {c: c.__module__ for c in subclasses(ValueRule)}
     ours = {c.__name__ for c, m in modules.items() if m.startswith("dagster_smt.") and not m.startswith(elsewhere)}

@@ -1,10 +1,9 @@
 """ExtractTopic: take the topic from the key or value, or from a field of it."""
 
-from dataclasses import replace
 from typing import Any
 
 from dagster_smt.errors import DataError, data_error
-from dagster_smt.model.cell import Call, Cell, Node
+from dagster_smt.model.cell import Cell
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.runtime import kind_of
 from dagster_smt.model.schema import STRING, Type
@@ -12,9 +11,10 @@ from dagster_smt.spec.edit import field_of, struct_of
 from dagster_smt.spec.options import Flag, Text, option
 from dagster_smt.spec.schemaless import require_map
 from dagster_smt.spec.texts import java_text_of, with_default
+from dagster_smt.spec.topics import needed_topic, routed
 from dagster_smt.spec.transform import Effect, Example, NullRule, Planning, SideFunction, Transform, refuse
 from dagster_smt.values.lazy import look
-from dagster_smt.values.texts import Filled, FilledOrNull, Otherwise, is_blank, java_text
+from dagster_smt.values.texts import Filled, is_blank, java_text
 
 _TYPES = (
     *(Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64),
@@ -54,8 +54,7 @@ class ExtractTopic(Transform):
 
     @property
     def _needed(self) -> Filled:
-        hint = "set skip.missing.or.null=true, or guard the stage with a predicate"
-        return Filled("SMT451", f"{self._what} is missing, null or empty, but it is the topic", hint)
+        return needed_topic(self._what)
 
     def ledger(self) -> tuple[Effect, ...]:
         return (Effect("routed", self.field_name or "(whole)", "topic", "topic"),)
@@ -72,16 +71,9 @@ class ExtractTopic(Transform):
             node = with_default(field_of(group, self.field_name), group)
         if node.schema.type not in _TYPES:
             raise refuse("SMT452", self._wrong(node.schema.label), "name a field that is one")
-        return replace(record, topic=self._topic(record.topic, node, at))
-
-    def _topic(self, topic: Cell, node: Node, at: Planning) -> Cell:
-        text = java_text_of(node)
-        if not self.skip_missing_or_null:
-            at.touch(0)
-            return Cell(STRING, Call(self._needed, (text,)), node.sources, marks=_marks(node))
-        at.touch(0, Call(FilledOrNull(), (text,)))
-        expr = Call(Otherwise(), (text, topic.expr))
-        return Cell(STRING, expr, node.sources | topic.sources, nullable=topic.nullable, marks=_marks(node))
+        marks = node.marks if isinstance(node, Cell) else frozenset[str]()
+        text = Cell(STRING, java_text_of(node), node.sources, marks=marks)
+        return routed(record, text, self._needed, self.skip_missing_or_null, at)
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         (bit,) = bits
@@ -111,7 +103,3 @@ class ExtractTopic(Transform):
 
     def _refused(self, kind: str) -> DataError:
         return data_error("SMT452", self._wrong(kind), "name a field that is one")
-
-
-def _marks(node: Node) -> frozenset[str]:
-    return node.marks if isinstance(node, Cell) else frozenset()
