@@ -76,7 +76,7 @@ def vendor_hint(name: str, known: Iterable[str] = ()) -> str:
     if theirs:
         whose += f", of whose there are {', '.join(theirs)}"
         shorts = [other.rpartition(".")[2] for other in theirs]
-        close = did_you_mean(name.rpartition(".")[2], shorts, "-").removeprefix("-") or close
+        close = close or did_you_mean(name.rpartition(".")[2], shorts, "-").removeprefix("-")
     return f"{whose}: {f'{close}; or ' if close else ''}{_WRITE}"
 
 

@@ -4,12 +4,12 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
-from dagster_smt.errors import DATA_EXCEPTION, data_error
+from dagster_smt.errors import DATA_EXCEPTION, PlanError, data_error
 from dagster_smt.model.cell import Call, Cell, Const, Group, Node, with_fields
 from dagster_smt.model.java_text import trim
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.schema import STRING, Schema
-from dagster_smt.spec.change_events import TRUE, image, new_schema
+from dagster_smt.spec.change_events import TRUE, image, new_schema, no_variant
 from dagster_smt.spec.change_examples import event
 from dagster_smt.spec.copying import copied_fields
 from dagster_smt.spec.edit import clash, struct_of
@@ -116,7 +116,10 @@ class ByLogicalTableRouter(Transform):
         if not keyed:
             return routed
         rule = ReplaceIfMatches(self.key_field_regex, self.key_field_replacement)
-        return self._renamed(routed, topic.call(rule, STRING) if self._finds_origin else topic, None, at)
+        try:
+            return self._renamed(routed, topic.call(rule, STRING) if self._finds_origin else topic, None, at)
+        except PlanError as error:  # records of topics that it leaves alone would pass
+            raise no_variant("topics", "choose the topic by its name alone before this stage") from error
 
     def _rule(self, strict: bool = False) -> LogicalTopic:
         return LogicalTopic(self.topic_regex, self.topic_replacement, strict)

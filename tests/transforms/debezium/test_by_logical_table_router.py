@@ -2,7 +2,10 @@
 
 import pytest
 
+from dagster_smt.chain import parse_chain, plan_chain
+from dagster_smt.errors import PlanError
 from dagster_smt.interpret.interpreter import Interpreter
+from dagster_smt.model.schema import Schema, Type
 from dagster_smt.transforms.debezium.by_logical_table_router import ByLogicalTableRouter
 from tests.transforms.debezium.events import DELETE, ID, OLD, ROW_NAME, event, event_schema, row_schema, struct, text
 from tests.transforms.helpers import Case, chain_of, check, record_of, refusal, shown, wanted
@@ -101,3 +104,17 @@ def test_a_value_without_schema_beside_a_key_with_one():
     record.key_schema, record.key = given.key_schema, given.key
     problem = Interpreter(chain_of(ByLogicalTableRouter, ALL)).run(record).problem
     assert problem.statement == "the value has no schema, but [routing by logical table] needs one"
+
+
+def test_a_topic_that_each_record_says_decides_about_columns():
+    chain = parse_chain(
+        {
+            "transforms": "topic,router",
+            "transforms.topic.type": "io.confluent.connect.transforms.ExtractTopic$Key",
+            "transforms.router.type": ByLogicalTableRouter.connect_class,
+            "transforms.router.topic.regex": "(.*)_shard",
+            "transforms.router.topic.replacement": "$1",
+        }
+    )
+    with pytest.raises(PlanError, match=r"SMT476 .*router.*: topics decide about each record's schema"):
+        plan_chain(chain, Schema(Type.STRING), Schema(Type.BOOLEAN), topics=("orders",), typed=True)
