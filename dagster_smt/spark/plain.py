@@ -15,6 +15,7 @@ from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import JavaDate, Schema, Type
 from dagster_smt.spark.literals import timestamp_of
 from dagster_smt.spark.types import internal_names, internal_type
+from dagster_smt.spark.workers import AtRest
 from dagster_smt.values.cast import DAY
 
 Convert = Callable[..., Any]
@@ -38,7 +39,7 @@ def plain_type(schema: Schema) -> T.DataType:
 def python_function(run: Convert, arguments: Iterable[T.DataType], returns: T.DataType) -> Callable[..., Column]:
     """A UDF, over Arrow where that is safe: on its way through pandas a whole number next to a null becomes a float."""
     safe = all(isinstance(kind, _SAFE) for kind in (*arguments, returns))
-    return F.udf(run, returns, useArrow=safe)
+    return F.udf(AtRest(run), returns, useArrow=safe)
 
 
 def to_plain(column: Column, schema: Schema) -> Column:

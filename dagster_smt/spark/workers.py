@@ -9,6 +9,7 @@ one look is enough.
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 from zipimport import zipimporter
 
 import pyarrow as pa
@@ -47,6 +48,24 @@ class _InWorker:
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         keep_directories()
         return iter(self.function(batches))
+
+
+class AtRest:
+    """A function of ours for Spark's UDFs, as it is pickled: unpickled in a worker it is the function itself."""
+
+    def __init__(self, function: Callable[..., Any]):
+        self.function = function
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any]]:
+        return _in_worker, (self.function,)
+
+
+def _in_worker(function: Callable[..., Any]) -> Callable[..., Any]:
+    keep_directories()
+    return function
 
 
 class _Steady(zipimporter):

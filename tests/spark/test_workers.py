@@ -3,7 +3,10 @@
 import zipfile
 
 import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
+from dagster_smt.spark.plain import python_function
 from dagster_smt.spark.workers import map_in_arrow
 
 DDL = "pid int, reads int, archives int, module string"
@@ -46,3 +49,21 @@ def test_directories_are_read_once(spark, tmp_path):
     spark.sparkContext.addPyFile(str(tmp_path / "shipped.zip"))
     (later,) = map_in_arrow(frame, look, DDL).collect()
     assert (later.reads, later.module) == (0, "found")
+
+
+def kept(_):
+    """How many archives on the path have a directory that stays, and how many there are; then forget all of them."""
+    import sys
+
+    archives = [type(f).__name__ for k, f in sys.path_importer_cache.items() if k.endswith((".jar", ".zip"))]
+    sys.path_importer_cache.clear()
+    return f"{archives.count('_Steady')} of {len(archives)}"
+
+
+def test_functions_in_columns_keep_them_too(spark):
+    told = python_function(kept, [T.StringType()], T.StringType())
+    frame = spark.range(1).select(F.lit("x").alias("x"))
+    frame.select(told(F.col("x"))).collect()
+    ((found,),) = frame.select(told(F.col("x"))).collect()
+    steady, archives = map(int, found.split(" of "))
+    assert steady == archives > 3
