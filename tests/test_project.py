@@ -7,9 +7,11 @@ import re
 import subprocess
 import sys
 import tokenize
+from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import version
 from pathlib import Path
 
+import grimp
 import pytest
 
 import dagster_smt
@@ -217,3 +219,16 @@ def test_no_file_names_a_path_of_the_machine_it_was_written_on():
         if hits:
             found[name(path)] = hits
     assert found == {}
+
+
+def in_order(imports):
+    """Raises CycleError where modules import each other."""
+    TopologicalSorter(imports).prepare()
+
+
+def test_no_modules_import_each_other():
+    graph = grimp.build_graph("dagster_smt", "definitions", cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    in_order(imports)
+    with pytest.raises(CycleError):
+        in_order(imports | {"dagster_smt.errors": {"dagster_smt.chain.plan"}})

@@ -29,7 +29,7 @@ def parse_chain(
             REST API exports it (``{"name": ..., "config": {...}}``), or the path of a ``.properties``, ``.yaml`` or
             ``.json`` file with one of these.
         place: What to call the source in problems; a file's own name if it is one.
-        unknown_options: ``error``, or ``warn`` to accept what Kafka would ignore.
+        unknown_options: ``error``, or ``warn`` to accept what Kafka would ignore (difference D1).
         as_kafka: Whether only names of classes and options count that Kafka takes today: ``Cast$Value`` and its like
             have to be named in full, options of older versions are unknown (decision 8).
 

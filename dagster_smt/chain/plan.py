@@ -127,12 +127,6 @@ class Plan:
         marks = ((path, *split_mark(mark)) for path, cell in cells for mark in cell.marks)
         return frozenset(path + inside for path, word, inside in marks if word == "masked")
 
-    def explain(self, *, full: bool = True) -> str:
-        """The plan as text: schema and lineage after each stage, or only what each stage changes."""
-        from dagster_smt.chain.explain import explain
-
-        return explain(self, full=full)
-
 
 def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
     """Every cell of a node, by its path; the root that is no struct has the path ``(whole)``.

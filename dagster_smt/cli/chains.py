@@ -5,6 +5,7 @@ import inspect
 from pathlib import Path
 
 from dagster_smt.chain import parse_chain
+from dagster_smt.chain.explain import explain
 from dagster_smt.chain.problems import did_you_mean
 from dagster_smt.chain.registry import predicates, transforms
 from dagster_smt.chain.vendors import by_vendor
@@ -66,7 +67,7 @@ def _explain(arguments: argparse.Namespace) -> int:
         print("columns of the topic table")
         print(grid([("column", "type", "read from", "written to"), *describe_columns(table.row)], left=4))
     if arguments.html is None:
-        print(plan.explain(full=arguments.full))
+        print(explain(plan, full=arguments.full))
         return 0
     arguments.html.write_text(page(plan, arguments.chain.name, full=arguments.full), encoding="utf-8")
     print(f"written: {arguments.html}")

@@ -1,6 +1,6 @@
 """JSON payloads with a schema, to and from Python values (``JsonConverter.toConnectData``, ``fromConnectData``).
 
-Reading is strict where Connect coerces silently: a payload that does not fit its schema is refused (design D5). An
+Reading is strict where Connect coerces silently: a payload that does not fit its schema is refused (difference D5). An
 integer is accepted where a float is declared. Extra keys of a struct are dropped, missing ones are null, as in Connect.
 """
 

@@ -15,7 +15,7 @@ import re
 
 from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, Problem
 from dagster_smt.model.java_text import trim
-from dagster_smt.model.path import Deep, Every, Index, Match, OfLogical, OfType, Step, quoted
+from dagster_smt.model.path_steps import Deep, Every, Index, Match, OfLogical, OfType, Step, quoted
 from dagster_smt.model.schema import Type
 
 _TYPES = tuple(t.name.lower() for t in Type)

@@ -1,4 +1,4 @@
-"""How Kafka's ``JsonConverter`` reads JSON: the coercions of Jackson's tree that the project refuses (design D5).
+"""How Kafka's ``JsonConverter`` reads JSON: the coercions of Jackson's tree that the project refuses (difference D5).
 
 Written after the documented behaviour of ``JsonNode.intValue`` and its kin, not after ``interpret.codec``: the judge
 asks it whether a refusal of ours is one of those that D5 explains.

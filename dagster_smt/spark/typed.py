@@ -2,7 +2,8 @@
 
 One select per stage computes what the stage changes; a second one, only where a stage can fail, drop, route on a
 condition or be counted, brings the record's status up to date. A record that was dropped or has failed is frozen:
-later stages still compute columns for it (no expression can raise), but nobody looks at them.
+later stages still compute columns for it (no expression can raise), but nobody looks at them. A side that is null has
+no schema here (difference D6: a column is null, whatever the schema).
 """
 
 from collections.abc import Callable

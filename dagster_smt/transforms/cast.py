@@ -153,7 +153,7 @@ def _caster(target: Type) -> Callable[[Any], Any]:
 
 
 def _without_logical(schema: Schema) -> Schema:
-    """A schema without what makes it a date or a Decimal (design D2: Kafka leaves the name on the new type)."""
+    """A schema without what makes it a date or a Decimal (difference D2: Kafka leaves the name on the new type)."""
     if schema.logical is None:
         return schema
     kept = tuple(pair for pair in schema.parameters if pair[0] != DECIMAL_SCALE)

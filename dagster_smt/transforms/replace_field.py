@@ -98,6 +98,7 @@ class ReplaceField(NullDefaults, NestedPaths, Transform):
         def drop_others(parent: Expr | None, at: Planning) -> None:
             at.touch(drops + len(names), parent)
 
+        # what was dropped does not come back under a new name, as it does in Kafka (difference D2)
         after = edited_branch(group, excluded, drop, None, at)
         after = kept(after, included, drop_others, at) if self.include else after
         after = edited_branch(after, renamed, rename, self.replace_null_with_default, at)

@@ -1,7 +1,7 @@
 """Cast: Connect's conversions between primitive types (class ``Cast`` and ``Values.convertToString``).
 
 Integers keep their low bits, floats are cut off and saturate, texts are parsed as Java parses them, dates count in
-their encoded unit (days, milliseconds). The time zone is always UTC (design D3).
+their encoded unit (days, milliseconds). The time zone is always UTC (difference D3).
 """
 
 import base64

@@ -9,12 +9,10 @@ just as Connect does it.
 import base64
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NoReturn
 
 from dagster_smt.model.java_text import BLANKS
-from dagster_smt.model.record import Header
 from dagster_smt.model.runtime import JavaFloat, as_key
 from dagster_smt.model.schema import (
     BOOLEAN,
@@ -32,9 +30,7 @@ from dagster_smt.model.schema import (
     time,
     timestamp,
 )
-from dagster_smt.values.basic import ValueRule
 from dagster_smt.values.cast import DAY, date_text
-from dagster_smt.values.headers import AppendHeader
 from dagster_smt.values.java_dates import date_format
 from dagster_smt.values.lazy import whole
 from dagster_smt.values.numbers import decimal_text, float_text, parse_big_decimal, to_float32, wrap
@@ -343,20 +339,3 @@ def _container(schema: Schema | None, value: Any) -> str:
         pairs = [(schema.keys if schema else None, k, item, v) for k, v in value.items()]
     texts = (literal_text(ks, k, embedded=True) + ":" + literal_text(vs, v, embedded=True) for ks, k, vs, v in pairs)
     return "{" + ",".join(texts) + "}"
-
-
-@dataclass(frozen=True, slots=True)
-class AppendLiteral(ValueRule):
-    """Append one header with a fixed value."""
-
-    key: str
-    schema: Schema | None
-    value: Any = field(hash=False)
-
-    def python(self, headers: list[Header]) -> list[Header]:
-        return [*headers, Header(self.key, self.schema, self.value)]
-
-    def column(self, F: Any, headers: Any) -> Any:
-        data = simple_header_bytes(self.schema, self.value)
-        literal = F.lit(None).cast("binary") if data is None else F.lit(bytearray(data))
-        return AppendHeader(self.key, self.schema).appended(F, headers, literal)

@@ -5,7 +5,7 @@ changes the list it is given. A made header becomes bytes as Connect's ``SimpleH
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from dagster_smt.errors import DataError, data_error
@@ -13,6 +13,7 @@ from dagster_smt.model.record import Header
 from dagster_smt.model.runtime import kind_of_schema
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.values.basic import PythonRule, ValueRule
+from dagster_smt.values.header_literals import simple_header_bytes
 
 HEADERS_DDL = "array<struct<key: string, value: binary>>"
 _CATALYST_KINDS = ("string", "boolean", "int8", "int16", "int32", "int64")
@@ -30,8 +31,6 @@ class HeaderBytes(ValueRule):
         return self.schema is not None and kind_of_schema(self.schema) not in _CATALYST_KINDS
 
     def python(self, value: Any) -> bytes | None:
-        from dagster_smt.values.header_literals import simple_header_bytes
-
         return simple_header_bytes(self.schema, value)
 
     def column(self, F: Any, value: Any) -> Any:
@@ -61,6 +60,23 @@ class AppendHeader(ValueRule):
         none = F.array().cast(HEADERS_DDL)
         header = F.struct(F.lit(self.key).alias("key"), data.alias("value"))
         return F.concat(F.coalesce(headers, none), F.array(header))
+
+
+@dataclass(frozen=True, slots=True)
+class AppendLiteral(ValueRule):
+    """Append one header with a fixed value."""
+
+    key: str
+    schema: Schema | None
+    value: Any = field(hash=False)
+
+    def python(self, headers: list[Header]) -> list[Header]:
+        return [*headers, Header(self.key, self.schema, self.value)]
+
+    def column(self, F: Any, headers: Any) -> Any:
+        data = simple_header_bytes(self.schema, self.value)
+        literal = F.lit(None).cast("binary") if data is None else F.lit(bytearray(data))
+        return AppendHeader(self.key, self.schema).appended(F, headers, literal)
 
 
 @dataclass(frozen=True, slots=True)

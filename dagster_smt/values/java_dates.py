@@ -1,7 +1,7 @@
 """``java.text.SimpleDateFormat`` in UTC and the locale ``en``: patterns, parsing, formatting.
 
 Parsing is lenient as Java's is: fields overflow into the next, text after the last field does not count, a field may
-have blanks before it. Unlike Java's, a formatter keeps no zone that it met in a text (design D2). Of zone names the
+have blanks before it. Unlike Java's, a formatter keeps no zone that it met in a text (difference D2). Of zone names the
 common English ones are known, each with the one offset that Java 17 takes it for.
 """
 

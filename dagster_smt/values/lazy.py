@@ -1,7 +1,8 @@
 """JSON without schema, decoded only where a chain touches it.
 
 An object is a ``dict`` whose values are ``msgspec.Raw`` until somebody looks at them; a list likewise. What nobody
-looked at is written back byte for byte. Numbers: integral is a Long (``int``), anything else a Double (``float``).
+looked at is written back byte for byte (difference D5). Numbers: integral is a Long (``int``), anything else a Double
+(``float``).
 """
 
 import math

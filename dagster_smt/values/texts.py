@@ -1,6 +1,6 @@
 """Values as texts: Java's ``toString`` and Connect's ``Values.convertToString``, and what is decided by texts.
 
-Dates are written in UTC (design D3), and maps in the order they have here (D4).
+Dates are written in UTC (difference D3), and maps in the order they have here (D4).
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""TimestampConverter: conversions between texts, numbers and dates; the pivot is the instant in milliseconds (UTC)."""
+"""TimestampConverter: conversions between texts, numbers and dates; the pivot is the instant in milliseconds.
+
+All zones are UTC (difference D3).
+"""
 
 from dataclasses import dataclass
 from typing import Any

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from dagster_smt.chain import parse_chain, plan_chain
+from dagster_smt.chain.explain import explain
 from dagster_smt.tables.ddl import parse_ddl
 from tests.chain.helpers import EUROPEAN, ORDERS, TOMBSTONE, TRACED, plan_of, stage
 
@@ -54,7 +55,7 @@ PLANS = {
 @pytest.mark.parametrize("name", PLANS)
 def test_explain(name):
     """Run with ``UPDATE_GOLDEN=1`` to write the expected texts again."""
-    text, golden = PLANS[name]().explain() + "\n", GOLDEN / f"{name}.txt"
+    text, golden = explain(PLANS[name]()) + "\n", GOLDEN / f"{name}.txt"
     if os.environ.get("UPDATE_GOLDEN"):
         golden.write_text(text, encoding="utf-8")
     assert text == golden.read_text(encoding="utf-8")

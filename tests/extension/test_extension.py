@@ -126,6 +126,7 @@ def test_the_command_line_lists_them_by_vendor(run):
 
 def test_a_package_in_the_package_is_found(run):
     code = """
+from dagster_smt.chain.explain import explain
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import Record
 drop = {"transforms.d.type": "com.example.transforms.DropNull", "transforms.d.field": "id"}
@@ -133,7 +134,7 @@ chain = parse_chain({"transforms": "d", **drop})
 texts = (b'{"id":1}', b'{"id":null}', b"{}", None)
 run = [Interpreter(chain).process(Record("t"), None, text)[0].status for text in texts]
 plan = plan_chain(chain, None, parse_ddl("id INT"), typed=True)
-print(run, plan.explain().splitlines()[-1])
+print(run, explain(plan).splitlines()[-1])
 """
     assert run("-c", PRELUDE + code) == "[0, 1, 1, 0]   some records are dropped\n"
 

@@ -3,6 +3,7 @@
 import pytest
 
 from dagster_smt.chain import plan_chain
+from dagster_smt.chain.explain import explain
 from dagster_smt.errors import ClassError
 from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED, KEPT, Interpreter
 from dagster_smt.interpret.preview import Sample, preview
@@ -128,7 +129,7 @@ def test_a_key_without_schema_is_not_taken_for_a_null():
 
 def test_explain_and_preview_tell_it():
     plan = plan_chain(chain(DropIfNull(field="a")), None, parse_ddl("a STRING"), typed=True)
-    assert "  some records are dropped" in plan.explain().splitlines()
+    assert "  some records are dropped" in explain(plan).splitlines()
     (_, shown) = next(iter(preview(chain(DropIfNull(field="a")), [Sample("t", value=b'{"a":null}')])))
     assert [step.note for step in shown] == ["", "dropped"]
 

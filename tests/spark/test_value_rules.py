@@ -22,7 +22,7 @@ from dagster_smt.spark.layout import Leaf, Struct
 from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.spark.plain import from_plain, reader, to_plain
 from dagster_smt.transforms.regex_router import MatchesOrNull
-from dagster_smt.values import basic, containers, header_literals, headers, java_regex, mask, timestamps
+from dagster_smt.values import basic, containers, headers, java_regex, mask, timestamps
 from dagster_smt.values.basic import ValueRule
 from dagster_smt.values.cast import CASTABLE, DAY, TARGETS, CastTo
 from dagster_smt.values.header_literals import simple_header_bytes
@@ -121,7 +121,7 @@ def of_containers():
 def of_headers():
     for literal in (None, "x", 7):
         schema = {str: STRING, int: INT32}.get(type(literal))
-        yield header_literals.AppendLiteral("n", schema, literal), ("headers",), None
+        yield headers.AppendLiteral("n", schema, literal), ("headers",), None
     yield headers.DropNamed(("h", "z")), ("headers",), None
     yield headers.HasHeader("h"), ("headers",), BOOLEAN
     yield headers.HasHeaderOrNull("h"), ("headers",), BOOLEAN

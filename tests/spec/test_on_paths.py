@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from dagster_smt.chain import plan_chain
+from dagster_smt.chain.explain import explain
 from dagster_smt.errors import data_error
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.report import LedgerEntry, LedgerLine, StageCounts, silent_lines
@@ -94,6 +95,6 @@ def test_a_kind_that_is_refused_is_refused_unless_it_is_null():
 
 def test_the_ledger_says_changed_and_warns_of_a_change_that_touched_nothing():
     plan = plan_chain(chain(Shout(fields=("a",)), "value"), None, parse_ddl("a STRING"), typed=True)
-    assert "  changed a" in plan.explain().splitlines()
+    assert "  changed a" in explain(plan).splitlines()
     line = LedgerLine(LedgerEntry(0, "t", "changed", "a"), 0)
     assert plan.entries == (line.entry,) and silent_lines([line], [StageCounts("t", "Shout", 1)]) == [line]

@@ -7,7 +7,8 @@ import pytest
 from dagster_smt.model.record import Header
 from dagster_smt.model.runtime import JavaFloat
 from dagster_smt.model.schema import JavaDate, Schema, Type, timestamp
-from dagster_smt.values.header_literals import AppendLiteral, parse_literal, parse_simple_header, simple_header_bytes
+from dagster_smt.values.header_literals import parse_literal, parse_simple_header, simple_header_bytes
+from dagster_smt.values.headers import AppendLiteral
 from dagster_smt.values.lazy import decode
 
 # text, schema, the text it is written as

@@ -17,7 +17,7 @@ from dagster_smt.tables.sources import arrow_rows
 from dagster_smt.tables.sources.parquet_rows import late_row, parquet_batches
 from dagster_smt.tables.sources.segments import (
     MAX_LINE,
-    PARQUET,
+    Chunk,
     HeaderRow,
     Row,
     Tagged,
@@ -29,34 +29,6 @@ from dagster_smt.tables.sources.segments import (
 _BLOCK = 1 << 19  # bytes: about a thousand records
 _FOUND = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])
 FOUND_SCHEMA = "topic STRING, partition INT, offset BIGINT"
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A part of a segment.
-
-    Attributes:
-        path: The file.
-        topic: The topic of all its records.
-        partition: Their partition.
-        start: The offset of the first record.
-        end: The offset after the last one.
-        first: The byte at which it begins (JSON lines), or the number of its first row (Parquet).
-        last: The byte at which it ends (JSON lines).
-    """
-
-    path: str
-    topic: str
-    partition: int
-    start: int
-    end: int
-    first: int = 0
-    last: int = 0
-
-    @property
-    def parquet(self) -> bool:
-        """Whether it is of a Parquet file."""
-        return self.path.endswith(PARQUET)
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,11 @@ from dagster_smt.tables import local
 from dagster_smt.tables.sources.columns import KAFKA_SCHEMA
 from dagster_smt.tables.sources.groups import no_groups
 from dagster_smt.tables.sources.positions import count_records, lines_of, row_groups_of
-from dagster_smt.tables.sources.segments import Segment, check_rows, json_rows, list_segments
+from dagster_smt.tables.sources.segments import Chunk, Segment, check_rows, json_rows, list_segments
 from dagster_smt.tables.spec import FileTopics
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from dagster_smt.tables.sources.chunks import Chunk
 
 ID = ".id"
 _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
@@ -245,14 +243,12 @@ def _overlapping(segments: list[Segment], wanted: Range) -> Iterator[_Part]:
             yield _Part(segment, start, end, following.base if following else None)
 
 
-def _split(part: _Part, beat: Callable[[], None]) -> "Iterator[Chunk]":
+def _split(part: _Part, beat: Callable[[], None]) -> Iterator[Chunk]:
     """Chunks of a few megabytes.
 
     Raises:
         TableError: SMT503, SMT505 or SMT541.
     """
-    from dagster_smt.tables.sources.chunks import Chunk
-
     beat()
     segment, start, end, following = part
     size = segment.path.stat().st_size
@@ -274,9 +270,7 @@ def _wrong_end(part: _Part, beat: Callable[[], None]) -> list[Problem]:
     return [Problem("SMT505", part.segment.place, what, "offsets are dense: restore the missing segment")]
 
 
-def _pieces(segment: Segment, start: int, end: int, beat: Callable[[], None]) -> "Iterator[Chunk]":
-    from dagster_smt.tables.sources.chunks import Chunk
-
+def _pieces(segment: Segment, start: int, end: int, beat: Callable[[], None]) -> Iterator[Chunk]:
     base, place = segment.base, (str(segment.path), segment.topic, segment.partition)
     if segment.parquet:
         from dagster_smt.tables.sources.parquet_rows import schema_problem

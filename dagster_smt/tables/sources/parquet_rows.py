@@ -1,7 +1,7 @@
 """Parquet segments: which types of columns they may have, and their rows in Kafka's columns."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -9,10 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dagster_smt.tables.sources import arrow_rows
-from dagster_smt.tables.sources.segments import Found, Segment
-
-if TYPE_CHECKING:
-    from dagster_smt.tables.sources.chunks import Chunk
+from dagster_smt.tables.sources.segments import Chunk, Found, Segment
 
 _ROWS = 2_000
 _UNITS = {"s": 0, "ms": 1, "us": 1_000, "ns": 1_000_000}
@@ -65,7 +62,7 @@ def _is_headers(kind: pa.DataType) -> bool:
     return len(fields) == 2 and _is_text(fields.get("key", pa.null())) and _is_side(fields.get("value", pa.bool_()))
 
 
-def parquet_batches(chunk: "Chunk") -> Iterator[pa.RecordBatch | None]:
+def parquet_batches(chunk: Chunk) -> Iterator[pa.RecordBatch | None]:
     """Batches of a chunk's records; ``None`` where something else stands."""
     at = chunk.start
     with open_parquet(chunk.path) as file:
@@ -128,7 +125,7 @@ def _headers(column: Any, size: int) -> Any:
     return arrow_rows.headers(np.asarray(pc.list_value_length(column).fill_null(0)), keys, values)
 
 
-def _in_place(rows: pa.RecordBatch, chunk: "Chunk", at: int) -> bool:
+def _in_place(rows: pa.RecordBatch, chunk: Chunk, at: int) -> bool:
     if any(rows.column(name).null_count for name in _COORDINATES):
         return False
     offsets = np.asarray(rows.column("offset"))
@@ -138,7 +135,7 @@ def _in_place(rows: pa.RecordBatch, chunk: "Chunk", at: int) -> bool:
     )
 
 
-def late_row(chunk: "Chunk", millis: int) -> int | None:
+def late_row(chunk: Chunk, millis: int) -> int | None:
     """The number of the chunk's first row at a time or later."""
     number = 0
     with open_parquet(chunk.path) as file:

@@ -229,3 +229,31 @@ def _why(error: Exception) -> str:
         return "the line is not UTF-8"
     text = str(error)
     return "the line has a field that records do not have" if "unknown field" in text else f"not a record: {text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A part of a segment.
+
+    Attributes:
+        path: The file.
+        topic: The topic of all its records.
+        partition: Their partition.
+        start: The offset of the first record.
+        end: The offset after the last one.
+        first: The byte at which it begins (JSON lines), or the number of its first row (Parquet).
+        last: The byte at which it ends (JSON lines).
+    """
+
+    path: str
+    topic: str
+    partition: int
+    start: int
+    end: int
+    first: int = 0
+    last: int = 0
+
+    @property
+    def parquet(self) -> bool:
+        """Whether it is of a Parquet file."""
+        return self.path.endswith(PARQUET)

@@ -1,0 +1,84 @@
+"""What a step of a field path can be: a name, or more in the extended syntax; and how names in backticks are read."""
+
+from dataclasses import dataclass
+
+from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """One element of an array, counted from 0, or from the end if negative."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """Every element of an array, every value of a map, every field of a struct."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deep:
+    """Any number of levels, none included, through structs, arrays and maps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Every field or key in whose name a regular expression (Java's) is found."""
+
+    pattern: str
+    any_case: bool = False
+
+    @property
+    def java(self) -> str:
+        """The pattern with its flag, as Java and Spark read it."""
+        return f"(?i){self.pattern}" if self.any_case else self.pattern
+
+
+@dataclass(frozen=True, slots=True)
+class OfType:
+    """Every field, element or map value of a Connect type that is no logical type."""
+
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfLogical:
+    """Every field, element or map value of a logical type, by short or full name."""
+
+    name: str
+
+
+Step = str | Index | Every | Deep | Match | OfType | OfLogical
+"""A ``str`` is the name of a field or the key of a map."""
+
+
+def quoted(text: str, start: int, ends: str = ".") -> tuple[str, int]:
+    """Read the step that opens with the backtick at ``start``; return it and the position after its closing backtick.
+
+    A backtick closes at the end of the text and before one of ``ends``, unless a backslash is before it.
+
+    Raises:
+        ConfigError: SMT101, it is not closed.
+    """
+    step, at = "", start + 1
+    while at < len(text):
+        char, last = text[at], at == len(text) - 1
+        if char != "`" or not (last or text[at + 1] in ends):
+            step, at = step + char, at + 1
+            continue
+        escaped = text[at - 1] == "\\" and at - 1 > start
+        if not escaped:
+            return step, at + 1
+        if last:
+            break
+        step, at = step[:-1] + "`", at + 1  # the backslash before a backtick that a dot follows is dropped
+    raise ConfigError(
+        Problem(
+            "SMT101",
+            "",
+            f"incomplete backtick pair in path '{text}' at position {start}",
+            "close the pair before a dot or the end, or put a backslash before a backtick that belongs to the name",
+            CONFIG_EXCEPTION,
+        )
+    )
