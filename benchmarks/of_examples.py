@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from benchmarks.cases import Setting, declared_records, lazy_records, plan_of
 from benchmarks.records import START, value_of, value_schema
+from dagster_smt.authoring.transform import Example
 from dagster_smt.chain.parse import parse_chain
 from dagster_smt.errors import PlanError
 from dagster_smt.interpret.examples import is_envelope, schema_of
@@ -18,7 +19,6 @@ from dagster_smt.interpret.sides import side_codec
 from dagster_smt.model.format import Format
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema
-from dagster_smt.spec.transform import Example
 
 
 @dataclass(frozen=True)

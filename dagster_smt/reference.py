@@ -12,6 +12,11 @@ from pathlib import Path
 
 from pydantic_core import PydanticUndefined
 
+from dagster_smt.authoring.bundles import NestedPaths
+from dagster_smt.authoring.options import Options
+from dagster_smt.authoring.path_forms import FORMS, SITUATIONS
+from dagster_smt.authoring.predicate import Predicate
+from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.chain.registry import own
 from dagster_smt.chain.vendors import by_vendor, is_kafkas
 from dagster_smt.interpret.examples import example_chain, run_example, run_once, with_schema
@@ -20,11 +25,6 @@ from dagster_smt.parity.judge import REASONS
 from dagster_smt.parity.runner import DELIBERATE, ParityReport, run_files
 from dagster_smt.parity.table import COLUMNS, matrix
 from dagster_smt.problem_codes import codes_page
-from dagster_smt.spec.bundles import NestedPaths
-from dagster_smt.spec.options import Options
-from dagster_smt.spec.path_forms import FORMS, SITUATIONS
-from dagster_smt.spec.predicate import Predicate
-from dagster_smt.spec.transform import Example, Transform
 
 FOLDER, CASES = Path("docs/reference"), Path("tests/parity")
 _PATHS = """

@@ -18,12 +18,12 @@ from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
 from benchmarks.nested_records import nested_schema, nested_value
 from benchmarks.processes import cpu_seconds
 from benchmarks.wide_records import wide_schema, wide_value
+from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.registry import own
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.format import Format
 from dagster_smt.model.record import Record
-from dagster_smt.spec.transform import Transform
 from dagster_smt.transforms.aiven.hash import Hash
 from dagster_smt.transforms.debezium.extract_new_record_state import ExtractNewRecordState
 from dagster_smt.transforms.debezium.header_to_value import HeaderToValue

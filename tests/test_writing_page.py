@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from dagster_smt.spec import on_paths, predicate, transform
+from dagster_smt.authoring import on_paths, predicate, transform
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/writing-a-transform.md").read_text(encoding="utf-8")

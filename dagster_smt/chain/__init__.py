@@ -1,7 +1,7 @@
 """Chains: parsing, planning, explaining."""
 
+from dagster_smt.authoring.stage import Chain as Chain
+from dagster_smt.authoring.stage import Stage as Stage
 from dagster_smt.chain.parse import parse_chain as parse_chain
 from dagster_smt.chain.plan import Plan as Plan
 from dagster_smt.chain.plan import plan_chain as plan_chain
-from dagster_smt.spec.stage import Chain as Chain
-from dagster_smt.spec.stage import Stage as Stage

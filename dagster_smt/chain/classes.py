@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dagster_smt.authoring.options import Options
 from dagster_smt.chain.problems import config_problem, did_you_mean
 from dagster_smt.chain.vendors import KAFKA, is_kafkas, vendor_hint
 from dagster_smt.errors import Problem
-from dagster_smt.spec.options import Options
 
 SIDES = ("Key", "Value")
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from dagster_smt.authoring.mask_exception import MaskException
+from dagster_smt.authoring.options import split_list
 from dagster_smt.chain.problems import config_problem
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.path import EXTENDED, Deep, Every, FieldPath, parse_path
-from dagster_smt.spec.mask_exception import MaskException
-from dagster_smt.spec.options import split_list
 
 KEY = "mask.exceptions"
 _ROOTS = ("key", "value", "topic", "header")

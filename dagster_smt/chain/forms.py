@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from dagster_smt.authoring.stage import Chain
 from dagster_smt.chain.merge import merge
 from dagster_smt.chain.plan import Plan, fold_chain, ledger_entries
 from dagster_smt.errors import PlanError, Problem
 from dagster_smt.model.report import LedgerEntry, RunReport
 from dagster_smt.model.schema import Schema
-from dagster_smt.spec.stage import Chain
 
 
 @dataclass(frozen=True)

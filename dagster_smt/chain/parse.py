@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import yaml
 
+from dagster_smt.authoring.stage import Chain
 from dagster_smt.chain.exceptions import mask_exceptions
 from dagster_smt.chain.problems import config_problem
 from dagster_smt.chain.properties import read_properties
 from dagster_smt.chain.stages import Draft, assemble, drafts_from_list, drafts_from_properties
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.spec.stage import Chain
 
 Source = Mapping[str, Any] | Sequence[Mapping[str, Any]] | Path
 Unknown = Literal["error", "warn"]

@@ -9,6 +9,9 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from dagster_smt.authoring.predicate import Predicate
+from dagster_smt.authoring.stage import Chain, Stage
+from dagster_smt.authoring.transform import Missing, Planning, refuse
 from dagster_smt.chain.column_limits import column_warnings
 from dagster_smt.chain.problems import nearest, nested_hint
 from dagster_smt.errors import ClassError, DataError, PlanError, Problem, UnsupportedError
@@ -18,9 +21,6 @@ from dagster_smt.model.guarded import SIDES, check_references, hidden, revealed,
 from dagster_smt.model.record import PlanRecord, Side
 from dagster_smt.model.report import LedgerEntry
 from dagster_smt.model.schema import BOOLEAN, INT32, INT64, STRING, Schema, Type, optional, timestamp
-from dagster_smt.spec.predicate import Predicate
-from dagster_smt.spec.stage import Chain, Stage
-from dagster_smt.spec.transform import Missing, Planning, refuse
 from dagster_smt.values.basic import IsNull, WhereThere
 
 MAX_VARIANTS = 8

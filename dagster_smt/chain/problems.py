@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from dagster_smt.authoring.options import Options
 from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, Problem
 from dagster_smt.model.path import V1
-from dagster_smt.spec.options import Options
 
 
 def config_problem(code: str, place: str, statement: str, hint: str = "") -> Problem:

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from dagster_smt import predicates as own_predicates
 from dagster_smt import transforms as own_transforms
-from dagster_smt.spec.options import Options
-from dagster_smt.spec.predicate import Predicate
-from dagster_smt.spec.transform import Transform
+from dagster_smt.authoring.options import Options
+from dagster_smt.authoring.predicate import Predicate
+from dagster_smt.authoring.transform import Transform
 
 TRANSFORM_GROUP, PREDICATE_GROUP = "dagster_smt.transforms", "dagster_smt.predicates"
 

@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dagster_smt.authoring.options import split_list
+from dagster_smt.authoring.predicate import Predicate
+from dagster_smt.authoring.stage import Chain, Stage, label_of
+from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain import registry
 from dagster_smt.chain.classes import find_class
 from dagster_smt.chain.problems import build, config_problem, did_you_mean
 from dagster_smt.chain.versions import version_problems
 from dagster_smt.errors import Problem
 from dagster_smt.model.java_text import trim
-from dagster_smt.spec.options import split_list
-from dagster_smt.spec.predicate import Predicate
-from dagster_smt.spec.stage import Chain, Stage, label_of
-from dagster_smt.spec.transform import Transform
 
 _TRANSFORM, _PREDICATE = "transforms.", "predicates."
 _STAGE_KEYS = ("alias", "type", "options", "predicate", "negate")

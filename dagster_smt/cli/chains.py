@@ -4,6 +4,7 @@ import argparse
 import inspect
 from pathlib import Path
 
+from dagster_smt.authoring.options import Options
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.explain import explain
 from dagster_smt.chain.problems import did_you_mean
@@ -14,7 +15,6 @@ from dagster_smt.cli.page import page
 from dagster_smt.cli.schemas import planned, read_schema, read_table
 from dagster_smt.errors import ConfigError, Problem, SmtError
 from dagster_smt.model.topic_columns import describe_columns
-from dagster_smt.spec.options import Options
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from dagster_smt.authoring.options import split_list
+from dagster_smt.authoring.stage import Stage
 from dagster_smt.chain import parse_chain
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.path import V1
-from dagster_smt.spec.options import split_list
-from dagster_smt.spec.stage import Stage
 
 IGNORED = "SMT011"
 """An option that Kafka ignores."""

@@ -4,6 +4,9 @@ from typing import Any
 
 import msgspec
 
+from dagster_smt.authoring.predicate import Predicate
+from dagster_smt.authoring.stage import Chain, Stage
+from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.chain.plan import plan_chain
 from dagster_smt.errors import PlanError
 from dagster_smt.interpret.interpreter import KEPT, Interpreter
@@ -14,9 +17,6 @@ from dagster_smt.model.markdown import code
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.report import schema_diff
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.spec.predicate import Predicate
-from dagster_smt.spec.stage import Chain, Stage
-from dagster_smt.spec.transform import Example, Transform
 
 TIMESTAMP = 1_556_204_536_123
 _PLAIN, _ENVELOPE = side_codec(Format()), side_codec(Format("envelope"))

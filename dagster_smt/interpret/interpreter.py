@@ -4,13 +4,13 @@ from dataclasses import dataclass, field, replace
 from operator import length_hint
 from typing import Any, Literal
 
+from dagster_smt.authoring.stage import Chain
 from dagster_smt.chain.plan import first_entries
 from dagster_smt.errors import DataError, Problem
 from dagster_smt.interpret.sides import SideCodec, side_codec
 from dagster_smt.interpret.stages import DROPPED, ApplyAll, Runner, runners
 from dagster_smt.model.format import Format, Formats
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, Record
-from dagster_smt.spec.stage import Chain
 
 KEPT, DROPPED_STATUS, FAILED = 0, 1, 2
 NO_STAGE, KEY_CONVERTER, VALUE_CONVERTER = -1, -2, -3

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from dagster_smt.authoring.stage import Chain
 from dagster_smt.errors import DataError
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.interpret.stages import DROPPED
 from dagster_smt.model.format import Format, Formats
 from dagster_smt.model.record import DropRecord, Header, Record
-from dagster_smt.spec.stage import Chain
 from dagster_smt.values.header_literals import simple_header_bytes
 
 

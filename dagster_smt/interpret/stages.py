@@ -3,6 +3,10 @@
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 
+from dagster_smt.authoring.predicate import Predicate
+from dagster_smt.authoring.schemaless import objects
+from dagster_smt.authoring.stage import Chain, Stage
+from dagster_smt.authoring.transform import SideFunction, Transform
 from dagster_smt.chain.plan import StagePlan, first_entries, input_record, plan_stage, plan_test
 from dagster_smt.errors import DataError, Problem, data_error
 from dagster_smt.interpret.cache import Cache
@@ -10,10 +14,6 @@ from dagster_smt.interpret.closures import Function, expr_function, node_functio
 from dagster_smt.model.cell import UNSET, Call, Cell, Const, Expr, Ref
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, PlanRecord, Record, Side
 from dagster_smt.model.schema import Schema
-from dagster_smt.spec.predicate import Predicate
-from dagster_smt.spec.schemaless import objects
-from dagster_smt.spec.stage import Chain, Stage
-from dagster_smt.spec.transform import SideFunction, Transform
 
 DROPPED = object()
 Apply = Callable[[Record], object]

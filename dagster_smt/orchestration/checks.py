@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import dagster as dg
 
+from dagster_smt.authoring.mask_exception import MaskException
 from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.report import MISMATCHED, SILENT, RunReport, silent_lines
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topic_columns import Row
 from dagster_smt.orchestration.metadata import table
-from dagster_smt.spec.mask_exception import MaskException
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import Sink, TableSink
 

@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import dagster as dg
 
+from dagster_smt.authoring.options import Options
 from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.chain.registry import predicates, transforms
 from dagster_smt.chain.stages import as_text
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.window import Range, Window
-from dagster_smt.spec.options import Options
 from dagster_smt.tables.spec import MicroBatches, WindowRequest, check_start, millis_of
 
 Tolerance = Literal["none", "all"]

@@ -13,6 +13,11 @@ from typing import Any
 
 import msgspec
 
+from dagster_smt.authoring.copying import copied
+from dagster_smt.authoring.edit import clash, refused, struct_of, under
+from dagster_smt.authoring.schemaless import require_map
+from dagster_smt.authoring.stage import Chain, Stage
+from dagster_smt.authoring.transform import Planning, SideFunction, refuse
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, ConfigError, DataError, data_error
 from dagster_smt.interpret.sides import not_an_envelope
 from dagster_smt.model.cell import Call, Cell, Const, Group, Node, with_fields
@@ -21,11 +26,6 @@ from dagster_smt.model.schema import BOOLEAN, Schema, Type
 from dagster_smt.parity.compare import load
 from dagster_smt.parity.datums import Converter, case_chain, run_case
 from dagster_smt.parity.kafka_reader import KafkaReader, WrittenReader
-from dagster_smt.spec.copying import copied
-from dagster_smt.spec.edit import clash, refused, struct_of, under
-from dagster_smt.spec.schemaless import require_map
-from dagster_smt.spec.stage import Chain, Stage
-from dagster_smt.spec.transform import Planning, SideFunction, refuse
 from dagster_smt.transforms.extract_field import ExtractField
 from dagster_smt.transforms.replace_field import ReplaceField
 from dagster_smt.values.basic import Required

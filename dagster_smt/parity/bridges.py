@@ -5,6 +5,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from dagster_smt.authoring.stage import Chain
 from dagster_smt.errors import DataError
 from dagster_smt.parity.as_kafka import WrittenConverter
 from dagster_smt.parity.compare import (
@@ -21,7 +22,6 @@ from dagster_smt.parity.compare import (
 )
 from dagster_smt.parity.datums import Converter, java_form, java_schema
 from dagster_smt.parity.spellings import spellings
-from dagster_smt.spec.stage import Chain
 from dagster_smt.transforms.cast import Cast
 from dagster_smt.transforms.set_schema_metadata import SetSchemaMetadata
 from dagster_smt.values.header_literals import parse_simple_header, simple_header_bytes

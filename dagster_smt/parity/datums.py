@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from dagster_smt.authoring.stage import Chain
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import DataError, Problem
 from dagster_smt.interpret.interpreter import FAILED, Interpreter, Outcome
@@ -16,7 +17,6 @@ from dagster_smt.model.record import Header, Record
 from dagster_smt.model.runtime import kind_of
 from dagster_smt.model.schema import JavaDate, Schema, Type
 from dagster_smt.model.schema_json import schema_to_json
-from dagster_smt.spec.stage import Chain
 from dagster_smt.values.lazy import whole
 from dagster_smt.values.numbers import decimal_text, float_text
 

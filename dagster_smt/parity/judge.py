@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from dagster_smt.authoring.stage import Chain
 from dagster_smt.errors import ConfigError
 from dagster_smt.parity.as_kafka import coerced, kept_spelling, read_by_name, runs
 from dagster_smt.parity.bridges import BYTES as BYTES
@@ -22,7 +23,6 @@ from dagster_smt.parity.compare import kind_of_result, result_difference
 from dagster_smt.parity.datums import case_chain, run_case
 from dagster_smt.parity.spark_limits import beyond_range, without_schemas
 from dagster_smt.parity.zones import zone_leak
-from dagster_smt.spec.stage import Chain
 
 REASONS = {
     "D1": "Kafka ignores the option: here it is honoured, or refused",

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dagster_smt.authoring.options import split_list
 from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError
 from dagster_smt.parity.compare import difference
 from dagster_smt.parity.datums import case_chain, parse_cases, run_case
 from dagster_smt.parity.judge import deliberate
-from dagster_smt.spec.options import split_list
 from dagster_smt.values.lazy import make_room
 
 Evaluate = Callable[[list[tuple[dict[str, Any], Chain]]], list[dict[str, Any] | None]]

@@ -5,11 +5,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from dagster_smt.authoring.stage import Chain
 from dagster_smt.errors import DataError
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.schema import JavaDate, Schema
 from dagster_smt.parity.datums import Converter, read_record, run_case, run_record
-from dagster_smt.spec.stage import Chain
 from dagster_smt.transforms.hoist_field import HoistField
 from dagster_smt.values.cast import DAY
 from dagster_smt.values.lazy import whole

@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
+from dagster_smt.authoring.stage import Chain
 from dagster_smt.parity.compare import alike, canonical_record
-from dagster_smt.spec.stage import Chain
 from dagster_smt.transforms.timestamp_converter import TimestampConverter
 from dagster_smt.values.cast import DAY
 from dagster_smt.values.java_dates import date_format

@@ -1,11 +1,11 @@
 """HasHeaderKey: by the name of a header."""
 
+from dagster_smt.authoring.options import option
+from dagster_smt.authoring.predicate import PACKAGE, Predicate
+from dagster_smt.authoring.transform import Example
+from dagster_smt.authoring.validate import NonEmptyText
 from dagster_smt.model.cell import Call, Expr
 from dagster_smt.model.record import PlanRecord
-from dagster_smt.spec.options import option
-from dagster_smt.spec.predicate import PACKAGE, Predicate
-from dagster_smt.spec.transform import Example
-from dagster_smt.spec.validate import NonEmptyText
 from dagster_smt.values.headers import HasHeader
 
 

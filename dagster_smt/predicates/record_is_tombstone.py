@@ -1,9 +1,9 @@
 """RecordIsTombstone: by a null value."""
 
+from dagster_smt.authoring.predicate import PACKAGE, Predicate
+from dagster_smt.authoring.transform import Example
 from dagster_smt.model.cell import Call, Expr, Ref
 from dagster_smt.model.record import PlanRecord
-from dagster_smt.spec.predicate import PACKAGE, Predicate
-from dagster_smt.spec.transform import Example
 from dagster_smt.values.basic import IsNull
 
 

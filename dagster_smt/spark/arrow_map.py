@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from dagster_smt.authoring.stage import Chain
 from dagster_smt.interpret.garbage import no_collection
 from dagster_smt.interpret.interpreter import FAILED, KEPT, NO_STAGE, VALUE_CONVERTER, Batch, Interpreter, Outcome
 from dagster_smt.model.format import Format, Formats
@@ -30,7 +31,6 @@ from dagster_smt.spark.columns import (
     words,
 )
 from dagster_smt.spark.workers import map_in_arrow
-from dagster_smt.spec.stage import Chain
 from dagster_smt.values.header_literals import parse_simple_header, simple_header_bytes
 
 _MASK = (1 << BITS) - 1

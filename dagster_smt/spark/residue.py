@@ -7,11 +7,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from dagster_smt.authoring.stage import Chain
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.interpret.residue import residue
 from dagster_smt.model.format import Format
 from dagster_smt.spark.workers import map_in_arrow
-from dagster_smt.spec.stage import Chain
 
 _FOUND = pa.schema([("masked", pa.string()), ("place", pa.string()), ("records", pa.int64())])
 

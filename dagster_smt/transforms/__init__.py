@@ -1,6 +1,6 @@
 """All transforms, in the order of the reference."""
 
-from dagster_smt.spec.transform import Transform
+from dagster_smt.authoring.transform import Transform
 from dagster_smt.transforms.cast import Cast
 from dagster_smt.transforms.drop_headers import DropHeaders
 from dagster_smt.transforms.extract_field import ExtractField

@@ -5,6 +5,12 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
+from dagster_smt.authoring.bundles import by_syntax, check_paths
+from dagster_smt.authoring.edit import Target, present, refused, struct_of
+from dagster_smt.authoring.on_paths import OnPaths
+from dagster_smt.authoring.options import option, pair_items
+from dagster_smt.authoring.schemaless import Act
+from dagster_smt.authoring.transform import PACKAGE, AllFunction, Effect, Example, Planning, SideFunction, refuse
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Node
 from dagster_smt.model.extended_path import WHOLE
@@ -12,12 +18,6 @@ from dagster_smt.model.java_text import trim
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import BOXED, boxer, kind_of, kind_of_schema
 from dagster_smt.model.schema import DECIMAL_SCALE, Schema, Type
-from dagster_smt.spec.bundles import by_syntax, check_paths
-from dagster_smt.spec.edit import Target, present, refused, struct_of
-from dagster_smt.spec.on_paths import OnPaths
-from dagster_smt.spec.options import option, pair_items
-from dagster_smt.spec.schemaless import Act
-from dagster_smt.spec.transform import PACKAGE, AllFunction, Effect, Example, Planning, SideFunction, refuse
 from dagster_smt.values.cast import CASTABLE, TARGETS, CastTo
 from dagster_smt.values.lazy import look
 

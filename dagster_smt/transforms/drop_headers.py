@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from dagster_smt.authoring.options import option
+from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, Transform
+from dagster_smt.authoring.validate import NonEmptyNames
 from dagster_smt.model.cell import Call
 from dagster_smt.model.record import PlanRecord
-from dagster_smt.spec.options import option
-from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, Transform
-from dagster_smt.spec.validate import NonEmptyNames
 from dagster_smt.values.headers import DropNamed, HasHeaderOrNull
 
 

@@ -3,17 +3,17 @@
 from collections.abc import Iterator
 from typing import Any
 
+from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, check_paths
+from dagster_smt.authoring.copying import copied
+from dagster_smt.authoring.edit import present, struct_of
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.reading import read_field
+from dagster_smt.authoring.schemaless import element_of, require_map
+from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
 from dagster_smt.model.cell import Node, open_struct
 from dagster_smt.model.path import FieldPath, Index
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Type
-from dagster_smt.spec.bundles import NestedPaths, NullDefaults, check_paths
-from dagster_smt.spec.copying import copied
-from dagster_smt.spec.edit import present, struct_of
-from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.reading import read_field
-from dagster_smt.spec.schemaless import element_of, require_map
-from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
 from dagster_smt.values.lazy import look
 
 _MISSING = "java.lang.IllegalArgumentException"

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from dagster_smt.authoring.transform import PACKAGE, Example, Planning, Transform
 from dagster_smt.model.record import PlanRecord
-from dagster_smt.spec.transform import PACKAGE, Example, Planning, Transform
 
 
 class Filter(Transform):

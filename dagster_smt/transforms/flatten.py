@@ -3,16 +3,16 @@
 from dataclasses import replace
 from typing import Any
 
+from dagster_smt.authoring.copying import copied
+from dagster_smt.authoring.edit import struct_of, under
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.schemaless import require_map
+from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform, refuse
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, data_error
 from dagster_smt.model.cell import Cell, Group, Node, open_struct, with_fields
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import java_class, kind_of
 from dagster_smt.model.schema import Type
-from dagster_smt.spec.copying import copied
-from dagster_smt.spec.edit import struct_of, under
-from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.schemaless import require_map
-from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform, refuse
 from dagster_smt.values.lazy import is_object, is_raw, look
 
 

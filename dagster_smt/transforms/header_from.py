@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
+from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
+from dagster_smt.authoring.copying import copied
+from dagster_smt.authoring.edit import Target, all_sources, edited_branch, struct_of, under
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.paths import planned
+from dagster_smt.authoring.reading import read_field
+from dagster_smt.authoring.schemaless import collector, require_map, value_at
+from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.validate import SomeNames, one_of
 from dagster_smt.model.cell import Call, Cell, Group, Node
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Header, PlanRecord, Record
-from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
-from dagster_smt.spec.copying import copied
-from dagster_smt.spec.edit import Target, all_sources, edited_branch, struct_of, under
-from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.paths import planned
-from dagster_smt.spec.reading import read_field
-from dagster_smt.spec.schemaless import collector, require_map, value_at
-from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
-from dagster_smt.spec.validate import SomeNames, one_of
 from dagster_smt.values.headers import AppendHeader
 from dagster_smt.values.lazy import whole
 

@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from dagster_smt.authoring.bundles import NestedPaths, check_paths
+from dagster_smt.authoring.copying import validated
+from dagster_smt.authoring.edit import Renamed, Target, edited, struct_of
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.schemaless import require_map, visitor
+from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform, refuse
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Group, Node
 from dagster_smt.model.extended_path import WHOLE
 from dagster_smt.model.path import FieldPath, Match
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.spec.bundles import NestedPaths, check_paths
-from dagster_smt.spec.copying import validated
-from dagster_smt.spec.edit import Renamed, Target, edited, struct_of
-from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.schemaless import require_map, visitor
-from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform, refuse
 from dagster_smt.values.basic import NotNull
 from dagster_smt.values.containers import NewName
 

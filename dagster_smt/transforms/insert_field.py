@@ -4,20 +4,20 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Annotated, Any
 
+from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, check_paths
+from dagster_smt.authoring.copying import copied
+from dagster_smt.authoring.edit import struct_of, under
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.paths import Branch
+from dagster_smt.authoring.schemaless import made_parent, require_map
+from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.validate import one_of
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, data_error
 from dagster_smt.model.cell import UNSET, Cell, Const, Group, Node, open_struct, with_fields
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import JavaInteger
 from dagster_smt.model.schema import STRING, Schema, Type
-from dagster_smt.spec.bundles import NestedPaths, NullDefaults, check_paths
-from dagster_smt.spec.copying import copied
-from dagster_smt.spec.edit import struct_of, under
-from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.paths import Branch
-from dagster_smt.spec.schemaless import made_parent, require_map
-from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform, refuse
-from dagster_smt.spec.validate import one_of
 
 _SOURCES = ("topic", "partition", "offset", "timestamp", "static")
 _ANY = "set topic.field, partition.field, offset.field, timestamp.field, or static.field with static.value"

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, Transform
 from dagster_smt.model.cell import Call, Cell
 from dagster_smt.model.record import PlanRecord
-from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, Transform
 from dagster_smt.values.header_literals import parse_literal
 from dagster_smt.values.headers import AppendLiteral
 

@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
+from dagster_smt.authoring.bundles import by_syntax, check_paths
+from dagster_smt.authoring.edit import Target, refused
+from dagster_smt.authoring.on_paths import OnPaths
+from dagster_smt.authoring.options import option
+from dagster_smt.authoring.schemaless import Act
+from dagster_smt.authoring.splice import Texts
+from dagster_smt.authoring.transform import PACKAGE, Example
+from dagster_smt.authoring.validate import NonEmptyNames, NonEmptyText
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Const, Node
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import kind_of_schema
-from dagster_smt.spec.bundles import by_syntax, check_paths
-from dagster_smt.spec.edit import Target, refused
-from dagster_smt.spec.on_paths import OnPaths
-from dagster_smt.spec.options import option
-from dagster_smt.spec.schemaless import Act
-from dagster_smt.spec.splice import Texts
-from dagster_smt.spec.transform import PACKAGE, Example
-from dagster_smt.spec.validate import NonEmptyNames, NonEmptyText
 from dagster_smt.values.basic import KeepNull
 from dagster_smt.values.lazy import encoder, kind_at
 from dagster_smt.values.mask import mask_value

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, replace
 
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, Transform
+from dagster_smt.authoring.validate import Regex
 from dagster_smt.model.cell import Call, Cell, Const
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import STRING
-from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, Transform
-from dagster_smt.spec.validate import Regex
 from dagster_smt.values.java_regex import Matches, ReplaceIfMatches
 
 

@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
+from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
+from dagster_smt.authoring.edit import Changed, Renamed, Target, edited_branch, kept, struct_of, under
+from dagster_smt.authoring.options import Pairs, option
+from dagster_smt.authoring.paths import planned
+from dagster_smt.authoring.schemaless import Act, Visit, collector, objects, pruner, require_map, visitor
+from dagster_smt.authoring.transform import PACKAGE, AllFunction, Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.validate import UniqueNames
 from dagster_smt.model.cell import Expr, Node
 from dagster_smt.model.path import V2, FieldPath, Index, Match, parse_path
 from dagster_smt.model.record import Record
-from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
-from dagster_smt.spec.edit import Changed, Renamed, Target, edited_branch, kept, struct_of, under
-from dagster_smt.spec.options import Pairs, option
-from dagster_smt.spec.paths import planned
-from dagster_smt.spec.schemaless import Act, Visit, collector, objects, pruner, require_map, visitor
-from dagster_smt.spec.transform import PACKAGE, AllFunction, Effect, Example, Planning, SideFunction, Transform
-from dagster_smt.spec.validate import UniqueNames
 from dagster_smt.values.containers import NewName
 
 

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
+from dagster_smt.authoring.bundles import NullDefaults
+from dagster_smt.authoring.copying import copied_fields
+from dagster_smt.authoring.edit import present, struct_of
+from dagster_smt.authoring.options import Int, Text, option
+from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Node, with_fields
 from dagster_smt.model.record import Record
-from dagster_smt.spec.bundles import NullDefaults
-from dagster_smt.spec.copying import copied_fields
-from dagster_smt.spec.edit import present, struct_of
-from dagster_smt.spec.options import Int, Text, option
-from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
 
 _FIELD = '{"type":"int32","optional":false,"field":"id"}'
 _BEFORE = f'{{"schema":{{"type":"struct","fields":[{_FIELD}],"optional":false}},"payload":{{"id":7}}}}'

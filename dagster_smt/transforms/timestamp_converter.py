@@ -3,6 +3,13 @@
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
+from dagster_smt.authoring.bundles import by_syntax, check_paths
+from dagster_smt.authoring.edit import Target, present
+from dagster_smt.authoring.on_paths import OnPaths
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.schemaless import Act
+from dagster_smt.authoring.transform import PACKAGE, AllFunction, Effect, Example, Planning, SideFunction, refuse
+from dagster_smt.authoring.validate import DatePattern, UniqueNames, one_of
 from dagster_smt.errors import CONNECT_EXCEPTION, data_error
 from dagster_smt.model.cell import Call, Cell, Expr, Node
 from dagster_smt.model.extended_path import WHOLE
@@ -10,13 +17,6 @@ from dagster_smt.model.path import EXTENDED, split_paths
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import java_class, kind_of
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.spec.bundles import by_syntax, check_paths
-from dagster_smt.spec.edit import Target, present
-from dagster_smt.spec.on_paths import OnPaths
-from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.schemaless import Act
-from dagster_smt.spec.transform import PACKAGE, AllFunction, Effect, Example, Planning, SideFunction, refuse
-from dagster_smt.spec.validate import DatePattern, UniqueNames, one_of
 from dagster_smt.values.lazy import look
 from dagster_smt.values.timestamps import PRECISIONS, TARGETS, ConvertTime, NoTimestamp
 

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, Transform
+from dagster_smt.authoring.validate import DatePattern
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import STRING
-from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, Transform
-from dagster_smt.spec.validate import DatePattern
 from dagster_smt.values.timestamps import RouteByTime
 
 

@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
+from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths, named_twice
+from dagster_smt.authoring.copying import copied
+from dagster_smt.authoring.edit import struct_of
+from dagster_smt.authoring.options import option
+from dagster_smt.authoring.reading import read_field
+from dagster_smt.authoring.schemaless import require_map, value_at
+from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.validate import NonEmptyNames
 from dagster_smt.model.cell import Group, Node
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import KEY_DIRTY, PlanRecord, Record
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check_paths, named_twice
-from dagster_smt.spec.copying import copied
-from dagster_smt.spec.edit import struct_of
-from dagster_smt.spec.options import option
-from dagster_smt.spec.reading import read_field
-from dagster_smt.spec.schemaless import require_map, value_at
-from dagster_smt.spec.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
-from dagster_smt.spec.validate import NonEmptyNames
 from dagster_smt.values.lazy import copied as copied_value
 
 

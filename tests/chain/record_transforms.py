@@ -3,15 +3,15 @@
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.predicate import Predicate
+from dagster_smt.authoring.stage import Stage
+from dagster_smt.authoring.transform import Effect, Transform
+from dagster_smt.authoring.validate import one_of
 from dagster_smt.chain import Chain
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Ref, field_nodes
 from dagster_smt.model.record import DropRecord
-from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.predicate import Predicate
-from dagster_smt.spec.stage import Stage
-from dagster_smt.spec.transform import Effect, Transform
-from dagster_smt.spec.validate import one_of
 from dagster_smt.values.basic import IsNull, ValueRule
 from dagster_smt.values.lazy import look
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from dagster_smt.authoring.mask_exception import MaskException
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError
 from dagster_smt.model.path import EXTENDED, parse_path
-from dagster_smt.spec.mask_exception import MaskException
 
 COVERED = [
     ("value.a", "value.a", True),

@@ -2,13 +2,13 @@
 
 import pytest
 
+from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.chain import plan_chain
 from dagster_smt.chain.explain import explain
 from dagster_smt.errors import ClassError
 from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED, KEPT, Interpreter
 from dagster_smt.interpret.preview import Sample, preview
 from dagster_smt.model.schema import STRING
-from dagster_smt.spec.stage import Chain, Stage
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.transforms.filter import Filter
 from tests.chain.record_transforms import (

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from dagster_smt.authoring.predicate import Predicate
+from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain.registry import own
 from dagster_smt.chain.vendors import is_kafkas
 from dagster_smt.parity.datums import parse_cases
 from dagster_smt.parity.judge import REASONS
 from dagster_smt.parity.runner import DELIBERATE, EQUAL, on_python, run_cases, transforms_of
-from dagster_smt.spec.predicate import Predicate
-from dagster_smt.spec.transform import Transform
 
 FILES = sorted(Path(__file__).parent.glob("*.jsonl"))
 

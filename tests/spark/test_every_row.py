@@ -20,6 +20,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
+from dagster_smt.authoring.predicate import Predicate
+from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.chain.plan import fold_chain
 from dagster_smt.chain.registry import own
 from dagster_smt.errors import ConfigError, DataError, UnsupportedError
@@ -31,8 +33,6 @@ from dagster_smt.spark.column_values import arrow_type, column_writer
 from dagster_smt.spark.layout import Leaf, built
 from dagster_smt.spark.plain import from_plain, reader, to_plain
 from dagster_smt.spark.typed import State, TypedEvaluator
-from dagster_smt.spec.predicate import Predicate
-from dagster_smt.spec.transform import Example, Transform
 from dagster_smt.values.header_literals import simple_header_bytes
 from tests.spark.test_evaluators_agree import alike
 from tests.transforms.helpers import Case, chain_of, record_of

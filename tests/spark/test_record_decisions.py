@@ -6,11 +6,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import Observation
 
+from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.chain import plan_chain
 from dagster_smt.model.format import Format
 from dagster_smt.run.counts import count_columns, read_counts
 from dagster_smt.spark.evaluate import evaluate
-from dagster_smt.spec.stage import Chain, Stage
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from dagster_smt.transforms.filter import Filter

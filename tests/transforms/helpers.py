@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from dagster_smt.authoring.transform import Example
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.plan import ledger_entries
 from dagster_smt.errors import ConfigError
@@ -11,7 +12,6 @@ from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED, Interprete
 from dagster_smt.model.record import Header, Record
 from dagster_smt.parity.compare import canonical_datum
 from dagster_smt.parity.datums import Converter
-from dagster_smt.spec.transform import Example
 
 MARK = "predicate-was-true"
 LOGICAL = {"Decimal": "bytes", "Date": "int32", "Time": "int32", "Timestamp": "int64"}

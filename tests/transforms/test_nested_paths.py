@@ -2,6 +2,8 @@
 
 import pytest
 
+from dagster_smt.authoring.bundles import NestedPaths
+from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.explain import explain
 from dagster_smt.chain.registry import own
@@ -9,8 +11,6 @@ from dagster_smt.errors import ConfigError, PlanError
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema, Type, optional, timestamp
-from dagster_smt.spec.bundles import NestedPaths
-from dagster_smt.spec.transform import Transform
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.transforms.cast import Cast
 from dagster_smt.transforms.extract_field import ExtractField

@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Iterator
 
+from dagster_smt.authoring.bundles import NestedPaths, check_paths
+from dagster_smt.authoring.edit import struct_of
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.predicate import Predicate
+from dagster_smt.authoring.reading import read_field
+from dagster_smt.authoring.schemaless import value_at
+from dagster_smt.authoring.texts import default_of, literal_text_of
+from dagster_smt.authoring.transform import Example
+from dagster_smt.authoring.validate import Regex
 from dagster_smt.errors import PlanError
 from dagster_smt.model.cell import Call, Expr, Node
 from dagster_smt.model.record import PlanRecord, Record
-from dagster_smt.spec.bundles import NestedPaths, check_paths
-from dagster_smt.spec.edit import struct_of
-from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.predicate import Predicate
-from dagster_smt.spec.reading import read_field
-from dagster_smt.spec.schemaless import value_at
-from dagster_smt.spec.texts import default_of, literal_text_of
-from dagster_smt.spec.transform import Example
-from dagster_smt.spec.validate import Regex
 from dagster_smt.values.header_literals import literal_text
 from dagster_smt.values.java_regex import Matches
 from dagster_smt.values.texts import IsText

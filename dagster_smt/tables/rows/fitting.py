@@ -7,10 +7,10 @@ does not have is null. Nothing is narrowed.
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dagster_smt.authoring.transform import refuse
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, open_struct
 from dagster_smt.model.extended_path import below
 from dagster_smt.model.schema import BOOLEAN, INTEGERS, Schema, Type
-from dagster_smt.spec.transform import refuse
 from dagster_smt.values.basic import Required, ValueRule
 
 _WIDER: dict[Type, tuple[Type, ...]] = {

@@ -4,6 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from dagster_smt.authoring.copying import copied
+from dagster_smt.authoring.options import option
+from dagster_smt.authoring.transform import Effect, Planning, SideFunction, refuse
 from dagster_smt.chain.plan import input_record
 from dagster_smt.errors import data_error
 from dagster_smt.interpret.closures import expr_function
@@ -15,9 +18,6 @@ from dagster_smt.model.record import VALUE_DIRTY, PlanRecord, Record
 from dagster_smt.model.report import MISMATCHED
 from dagster_smt.model.schema import BOOLEAN, JavaDate, Schema, Type
 from dagster_smt.model.topic_columns import Column, HeaderValue, Metadata, decoder, header_form
-from dagster_smt.spec.copying import copied
-from dagster_smt.spec.options import option
-from dagster_smt.spec.transform import Effect, Planning, SideFunction, refuse
 from dagster_smt.tables.rows.fitting import fitted
 from dagster_smt.tables.rows.row_stage import RowStage
 from dagster_smt.tables.rows.rules import (

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from dagster_smt.authoring.options import option
+from dagster_smt.authoring.transform import Transform
 from dagster_smt.model.topic_columns import Row
-from dagster_smt.spec.options import option
-from dagster_smt.spec.transform import Transform
 
 
 class RowStage(Transform):

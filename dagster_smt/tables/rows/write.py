@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
+from dagster_smt.authoring.options import option
+from dagster_smt.authoring.transform import Planning, SideFunction
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, field_nodes, open_struct
 from dagster_smt.model.record import VALUE_DIRTY, PlanRecord, Record
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topic_columns import Column, HeaderValue, Metadata, decoder, header_form
-from dagster_smt.spec.options import option
-from dagster_smt.spec.transform import Planning, SideFunction
 from dagster_smt.tables.rows.header_rules import HeadersFrom, NoHeaders, PutHeader
 from dagster_smt.tables.rows.row_stage import RowStage
 from dagster_smt.values.headers import DropNamed

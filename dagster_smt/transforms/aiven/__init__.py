@@ -1,6 +1,6 @@
 """The transforms of Aiven, in the order of the reference."""
 
-from dagster_smt.spec.transform import Transform
+from dagster_smt.authoring.transform import Transform
 from dagster_smt.transforms.aiven.case_transform import CaseTransform
 from dagster_smt.transforms.aiven.concat_fields import ConcatFields
 from dagster_smt.transforms.aiven.extract_timestamp import ExtractTimestamp

@@ -3,15 +3,15 @@
 from dataclasses import replace
 from typing import Annotated, Any
 
+from dagster_smt.authoring.edit import Target, edited, struct_of
+from dagster_smt.authoring.options import Names, Text, option
+from dagster_smt.authoring.schemaless import require_map
+from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.validate import one_of
 from dagster_smt.model.cell import Cell, Node
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Type
-from dagster_smt.spec.edit import Target, edited, struct_of
-from dagster_smt.spec.options import Names, Text, option
-from dagster_smt.spec.schemaless import require_map
-from dagster_smt.spec.transform import Effect, Example, Planning, SideFunction, Transform
-from dagster_smt.spec.validate import one_of
 from dagster_smt.values.lazy import look
 from dagster_smt.values.texts import ChangeCase, java_text
 

@@ -2,17 +2,17 @@
 
 from typing import Any
 
+from dagster_smt.authoring.copying import copied_fields
+from dagster_smt.authoring.edit import all_sources, present, struct_of, under
+from dagster_smt.authoring.options import Names, Text, option
+from dagster_smt.authoring.schemaless import require_map
+from dagster_smt.authoring.texts import java_text_of
+from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.validate import NonEmptyText
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, open_struct
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import STRING, Schema, Type, optional
-from dagster_smt.spec.copying import copied_fields
-from dagster_smt.spec.edit import all_sources, present, struct_of, under
-from dagster_smt.spec.options import Names, Text, option
-from dagster_smt.spec.schemaless import require_map
-from dagster_smt.spec.texts import java_text_of
-from dagster_smt.spec.transform import Effect, Example, Planning, SideFunction, Transform, refuse
-from dagster_smt.spec.validate import NonEmptyText
 from dagster_smt.values.basic import Refused
 from dagster_smt.values.lazy import look
 from dagster_smt.values.texts import JoinTexts, has_bytes, java_text, no_text

@@ -3,16 +3,16 @@
 from dataclasses import replace
 from typing import Annotated, Any
 
+from dagster_smt.authoring.edit import field_of, struct_of
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.schemaless import require_map
+from dagster_smt.authoring.texts import with_default
+from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.validate import NonEmptyText, one_of
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Cell, Expr
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.runtime import kind_of
-from dagster_smt.spec.edit import field_of, struct_of
-from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.schemaless import require_map
-from dagster_smt.spec.texts import with_default
-from dagster_smt.spec.transform import Effect, Example, Planning, SideFunction, Transform, refuse
-from dagster_smt.spec.validate import NonEmptyText, one_of
 from dagster_smt.values.lazy import look
 from dagster_smt.values.needs import Needed
 from dagster_smt.values.timestamps import RecordTime

@@ -2,17 +2,17 @@
 
 from typing import Any
 
+from dagster_smt.authoring.edit import field_of, struct_of
+from dagster_smt.authoring.options import Flag, Text, option
+from dagster_smt.authoring.schemaless import require_map
+from dagster_smt.authoring.texts import java_text_of, with_default
+from dagster_smt.authoring.topics import needed_topic, routed
+from dagster_smt.authoring.transform import Effect, Example, NullRule, Planning, SideFunction, Transform, refuse
 from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.cell import Cell
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.runtime import kind_of
 from dagster_smt.model.schema import STRING, Type
-from dagster_smt.spec.edit import field_of, struct_of
-from dagster_smt.spec.options import Flag, Text, option
-from dagster_smt.spec.schemaless import require_map
-from dagster_smt.spec.texts import java_text_of, with_default
-from dagster_smt.spec.topics import needed_topic, routed
-from dagster_smt.spec.transform import Effect, Example, NullRule, Planning, SideFunction, Transform, refuse
 from dagster_smt.values.lazy import look
 from dagster_smt.values.texts import Filled, is_blank, java_text
 

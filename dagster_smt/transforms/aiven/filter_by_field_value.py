@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from dagster_smt.authoring.options import Flag, Text, option
+from dagster_smt.authoring.texts import literal_text_of, with_default
+from dagster_smt.authoring.transform import Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.validate import Regex
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Node, open_struct
 from dagster_smt.model.record import DropRecord, PlanRecord, Record
 from dagster_smt.model.runtime import java_class
 from dagster_smt.model.schema import BOOLEAN, Type
-from dagster_smt.spec.options import Flag, Text, option
-from dagster_smt.spec.texts import literal_text_of, with_default
-from dagster_smt.spec.transform import Example, Planning, SideFunction, Transform, refuse
-from dagster_smt.spec.validate import Regex
 from dagster_smt.values.basic import WhereThere
 from dagster_smt.values.header_literals import literal_text, parse_literal
 from dagster_smt.values.java_equals import EqualsLiteral, expected, is_mixed

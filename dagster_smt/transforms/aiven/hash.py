@@ -3,13 +3,13 @@
 from dataclasses import replace
 from typing import Annotated
 
+from dagster_smt.authoring.edit import field_of, present, struct_of
+from dagster_smt.authoring.options import Flag, Text, option
+from dagster_smt.authoring.transform import Effect, Example, NullRule, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.validate import one_of
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Cell, Expr, Node, with_fields
 from dagster_smt.model.schema import Type
-from dagster_smt.spec.edit import field_of, present, struct_of
-from dagster_smt.spec.options import Flag, Text, option
-from dagster_smt.spec.transform import Effect, Example, NullRule, Planning, SideFunction, Transform, refuse
-from dagster_smt.spec.validate import one_of
 from dagster_smt.values.hashes import HashText
 from dagster_smt.values.needs import Needed
 

@@ -1,6 +1,6 @@
 """The transforms of Confluent, in the order of the reference."""
 
-from dagster_smt.spec.transform import Transform
+from dagster_smt.authoring.transform import Transform
 from dagster_smt.transforms.confluent.extract_topic import ExtractTopic
 from dagster_smt.transforms.confluent.extract_topic_header import ExtractTopicHeader
 from dagster_smt.transforms.confluent.filter import Filter

@@ -3,6 +3,15 @@
 from collections.abc import Iterator
 from typing import Annotated, Any
 
+from dagster_smt.authoring.edit import present, refused, struct_of
+from dagster_smt.authoring.json_path import check_json_path
+from dagster_smt.authoring.options import Flag, Text, option
+from dagster_smt.authoring.reading import read_field
+from dagster_smt.authoring.schemaless import require_map, value_at
+from dagster_smt.authoring.texts import default_of
+from dagster_smt.authoring.topics import needed_topic, routed
+from dagster_smt.authoring.transform import Effect, Example, NullRule, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.validate import one_of
 from dagster_smt.errors import PlanError, data_error
 from dagster_smt.model.cell import Cell, Node
 from dagster_smt.model.json_path import parse_json_path
@@ -10,15 +19,6 @@ from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.runtime import kind_of
 from dagster_smt.model.schema import STRING, Type, optional
-from dagster_smt.spec.edit import present, refused, struct_of
-from dagster_smt.spec.json_path import check_json_path
-from dagster_smt.spec.options import Flag, Text, option
-from dagster_smt.spec.reading import read_field
-from dagster_smt.spec.schemaless import require_map, value_at
-from dagster_smt.spec.texts import default_of
-from dagster_smt.spec.topics import needed_topic, routed
-from dagster_smt.spec.transform import Effect, Example, NullRule, Planning, SideFunction, Transform, refuse
-from dagster_smt.spec.validate import one_of
 from dagster_smt.values.texts import Filled
 
 PLAIN, JSON_PATH = "PLAIN", "JSON_PATH"

@@ -2,12 +2,12 @@
 
 from typing import Annotated
 
+from dagster_smt.authoring.options import Flag, Text, option
+from dagster_smt.authoring.topics import needed_topic, routed
+from dagster_smt.authoring.transform import Effect, Example, Planning, Transform
+from dagster_smt.authoring.validate import NonEmptyText, one_of
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import STRING, Schema, Type, optional
-from dagster_smt.spec.options import Flag, Text, option
-from dagster_smt.spec.topics import needed_topic, routed
-from dagster_smt.spec.transform import Effect, Example, Planning, Transform
-from dagster_smt.spec.validate import NonEmptyText, one_of
 from dagster_smt.values.headers import HeaderText, LastHeader
 
 _BYTES = Schema(Type.BYTES, optional=True)

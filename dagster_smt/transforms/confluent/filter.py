@@ -5,15 +5,15 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any
 
+from dagster_smt.authoring.edit import struct_of
+from dagster_smt.authoring.json_path import check_json_path, planned_answer
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.schemaless import require_map
+from dagster_smt.authoring.transform import Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.validate import NonEmptyText, one_of
 from dagster_smt.model.cell import Call, Expr
 from dagster_smt.model.json_path import JsonPath, parse_json_path
 from dagster_smt.model.record import DropRecord, PlanRecord, Record
-from dagster_smt.spec.edit import struct_of
-from dagster_smt.spec.json_path import check_json_path, planned_answer
-from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.schemaless import require_map
-from dagster_smt.spec.transform import Example, Planning, SideFunction, Transform
-from dagster_smt.spec.validate import NonEmptyText, one_of
 from dagster_smt.values.json_path import FOUND, INVALID_PATH, MISSING, NO_OBJECT, NOTHING, PATH_NOT_FOUND, answer
 from dagster_smt.values.needs import Unless
 from dagster_smt.values.texts import IsOneOf

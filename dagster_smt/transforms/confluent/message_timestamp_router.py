@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.schemaless import require_map
+from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.validate import DatePattern, NonEmptyNames
 from dagster_smt.errors import data_error
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.runtime import kind_of
-from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.schemaless import require_map
-from dagster_smt.spec.transform import Effect, Example, Planning, SideFunction, Transform, refuse
-from dagster_smt.spec.validate import DatePattern, NonEmptyNames
 from dagster_smt.values.lazy import look
 from dagster_smt.values.timestamps import ConvertTime, RouteByTime
 

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any
 
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.transform import Example, NullRule, Planning, SideFunction, Transform
+from dagster_smt.authoring.validate import one_of
 from dagster_smt.model.record import PlanRecord, Record
-from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.transform import Example, NullRule, Planning, SideFunction, Transform
-from dagster_smt.spec.validate import one_of
 
 
 class TombstoneHandler(Transform):

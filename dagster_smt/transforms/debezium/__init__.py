@@ -1,6 +1,6 @@
 """Debezium's transforms, in the order of the reference."""
 
-from dagster_smt.spec.transform import Transform
+from dagster_smt.authoring.transform import Transform
 from dagster_smt.transforms.debezium.by_logical_table_router import ByLogicalTableRouter
 from dagster_smt.transforms.debezium.event_router import EventRouter
 from dagster_smt.transforms.debezium.extract_new_record_state import ExtractNewRecordState

@@ -4,18 +4,18 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
+from dagster_smt.authoring.change_events import TRUE, image, new_schema, no_variant
+from dagster_smt.authoring.change_examples import event
+from dagster_smt.authoring.copying import copied_fields
+from dagster_smt.authoring.edit import clash, struct_of
+from dagster_smt.authoring.options import Flag, Int, Text, option
+from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.validate import Regex, one_of
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, data_error
 from dagster_smt.model.cell import Call, Cell, Const, Group, Node, with_fields
 from dagster_smt.model.java_text import trim
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.schema import STRING, Schema
-from dagster_smt.spec.change_events import TRUE, image, new_schema, no_variant
-from dagster_smt.spec.change_examples import event
-from dagster_smt.spec.copying import copied_fields
-from dagster_smt.spec.edit import clash, struct_of
-from dagster_smt.spec.options import Flag, Int, Text, option
-from dagster_smt.spec.transform import Effect, Example, Planning, SideFunction, Transform, refuse
-from dagster_smt.spec.validate import Regex, one_of
 from dagster_smt.values.avro_names import AVRO, AVRO_UNICODE, NONE, adjusted_name
 from dagster_smt.values.change_events import LogicalTopic, Rerouted, is_change_event
 from dagster_smt.values.java_regex import ReplaceIfMatches

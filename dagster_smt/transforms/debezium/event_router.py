@@ -5,17 +5,17 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any
 
+from dagster_smt.authoring import outbox
+from dagster_smt.authoring.change_events import image, no_variant
+from dagster_smt.authoring.change_examples import outbox_event
+from dagster_smt.authoring.edit import struct_of
+from dagster_smt.authoring.options import Flag, Names, Text, option
+from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.validate import AnyCase, Regex, one_of
 from dagster_smt.errors import CONNECT_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Group, Node
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.schema import Schema
-from dagster_smt.spec import outbox
-from dagster_smt.spec.change_events import image, no_variant
-from dagster_smt.spec.change_examples import outbox_event
-from dagster_smt.spec.edit import struct_of
-from dagster_smt.spec.options import Flag, Names, Text, option
-from dagster_smt.spec.transform import Effect, Example, Planning, SideFunction, Transform
-from dagster_smt.spec.validate import AnyCase, Regex, one_of
 from dagster_smt.values.avro_names import AVRO, AVRO_UNICODE, NONE
 from dagster_smt.values.change_events import is_change_event
 from dagster_smt.values.java_regex import ReplaceIfMatches

@@ -5,13 +5,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any
 
-from dagster_smt.errors import data_error
-from dagster_smt.model.cell import Call, Cell, Group, Node
-from dagster_smt.model.record import Header, PlanRecord, Record
-from dagster_smt.model.schema import STRING
-from dagster_smt.spec.change_events import CLASS_CAST, NULL_POINTER, Reference, image, no_variant, references, there
-from dagster_smt.spec.change_examples import event, row
-from dagster_smt.spec.change_rows import (
+from dagster_smt.authoring.change_events import Reference, image, no_variant, references, there
+from dagster_smt.authoring.change_examples import event, row
+from dagster_smt.authoring.change_rows import (
     DELETED,
     headers_told,
     latest_row,
@@ -20,11 +16,16 @@ from dagster_smt.spec.change_rows import (
     with_told,
     without_fields,
 )
-from dagster_smt.spec.edit import struct_of
-from dagster_smt.spec.options import Flag, Names, Text, option
-from dagster_smt.spec.transform import Effect, Example, NullRule, Planning, SideFunction, Transform, refuse
-from dagster_smt.spec.validate import AnyCase, one_of
+from dagster_smt.authoring.edit import struct_of
+from dagster_smt.authoring.options import Flag, Names, Text, option
+from dagster_smt.authoring.transform import Effect, Example, NullRule, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.validate import AnyCase, one_of
+from dagster_smt.errors import data_error
+from dagster_smt.model.cell import Call, Cell, Group, Node
+from dagster_smt.model.record import Header, PlanRecord, Record
+from dagster_smt.model.schema import STRING
 from dagster_smt.values.change_events import NoneThere, is_change_event
+from dagster_smt.values.needs import CLASS_CAST, NULL_POINTER
 
 _MODES = ("drop", "tombstone", "rewrite", "rewrite-with-tombstone", "delete-to-tombstone")
 _Mode = Annotated[Text, one_of(*_MODES), AnyCase]

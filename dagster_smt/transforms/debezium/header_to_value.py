@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
+from dagster_smt.authoring.change_events import new_schema, no_variant, there
+from dagster_smt.authoring.copying import copied
+from dagster_smt.authoring.edit import clash, struct_of
+from dagster_smt.authoring.options import Names, Text, option
+from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.validate import AnyCase, one_of
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, data_error
 from dagster_smt.model.cell import Call, Cell, Group, Node, Ref, open_struct, with_fields
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.spec.change_events import new_schema, no_variant, there
-from dagster_smt.spec.copying import copied
-from dagster_smt.spec.edit import clash, struct_of
-from dagster_smt.spec.options import Names, Text, option
-from dagster_smt.spec.transform import Effect, Example, Planning, SideFunction, Transform, refuse
-from dagster_smt.spec.validate import AnyCase, one_of
 from dagster_smt.values.basic import Required
 from dagster_smt.values.headers import DropNamed, HeaderValue
 

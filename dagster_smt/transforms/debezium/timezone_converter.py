@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
+from dagster_smt.authoring.change_events import said, text_field, there, whole_number
+from dagster_smt.authoring.change_examples import zoned_event
+from dagster_smt.authoring.edit import struct_of
+from dagster_smt.authoring.options import Names, Text, option
+from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.zone_rules import BLOCKS, SOURCE, ZoneRule, chosen, name_in, zone_rules
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, with_fields
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.schema import STRING, Type
 from dagster_smt.model.schema import TIMESTAMP as CONNECT_TIMESTAMP
-from dagster_smt.spec.change_events import said, text_field, there, whole_number
-from dagster_smt.spec.change_examples import zoned_event
-from dagster_smt.spec.edit import struct_of
-from dagster_smt.spec.options import Names, Text, option
-from dagster_smt.spec.transform import Effect, Example, Planning, SideFunction, Transform
-from dagster_smt.spec.zone_rules import BLOCKS, SOURCE, ZoneRule, chosen, name_in, zone_rules
 from dagster_smt.values.basic import KeepNull
 from dagster_smt.values.change_events import AnyThere, is_change_event
 from dagster_smt.values.change_times import EPOCHS, PRECISIONS, ZONED_TIME, ZONED_TIMESTAMP, InZone

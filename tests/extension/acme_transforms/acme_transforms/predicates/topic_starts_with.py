@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.model.cell import Call, Const, Expr
 from dagster_smt.model.record import PlanRecord
-from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.predicate import Predicate
 from dagster_smt.values.basic import ValueRule
 
 

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from typing import Annotated, Any
 
+from dagster_smt.authoring.edit import field_of, present, struct_of
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.schemaless import require_map
+from dagster_smt.authoring.transform import Example, NullRule, Planning, SideFunction, Transform
+from dagster_smt.authoring.validate import one_of
 from dagster_smt.model.cell import Call
 from dagster_smt.model.record import DropRecord, PlanRecord, Record
-from dagster_smt.spec.edit import field_of, present, struct_of
-from dagster_smt.spec.options import Text, option
-from dagster_smt.spec.schemaless import require_map
-from dagster_smt.spec.transform import Example, NullRule, Planning, SideFunction, Transform
-from dagster_smt.spec.validate import one_of
 from dagster_smt.values.basic import IsNull
 from dagster_smt.values.lazy import look
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
+from dagster_smt.authoring.options import Options
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Expr, Node
 from dagster_smt.model.record import PlanRecord, Record, Side, Touch
-from dagster_smt.spec.options import Options
 from dagster_smt.values.basic import NotNull
 
 PACKAGE = "org.apache.kafka.connect.transforms."

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from dagster_smt.authoring.transform import refuse
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Call, Cell, Const, Each, Expr, Group, Node, Ref
 from dagster_smt.model.schema import Type
-from dagster_smt.spec.transform import refuse
 
 _HINT = "drop the default from the schema"
 

@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from dagster_smt.authoring.transform import Planning, refuse
 from dagster_smt.model.cell import Key, Select
 from dagster_smt.model.extended_path import route_text
 from dagster_smt.model.path import Deep, Every, FieldPath, Index, Match, OfLogical, OfType, Step
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.spec.transform import Planning, refuse
 from dagster_smt.values.java_regex import compile_java
 
 RouteStep = str | Select

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
+from dagster_smt.authoring.change_events import NONE, TRUE, Reference, new_schema, text_field, there, told
+from dagster_smt.authoring.copying import copied_fields
+from dagster_smt.authoring.edit import all_sources, clash
+from dagster_smt.authoring.transform import Planning, refuse
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, open_struct, with_fields
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import STRING, Type, optional
-from dagster_smt.spec.change_events import NONE, TRUE, Reference, new_schema, text_field, there, told
-from dagster_smt.spec.copying import copied_fields
-from dagster_smt.spec.edit import all_sources, clash
-from dagster_smt.spec.transform import Planning, refuse
 from dagster_smt.values.basic import Default, KeepNull, Refused
 from dagster_smt.values.change_events import AnyThere, Deleted, NotBlank, Pick
 from dagster_smt.values.headers import AppendHeader

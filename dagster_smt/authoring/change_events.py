@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from dagster_smt.authoring.edit import struct_of
+from dagster_smt.authoring.options import java_split
+from dagster_smt.authoring.transform import Planning, refuse
 from dagster_smt.errors import PlanError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, field_nodes
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
-from dagster_smt.spec.edit import struct_of
-from dagster_smt.spec.options import java_split
-from dagster_smt.spec.transform import Planning, refuse
 from dagster_smt.values.change_events import Pick
 from dagster_smt.values.needs import Needed
 

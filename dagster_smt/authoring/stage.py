@@ -5,12 +5,12 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from dagster_smt.authoring.mask_exception import MaskException
+from dagster_smt.authoring.predicate import Predicate
+from dagster_smt.authoring.transform import PACKAGE, Transform
 from dagster_smt.errors import Problem
 from dagster_smt.model.guarded import SIDES
 from dagster_smt.model.record import Side
-from dagster_smt.spec.mask_exception import MaskException
-from dagster_smt.spec.predicate import Predicate
-from dagster_smt.spec.transform import PACKAGE, Transform
 
 
 def label_of(cls: type[Transform], side: str) -> str:

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
+from dagster_smt.authoring.options import Names, Text
 from dagster_smt.errors import ConfigError
 from dagster_smt.model.java_text import trim
-from dagster_smt.spec.options import Names, Text
 from dagster_smt.values.java_dates import date_format
 from dagster_smt.values.java_regex import compile_java
 

@@ -3,9 +3,9 @@
 A struct is taken apart, so that both evaluators put the text together from the texts of its fields.
 """
 
+from dagster_smt.authoring.copying import filled
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, open_struct
 from dagster_smt.model.schema import BOOLEAN, Type
-from dagster_smt.spec.copying import filled
 from dagster_smt.values.texts import JavaText, LiteralStructText, LiteralText, StructText
 
 _TRUE = Const(True, BOOLEAN)

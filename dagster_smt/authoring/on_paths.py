@@ -9,19 +9,19 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
+from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
+from dagster_smt.authoring.edit import Target, edited, refused, struct_of
+from dagster_smt.authoring.options import option
+from dagster_smt.authoring.schemaless import Act, all_visitor, require_map, value_visitor, visitor
+from dagster_smt.authoring.splice import Texts
+from dagster_smt.authoring.transform import AllFunction, Effect, Planning, SideFunction, Transform
+from dagster_smt.authoring.validate import NonEmptyNames
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Node, Rule
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import kind_of, kind_of_schema
 from dagster_smt.model.schema import Schema
-from dagster_smt.spec.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
-from dagster_smt.spec.edit import Target, edited, refused, struct_of
-from dagster_smt.spec.options import option
-from dagster_smt.spec.schemaless import Act, all_visitor, require_map, value_visitor, visitor
-from dagster_smt.spec.splice import Texts
-from dagster_smt.spec.transform import AllFunction, Effect, Planning, SideFunction, Transform
-from dagster_smt.spec.validate import NonEmptyNames
 from dagster_smt.values.lazy import look
 
 

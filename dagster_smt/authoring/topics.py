@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from dagster_smt.authoring.transform import Planning
 from dagster_smt.model.cell import Call, Cell
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import STRING
-from dagster_smt.spec.transform import Planning
 from dagster_smt.values.texts import Filled, FilledOrNull, Otherwise
 
 

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import pytest
 
+from dagster_smt.authoring.on_paths import FieldRules
 from dagster_smt.chain import plan_chain
 from dagster_smt.chain.explain import explain
 from dagster_smt.errors import data_error
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.report import LedgerEntry, LedgerLine, StageCounts, silent_lines
 from dagster_smt.model.schema import INT32
-from dagster_smt.spec.on_paths import FieldRules
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.values.basic import ValueRule
 from tests.chain.record_transforms import chain

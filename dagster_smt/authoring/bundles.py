@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo
 
+from dagster_smt.authoring.options import Flag, Text, option, path_items
+from dagster_smt.authoring.validate import one_of
 from dagster_smt.errors import ConfigError
 from dagster_smt.model.java_text import trim
 from dagster_smt.model.path import EXTENDED, V1, V2, FieldPath, Match, parse_path
-from dagster_smt.spec.options import Flag, Text, option, path_items
-from dagster_smt.spec.validate import one_of
 from dagster_smt.values.java_regex import compile_java
 
 _VERSIONS = {version.lower(): version for version in (V1, V2, EXTENDED)}

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from dagster_smt.authoring.texts import with_default
+from dagster_smt.authoring.transform import Planning
 from dagster_smt.errors import ConfigError, PlanError
 from dagster_smt.model.cell import Call, Const, Expr, Group, Node, open_struct
 from dagster_smt.model.extended_path import route_text
@@ -18,8 +20,6 @@ from dagster_smt.model.json_path import (
     tests_in,
 )
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
-from dagster_smt.spec.texts import with_default
-from dagster_smt.spec.transform import Planning
 from dagster_smt.values.basic import IsNull
 from dagster_smt.values.java_regex import compile_java
 from dagster_smt.values.json_path import Answer, Leaf, Part, not_comparable

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import ClassVar
 
+from dagster_smt.authoring.options import Options
+from dagster_smt.authoring.transform import Example
 from dagster_smt.model.cell import Expr
 from dagster_smt.model.record import PlanRecord, Record
-from dagster_smt.spec.options import Options
-from dagster_smt.spec.transform import Example
 
 PACKAGE = "org.apache.kafka.connect.transforms.predicates."
 

@@ -3,6 +3,10 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from dagster_smt.authoring.copying import copied
+from dagster_smt.authoring.defaults import changed_default, changed_items_default
+from dagster_smt.authoring.paths import Branch, planned, text_of
+from dagster_smt.authoring.transform import Planning, refuse
 from dagster_smt.errors import DATA_EXCEPTION, SCHEMA_BUILDER_EXCEPTION, PlanError
 from dagster_smt.model.cell import (
     AnyItem,
@@ -25,10 +29,6 @@ from dagster_smt.model.extended_path import step_text
 from dagster_smt.model.path import Every, FieldPath, Match
 from dagster_smt.model.record import Touch
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
-from dagster_smt.spec.copying import copied
-from dagster_smt.spec.defaults import changed_default, changed_items_default
-from dagster_smt.spec.paths import Branch, planned, text_of
-from dagster_smt.spec.transform import Planning, refuse
 from dagster_smt.values.basic import Refused
 from dagster_smt.values.containers import KeepKeys, NewName, RenameKeys
 

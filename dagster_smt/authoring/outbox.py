@@ -4,16 +4,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from dagster_smt.authoring.change_events import NULL_POINTER, said, text_field, there, whole_number
+from dagster_smt.authoring.copying import copied
+from dagster_smt.authoring.edit import all_sources, clash, field_of, present
+from dagster_smt.authoring.options import java_split
+from dagster_smt.authoring.texts import with_default
+from dagster_smt.authoring.transform import refuse
 from dagster_smt.errors import CONNECT_EXCEPTION, DATA_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, with_fields
 from dagster_smt.model.java_text import trim
 from dagster_smt.model.schema import STRING, Schema, Type
-from dagster_smt.spec.change_events import NULL_POINTER, said, text_field, there, whole_number
-from dagster_smt.spec.copying import copied
-from dagster_smt.spec.edit import all_sources, clash, field_of, present
-from dagster_smt.spec.options import java_split
-from dagster_smt.spec.texts import with_default
-from dagster_smt.spec.transform import refuse
 from dagster_smt.values.basic import Default
 from dagster_smt.values.change_events import NotBlank
 from dagster_smt.values.change_times import PRECISIONS

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dagster_smt.spec.options import java_split
+from dagster_smt.authoring.options import java_split
 from dagster_smt.values.change_times import Chosen
 
 SOURCE, TOPIC = "source", "topic"

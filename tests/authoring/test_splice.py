@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dagster_smt.authoring.schemaless import visitor
+from dagster_smt.authoring.splice import splicer
 from dagster_smt.errors import DataError
 from dagster_smt.model.path import EXTENDED, parse_path
 from dagster_smt.model.record import Record
-from dagster_smt.spec.schemaless import visitor
-from dagster_smt.spec.splice import splicer
 from dagster_smt.transforms.mask_field import MaskField
 from dagster_smt.values.lazy import decode_whole, encode
 
