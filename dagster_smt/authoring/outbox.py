@@ -1,6 +1,6 @@
 """Columns of an outbox table when planning, and where they go."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -61,16 +61,21 @@ class Seen(NamedTuple):
         return cls(route if isinstance(route, str) else None, number, payload)
 
 
-def placements(items: Iterable[str]) -> tuple[Placement, ...]:
-    """Read items ``column:placement`` or ``column:placement:name``.
+def placement_problems(items: Iterable[str]) -> Iterator[str]:
+    """What is wrong with each item, if anything is."""
+    for item in items:
+        try:
+            placement(item)
+        except ValueError as error:
+            yield str(error)
+
+
+def placement(item: str) -> Placement:
+    """Read an item ``column:placement`` or ``column:placement:name``.
 
     Raises:
-        ValueError: An item is no such thing, or goes where nothing can go.
+        ValueError: It is no such thing, or goes where nothing can go.
     """
-    return tuple(map(_placement, items))
-
-
-def _placement(item: str) -> Placement:
     parts = [trim(part) for part in java_split(item, ":")]
     if not 2 <= len(parts) <= 3:
         raise ValueError(f"'{item}' is not a column and its place, or these and its name there, with ':' between them")

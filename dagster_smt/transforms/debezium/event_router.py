@@ -117,16 +117,14 @@ class EventRouter(Transform):
 
     def check(self) -> Iterator[tuple[str, str, str]]:
         key = "table.fields.additional.placement"
-        try:
-            outbox.placements(self.table_fields_additional_placement)
-        except ValueError as error:
-            yield key, str(error), "write column:header:name, or column:envelope:name"
+        for statement in outbox.placement_problems(self.table_fields_additional_placement):
+            yield key, statement, "write column:header:name, or column:envelope:name"
         if not self.table_fields_additional_placement and "table_fields_additional_placement" in self.model_fields_set:
             yield key, "the list is empty", "leave the option out"
 
     @cached_property
     def _added(self) -> tuple[outbox.Placement, ...]:
-        return outbox.placements(self.table_fields_additional_placement)
+        return tuple(map(outbox.placement, self.table_fields_additional_placement))
 
     @property
     def _makes_envelope(self) -> bool:

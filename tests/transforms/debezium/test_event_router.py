@@ -8,7 +8,7 @@ import json
 import pytest
 
 from dagster_smt.chain import plan_chain
-from dagster_smt.errors import PlanError
+from dagster_smt.errors import ConfigError, PlanError
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.schema import BOOLEAN, Schema, Type, optional
 from dagster_smt.model.schema_json import schema_from_json
@@ -447,3 +447,9 @@ def test_values_are_in_no_message():
 
 def test_a_row_is_no_event():
     assert run({}, CREATE.replace("dummy.Envelope", "dummy.Row")).touched == 0
+
+
+def test_all_places_that_are_none_are_told_at_once():
+    with pytest.raises(ConfigError) as raised:
+        chain_of(EventRouter, {PLACES: "a:header,b:footer,c:partition,d"})
+    assert [p.statement.split("'")[1] for p in raised.value.problems] == ["b:footer", "c:partition", "d"]
