@@ -141,14 +141,11 @@ def test_nothing_to_measure_is_refused(wrong):
         arguments(wrong)
 
 
-IN_JVMS = [case for case in beside_connect.CASES if case.name.startswith("Connect")]
+LATER = [*transforms.CASES, *beside_connect.CASES]
+"""Long: tests of the transforms run all of them on Spark, too; Kafka Connect's take a JVM each."""
 
 
-LATER = [*transforms.CASES, *IN_JVMS]
-"""Long: tests of the transforms run all of them on Spark, too."""
-
-
-@pytest.mark.parametrize("case", [c for c in (*ALL, *beside_connect.CASES) if c not in LATER], ids=lambda c: c.name)
+@pytest.mark.parametrize("case", [c for c in ALL if c not in LATER], ids=lambda c: c.name)
 def test_every_case_runs(case, spark, tmp_path):
     case.run(Settings(spark, tmp_path, 40, tmp_path)[case.data])
 
