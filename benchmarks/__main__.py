@@ -14,11 +14,11 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
 
-from benchmarks import avro, beside_connect, file_topics, kafka, records, runs, transforms
+from benchmarks import avro, beside_connect, file_topics, kafka, runs, transforms
 from benchmarks.cases import CASES, Case
 from benchmarks.data import Settings
 from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
-from benchmarks.processes import most_memory
+from benchmarks.processes import worker_megabytes
 from dagster_smt.spark.packages import session_settings
 
 FOLDER = Path(".bench")
@@ -107,23 +107,28 @@ def as_json(results: Sequence[Result], facts: dict[str, object], count: int) -> 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print; progress goes to stderr."""
     options = arguments(argv)
-    cases = chosen(options.only, beside_connect.CASES if options.connect else ALL)
+    known = beside_connect.CASES if options.connect else ALL
+    cases = chosen(options.only, known)
     cases = list(runs.aged_cases(options.commits)) if options.commits else cases
     cases = list(kafka.CASES) if options.kafka else cases
     if options.list or not cases:
-        print("\n".join(c.name for c in ALL))
+        print("\n".join(c.name for c in known))
         return 0 if options.list else 2
-    folder = records.ensure(FOLDER, options.records, "flat")
     scratch = Path(tempfile.mkdtemp(dir=FOLDER, prefix="scratch-")).resolve()
     kept = ExitStack()
     try:
         if options.kafka:
             kept.enter_context(kafka.broker(scratch / "broker"))
         spark = session(scratch)
-        facts = machine(spark, folder)
         settings = Settings(spark, FOLDER, options.records, scratch)
-        with most_memory() as megabytes:
-            results = measure(cases, settings, options.repeats, lambda line: print(line, file=sys.stderr, flush=True))
+        facts = machine(spark, settings["flat"].folder)
+        memory = [0]
+
+        def say(line: str) -> None:
+            memory.append(worker_megabytes())  # workers live on for a minute, and Linux keeps the most they had
+            print(line, file=sys.stderr, flush=True)
+
+        results = measure(cases, settings, options.repeats, say)
         spark.stop()
     finally:
         kept.close()
@@ -133,7 +138,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     else:
         print(f"{options.records} records; " + "; ".join(f"{k.replace('_', ' ')} {v}" for k, v in facts.items()))
         print(table(results))
-        print("\n".join(beside_connect.summary(results, megabytes()) if options.connect else ()))
+        print("\n".join(beside_connect.summary(results, max(memory)) if options.connect else ()))
         print("Differences under 10 % are noise. Other work on the same cores spoils ratios too: see load at start.")
     return 0
 

@@ -26,8 +26,9 @@ from benchmarks.cases import (
     declared_records,
     lazy,
     plan_of,
+    struct_type,
 )
-from benchmarks.connect.in_memory import jvm
+from benchmarks.connect.in_memory import passes
 from benchmarks.measure import Result
 from benchmarks.records import FIELDS as FLAT_FIELDS
 from benchmarks.records import TOPIC, value_schema
@@ -84,7 +85,7 @@ def connect(name: str, chain: Mapping[str, str], schema: Schema | None = None, d
     """A case of Kafka Connect. Each round has a new JVM, which is warm before its clock starts."""
 
     def measured(setting: Setting) -> Taken:
-        with jvm(setting.scratch.parent / "connect", setting.folder, chain, schema) as running:
+        with passes(setting.scratch.parent / "connect", setting.folder, chain, schema) as running:
             for _ in range(_WARM):
                 running.round()
             done = running.round()
@@ -98,11 +99,8 @@ def connect(name: str, chain: Mapping[str, str], schema: Schema | None = None, d
 
 def bare_wide(setting: Setting) -> None:
     """Parse into columns, and throw them away."""
-    ddl = ", ".join(f"`{n}` {_SPARK[s.type]}" for n, s in wide_schema().fields)
-    setting.discard(setting.frame.select(F.from_json(F.col("value").cast("string"), ddl).alias("v")).select("v.*"))
-
-
-_SPARK = {Type.STRING: "string", Type.INT64: "bigint", Type.BOOLEAN: "boolean"}
+    parsed = F.from_json(F.col("value").cast("string"), struct_type(wide_schema()))
+    setting.discard(setting.frame.select(parsed.alias("v")).select("v.*"))
 
 
 def wide(chain: dict[str, str]) -> Callable[[Setting], None]:
@@ -148,8 +146,7 @@ def interpreted(values: list[bytes]) -> None:
 
 def demo(setting: Setting) -> None:
     """The demo's chain on Spark."""
-    lazy_demo = lazy(read_properties(DEMO.read_text()))
-    lazy_demo(setting)
+    lazy(read_properties(DEMO.read_text()))(setting)
 
 
 def put_together(setting: Setting) -> None:

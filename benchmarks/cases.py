@@ -183,16 +183,16 @@ def plan_of(chain: dict[str, str], schema: Schema | None) -> Plan:
     return plan_chain(parse_chain(chain), key, schema, topics=(TOPIC,), typed=schema is not None)
 
 
-def nested_type() -> StructType:
-    """The nested records' schema as Spark's type."""
-    found = spark_type(nested_schema())
+def struct_type(schema: Schema) -> StructType:
+    """The schema of records as Spark's type."""
+    found = spark_type(schema)
     assert isinstance(found, StructType)
     return found
 
 
 def bare_nested(setting: Setting) -> None:
     """As ``bare_json``, on nested records."""
-    text = F.to_json(F.from_json(F.col("value").cast("string"), nested_type())).cast("binary")
+    text = F.to_json(F.from_json(F.col("value").cast("string"), struct_type(nested_schema()))).cast("binary")
     setting.discard(setting.frame.select("key", text.alias("value"), *OTHERS))
 
 

@@ -1,10 +1,8 @@
 """What this process and those below it have used, as Linux tells it: Spark's JVM, Python workers, Kafka Connect."""
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from threading import Event, Thread
 
 _PROC = Path("/proc")
 
@@ -32,24 +30,6 @@ def worker_megabytes() -> int:
         except OSError:  # it has ended meanwhile
             continue
     return most // 1024
-
-
-@contextmanager
-def most_memory() -> Iterator[Callable[[], int]]:
-    """Looks at Spark's Python workers now and then; gives a function that tells the most that one had, in megabytes."""
-    most, ended = [0], Event()
-
-    def look() -> None:
-        while not ended.wait(1):
-            most[0] = max(most[0], worker_megabytes())
-
-    thread = Thread(target=look, daemon=True)
-    thread.start()
-    try:
-        yield lambda: most[0]
-    finally:
-        ended.set()
-        thread.join()
 
 
 def _below(root: int) -> Iterator[int]:

@@ -12,7 +12,7 @@ import pytest
 from benchmarks import beside_connect, kafka, records, transforms
 from benchmarks.__main__ import ALL, arguments, as_json, chosen
 from benchmarks.cases import Case, Setting, Taken, Target
-from benchmarks.connect.in_memory import jvm
+from benchmarks.connect.in_memory import passes
 from benchmarks.data import DATA, Settings
 from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
 from benchmarks.nested_records import nested_schema, nested_value
@@ -159,7 +159,7 @@ def test_every_case_of_a_transform_and_of_kafka_connect_runs(case, spark, tmp_pa
 @pytest.mark.parametrize("schema", [None, records.value_schema()], ids=["without schema", "with schema"])
 def test_kafka_connect_makes_the_same_of_the_records(schema, tmp_path):
     values = records.ensure(tmp_path / "in", 8, "flat")
-    with jvm(tmp_path / "connect", values, beside_connect.FIVE, schema) as running:
+    with passes(tmp_path / "connect", values, beside_connect.FIVE, schema) as running:
         done = running.round()
     assert done.kept == 8 and done.cpu >= 0
     form = Format("json") if schema is None else Format("json_schema", schema)

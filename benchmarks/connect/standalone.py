@@ -1,20 +1,17 @@
 """A standalone worker of Kafka Connect that copies a topic through a chain, round after round in one JVM."""
 
-import contextlib
 import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
 
-from dagster_smt.chain.properties import written_property
-from dagster_smt.testing.broker import fetch_jars, free_port, java
+from benchmarks.connect.jvm import Jvm, class_path, started, write_properties
+from dagster_smt.testing.broker import free_port
 
 TASKS = 2
 _SOURCE = Path(__file__).with_name("TopicWriter.java")
-_ARTIFACTS = ("connect-runtime", "connect-json", "connect-transforms")
 _BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -22,30 +19,19 @@ _JSON = "org.apache.kafka.connect.json.JsonConverter"
 class Worker:
     """A running worker; each call of ``round`` copies all records once."""
 
-    def __init__(self, process: "subprocess.Popen[str]"):
-        self._process = process
+    def __init__(self, running: Jvm):
+        self._running = running
 
     def opened(self, partitions: int) -> None:
         """Wait until the tasks share the partitions; the first one has all of them for a moment."""
         ready = 0
         while ready < TASKS:
-            ready += self._line("open") == str(partitions // TASKS)
+            ready += self._running.told("open") == str(partitions // TASKS)
 
     def round(self) -> float:
         """Copy all records; seconds from the beginning to the last acknowledged one."""
-        into = cast("IO[str]", self._process.stdin)
-        into.write("\n")
-        into.flush()
-        return float(self._line("seconds"))
-
-    def _line(self, word: str) -> str:
-        for line in cast("IO[str]", self._process.stdout):
-            found, _, rest = line.strip().partition(" ")
-            if found == word:
-                return rest
-            if found == "failed":
-                raise RuntimeError(f"Kafka Connect could not write a record: {rest}")
-        raise RuntimeError("Kafka Connect ended; worker.log in its folder says why")
+        self._running.begin()
+        return float(self._running.told("seconds"))
 
 
 @contextmanager
@@ -67,23 +53,13 @@ def worker(
     for file, settings in zip(
         files, (_worker(folder, servers), _connector(servers, topic, chain, records)), strict=True
     ):
-        file.write_text("".join(f"{written_property(*item)}\n" for item in settings.items()))
+        write_properties(file, settings)
     main = "org.apache.kafka.connect.cli.ConnectStandalone"
-    command = [java(), "-Xmx1g", "-cp", f"{fetch_jars(*_ARTIFACTS)}/*:{classes}", main, *map(str, files)]
-    with (folder / "worker.log").open("ab") as log:
-        process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, cwd=folder
-        )
-    try:
-        running = Worker(process)
-        running.opened(partitions)
-        yield running
-    finally:
-        process.kill()
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):
-                cast("IO[str]", pipe).close()
+    arguments = ["-Xmx1g", "-cp", f"{class_path()}:{classes}", main, *map(str, files)]
+    with started(arguments, folder / "worker.log") as running:
+        found = Worker(running)
+        found.opened(partitions)
+        yield found
 
 
 def _compiled(folder: Path) -> Path:
@@ -93,7 +69,7 @@ def _compiled(folder: Path) -> Path:
         raise RuntimeError("the comparison with Kafka Connect compiles a connector: install a JDK (javac), not a JRE")
     classes = folder / "classes"
     classes.mkdir(parents=True, exist_ok=True)
-    command = [compiler, "-d", str(classes), "-cp", f"{fetch_jars(*_ARTIFACTS)}/*", str(_SOURCE)]
+    command = [compiler, "-d", str(classes), "-cp", class_path(), str(_SOURCE)]
     subprocess.run(command, check=True)
     return classes
 
