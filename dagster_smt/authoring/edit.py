@@ -26,7 +26,8 @@ from dagster_smt.model.cell import (
     with_fields,
 )
 from dagster_smt.model.extended_path import step_text
-from dagster_smt.model.path import Every, FieldPath, Match
+from dagster_smt.model.path import FieldPath
+from dagster_smt.model.path_steps import Every, Match
 from dagster_smt.model.record import Touch
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
 from dagster_smt.values.basic import Refused

@@ -86,22 +86,10 @@ class OnPaths(NullDefaults, NestedPaths, Transform):
         return all_visitor(self.paths, self.acts(bits), self.fills)
 
 
-class FieldRules(OnPaths):
-    """Base of transforms that put the values of fields through a rule, chosen by the kind of the value.
-
-    A null stays null, and is not counted. Kinds are Connect's types in lower case (``string``, ``int64``, ``map``,
-    ``struct``, …) and its logical types (``Decimal``, ``Date``, ``Time``, ``Timestamp``). Without a schema objects are
-    of the kind ``map``, whole numbers ``int64``, others ``float64``.
-    """
+class OnFields(OnPaths):
+    """Base of those whose paths are in the option ``fields``."""
 
     fields: Annotated[NonEmptyNames, by_syntax()] = option("Fields to change.")
-
-    def rule(self, kind: str) -> Rule | None:
-        """The rule for values of a kind; None leaves them alone. A ``data_error`` refuses them, unless null.
-
-        A rule that gives another type says so (``returns``); it keeps of the schema whether it is optional.
-        """
-        raise NotImplementedError
 
     def check(self) -> Iterator[tuple[str, str, str]]:
         return check_paths("fields", self.fields, self.path)
@@ -109,6 +97,22 @@ class FieldRules(OnPaths):
     @property
     def texts(self) -> tuple[str, ...]:
         return self.fields
+
+
+class FieldRules(OnFields):
+    """Base of transforms that put the values of fields through a rule, chosen by the kind of the value.
+
+    A null stays null, and is not counted. Kinds are Connect's types in lower case (``string``, ``int64``, ``map``,
+    ``struct``, …) and its logical types (``Decimal``, ``Date``, ``Time``, ``Timestamp``). Without a schema objects are
+    of the kind ``map``, whole numbers ``int64``, others ``float64``.
+    """
+
+    def rule(self, kind: str) -> Rule | None:
+        """The rule for values of a kind; None leaves them alone. A ``data_error`` refuses them, unless null.
+
+        A rule that gives another type says so (``returns``); it keeps of the schema whether it is optional.
+        """
+        raise NotImplementedError
 
     def changed(self, target: Target) -> Node:
         node, schema = target.node, target.node.schema

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from dagster_smt.authoring.transform import Planning, refuse
 from dagster_smt.model.cell import Key, Select
 from dagster_smt.model.extended_path import route_text
-from dagster_smt.model.path import Deep, Every, FieldPath, Index, Match, OfLogical, OfType, Step
+from dagster_smt.model.path import FieldPath
+from dagster_smt.model.path_steps import Deep, Every, Index, Match, OfLogical, OfType, Step
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.values.java_regex import compile_java
 

@@ -8,7 +8,8 @@ from dagster_smt.authoring.transform import refuse
 from dagster_smt.errors import DATA_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, Ref, Rule, open_struct
 from dagster_smt.model.extended_path import below, key_text
-from dagster_smt.model.path import FieldPath, Index, Step
+from dagster_smt.model.path import FieldPath
+from dagster_smt.model.path_steps import Index, Step
 from dagster_smt.model.schema import Schema, Type, optional
 from dagster_smt.values.containers import ItemAt, MapValue, StructField
 

@@ -6,7 +6,8 @@ A deep scan for a name skips texts in which the quoted name does not occur: they
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from dagster_smt.model.path import Deep, Every, FieldPath, Index, Match, OfLogical, OfType, Step
+from dagster_smt.model.path import FieldPath
+from dagster_smt.model.path_steps import Deep, Every, Index, Match, OfLogical, OfType, Step
 from dagster_smt.model.schema import Type
 from dagster_smt.values.java_regex import compile_java
 from dagster_smt.values.lazy import decode, is_raw, kind_at, look

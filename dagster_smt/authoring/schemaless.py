@@ -7,7 +7,8 @@ from dagster_smt.authoring.scan import Found, finder
 from dagster_smt.authoring.splice import Texts, splicer
 from dagster_smt.authoring.transform import AllFunction
 from dagster_smt.errors import data_error
-from dagster_smt.model.path import Deep, FieldPath, Index
+from dagster_smt.model.path import FieldPath
+from dagster_smt.model.path_steps import Deep, Index
 from dagster_smt.model.record import VALUE_DIRTY, Record
 from dagster_smt.model.runtime import java_class
 from dagster_smt.values.lazy import kind_at, look

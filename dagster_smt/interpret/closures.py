@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dagster_smt.model.cell import AnyItem, Call, Const, Each, Expr, Group, Key, Node, Ref, Select
-from dagster_smt.model.path import Every, Index
+from dagster_smt.model.path_steps import Every, Index
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import JavaDate
 from dagster_smt.values.java_regex import compile_java

@@ -9,7 +9,7 @@ from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.interpret.stages import DROPPED
 from dagster_smt.model.format import Format, Formats
 from dagster_smt.model.record import DropRecord, Header, Record
-from dagster_smt.values.header_literals import simple_header_bytes
+from dagster_smt.values.headers import header_bytes
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def _shown(interpreter: Interpreter, record: Record, stage: str, *, last: bool) 
 
 
 def _header(header: Header) -> str | None:
-    return _text(simple_header_bytes(header.schema, header.value) if header.made else header.raw)
+    return _text(header_bytes(header))
 
 
 def _text(side: bytes | None) -> str | None:

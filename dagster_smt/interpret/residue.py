@@ -13,7 +13,7 @@ from dagster_smt.interpret.leaves import Number, leaves
 from dagster_smt.interpret.preview import Sample, Shown, Snapshot, preview
 from dagster_smt.model.extended_path import extended_steps, step_text
 from dagster_smt.model.format import Format
-from dagster_smt.model.path import Index
+from dagster_smt.model.path_steps import Index
 
 SHORTEST_TEXT = 3
 SHORTEST_NUMBER = 5

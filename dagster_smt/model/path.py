@@ -9,14 +9,7 @@ from dataclasses import dataclass
 
 from dagster_smt.model.extended_path import extended_steps
 from dagster_smt.model.java_text import BLANKS, trim
-from dagster_smt.model.path_steps import Deep as Deep
-from dagster_smt.model.path_steps import Every as Every
-from dagster_smt.model.path_steps import Index as Index
-from dagster_smt.model.path_steps import Match as Match
-from dagster_smt.model.path_steps import OfLogical as OfLogical
-from dagster_smt.model.path_steps import OfType as OfType
-from dagster_smt.model.path_steps import Step as Step
-from dagster_smt.model.path_steps import quoted as quoted
+from dagster_smt.model.path_steps import Index, Step, quoted
 
 V1, V2, EXTENDED = "V1", "V2", "extended"
 

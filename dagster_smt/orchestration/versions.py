@@ -8,6 +8,7 @@ import dagster as dg
 
 from dagster_smt.chain import Chain
 from dagster_smt.tables.spec import Sink, TopicTable
+from dagster_smt.tables.written import written_formats
 from dagster_smt.version import __version__
 
 EndOffsets = Mapping[str, Mapping[str, int]]
@@ -19,8 +20,8 @@ def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
     Not where a schema registry is: the options of formats do not count.
     """
     columns = repr(table.row) if table.row else ""
-    written = [sink.key or table.key, sink.value or table.value] if sink.kind == "records" else []  # columns have none
-    formats = [table.key, table.value, *written]
+    written = written_formats(table, sink) if sink.kind == "records" else None  # columns have none
+    formats = [table.key, table.value, *([written.key, written.value] if written else [])]
     encoded = [[form.kind, repr(form.schema), form.replace_null_with_default, form.decimal_format] for form in formats]
     return digest([chain.hash, __version__, columns, *encoded])
 

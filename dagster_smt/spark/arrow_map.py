@@ -31,7 +31,8 @@ from dagster_smt.spark.columns import (
     words,
 )
 from dagster_smt.spark.workers import map_in_arrow
-from dagster_smt.values.header_literals import parse_simple_header, simple_header_bytes
+from dagster_smt.values.header_literals import parse_simple_header
+from dagster_smt.values.headers import header_bytes
 
 _MASK = (1 << BITS) - 1
 _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
@@ -210,8 +211,4 @@ def _header(row: dict[str, Any]) -> Header:
 
 
 def _headers(record: Record) -> list[dict[str, Any]]:
-    return [{"key": h.key, "value": _header_bytes(h)} for h in record.headers]
-
-
-def _header_bytes(header: Header) -> bytes | None:
-    return simple_header_bytes(header.schema, header.value) if header.made else header.raw
+    return [{"key": h.key, "value": header_bytes(h)} for h in record.headers]

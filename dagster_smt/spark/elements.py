@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 from dagster_smt.errors import DataError, Problem
 from dagster_smt.interpret.closures import expr_function
 from dagster_smt.model.cell import Each, Key, Ref, calls_in
-from dagster_smt.model.path import Every, Index
+from dagster_smt.model.path_steps import Every, Index
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark.plain import plain_type, python_function, reader, to_plain, writer

@@ -81,6 +81,18 @@ def internal_type(schema: Schema) -> T.DataType:
     return spark_type(schema)
 
 
+def nullable(data_type: T.DataType) -> T.DataType:
+    """The type with nulls allowed in it everywhere."""
+    if isinstance(data_type, T.StructType):
+        fields = data_type.fields
+        return T.StructType([T.StructField(f.name, nullable(f.dataType), True, f.metadata) for f in fields])
+    if isinstance(data_type, T.ArrayType):
+        return T.ArrayType(nullable(data_type.elementType))
+    if isinstance(data_type, T.MapType):
+        return T.MapType(nullable(data_type.keyType), nullable(data_type.valueType))
+    return data_type
+
+
 def internal_names(schema: Schema) -> tuple[str, ...]:
     """Field names for Spark: the user's, or numbered ones where they differ in case only."""
     return schema.internal_names

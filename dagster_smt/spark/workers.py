@@ -9,12 +9,14 @@ one look is enough.
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from zipimport import zipimporter
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+from pyspark.sql.types import StructType
+
+from dagster_smt.spark.types import nullable
 
 Batches = Iterable[pa.RecordBatch]
 
@@ -26,19 +28,8 @@ def map_in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schem
     column, and the record still fail: so each column that comes back may be null.
     """
     if isinstance(schema, StructType):
-        schema = StructType([StructField(f.name, nullable(f.dataType)) for f in schema.fields])
+        schema = cast("StructType", nullable(schema))
     return frame.mapInArrow(_InWorker(function), schema)
-
-
-def nullable(kind: DataType) -> DataType:
-    """The type with nulls allowed everywhere below."""
-    if isinstance(kind, StructType):
-        return StructType([StructField(f.name, nullable(f.dataType), True, f.metadata) for f in kind.fields])
-    if isinstance(kind, ArrayType):
-        return ArrayType(nullable(kind.elementType))
-    if isinstance(kind, MapType):
-        return MapType(nullable(kind.keyType), nullable(kind.valueType))
-    return kind
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from pyspark.sql.types import (
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.extended_path import below
+from dagster_smt.spark.types import nullable
 from dagster_smt.tables.spec import SchemaEvolution, Sink
 from dagster_smt.tables.sql import quoted
 
@@ -46,7 +47,7 @@ class _Merge:
                 if self.evolution == "none":
                     hint = "drop the field in the chain, or set schema_evolution of the sink to add"
                     self.problems.append(Problem("SMT571", place, "the table has no such column", hint))
-            fields[column.name] = StructField(column.name, _nullable(kind), True, metadata)
+            fields[column.name] = StructField(column.name, nullable(kind), True, metadata)
         return StructType(list(fields.values()))
 
     def type(self, old: DataType, new: DataType, place: str) -> DataType:
@@ -121,7 +122,7 @@ def conformed(frame: DataFrame, schema: StructType) -> DataFrame:
 
 
 def _conformed(column: Column, have: DataType, want: DataType) -> Column:
-    if _nullable(have) == _nullable(want):
+    if nullable(have) == nullable(want):
         return column
     if isinstance(have, StructType) and isinstance(want, StructType):
         numbers = {f.name: n for n, f in enumerate(have.fields)}
@@ -141,17 +142,6 @@ def _conformed(column: Column, have: DataType, want: DataType) -> Column:
         old, new = have.valueType, want.valueType
         return F.transform_values(column, lambda _, v: _conformed(v, old, new))
     return column
-
-
-def _nullable(kind: DataType) -> DataType:
-    """The type with nulls allowed everywhere."""
-    if isinstance(kind, StructType):
-        return StructType([StructField(f.name, _nullable(f.dataType), True, f.metadata) for f in kind.fields])
-    if isinstance(kind, ArrayType):
-        return ArrayType(_nullable(kind.elementType))
-    if isinstance(kind, MapType):
-        return MapType(_nullable(kind.keyType), _nullable(kind.valueType))
-    return kind
 
 
 def case_twins(schema: StructType) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,8 @@ from dagster_smt.authoring.reading import read_field
 from dagster_smt.authoring.schemaless import element_of, require_map
 from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
 from dagster_smt.model.cell import Node, open_struct
-from dagster_smt.model.path import FieldPath, Index
+from dagster_smt.model.path import FieldPath
+from dagster_smt.model.path_steps import Index
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Type
 from dagster_smt.values.lazy import look

@@ -13,7 +13,8 @@ from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, 
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Group, Node
 from dagster_smt.model.extended_path import WHOLE
-from dagster_smt.model.path import FieldPath, Match
+from dagster_smt.model.path import FieldPath
+from dagster_smt.model.path_steps import Match
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.values.basic import NotNull

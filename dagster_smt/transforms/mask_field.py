@@ -1,12 +1,11 @@
 """MaskField: put a harmless value in the place of fields."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
-from dagster_smt.authoring.bundles import by_syntax, check_paths
+from dagster_smt.authoring.bundles import by_syntax
 from dagster_smt.authoring.edit import Target, refused
-from dagster_smt.authoring.on_paths import OnPaths
+from dagster_smt.authoring.on_paths import OnFields
 from dagster_smt.authoring.options import option
 from dagster_smt.authoring.schemaless import Act
 from dagster_smt.authoring.splice import Texts
@@ -21,7 +20,7 @@ from dagster_smt.values.lazy import encoder, kind_at
 from dagster_smt.values.mask import mask_value
 
 
-class MaskField(OnPaths):
+class MaskField(OnFields):
     """Replace the values of fields with the zero of their type, or with a fixed text or number.
 
     The schema stays as it is. A null stays null, also with a replacement. Numbers take a numeric replacement, cut to
@@ -47,13 +46,6 @@ class MaskField(OnPaths):
             '{"user":{"mail":"","id":1}}',
         ),
     )
-
-    def check(self) -> Iterator[tuple[str, str, str]]:
-        return check_paths("fields", self.fields, self.path)
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        return self.fields
 
     def changed(self, target: Target) -> Node:
         node = target.node

@@ -12,7 +12,8 @@ from dagster_smt.authoring.schemaless import Act, Visit, collector, objects, pru
 from dagster_smt.authoring.transform import PACKAGE, AllFunction, Effect, Example, Planning, SideFunction, Transform
 from dagster_smt.authoring.validate import UniqueNames
 from dagster_smt.model.cell import Expr, Node
-from dagster_smt.model.path import V2, FieldPath, Index, Match, parse_path
+from dagster_smt.model.path import V2, FieldPath, parse_path
+from dagster_smt.model.path_steps import Index, Match
 from dagster_smt.model.record import Record
 from dagster_smt.values.containers import NewName
 

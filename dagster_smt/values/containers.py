@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from dagster_smt.model.path import Match
+from dagster_smt.model.path_steps import Match
 from dagster_smt.model.schema import Schema
 from dagster_smt.values.basic import PythonRule, ValueRule
 from dagster_smt.values.java_regex import compile_java, expand

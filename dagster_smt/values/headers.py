@@ -19,6 +19,11 @@ HEADERS_DDL = "array<struct<key: string, value: binary>>"
 _CATALYST_KINDS = ("string", "boolean", "int8", "int16", "int32", "int64")
 
 
+def header_bytes(header: Header) -> bytes | None:
+    """The bytes of a header, as they were read or as those that a stage made are written."""
+    return simple_header_bytes(header.schema, header.value) if header.made else header.raw
+
+
 @dataclass(frozen=True, slots=True)
 class HeaderBytes(ValueRule):
     """The bytes of a header made from a value: ``Values.convertToString`` in UTF-8; null stays null."""
@@ -137,10 +142,7 @@ class LastHeader(ValueRule):
 
     def python(self, headers: Sequence[Header]) -> bytes | None:
         found = next((h for h in reversed(headers) if h.key == self.name), None)
-        if found is None or not found.made:
-            return None if found is None else found.raw
-        data: bytes | None = HeaderBytes(found.schema).python(found.value)
-        return data
+        return None if found is None else header_bytes(found)
 
     def column(self, F: Any, headers: Any) -> Any:
         named = F.filter(headers, lambda h: h["key"] == F.lit(self.name))

@@ -4,19 +4,8 @@ import pytest
 
 from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError
 from dagster_smt.model.extended_path import route_text
-from dagster_smt.model.path import (
-    EXTENDED,
-    V1,
-    V2,
-    Deep,
-    Every,
-    Index,
-    Match,
-    OfLogical,
-    OfType,
-    parse_path,
-    split_paths,
-)
+from dagster_smt.model.path import EXTENDED, V1, V2, parse_path, split_paths
+from dagster_smt.model.path_steps import Deep, Every, Index, Match, OfLogical, OfType
 from tests.model.test_path import PATHS
 
 STEPS = [

@@ -33,7 +33,7 @@ from dagster_smt.spark.column_values import arrow_type, column_writer
 from dagster_smt.spark.layout import Leaf, built
 from dagster_smt.spark.plain import from_plain, reader, to_plain
 from dagster_smt.spark.typed import State, TypedEvaluator
-from dagster_smt.values.header_literals import simple_header_bytes
+from dagster_smt.values.headers import header_bytes
 from tests.spark.test_evaluators_agree import alike
 from tests.transforms.helpers import Case, chain_of, record_of
 
@@ -152,10 +152,6 @@ def frame_of(spark: Any, group: Group) -> tuple[Any, State]:
     where = [F.col(f"m_{name}").alias(f"__{name}") for name in ("topic", "partition", "offset")]
     frame = frame.select(*(column.alias(name) for name, column in columns.items()), *where, *status)
     return frame, State(sides, {name: f"m_{name}" for name in METADATA})
-
-
-def header_bytes(header: Any) -> bytes | None:
-    return simple_header_bytes(header.schema, header.value) if header.made else header.raw
 
 
 def on_spark(spark: Any, group: Group) -> list[str]:

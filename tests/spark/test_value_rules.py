@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from dagster_smt.chain.registry import predicates, transforms
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Call, Const, Ref
-from dagster_smt.model.path import Match
+from dagster_smt.model.path_steps import Match
 from dagster_smt.model.record import Header
 from dagster_smt.model.schema import BOOLEAN, INT32, STRING, JavaDate, Schema, Type, date, decimal, time, timestamp
 from dagster_smt.parity.bridges import unordered

@@ -104,17 +104,25 @@ class ReadRow(RowStage):
         return copied(column.name, cell, group.present, False)
 
     def _physical(self, column: Column, record: PlanRecord, group: Group) -> Node:
-        there = _field(record.key, self.row.key_name(column.name)) if column.name in self.row.key_fields else None
         if not self.row.in_value(column.name):
-            missing = Cell(column.schema, Const(None, column.schema), frozenset(), nullable=True)
-            found = (
-                missing if record.key is None else fitted(there, column.schema, below("", column.name), group.present)
-            )
+            found: Node = Cell(column.schema, Const(None, column.schema), frozenset(), nullable=True)
+            if record.key is not None:
+                said = self._in_key(column, record)
+                found = fitted(said, column.schema, below("", column.name), group.present)
             return copied(column.name, found, group.present, False)
         node = copied(column.name, self._inside(column, record, group), group.present, False)
         if self.row.verify_integrity is True and column in self.row.in_both and isinstance(node, Cell):
-            node = replace(node, expr=Call(Same(column.name), (node.expr, *_key_says(there, column, group))))
+            node = replace(node, expr=Call(Same(column.name), (node.expr, *self._key_says(column, record, group))))
         return node
+
+    def _in_key(self, column: Column, record: PlanRecord) -> Node | None:
+        return _field(record.key, self.row.key_name(column.name)) if column.name in self.row.key_fields else None
+
+    def _key_says(self, column: Column, record: PlanRecord, group: Group) -> tuple[Expr, Expr]:
+        """What the key says of a column (null if it is null itself), and whether there is a value beside it."""
+        found = self._in_key(column, record)
+        said = found.expr if isinstance(found, Cell) else Const(None, column.schema)
+        return said, Const(True, BOOLEAN) if group.present is None else group.present
 
     def _inside(self, column: Column, record: PlanRecord, group: Group) -> Node:
         """What the value says of a physical column."""
@@ -126,9 +134,9 @@ class ReadRow(RowStage):
         for number, column in enumerate(self.row.others):
             at.touch(number, _raw(column, record) if isinstance(column.source, HeaderValue) else group.present)
         for number, column in enumerate(self._compared, len(names) + len(self._lenient)):
-            value, there = self._inside(column, record, group), _field(record.key, self.row.key_name(column.name))
+            value = self._inside(column, record, group)
             if isinstance(value, Cell):
-                at.touch(number, Call(Mismatched(), (value.expr, *_key_says(there, column, group))))
+                at.touch(number, Call(Mismatched(), (value.expr, *self._key_says(column, record, group))))
         for number, column in enumerate(self._lenient, len(names)):
             raw, value = _raw(column, record), _taken(column, record)
             many = isinstance(column.source, HeaderValue) and column.source.match == "all"
@@ -143,12 +151,6 @@ class ReadRow(RowStage):
         self._touch(record, Group(Schema(Type.STRUCT), (), None), at)
         touches = [(bits[t.entry], None if t.when is None else expr_function(t.when)) for t in at.touches]
         return _adding(added, touches)
-
-
-def _key_says(found: Node | None, column: Column, group: Group) -> tuple[Expr, Expr]:
-    """What the key says of a column (null if it is null itself), and whether there is a value to hold it against."""
-    said = found.expr if isinstance(found, Cell) else Const(None, column.schema)
-    return said, Const(True, BOOLEAN) if group.present is None else group.present
 
 
 def _adding(

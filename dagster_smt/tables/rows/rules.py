@@ -11,15 +11,9 @@ from dagster_smt.model.schema import JavaDate, Schema, Type
 from dagster_smt.model.topic_columns import Decoder, Duplicates, Match
 from dagster_smt.tables.rows.decoders import Decode, decode_function
 from dagster_smt.values.basic import ValueRule
-from dagster_smt.values.header_literals import simple_header_bytes
-from dagster_smt.values.headers import HEADERS_DDL
+from dagster_smt.values.headers import HEADERS_DDL, header_bytes
 
 _MAX_INT = 2**31 - 1
-
-
-def header_bytes(header: Header) -> bytes | None:
-    """The bytes of a header, be it one that a stage made."""
-    return simple_header_bytes(header.schema, header.value) if header.made else header.raw
 
 
 @dataclass(frozen=True, slots=True)

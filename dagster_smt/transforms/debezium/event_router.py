@@ -169,9 +169,7 @@ class EventRouter(Transform):
             return outbox.Seen(payload=payload)
         route = row.get(self._name("route_by_field", names))
         version = row.get(self.table_field_event_schema_version or "")
-        return outbox.Seen(
-            route if isinstance(route, str) else None, version if isinstance(version, int) else None, payload
-        )
+        return outbox.Seen.of(route, version, payload)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         node = record.value
