@@ -122,9 +122,12 @@ class Schema:
 
     @cached_property
     def internal_names(self) -> tuple[str, ...]:
-        """Field names for Spark (STRUCT only): the user's, or numbered ones where they differ in case only."""
+        """Field names for Spark (STRUCT only): the user's, or numbered ones where Spark would confuse them.
+
+        It does where they differ in case only, and it takes ``${`` for the beginning of a variable of the session.
+        """
         names = [name for name, _ in self.fields]
-        if len({n.lower() for n in names}) == len(names):
+        if len({n.lower() for n in names}) == len(names) and not any("${" in n for n in names):
             return tuple(names)
         return tuple(f"f{number}" for number in range(len(names)))
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, SparkSession
 
 from dagster_smt.chain import Chain
 from dagster_smt.chain.plan import fold_chain
@@ -20,9 +19,11 @@ from dagster_smt.model.schema import Schema
 from dagster_smt.parity.datums import DROPPED, Converter, case_chain, failure
 from dagster_smt.parity.judge import BYTES, SPARK
 from dagster_smt.parity.runner import answer_to, broken
+from dagster_smt.spark import sql as F
 from dagster_smt.spark.layout import Layout, built
 from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.spark.plain import reader, to_plain
+from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.start import typed_evaluator
 from dagster_smt.spark.typed import State, TypedEvaluator
 from dagster_smt.spark.workers import map_in_arrow
@@ -246,7 +247,8 @@ def _micros(millis: int | None) -> int | None:
 def _collected(frame: DataFrame, evaluator: TypedEvaluator) -> DataFrame:
     """One column per variant, with both sides and the metadata in the plain form."""
     columns = ["in_row", "__status", "__stage", "__why", "in_problem", *(["__variant"] if evaluator.variants else [])]
-    return frame.select(*columns, *(_variant(state).alias(f"v{n}") for n, state in evaluator.states.items()))
+    variants = [_variant(state).alias(f"v{n}") for n, state in evaluator.states.items()]
+    return select(frame, *map(F.col, columns), *variants)
 
 
 def _variant(state: State) -> Column:

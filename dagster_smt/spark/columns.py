@@ -11,11 +11,11 @@
 """
 
 import pyarrow as pa
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from dagster_smt.errors import Problem
+from dagster_smt.spark import sql as F
+from dagster_smt.spark.sql import Column
 from dagster_smt.values.headers import HEADERS_DDL
 
 BITS = 62

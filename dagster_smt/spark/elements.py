@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from dagster_smt.errors import DataError, Problem
@@ -13,7 +11,9 @@ from dagster_smt.model.cell import Each, Key, Ref, calls_in
 from dagster_smt.model.path_steps import Every, Index
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema, Type
+from dagster_smt.spark import sql as F
 from dagster_smt.spark.plain import plain_type, python_function, reader, to_plain, writer
+from dagster_smt.spark.sql import Column
 
 Change = Callable[[Column], Column]
 

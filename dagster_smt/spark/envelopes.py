@@ -21,10 +21,11 @@ from dagster_smt.model.format import SELF_DESCRIBED, Format
 from dagster_smt.model.record import VALUE_DIRTY, Record
 from dagster_smt.model.report import SchemaUse
 from dagster_smt.model.schema import Schema
+from dagster_smt.spark import sql
 from dagster_smt.spark.arrow_map import COMMON, ArrowMap, BatchRunner, with_bitmap
 from dagster_smt.spark.column_values import Convert, arrow_type, column_writer
 from dagster_smt.spark.layout import Leaf
-from dagster_smt.spark.output import NO_COLUMNS, is_struct, output_columns
+from dagster_smt.spark.output import NO_COLUMNS, is_struct, named, output_columns
 from dagster_smt.spark.plain import from_plain, plain_type
 from dagster_smt.spark.typed import State
 from dagster_smt.spark.workers import map_in_arrow
@@ -129,9 +130,12 @@ def evaluate_envelopes(frame: DataFrame, plan: Plan, table: TopicTable, *, ledge
     done = map_in_arrow(
         frame, job, T.StructType([*job.job.outcome_fields(), T.StructField("__out", plain_type(after))])
     )
-    done = with_bitmap(done, job.job).select(*COMMON, from_plain(F.col("__out"), after).alias("__value"))
+    common = [sql.col(name) for name in COMMON]
+    value = from_plain(sql.col("__out"), after).alias("__value")
+    done = sql.select(with_bitmap(done, job.job), *common, value)
     columns = output_columns(plan, {0: State({"value": Leaf("__value", after)}, {})})
-    return done.select(*COMMON, F.when(F.col("__status") == 0, columns).alias("__out"))
+    made = sql.select(done, *common, sql.when(sql.col("__status") == 0, columns).alias("__out"))
+    return named(made, plan)
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,20 @@
 
 from typing import Literal
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import Problem
 from dagster_smt.interpret.interpreter import VALUE_CONVERTER
 from dagster_smt.model.format import SELF_DESCRIBED, Formats
+from dagster_smt.spark import sql as F
 from dagster_smt.spark.arrow_map import ArrowMap, evaluate_records
 from dagster_smt.spark.columns import PROBLEM_TYPE
 from dagster_smt.spark.envelopes import evaluate_envelopes
 from dagster_smt.spark.layout import Leaf
-from dagster_smt.spark.output import NO_COLUMNS, is_struct, output_columns
+from dagster_smt.spark.output import NO_COLUMNS, is_struct, named, output_columns
 from dagster_smt.spark.output import output_schema as output_schema
+from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.start import problem_struct, typed_evaluator
 from dagster_smt.spark.typed import Beat, TypedEvaluator, no_beat
 from dagster_smt.tables.spec import TopicTable
@@ -64,21 +65,21 @@ def _columns(frame: DataFrame, plan: Plan, table: TopicTable, ledger: bool, beat
     evaluator = typed_evaluator(frame, plan, table.key, table.value, ledger=ledger, beat=beat)
     done = evaluator.run()
     words = [F.col(n) for n in evaluator.touched]
-    done = _without_tombstones(done, evaluator) if plan.after is not None and is_struct(plan.after) else done
+    done = _without_tombstones(evaluator) if plan.after is not None and is_struct(plan.after) else done
     kept = F.col("__status") == 0
-    return done.select(
-        "__topic",
-        "__partition",
-        "__offset",
+    made = select(
+        done,
+        *map(F.col, ("__topic", "__partition", "__offset")),
         F.col("__status").cast("tinyint").alias("__status"),
-        "__stage",
-        F.coalesce("in_problem", _problem(evaluator.problems)).alias("__problem"),
+        F.col("__stage"),
+        F.coalesce(F.col("in_problem"), _problem(evaluator.problems)).alias("__problem"),
         (F.array(*words) if words else F.array().cast("array<bigint>")).alias("__touched"),
         F.when(kept, output_columns(plan, evaluator.states)).alias("__out"),
     )
+    return named(made, plan)
 
 
-def _without_tombstones(frame: DataFrame, evaluator: TypedEvaluator) -> DataFrame:
+def _without_tombstones(evaluator: TypedEvaluator) -> DataFrame:
     gone: Column = F.lit(False)
     for variant, state in evaluator.states.items():
         side = state.sides.get("value")
@@ -96,7 +97,8 @@ def _without_tombstones(frame: DataFrame, evaluator: TypedEvaluator) -> DataFram
         "__stage": F.when(failed, F.lit(VALUE_CONVERTER)).otherwise(F.col("__stage")),
         "__status": F.when(failed, F.lit(2)).otherwise(F.col("__status")),
     }
-    return frame.select(*(changed[c].alias(c) if c in changed else F.col(c) for c in frame.columns))
+    columns = [changed[c].alias(c) if c in changed else F.col(c) for c in evaluator.columns]
+    return select(evaluator.frame, *columns)
 
 
 def _problem(problems: list[Problem]) -> Column:

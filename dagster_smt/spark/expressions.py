@@ -4,17 +4,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import AnyItem, Call, Cell, Const, Each, Expr, Group, Node, Ref, Rule, calls_in
 from dagster_smt.model.schema import BOOLEAN, STRING, Schema, Type, timestamp
+from dagster_smt.spark import sql as F
 from dagster_smt.spark.elements import changed, needs_python, python_elements, schema_after, some, without
 from dagster_smt.spark.layout import Layout, Place, Struct, field_of, find_place, presence_of, value_of
 from dagster_smt.spark.literals import literal
 from dagster_smt.spark.plain import from_plain, plain_type, python_function, reader, to_plain, writer
+from dagster_smt.spark.sql import Column
 from dagster_smt.spark.types import internal_names, internal_type
 from dagster_smt.values.headers import AppendHeader, HeaderBytes
 

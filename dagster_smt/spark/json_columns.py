@@ -61,22 +61,32 @@ class SideColumns:
         return self.schema.logical is None and self.schema.type is Type.STRUCT
 
     @property
+    def column(self) -> str:
+        """The column of the values: of the struct of ``fields``, if they are taken apart."""
+        return f"read_{self.side}"
+
+    @property
     def there(self) -> str:
         """The column that is null where the side is."""
-        return f"s_{self.side}_there"
+        return f"{self.column}_there"
+
+    @property
+    def bad(self) -> str:
+        """The column that says why a side could not be read."""
+        return f"bad_{self.side}"
 
     def fields(self) -> dict[str, Schema]:
-        """The columns and what is in them, in the plain form (``spark.plain``)."""
+        """The fields of ``column`` and what is in them, in the plain form (``spark.plain``)."""
         if not self.apart:
-            return {f"s_{self.side}": self.schema}
-        return {f"s_{self.side}_{n}": child for n, (_, child) in enumerate(self.schema.fields)}
+            return {self.column: self.schema}
+        return {f"f{n}": child for n, (_, child) in enumerate(self.schema.fields)}
 
 
 @dataclass(frozen=True)
 class ReadColumns:
     """A picklable function for ``DataFrame.mapInArrow``: adds the columns of some sides to those in ``kept``.
 
-    For each side there are its fields, ``SideColumns.there``, and ``bad_<side>``: why it could not be read, or null.
+    For each side there are ``SideColumns.column``, ``there``, and ``bad``: why it could not be read, or null.
     """
 
     sides: tuple[SideColumns, ...]
@@ -120,7 +130,9 @@ class _Reader:
             rows, found = values, self._from_values(values)
         found |= {name: mask(found[name]) for name, mask in self.masks.items()}
         there = pa.array([None if row is None else True for row in rows], pa.bool_())
-        return {**found, self.side.there: there, f"bad_{self.side.side}": problem_column(problems, len(texts))}
+        if self.side.apart and found:
+            found = {self.side.column: pa.StructArray.from_arrays(list(found.values()), names=list(found))}
+        return {**found, self.side.there: there, self.side.bad: problem_column(problems, len(texts))}
 
     def _fast(self, texts: list[bytes | None]) -> tuple[list[Any], dict[int, Problem]]:
         decode = self.decode

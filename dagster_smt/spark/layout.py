@@ -6,16 +6,18 @@ Only the structs that a stage has addressed are taken apart; anything else stays
 from dataclasses import dataclass, field
 from typing import Union
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-
 from dagster_smt.model.schema import Schema
+from dagster_smt.spark import sql as F
+from dagster_smt.spark.sql import Column
 from dagster_smt.spark.types import internal_names
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A value in one column, of the internal type of ``schema``."""
+    """A value in one column, of the internal type of ``schema``.
+
+    ``column`` may be a field of a struct as it was read, ``side.field``: what no stage changes is never taken out.
+    """
 
     column: str
     schema: Schema
@@ -44,7 +46,7 @@ def columns_of(layout: Layout | None) -> set[str]:
     if layout is None:
         return set()
     if isinstance(layout, Leaf):
-        return {layout.column}
+        return {layout.column.partition(".")[0]}
     below = set[str]().union(*map(columns_of, layout.fields.values()))
     return below | ({layout.present} if layout.present else set())
 

@@ -3,12 +3,12 @@
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.model.schema import Schema, Type
+from dagster_smt.spark import sql as F
+from dagster_smt.spark.sql import Column
 from dagster_smt.spark.types import MAX_SCALE, internal_names, internal_type
 from dagster_smt.values.cast import DAY
 

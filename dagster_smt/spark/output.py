@@ -2,17 +2,19 @@
 
 from typing import cast
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
+from pyspark.sql.functions import col
 
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import PlanError, Problem
 from dagster_smt.model.schema import Schema, Type
+from dagster_smt.spark import sql as F
 from dagster_smt.spark.columns import RECORD_DDL
 from dagster_smt.spark.layout import Layout, Leaf, Struct, built, field_of
+from dagster_smt.spark.sql import Column
 from dagster_smt.spark.typed import State
-from dagster_smt.spark.types import spark_type, struct_field
+from dagster_smt.spark.types import internal_type, spark_type, struct_field
 
 WHOLE = "value"
 """The column of a value that is no struct."""
@@ -79,12 +81,21 @@ def output_columns(plan: Plan, states: dict[int, State]) -> Column:
         for variant, state in sorted(states.items(), reverse=True):
             layout = state.sides.get("value")
             source = None if layout is None else _source(layout, field.name, schema)
-            made = F.lit(None).cast(field.dataType) if source is None else source.cast(field.dataType)
+            made = F.lit(None).cast(field.dataType) if source is None else source
             column = made if column is None else F.when(F.col("__variant") == variant, made).otherwise(column)
-        columns.append(
-            (F.lit(None).cast(field.dataType) if column is None else column).alias(field.name, metadata=field.metadata)
-        )
+        columns.append((F.lit(None).cast(field.dataType) if column is None else column).alias(field.name))
     return F.struct(*columns)
+
+
+def named(frame: DataFrame, plan: Plan) -> DataFrame:
+    """Give what is in ``__out`` the user's names, and the metadata of ``output_schema``."""
+    wanted = output_schema(plan, "columns")
+    schema = plan.after
+    assert schema is not None
+    fields = schema.fields if is_struct(schema) else ((WHOLE, schema),)
+    if wanted == T.StructType([T.StructField(name, internal_type(child)) for name, child in fields]):
+        return frame
+    return frame.withColumn("__out", col("__out").cast(wanted))
 
 
 def _source(layout: Layout, name: str, merged: Schema) -> Column | None:

@@ -7,13 +7,14 @@ the year 9999, Connect's values do not.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.functions import udf
 
 from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import JavaDate, Schema, Type
+from dagster_smt.spark import sql as F
 from dagster_smt.spark.literals import timestamp_of
+from dagster_smt.spark.sql import Column
 from dagster_smt.spark.types import internal_names, internal_type
 from dagster_smt.spark.workers import AtRest
 from dagster_smt.values.cast import DAY
@@ -39,7 +40,8 @@ def plain_type(schema: Schema) -> T.DataType:
 def python_function(run: Convert, arguments: Iterable[T.DataType], returns: T.DataType) -> Callable[..., Column]:
     """A UDF, over Arrow where that is safe: on its way through pandas a whole number next to a null becomes a float."""
     safe = all(isinstance(kind, _SAFE) for kind in (*arguments, returns))
-    return F.udf(AtRest(run), returns, useArrow=safe)
+    made = udf(AtRest(run), returns, useArrow=safe)
+    return lambda *columns: F.python(made, *columns)
 
 
 def to_plain(column: Column, schema: Schema) -> Column:

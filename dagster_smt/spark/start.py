@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
 from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CONVERTER
 from dagster_smt.model.format import READ_WHOLE, Format
+from dagster_smt.model.schema import Schema
+from dagster_smt.spark import sql as F
 from dagster_smt.spark.column_values import check_defaults
 from dagster_smt.spark.columns import (
     PROBLEM_FIELDS,
@@ -23,6 +24,7 @@ from dagster_smt.spark.json_columns import ReadColumns, SideColumns
 from dagster_smt.spark.layout import Layout, Leaf, Struct
 from dagster_smt.spark.narrow import narrowed
 from dagster_smt.spark.plain import from_plain, plain_type
+from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.typed import Beat, State, TypedEvaluator, no_beat
 from dagster_smt.spark.types import internal_type, spark_type
 from dagster_smt.spark.workers import map_in_arrow
@@ -62,8 +64,8 @@ def typed_evaluator(
     start.read("value", value)
     if plan.key is not None and key.known_schema is not None:
         start.read("key", key)
-    frame, state = start.finish()
-    evaluator = TypedEvaluator(rest, frame, state, ledger=ledger, beat=beat)
+    state = start.finish()
+    evaluator = TypedEvaluator(rest, start.frame, start.columns, state, ledger=ledger, beat=beat)
     evaluator.problems.extend(start.problems)
     return evaluator
 
@@ -75,10 +77,15 @@ def problem_struct(problem: Problem) -> Column:
 
 @dataclass(frozen=True)
 class _Declared:
-    """A side with a declared schema. ``unread`` are columns for the fields that nobody needs."""
+    """A side with a declared schema.
+
+    Attributes:
+        columns: How it is read.
+        made: Columns of dates, and of the types of fields that nobody needs and that are not read.
+    """
 
     columns: SideColumns
-    unread: dict[str, Column]
+    made: dict[str, Column]
 
 
 class _Start:
@@ -100,7 +107,8 @@ class _Start:
         unreadable = (F.col("timestampType") == UNREADABLE_TIMESTAMP).alias("unreadable")
         made = {"timestamp_type": timestamp_type_name(F.col("timestampType")).alias("timestamp_type")}
         metadata = (made.get(name, F.col(name)) for name in self.metadata)
-        self.frame = frame.select(*metadata, *extra, unreadable, "key", "value")
+        self.frame, self.columns = frame, list[str]()
+        self._select([*metadata, *map(F.col, extra), unreadable, F.col("key"), F.col("value")])
 
     def read(self, side: str, form: Format) -> None:
         """Add the columns of a side: its value, and why it could not be read."""
@@ -120,7 +128,7 @@ class _Start:
     def _plain(self, side: str, form: Format, value: Column, problem: Problem, bad: Column) -> None:
         assert form.known_schema is not None
         why = F.when(bad, problem_struct(problem)).alias(f"bad_{side}")
-        self.frame = self.frame.select("*", value.alias(f"s_{side}"), why)
+        self._select([*map(F.col, self.columns), value.alias(f"s_{side}"), why])
         self.problems.append(problem)
         self.layouts[side] = Leaf(f"s_{side}", form.known_schema)
 
@@ -130,23 +138,27 @@ class _Start:
         spark_type(whole, side)
         check_defaults(whole, side)
         schema = narrowed(self.plan, whole) if side == "value" and form.kind not in READ_WHOLE else whole
-        columns, unread = SideColumns(side, form, schema, below(self.masks, side)), {}
+        columns = SideColumns(side, form, schema, below(self.masks, side))
+        made: dict[str, Column] = {}
         if not columns.apart:
-            self.layouts[side] = Leaf(f"s_{side}", schema)
+            self.layouts[side] = Leaf(_column(side, columns.column, schema, made), schema)
         else:
             known = dict(zip(schema.by_name, columns.fields(), strict=True))
             fields: dict[str, Layout] = {}
-            for number, (name, child) in enumerate(whole.fields):
-                column = known.get(name) or f"unread_{side}_{number}"
-                if name not in known:
-                    unread[column] = F.lit(None).cast(internal_type(child))
-                fields[name] = Leaf(column, child)
+            for name, child in whole.fields:
+                read = f"{columns.column}.{known[name]}" if name in known else None
+                fields[name] = Leaf(_column(side, read, child, made), child)
             self.layouts[side] = Struct(whole, columns.there, fields)
-        self.declared.append(_Declared(columns, unread))
+        self.declared.append(_Declared(columns, made))
 
-    def finish(self) -> tuple[DataFrame, State]:
-        """The frame with the record's status, and the state. A key that cannot be read comes before the value."""
-        frame = self._parsed() if self.declared else self.frame
+    def _select(self, columns: list[Column]) -> None:
+        self.frame = select(self.frame, *columns)
+        self.columns = [column.name or "" for column in columns]
+
+    def finish(self) -> State:
+        """Add the record's status; gives the state. A key that cannot be read comes before the value."""
+        if self.declared:
+            self._parse()
         status, stage, why = F.lit(0), F.lit(NO_STAGE), F.lit(-1)
         problem = F.lit(None).cast(PROBLEM_TYPE)
         for number, side in enumerate(self.layouts):
@@ -155,31 +167,46 @@ class _Start:
             stage = F.when(bad.isNotNull(), F.lit(_CODES[side])).otherwise(stage)
             why = F.when(bad.isNotNull(), F.lit(number)).otherwise(why)
             problem = F.coalesce(bad, problem)
-        gone = F.coalesce("unreadable", F.lit(False))
+        gone = F.coalesce(F.col("unreadable"), F.lit(False))
         status, stage = F.when(gone, F.lit(2)).otherwise(status), F.when(gone, F.lit(VALUE_CONVERTER)).otherwise(stage)
         why = F.when(gone, F.lit(len(self.problems))).otherwise(why)
         problem = F.when(gone, problem_struct(UNREADABLE)).otherwise(problem)
         self.problems.append(UNREADABLE)
-        kept = [c for c in frame.columns if c.startswith(("in_", "s_", "unread_"))]
+        kept = [F.col(c) for c in self.columns if c.startswith(("in_", "s_", "read_", "unread_"))]
         renamed = [F.col(n).alias(f"__{n}") for n in _COORDINATES] + [F.col(n).alias(f"m_{n}") for n in self.metadata]
         meta = [status.cast("tinyint").alias("__status"), stage.alias("__stage"), why.alias("__why")]
         state = State(dict(self.layouts), {name: f"m_{name}" for name in self.metadata})
-        return frame.select(*renamed, *kept, problem.alias("in_problem"), *meta), state
+        self._select([*renamed, *kept, problem.alias("in_problem"), *meta])
+        return state
 
-    def _parsed(self) -> DataFrame:
+    def _parse(self) -> None:
         """Read the sides with declared schemas, in Python."""
         sides = tuple(d.columns for d in self.declared)
         texts = [side.side for side in sides]
-        kept = [c for c in self.frame.columns if c not in ("key", "value")]
+        kept = [c for c in self.columns if c not in ("key", "value")]
         fields = [self.frame.schema[c] for c in kept]
-        columns: dict[str, Column] = {c: F.col(c) for c in kept}
-        for side in sides:
-            for name, child in side.fields().items():
-                fields.append(T.StructField(name, plain_type(child)))
-                columns[name] = from_plain(F.col(name), child)
-            fields += [T.StructField(side.there, T.BooleanType()), T.StructField(f"bad_{side.side}", PROBLEM_TYPE)]
-            columns |= {name: F.col(name) for name in (side.there, f"bad_{side.side}")}
+        columns = [F.col(c) for c in kept]
         for declared in self.declared:
-            columns |= declared.unread
-        read = map_in_arrow(self.frame.select(*kept, *texts), ReadColumns(sides, tuple(kept)), T.StructType(fields))
-        return read.select(*(column.alias(name) for name, column in columns.items()))
+            side = declared.columns
+            read = [T.StructField(name, plain_type(child)) for name, child in side.fields().items()]
+            read = [T.StructField(side.column, T.StructType(read))] if side.apart and read else read
+            read += [T.StructField(side.there, T.BooleanType()), T.StructField(side.bad, PROBLEM_TYPE)]
+            fields += read
+            columns += [F.col(field.name) for field in read]
+            columns += [column.alias(name) for name, column in declared.made.items()]
+        given = select(self.frame, *map(F.col, (*kept, *texts)))
+        self.frame = map_in_arrow(given, ReadColumns(sides, tuple(kept)), T.StructType(fields))
+        self._select(columns)
+
+
+def _column(side: str, read: str | None, schema: Schema, made: dict[str, Column]) -> str:
+    """Where a field is: what is read stays where it is, dates and fields that are not read get columns."""
+    if read is None:
+        column = F.lit(None).cast(internal_type(schema))
+        name = next((name for name, known in made.items() if known.text == column.text), f"unread_{side}_{len(made)}")
+    else:
+        column, name = from_plain(F.col(read), schema), f"s_{side}_{len(made)}"
+        if column.text == F.col(read).text:
+            return read
+    made[name] = column
+    return name

@@ -11,18 +11,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import and_
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from dagster_smt.chain.plan import Plan, StagePlan, Step, same_form
 from dagster_smt.errors import DataError, Problem
 from dagster_smt.model.cell import Call, Cell, Each, Expr, Group, Node, Ref, Rule
 from dagster_smt.model.record import PlanRecord, Touch
 from dagster_smt.model.schema import BOOLEAN, Type
+from dagster_smt.spark import sql as F
 from dagster_smt.spark.columns import BITS, words
 from dagster_smt.spark.elements import needs_python, problems_of
 from dagster_smt.spark.expressions import Scope, eaches, failing_calls, failing_inside
 from dagster_smt.spark.layout import Layout, Leaf, Place, Struct, built, columns_of, field_of, presence_of
+from dagster_smt.spark.sql import Column, select
 from dagster_smt.values.basic import NotNull
 
 _META = ("__topic", "__partition", "__offset", "__status", "__stage", "__why")
@@ -54,10 +55,20 @@ class Update:
 
 
 class TypedEvaluator:
-    """Runs the steps of a plan over a frame whose columns the first state names."""
+    """Runs the steps of a plan over a frame whose columns the first state names; ``columns`` are those it has."""
 
-    def __init__(self, plan: Plan, frame: DataFrame, state: State, *, ledger: bool = True, beat: Beat = no_beat):
+    def __init__(
+        self,
+        plan: Plan,
+        frame: DataFrame,
+        columns: list[str],
+        state: State,
+        *,
+        ledger: bool = True,
+        beat: Beat = no_beat,
+    ):
         self.plan, self.frame, self.beat = plan, frame, beat
+        self.columns = [*columns]
         self.states: dict[int, State] = {0: state}
         self.problems: list[Problem] = []
         self.touched = [f"__t{n}" for n in range(words(len(plan.entries)))] if ledger else []
@@ -71,7 +82,7 @@ class TypedEvaluator:
         if self.variants:
             start["__variant"] = F.lit(0)
         if start:
-            self.frame = self.frame.select("*", *(c.alias(n) for n, c in start.items()))
+            self._also(start)
         for index in range(len(self.plan.chain.stages)):
             self._stage([s for s in self.plan.steps if s.plan.index == index])
         return self.frame
@@ -92,7 +103,7 @@ class TypedEvaluator:
         for run, _ in plans:
             run.compute()
         if added:
-            self.frame = self.frame.select("*", *(column.alias(name) for name, column in added.items()))
+            self._also(added)
         updated = self._status(plans)
         states: dict[int, State] = {}
         for step in steps:
@@ -144,12 +155,17 @@ class TypedEvaluator:
     def _keep(self, updated: dict[str, Column]) -> None:
         """Drop the columns that no state needs any more."""
         needed = set(_META) | set(self.touched) | ({"__variant"} if self.variants else set())
-        needed |= {c for c in self.frame.columns if c.startswith("in_")}
+        needed |= {c for c in self.columns if c.startswith("in_")}
         for state in self.states.values():
             needed |= set(state.columns.values()).union(*map(columns_of, state.sides.values()))
-        kept = [c for c in self.frame.columns if c in needed]
-        if updated or len(kept) < len(self.frame.columns):
-            self.frame = self.frame.select(*(updated[c].alias(c) if c in updated else F.col(c) for c in kept))
+        kept = [c for c in self.columns if c in needed]
+        if updated or len(kept) < len(self.columns):
+            self.columns = kept
+            self.frame = select(self.frame, *(updated[c].alias(c) if c in updated else F.col(c) for c in kept))
+
+    def _also(self, added: dict[str, Column]) -> None:
+        self.columns += added
+        self.frame = select(self.frame, *(column.alias(name) for name, column in added.items()), also=True)
 
 
 class _StepRun:
@@ -172,7 +188,7 @@ class _StepRun:
             met.append(self.scope.presence(Ref((self.side,))).isNotNull())
         if met:
             self.go = self.evaluator._name()
-            self.evaluator.frame = self.evaluator.frame.select("*", reduce(and_, met).alias(self.go))
+            self.evaluator._also({self.go: reduce(and_, met)})
         if self.plan.failure is not None:
             self._null_rule()
             self.after.sides.pop(self.side, None)  # only a null side goes on

@@ -94,7 +94,7 @@ def nullable(data_type: T.DataType) -> T.DataType:
 
 
 def internal_names(schema: Schema) -> tuple[str, ...]:
-    """Field names for Spark: the user's, or numbered ones where they differ in case only."""
+    """Field names for Spark: the user's, or numbered ones where Spark would confuse them."""
     return schema.internal_names
 
 

@@ -10,6 +10,7 @@ from dagster_smt.interpret.interpreter import KEPT, Interpreter
 from dagster_smt.model.format import Format
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema_json import schema_from_json
+from dagster_smt.spark import sql
 from dagster_smt.spark.envelopes import found_forms
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.plain import to_plain
@@ -235,7 +236,7 @@ def envelopes_agree(spark, chain, stream):
     frame = frame_of(spark, stream)
     plan = plan_forms(chain, found_forms(frame, TABLE).forms, topics=TOPICS)
     result = evaluate(frame, plan, TABLE, "columns")
-    plain = to_plain(result["__out"].cast(internal_type(outer(plan.after))), outer(plan.after)).alias("__out")
-    found = {r["__offset"]: r for r in result.select("*", plain.alias("plain")).collect()}
+    plain = to_plain(sql.col("__out").cast(internal_type(outer(plan.after))), outer(plan.after)).alias("__out")
+    found = {r["__offset"]: r for r in sql.select(result, plain.alias("plain"), also=True).collect()}
     for offset, (outcome, record) in enumerate(expected(chain, stream)):
         same(found[offset], outcome, record, plan)

@@ -13,6 +13,7 @@ from dagster_smt.model.format import Format
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.schema import Type
 from dagster_smt.model.schema_json import schema_to_json
+from dagster_smt.spark import sql
 from dagster_smt.spark.envelopes import found_forms
 from dagster_smt.spark.evaluate import evaluate, output_schema
 from dagster_smt.spark.plain import reader, to_plain
@@ -76,8 +77,8 @@ def test_random_windows_agree(spark, window):
     result = evaluate(frame, plan, TABLE, "columns")
     assert bare(result.schema["__out"].dataType) == bare(wanted)
     schema = outer(plan.after)
-    plain = to_plain(result["__out"].cast(internal_type(schema)), schema).alias("__out")
-    found = {r["__offset"]: r for r in result.select("*", plain.alias("plain")).collect()}
+    plain = to_plain(sql.col("__out").cast(internal_type(schema)), schema).alias("__out")
+    found = {r["__offset"]: r for r in sql.select(result, plain.alias("plain"), also=True).collect()}
     assert sorted(found) == list(range(len(rows)))
     for offset, (outcome, record) in enumerate(expected(chain, rows)):
         same(found[offset], outcome, record, plan)

@@ -15,6 +15,7 @@ from dagster_smt.interpret.sides import parse_json
 from dagster_smt.model.format import Format
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.schema import STRING, Schema, Type, optional
+from dagster_smt.spark import sql
 from dagster_smt.spark.evaluate import evaluate, output_schema
 from dagster_smt.spark.narrow import narrowed
 from dagster_smt.spark.plain import reader, to_plain
@@ -87,8 +88,10 @@ def compare(spark, example, topics=TOPICS):
     table = TopicTable(FileTopics("unused"), topics, key=example.key_form, value=form)
     result = evaluate(frame_of(spark, example.rows), plan, table, "columns")
     assert bare(result.schema["__out"].dataType) == bare(wanted_type)
-    plain = to_plain(result["__out"].cast(internal_type(outer(plan.after))), outer(plan.after)).alias("__out")
-    rows = result.select("__offset", "__status", "__stage", "__problem", "__touched", plain).collect()
+    plain = to_plain(sql.col("__out").cast(internal_type(outer(plan.after))), outer(plan.after)).alias("__out")
+    rows = sql.select(
+        result, *map(sql.col, ("__offset", "__status", "__stage", "__problem", "__touched")), plain
+    ).collect()
     assert sorted(row["__offset"] for row in rows) == list(range(len(example.rows)))
     python = in_python(chain, example)
     for row in rows:

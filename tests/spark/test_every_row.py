@@ -18,7 +18,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import functions as F
 
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import Example, Transform
@@ -29,9 +28,11 @@ from dagster_smt.interpret.examples import schema_of
 from dagster_smt.interpret.interpreter import KEPT, NO_STAGE, Interpreter, Outcome
 from dagster_smt.model.format import Format
 from dagster_smt.model.record import Record
+from dagster_smt.spark import sql as F
 from dagster_smt.spark.column_values import arrow_type, column_writer
 from dagster_smt.spark.layout import Leaf, built
 from dagster_smt.spark.plain import from_plain, reader, to_plain
+from dagster_smt.spark.sql import select
 from dagster_smt.spark.typed import State, TypedEvaluator
 from dagster_smt.values.headers import header_bytes
 from tests.spark.test_evaluators_agree import alike
@@ -127,8 +128,8 @@ def topics(chain: Any, record: Record) -> tuple[str, ...]:
     return (record.topic,) if varies and record.topic is not None else ()
 
 
-def frame_of(spark: Any, group: Group) -> tuple[Any, State]:
-    """The records as a local relation, and where their values are."""
+def frame_of(spark: Any, group: Group) -> tuple[Any, list[str], State]:
+    """The records as a local relation, its columns, and where their values are."""
     records = [record for _, record in group.rows]
     arrays = {"in_row": pa.array(range(len(records)), pa.int32())}
     for name, kind in METADATA.items():
@@ -150,22 +151,26 @@ def frame_of(spark: Any, group: Group) -> tuple[Any, State]:
     frame = spark.createDataFrame(pa.table(arrays))
     status = [F.lit(0).cast("tinyint").alias("__status"), F.lit(NO_STAGE).alias("__stage"), F.lit(-1).alias("__why")]
     where = [F.col(f"m_{name}").alias(f"__{name}") for name in ("topic", "partition", "offset")]
-    frame = frame.select(*(column.alias(name) for name, column in columns.items()), *where, *status)
-    return frame, State(sides, {name: f"m_{name}" for name in METADATA})
+    made = [*(column.alias(name) for name, column in columns.items()), *where, *status]
+    return (
+        select(frame, *made),
+        [column.name for column in made],
+        State(sides, {name: f"m_{name}" for name in METADATA}),
+    )
 
 
 def on_spark(spark: Any, group: Group) -> list[str]:
     """What the rows of a group get wrong."""
     first = group.rows[0][1]
     plan = fold_chain(group.chain, first.key_schema, first.value_schema, topics=topics(group.chain, first))
-    frame, state = frame_of(spark, group)
-    evaluator = TypedEvaluator(plan, frame, state)
+    frame, names, state = frame_of(spark, group)
+    evaluator = TypedEvaluator(plan, frame, names, state)
     done = evaluator.run()
     columns = ["in_row", "__status", "__stage", "__why", *evaluator.touched]
     columns += ["__variant"] if evaluator.variants else []
     shown = [F.struct(*state_columns(s)).alias(f"v{n}") for n, s in evaluator.states.items()]
     wrong = []
-    for row in done.select(*columns, *shown).collect():
+    for row in select(done, *map(F.col, columns), *shown).collect():
         name, record = group.rows[row["in_row"]]
         if is_null_side(group.chain.stages[0], record):
             continue

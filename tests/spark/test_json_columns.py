@@ -24,6 +24,7 @@ from dagster_smt.model.schema import (
     time,
     timestamp,
 )
+from dagster_smt.spark import sql
 from dagster_smt.spark.json_columns import ReadColumns, SideColumns
 from dagster_smt.spark.layout import built
 from dagster_smt.spark.plain import reader, to_plain
@@ -135,7 +136,9 @@ def by_spark(spark, schema, texts, fill=True):
     evaluator = typed_evaluator(frame_of(spark, rows), plan, Format("bytes"), form)
     frame = evaluator.run()
     value = to_plain(built(evaluator.states[0].sides["value"]), schema).alias("value")
-    found = {row["__offset"]: row for row in frame.select("__offset", "__status", value).collect()}
+    found = {
+        row["__offset"]: row for row in sql.select(frame, sql.col("__offset"), sql.col("__status"), value).collect()
+    }
     read = reader(schema)
     return [(read(found[n]["value"]),) if found[n]["__status"] == 0 else None for n in range(len(texts))]
 
@@ -194,7 +197,7 @@ def test_the_fast_way_reads_and_refuses_the_same(text, fill):
     expected = by_python(FAST, [text], fill)[0]
     assert (found["bad_value"] is None) == (expected is not None)
     if expected is not None:
-        plain = reader(FAST)([found[name] for name in side.fields()])
+        plain = reader(FAST)([found[side.column][name] for name in side.fields()])
         assert equal([plain], list(expected))
 
 
@@ -286,7 +289,7 @@ def test_the_problem_names_the_field_and_the_other_records_of_the_batch_are_read
     side = SideColumns("value", Format("json_schema", OPTIONAL), OPTIONAL)
     batch = pa.RecordBatch.from_pydict({"value": [b'{"s":"x"}', text.encode(), None, b'{"s":"y"}']})
     rows = next(ReadColumns((side,), ())([batch])).to_pylist()
-    assert [row["s_value_0"] for row in rows] == ["x", None, None, "y"]
+    assert [row["read_value"]["f0"] for row in rows] == ["x", None, None, "y"]
     assert [row[side.there] for row in rows] == [True, None, None, True]
     problems = [row["bad_value"] for row in rows]
     assert [p is None for p in problems] == [True, False, True, True]

@@ -6,7 +6,6 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import functions as F
 
 from dagster_smt.chain.registry import predicates, transforms
 from dagster_smt.errors import DataError
@@ -16,11 +15,13 @@ from dagster_smt.model.record import Header
 from dagster_smt.model.schema import BOOLEAN, INT32, STRING, JavaDate, Schema, Type, date, decimal, time, timestamp
 from dagster_smt.parity.bridges import unordered
 from dagster_smt.parity.spellings import spellings
+from dagster_smt.spark import sql as F
 from dagster_smt.spark.column_values import arrow_type, column_writer
 from dagster_smt.spark.expressions import Scope
 from dagster_smt.spark.layout import Leaf, Struct
 from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.spark.plain import from_plain, reader, to_plain
+from dagster_smt.spark.sql import select
 from dagster_smt.transforms.regex_router import MatchesOrNull
 from dagster_smt.values import basic, containers, headers, java_regex, mask, timestamps
 from dagster_smt.values.basic import ValueRule
@@ -189,7 +190,7 @@ def frame(spark):
     plain = spark.createDataFrame(pa.table(arrays))
     kinds = {name: kind for name, kind, _ in columns()}
     found = [F.col(n) if k == "headers" else from_plain(F.col(n), SCHEMAS[k]).alias(n) for n, k in kinds.items()]
-    return plain.select(*found)
+    return select(plain, *found)
 
 
 def arguments(kinds):
@@ -205,7 +206,7 @@ def answers(frame):
     """For each rule its rows: (value, whether it failed)."""
     found = []
     for first in range(0, len(RULES), CHUNK):
-        rows = frame.select(*selected(RULES[first : first + CHUNK])).collect()
+        rows = select(frame, *selected(RULES[first : first + CHUNK])).collect()
         found += [[row[n] for row in rows] for n in range(len(RULES[first : first + CHUNK]))]
     return found
 

@@ -6,6 +6,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from dagster_smt.spark import sql
 from dagster_smt.spark.plain import python_function
 from dagster_smt.spark.workers import map_in_arrow
 
@@ -68,7 +69,7 @@ def test_functions_in_columns_keep_them_too(spark):
     frame = spark.range(1).coalesce(1).select(F.lit("x").alias("x"))
     seen = set()
     for _ in range(20):  # until a worker is asked a second time
-        ((text,),) = frame.select(told(F.col("x"))).collect()
+        ((text,),) = sql.select(frame, told(sql.col("x"))).collect()
         worker, steady, archives = map(int, text.split())
         if worker in seen:
             break

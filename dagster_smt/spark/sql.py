@@ -1,0 +1,331 @@
+"""Expressions of Spark SQL as text, with the names of ``pyspark.sql.functions`` and ``Column``.
+
+Each method of PySpark's ``Column`` is several calls into the JVM, a tenth of a millisecond each: with 300 fields there
+are tens of thousands of them. Here an expression is a text until ``select`` hands it over, and a value rule's
+``column(F, …)`` works with either module as its ``F``.
+
+A Python function cannot be part of a text. ``python`` gives its result a column of its own; ``select`` adds it first.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from itertools import count
+from typing import Any, Union
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as spark_functions
+from pyspark.sql import types as T
+
+Operand = Union["Column", str, int, float, bool, Decimal, bytes, bytearray, None]
+Needs = Mapping[str, tuple[Callable[..., Any], tuple["Column", ...]]]
+"""The Python functions that an expression stands on: by the name of their result, with their arguments."""
+_TEXTS = {"regexp_replace": (1, 2), "translate": (1, 2), "format_string": (0,), "concat_ws": (0,)}
+"""Arguments that are texts to PySpark, where a text otherwise is the name of a column."""
+_numbers = count(1)
+
+
+class Column:
+    """An expression; see ``pyspark.sql.Column`` for the methods."""
+
+    __slots__ = ("name", "needs", "text")
+    __hash__ = object.__hash__
+
+    def __init__(self, text: str, needs: Needs | None = None, name: str | None = None):
+        self.text, self.needs, self.name = text, needs or {}, name
+
+    def __repr__(self) -> str:
+        return f"Column<{self.text}>"
+
+    def __bool__(self) -> bool:
+        raise TypeError("an expression is neither true nor false: combine expressions with & | ~")
+
+    def alias(self, name: str) -> "Column":
+        return Column(self.text, self.needs, name)
+
+    def cast(self, kind: T.DataType | str) -> "Column":
+        return Column(f"CAST({self.text} AS {sql_type(kind)})", self.needs)
+
+    def try_cast(self, kind: T.DataType | str) -> "Column":
+        return Column(f"TRY_CAST({self.text} AS {sql_type(kind)})", self.needs)
+
+    def isNull(self) -> "Column":  # noqa: N802
+        return _made("({} IS NULL)", self)
+
+    def isNotNull(self) -> "Column":  # noqa: N802
+        return _made("({} IS NOT NULL)", self)
+
+    def isin(self, *values: Operand) -> "Column":
+        return _made(f"({{}} IN ({', '.join('{}' for _ in values)}))", self, *map(lit, values))
+
+    def between(self, low: Operand, high: Operand) -> "Column":
+        return (self >= low) & (self <= high)
+
+    def rlike(self, pattern: str) -> "Column":
+        return _made("rlike({}, {})", self, lit(pattern))
+
+    def startswith(self, text: Operand) -> "Column":
+        return _made("startswith({}, {})", self, lit(text))
+
+    def endswith(self, text: Operand) -> "Column":
+        return _made("endswith({}, {})", self, lit(text))
+
+    def contains(self, text: Operand) -> "Column":
+        return _made("contains({}, {})", self, lit(text))
+
+    def eqNullSafe(self, other: Operand) -> "Column":  # noqa: N802
+        return _made("({} <=> {})", self, lit(other))
+
+    def bitwiseOR(self, other: Operand) -> "Column":  # noqa: N802
+        return _joined("|", self, lit(other))
+
+    def getField(self, name: str) -> "Column":  # noqa: N802
+        return Column(f"{self.text}.{quoted(name)}" if name else f"{self.text}['']", self.needs)
+
+    def getItem(self, key: Operand) -> "Column":  # noqa: N802
+        return _made("{}[{}]", self, lit(key))
+
+    __getitem__ = getItem
+
+    def __and__(self, other: Operand) -> "Column":
+        return _joined("AND", self, lit(other))
+
+    def __or__(self, other: Operand) -> "Column":
+        return _joined("OR", self, lit(other))
+
+    def __invert__(self) -> "Column":
+        return _made("(NOT {})", self)
+
+    def __neg__(self) -> "Column":
+        return _made("(- {})", self)
+
+    def __eq__(self, other: object) -> "Column":  # type: ignore[override]
+        return _made("({} = {})", self, lit(other))
+
+    def __ne__(self, other: object) -> "Column":  # type: ignore[override]
+        return _made("(NOT ({} = {}))", self, lit(other))
+
+    def __lt__(self, other: Operand) -> "Column":
+        return _made("({} < {})", self, lit(other))
+
+    def __le__(self, other: Operand) -> "Column":
+        return _made("({} <= {})", self, lit(other))
+
+    def __gt__(self, other: Operand) -> "Column":
+        return _made("({} > {})", self, lit(other))
+
+    def __ge__(self, other: Operand) -> "Column":
+        return _made("({} >= {})", self, lit(other))
+
+    def __add__(self, other: Operand) -> "Column":
+        return _made("({} + {})", self, lit(other))
+
+    def __sub__(self, other: Operand) -> "Column":
+        return _made("({} - {})", self, lit(other))
+
+    def __mul__(self, other: Operand) -> "Column":
+        return _made("({} * {})", self, lit(other))
+
+    def __truediv__(self, other: Operand) -> "Column":
+        return _made("({} / {})", self, lit(other))
+
+    def __mod__(self, other: Operand) -> "Column":
+        return _made("({} % {})", self, lit(other))
+
+
+class _Joined(Column):
+    """Operands of one operator side by side: a parser goes as deep as parentheses do."""
+
+    __slots__ = ("operands", "operator")
+
+    def __init__(self, operator: str, operands: tuple[str, ...], needs: Needs):
+        self.operator, self.operands = operator, operands
+        super().__init__(_balanced(operator, operands), needs)
+
+
+def _balanced(operator: str, operands: tuple[str, ...]) -> str:
+    half = len(operands) // 2
+    parts = [_balanced(operator, part) if len(part) > 1 else part[0] for part in (operands[:half], operands[half:])]
+    return f"({parts[0]} {operator} {parts[1]})"
+
+
+class Case(Column):
+    """A ``CASE WHEN``; one in the other's ELSE is the same as one with all branches."""
+
+    __slots__ = ("branches",)
+
+    def __init__(self, branches: tuple[str, ...], needs: Needs, otherwise: str = ""):
+        self.branches = branches
+        super().__init__(f"(CASE {' '.join(branches)}{otherwise} END)", needs)
+
+    def when(self, condition: Column, value: Operand) -> "Case":
+        """One more branch."""
+        other = when(condition, value)
+        return Case((*self.branches, *other.branches), {**self.needs, **other.needs})
+
+    def otherwise(self, value: Operand) -> Column:
+        """What there is where no condition holds."""
+        other = lit(value)
+        needs = {**self.needs, **other.needs}
+        if isinstance(other, _Whole):
+            return _Whole((*self.branches, *other.branches), needs, other.rest)
+        if isinstance(other, Case):
+            return Case((*self.branches, *other.branches), needs)
+        return _Whole(self.branches, needs, f" ELSE {other.text}")
+
+
+class _Whole(Case):
+    """A ``CASE WHEN`` with its ELSE."""
+
+    __slots__ = ("rest",)
+
+    def __init__(self, branches: tuple[str, ...], needs: Needs, rest: str):
+        self.rest = rest
+        super().__init__(branches, needs, rest)
+
+
+def lit(value: Any) -> Column:
+    """A literal of the type that PySpark gives it."""
+    return value if isinstance(value, Column) else Column(_literal(value))
+
+
+def _literal(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return "NULL" if value is None else str(value).upper()
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, bytes | bytearray):
+        return f"X'{value.hex()}'"
+    if isinstance(value, int):
+        return str(value) if value >= 0 else f"({value})"
+    if isinstance(value, Decimal):
+        return f"({value:f}BD)"
+    if value != value or value in (float("inf"), float("-inf")):
+        return f"CAST('{value}' AS DOUBLE)"
+    return f"({value!r}D)"
+
+
+def text(value: str) -> str:
+    """A text literal that means the same under every setting of Spark's parser.
+
+    A setting says whether a backslash escapes; ``${`` would be replaced by variables of the session.
+    """
+    if value.isprintable() and not set(value) & {"'", "\\", "$"}:
+        return f"'{value}'"
+    return f"CAST(X'{value.encode('utf-8', 'replace').hex()}' AS STRING)"
+
+
+def quoted(name: str) -> str:
+    """A name as Spark SQL quotes it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def sql_type(kind: T.DataType | str) -> str:
+    """A type as Spark SQL writes it, whatever its fields are called."""
+    if isinstance(kind, T.StructType):
+        return f"STRUCT<{', '.join(f'{quoted(f.name)}: {sql_type(f.dataType)}' for f in kind.fields)}>"
+    if isinstance(kind, T.ArrayType):
+        return f"ARRAY<{sql_type(kind.elementType)}>"
+    if isinstance(kind, T.MapType):
+        return f"MAP<{sql_type(kind.keyType)}, {sql_type(kind.valueType)}>"
+    return kind if isinstance(kind, str) else kind.simpleString()
+
+
+def col(name: str) -> Column:
+    """A column of the frame, or a field below one: ``side.field``. Our own names have no other dots."""
+    return Column(".".join(map(quoted, name.split("."))), name=name)
+
+
+def when(condition: Column, value: Operand) -> Case:
+    """A value where a condition holds, else null."""
+    made = lit(value)
+    return Case((f"WHEN {condition.text} THEN {made.text}",), {**condition.needs, **made.needs})
+
+
+def struct(*columns: Column) -> Column:
+    """A struct of named columns."""
+    pairs = ", ".join(f"{text(column.name or '')}, {column.text}" for column in columns)
+    return Column(f"named_struct({pairs})", _needs(columns))
+
+
+def create_map(*columns: Column) -> Column:
+    """A map of keys and values, one after the other."""
+    return call_function("map", *columns)
+
+
+def call_function(name: str, *arguments: Operand) -> Column:
+    """A function of Spark SQL. A text is refused, where it does not say whether it is a literal or a column."""
+    known = _TEXTS.get(name, ())
+    for number, argument in enumerate(arguments):
+        if isinstance(argument, str) and number not in known:
+            raise TypeError(f"{name}: say F.col({argument!r}) or F.lit({argument!r})")
+    columns = [lit(argument) for argument in arguments]
+    return Column(f"{name}({', '.join(column.text for column in columns)})", _needs(columns))
+
+
+def _of_elements(name: str) -> Callable[[Column, Callable[..., Column]], Column]:
+    def higher_order(container: Column, function: Callable[..., Column]) -> Column:
+        variables = [f"_x{next(_numbers)}" for _ in inspect.signature(function).parameters]
+        body = lit(function(*map(Column, variables)))
+        if body.needs:
+            raise NotImplementedError("a Python function takes whole arrays and maps, not their elements")
+        given = variables[0] if len(variables) == 1 else f"({', '.join(variables)})"
+        return Column(f"{name}({container.text}, {given} -> {body.text})", container.needs)
+
+    return higher_order
+
+
+transform, filter, exists = _of_elements("transform"), _of_elements("filter"), _of_elements("exists")
+transform_keys, transform_values = _of_elements("transform_keys"), _of_elements("transform_values")
+map_filter = _of_elements("map_filter")
+
+
+def __getattr__(name: str) -> Callable[..., Column]:
+    """Any other function, where PySpark's name and SQL's are the same."""
+    if name.startswith("_") or not hasattr(spark_functions, name):
+        raise AttributeError(f"Spark SQL has no function {name}")
+    return lambda *arguments: call_function(name, *arguments)
+
+
+def python(function: Callable[..., Any], *arguments: Column) -> Column:
+    """The result of a function that ``pyspark.sql.functions.udf`` made."""
+    name = f"u{next(_numbers)}"
+    return Column(quoted(name), {name: (function, arguments)}, name)
+
+
+def select(frame: DataFrame, *columns: Column, also: bool = False) -> DataFrame:
+    """The frame with some columns; ``also``: beside those that it has."""
+    needs = _needs(columns)
+    if needs:
+        frame = _with_results(frame, needs)
+    kept = [f"* EXCEPT ({', '.join(map(quoted, needs))})" if needs else "*"] if also else []
+    named = [c.text if c.name is None else f"{c.text} AS {quoted(c.name)}" for c in columns]
+    return frame.selectExpr(*kept, *named)
+
+
+def _with_results(frame: DataFrame, needs: Needs) -> DataFrame:
+    """The frame and the results of Python functions, those that stand on others after these."""
+    inner = _needs(argument for _, arguments in needs.values() for argument in arguments)
+    if inner:
+        frame = _with_results(frame, inner)
+    made = {n: f(*(spark_functions.expr(a.text) for a in given)) for n, (f, given) in needs.items() if n not in inner}
+    frame = frame.select("*", *(column.alias(name) for name, column in made.items()))
+    gone = [quoted(name) for name in inner if name not in needs]
+    return frame.selectExpr(f"* EXCEPT ({', '.join(gone)})") if gone else frame
+
+
+def _made(form: str, *columns: Column) -> Column:
+    return Column(form.format(*(column.text for column in columns)), _needs(columns))
+
+
+def _joined(operator: str, left: Column, right: Column) -> Column:
+    operands = (*_operands(operator, left), *_operands(operator, right))
+    return _Joined(operator, operands, {**left.needs, **right.needs})
+
+
+def _operands(operator: str, column: Column) -> tuple[str, ...]:
+    return column.operands if isinstance(column, _Joined) and column.operator == operator else (column.text,)
+
+
+def _needs(columns: Iterable[Column]) -> dict[str, tuple[Callable[..., Any], tuple[Column, ...]]]:
+    return {name: made for column in columns for name, made in column.needs.items()}
