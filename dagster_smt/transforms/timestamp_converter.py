@@ -98,7 +98,7 @@ class TimestampConverter(OnPaths):
         return Cell(schema, Call(NoTimestamp(*problem), (above,)), node.sources, nullable=node.nullable)
 
     def _convert(self) -> Callable[[Any, Record, int], Any]:
-        rules = {kind: self._rule(source) for kind, source in _KINDS.items()}
+        rules = {kind: self._rule(source).bind() for kind, source in _KINDS.items()}
 
         def convert(value: Any, record: Record, bit: int) -> Any:
             if value is None:
@@ -108,7 +108,7 @@ class TimestampConverter(OnPaths):
                 statement = f"{java_class(value)} stands for no timestamp"
                 raise data_error("SMT424", statement, "use a text or a whole number")
             record.touched |= bit
-            return rule.python(value)
+            return rule(value)
 
         return convert
 

@@ -7,13 +7,14 @@ common English ones are known, each with the one offset that Java 17 takes it fo
 
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, lru_cache
+from typing import Any
 
 from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, Problem
-from dagster_smt.values.java_calendar import Fields, Moment, civil, day_number
+from dagster_smt.values.java_calendar import DAY, Fields, Moment, civil, day_number
 from dagster_smt.values.numbers import wrap
 
 LETTERS = "GyMdkHmsSEDFwWahKzZYuXL"
@@ -22,6 +23,19 @@ _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "Augu
 _WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 _ERAS, _HALVES = ("BC", "AD"), ("AM", "PM")
 _MINUTE = 60_000
+_HOUR = 3_600_000
+_CLOCK: dict[str, Callable[[int], Any]] = {
+    "a": lambda of_day: _HALVES[of_day >= 12 * _HOUR],
+    "H": lambda of_day: of_day // _HOUR,
+    "k": lambda of_day: of_day // _HOUR or 24,
+    "K": lambda of_day: of_day // _HOUR % 12,
+    "h": lambda of_day: of_day // _HOUR % 12 or 12,
+    "m": lambda of_day: of_day // _MINUTE % 60,
+    "s": lambda of_day: of_day // 1000 % 60,
+    "S": lambda of_day: of_day % 1000,
+}
+"""The letters that tell the time of day, given its milliseconds."""
+_MOST_DAYS = 10_000
 _MOMENT_FIELDS = {"d": "day", "Y": "week_year", "D": "day_of_year", "w": "week_of_year", "W": "week_of_month",
                   "F": "weekday_in_month"}  # fmt: skip
 _ZONES = {
@@ -115,8 +129,26 @@ class DateFormat:
 
     def format(self, milliseconds: int) -> str:
         """The text of an instant."""
-        moment = Moment(milliseconds)
-        return "".join([_text(moment, part) if part.letter else part.text for part in self.parts])
+        day, of_day = divmod(milliseconds, DAY)
+        text = self._days.get(day) or self._of_day(day)
+        return text % tuple([number(of_day) for number in self._clock])
+
+    def _of_day(self, day: int) -> str:
+        """What all instants of a day have in common, with ``%`` for the rest; most records are of few days."""
+        moment = Moment(day * DAY)
+        told = [_percent(part) or _text(moment, part).replace("%", "%%") for part in self.parts]
+        if len(self._days) >= _MOST_DAYS:
+            self._days.clear()
+        self._days[day] = text = "".join(told)
+        return text
+
+    @cached_property
+    def _days(self) -> dict[int, str]:
+        return {}
+
+    @cached_property
+    def _clock(self) -> list[Callable[[int], Any]]:
+        return [_CLOCK[part.letter] for part in self.parts if part.letter in _CLOCK]
 
     def parse(self, text: str) -> int | None:
         """The instant, in milliseconds since the epoch, that the beginning of a text means; None if it does not fit."""
@@ -192,16 +224,24 @@ def _refuse(pattern: str, what: str) -> ConfigError:
     return ConfigError(Problem("SMT022", "", statement, hint, CONFIG_EXCEPTION))
 
 
+def _percent(part: _Part) -> str:
+    """How a part that tells the time of day is formatted; empty for others."""
+    if part.letter not in _CLOCK:
+        return ""
+    return "%s" if part.letter == "a" else f"%0{part.count}d"
+
+
 def _text(moment: Moment, part: _Part) -> str:
+    """A part that tells the day."""
     letter, count = part.letter, part.count
+    if not letter:
+        return part.text
     if letter in "ML" and count > 2:
         return _MONTHS[moment.month - 1] if count > 3 else _MONTHS[moment.month - 1][:3]
     if letter == "E":
         return _WEEKDAYS[moment.weekday - 1] if count > 3 else _WEEKDAYS[moment.weekday - 1][:3]
     if letter == "G":
         return _ERAS[moment.year > 0]
-    if letter == "a":
-        return _HALVES[moment.of_day >= 43_200_000]
     if letter in "zZX":
         return {"Z": "+0000", "X": "Z"}.get(letter) or ("UTC" if count < 4 else "Coordinated Universal Time")
     number = _number(moment, letter)
@@ -214,17 +254,6 @@ def _number(moment: Moment, letter: str) -> int:
         return moment.year if moment.year > 0 else 1 - moment.year
     if letter in "ML":
         return moment.month
-    if letter in "HkKh":
-        hour = moment.of_day // 3_600_000
-        if letter in "Kh":
-            hour %= 12
-        return hour or {"k": 24, "h": 12}.get(letter, 0)
-    if letter == "m":
-        return moment.of_day // _MINUTE % 60
-    if letter == "s":
-        return moment.of_day // 1000 % 60
-    if letter == "S":
-        return moment.of_day % 1000
     if letter == "u":
         return (moment.weekday + 5) % 7 + 1
     number: int = getattr(moment, _MOMENT_FIELDS[letter])

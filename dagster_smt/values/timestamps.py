@@ -3,6 +3,7 @@
 All zones are UTC (difference D3).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +62,13 @@ class ConvertTime(ValueRule):
         if value is None:
             return None
         return self._to_target(self._millis(value))
+
+    def bind(self) -> Callable[[Any], Any]:
+        """To texts, from whole milliseconds: the pattern is looked up once."""
+        if self.target != "string" or self.source == "string" or PRECISIONS[self.precision] != (1, 1):
+            return self.python
+        text = date_format(self.format).format
+        return lambda value: None if value is None else text(int(value))
 
     def _millis(self, value: Any) -> int:
         if self.source == "string":
