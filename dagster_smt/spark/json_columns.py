@@ -32,6 +32,8 @@ from dagster_smt.values.cast import DAY
 
 Build = Callable[[Sequence[Any]], pa.Array]
 """Makes a column of values as msgspec gives them; None is null."""
+_VALUES = 500_000
+"""About so many values are read at once: their Python objects take memory, and what is still in a cache is faster."""
 _SIMPLE = {Type.STRING: str, Type.BYTES: str, Type.BOOLEAN: bool, Type.FLOAT32: float, Type.FLOAT64: float}
 
 
@@ -94,12 +96,17 @@ class ReadColumns:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         readers = [_Reader(side) for side in self.sides]
+        rows = max(1, _VALUES // sum(len(side.fields()) + 1 for side in self.sides))
         for batch in batches:
-            columns = {name: batch.column(name) for name in self.kept}
-            with no_collection():
-                for read in readers:
-                    columns |= read.columns(batch.column(read.side.side).to_pylist())
-            yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+            for first in range(0, batch.num_rows, rows):
+                yield self._read(batch.slice(first, rows), readers)
+
+    def _read(self, batch: pa.RecordBatch, readers: "list[_Reader]") -> pa.RecordBatch:
+        columns = {name: batch.column(name) for name in self.kept}
+        with no_collection():
+            for read in readers:
+                columns |= read.columns(batch.column(read.side.side).to_pylist())
+        return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
 class _Reader:

@@ -1,5 +1,6 @@
 """JSON with a declared schema: Spark reads and refuses what the Python evaluator's reader does."""
 
+import json
 from decimal import Decimal
 
 import pyarrow as pa
@@ -294,3 +295,14 @@ def test_the_problem_names_the_field_and_the_other_records_of_the_batch_are_read
     problems = [row["bad_value"] for row in rows]
     assert [p is None for p in problems] == [True, False, True, True]
     assert (problems[1]["code"], problems[1]["statement"]) == (code, statement)
+
+
+def test_a_batch_of_many_values_is_read_in_parts(monkeypatch):
+    side = SideColumns("value", Format("json_schema", OPTIONAL), OPTIONAL)
+    texts = [json.dumps({"s": str(n)}).encode() for n in range(7)] + [b"{"]
+    batch = pa.RecordBatch.from_pydict({"value": texts, "number": list(range(8))})
+    (whole,) = ReadColumns((side,), ("number",))([batch])
+    monkeypatch.setattr("dagster_smt.spark.json_columns._VALUES", 3 * (len(OPTIONAL.fields) + 1))
+    parts = list(ReadColumns((side,), ("number",))([batch]))
+    assert [part.num_rows for part in parts] == [3, 3, 2]
+    assert [row for part in parts for row in part.to_pylist()] == whole.to_pylist()
