@@ -7,7 +7,7 @@ common English ones are known, each with the one offset that Java 17 takes it fo
 
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, lru_cache
@@ -35,6 +35,8 @@ _CLOCK: dict[str, Callable[[int], Any]] = {
     "S": lambda of_day: of_day % 1000,
 }
 """The letters that tell the time of day, given its milliseconds."""
+_DIGITS = {"y": 4, "M": 2, "d": 2, "H": 2, "m": 2, "s": 2, "S": 3}
+"""How many digits make a field that can be read at once."""
 _MOST_DAYS = 10_000
 _MOMENT_FIELDS = {"d": "day", "Y": "week_year", "D": "day_of_year", "w": "week_of_year", "W": "week_of_month",
                   "F": "weekday_in_month"}  # fmt: skip
@@ -152,6 +154,20 @@ class DateFormat:
 
     def parse(self, text: str) -> int | None:
         """The instant, in milliseconds since the epoch, that the beginning of a text means; None if it does not fit."""
+        found = self._digits.match(text) if self._digits is not None else None
+        instant = None if found is None else _usual(found.groupdict())
+        return self._leniently(text) if instant is None else instant
+
+    @cached_property
+    def _digits(self) -> re.Pattern[str] | None:
+        """Texts in which every field has the digits that the pattern shows, for patterns of numbers alone."""
+        letters = [part.letter for part in self.parts if part.letter]
+        fixed = all(_DIGITS.get(part.letter) == part.count for part in self.parts if part.letter)
+        if not fixed or len(set(letters)) < len(letters) or not {"y", "M", "d"} <= set(letters):
+            return None
+        return re.compile("".join(_fixed(part) for part in self.parts))
+
+    def _leniently(self, text: str) -> int | None:
         reader = _Reader(text, self)
         for part in self.parts:
             if not reader.read(part):
@@ -222,6 +238,23 @@ def _refuse(pattern: str, what: str) -> ConfigError:
     statement = f"the date pattern '{pattern}' is not usable: {what}"
     hint = f"the letters are {LETTERS}; put other text between single quotes"
     return ConfigError(Problem("SMT022", "", statement, hint, CONFIG_EXCEPTION))
+
+
+def _fixed(part: _Part) -> str:
+    """A part as a regular expression. A number goes on with digits of any script, and with an exponent."""
+    if not part.letter:
+        return re.escape(part.text)
+    return f"(?P<{part.letter}>[0-9]{{{part.count}}})" + ("" if part.abuts else r"(?![\dE])")
+
+
+def _usual(fields: Mapping[str, str]) -> int | None:
+    """The instant of fields that are all in their ranges, after the Julian calendar; None for others."""
+    year, month, day = int(fields["y"]), int(fields["M"]), int(fields["d"])
+    hour, minute, second = int(fields.get("H", 0)), int(fields.get("m", 0)), int(fields.get("s", 0))
+    if not (year > 1582 and 0 < month < 13 and 0 < day < 29 and hour < 24 and minute < 60 and second < 60):
+        return None
+    clock = (hour * 60 + minute) * _MINUTE + second * 1000 + int(fields.get("S", 0))
+    return day_number(year, month, day, julian=False) * DAY + clock
 
 
 def _percent(part: _Part) -> str:

@@ -1,5 +1,6 @@
 """SimpleDateFormat: the tables were recorded from Java 17 (``user.language=en``, formatter in UTC)."""
 
+import random
 import time
 
 import pytest
@@ -212,3 +213,38 @@ def test_days_and_dates_are_each_others_inverse(day):
     for near in range(day - 800, day + 800):
         year, month, of_month = civil(near)
         assert day_number(year, month, of_month, julian=near < -141_427) == near
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "yyyy-MM-dd",
+        "yyyy-MM-dd HH:mm:ss",
+        "yyyyMMddHHmmss",
+        "yyyy-MM-dd'T'HH:mm:ss.SSS",
+        "dd/MM/yyyy",
+        "HHmm yyyy MM dd",
+        "yyyy-MM-dd'E'HH",
+    ],
+)
+def test_texts_that_are_read_at_once_are_read_as_slowly(pattern):
+    """Fields of the pattern's digits, in their ranges; all others go the long way."""
+    form, rng, at_once = date_format(pattern), random.Random(pattern), 0
+    for _ in range(1000):
+        text = list(form.format(rng.randrange(-62_135_596_800_000, 253_402_300_799_000)))
+        for _ in range(rng.choice((0, 0, 1, 2))):
+            place = rng.randrange(len(text))
+            text[place : place + rng.choice((0, 1))] = rng.choice(("", *"0123456789-: T.E/٣x"))
+        at_once += form._digits.match("".join(text)) is not None
+        assert form.parse("".join(text)) == form._leniently("".join(text)), "".join(text)
+    assert (at_once > 300) is ("'E'" not in pattern)  # what looks like an exponent goes the long way
+
+
+def test_a_format_keeps_days_and_forgets_them():
+    form = date_format("yyyy-MM-dd HH:mm:ss.SSS a k K h")
+    for day in range(12_000):
+        form.format(day * 86_400_000)
+    assert form.format(86_399_999) == "1970-01-01 23:59:59.999 PM 23 11 11"
+    assert form.format(-1) == "1969-12-31 23:59:59.999 PM 23 11 11"
+    assert form.format(0) == "1970-01-01 00:00:00.000 AM 24 0 12"
+    assert len(form._days) <= 10_000
