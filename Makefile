@@ -4,8 +4,8 @@ SHELL := /bin/sh
 BIN := .venv/bin
 PORT ?= 3000
 ARGS ?=
-# Tests run in two processes, each with a Spark session of its own; PARALLEL= runs them in one.
-PARALLEL ?= -n 2 --dist worksteal
+# Tests run in three processes, each with a Spark session of its own: they wait most of the time. PARALLEL= runs them in one.
+PARALLEL ?= -n 3 --dist worksteal
 # What a new class owes, and the house rules: seconds, without Spark.
 OWED := tests/transforms tests/authoring tests/test_project.py tests/test_problem_codes.py tests/test_benchmarks.py
 

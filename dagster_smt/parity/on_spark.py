@@ -219,7 +219,8 @@ class _Batch:
         ]
         frame = session.createDataFrame(self._table(records))
         evaluator = typed_evaluator(frame, plan, *formats, headers=True)
-        rows = _collected(evaluator.run(), evaluator).collect()
+        evaluator.run()
+        rows = _collected(evaluator.frame, evaluator).collect()
         return ((row["in_row"], _result(row, evaluator, answer)) for row in rows)
 
     def _table(self, records: list[Case]) -> pa.Table:

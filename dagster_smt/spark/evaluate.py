@@ -63,9 +63,10 @@ def _columns(frame: DataFrame, plan: Plan, table: TopicTable, ledger: bool, beat
     if table.value.kind in SELF_DESCRIBED:
         return evaluate_envelopes(frame, plan, table, ledger=ledger)
     evaluator = typed_evaluator(frame, plan, table.key, table.value, ledger=ledger, beat=beat)
-    done = evaluator.run()
+    evaluator.run()
     words = [F.col(n) for n in evaluator.touched]
-    done = _without_tombstones(evaluator) if plan.after is not None and is_struct(plan.after) else done
+    columns = plan.after is not None and is_struct(plan.after)
+    done = _without_tombstones(evaluator) if columns else evaluator.frame
     kept = F.col("__status") == 0
     made = select(
         done,

@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from pyspark.sql import types as T
 
 from dagster_smt.errors import DataError
-from dagster_smt.model.cell import AnyItem, Call, Cell, Const, Each, Expr, Group, Node, Ref, Rule, calls_in
+from dagster_smt.model.cell import AnyItem, Call, Cell, Const, Each, Expr, Group, Node, Ref, Rule
 from dagster_smt.model.schema import BOOLEAN, STRING, Schema, Type, timestamp
 from dagster_smt.spark import sql as F
+from dagster_smt.spark.early_calls import EarlyCalls, in_python
 from dagster_smt.spark.elements import changed, needs_python, python_elements, schema_after, some, without
 from dagster_smt.spark.layout import Layout, Place, Struct, field_of, find_place, presence_of, value_of
 from dagster_smt.spark.literals import literal
-from dagster_smt.spark.plain import from_plain, plain_type, python_function, reader, to_plain, writer
+from dagster_smt.spark.plain import from_plain, plain_type, python_function, to_plain
 from dagster_smt.spark.sql import Column
 from dagster_smt.spark.types import internal_names, internal_type
 from dagster_smt.values.headers import AppendHeader, HeaderBytes
@@ -32,12 +32,13 @@ class Scope:
         topics: All topics there can be, if the topic is still the one that was read.
         items: Elements of arrays and maps in scope, by the name expressions have for them.
         in_python: Columns of arrays and maps that are changed in Python, by the change.
+        early: What is computed while reading.
     """
 
     sides: Mapping[str, Layout]
     columns: Mapping[str, str]
     topics: tuple[str, ...] = ()
-    python_columns: list[str] = field(default_factory=list)
+    early: EarlyCalls | None = None
     items: Mapping[str, tuple[Column, Schema]] = field(default_factory=dict)
     in_python: dict[int, Column] = field(default_factory=dict)
 
@@ -82,7 +83,6 @@ class Scope:
     def python_each(self, each: Each) -> Column:
         """The result of ``python_elements``; always the same column, so that Spark computes it once."""
         if id(each) not in self.in_python:
-            self.python_columns.extend(type(c.rule).__name__ for c in calls_in(each.body) if is_python(c))
             self.in_python[id(each)] = python_elements(each)(self.value(each.container, each.schema))
         return self.in_python[id(each)]
 
@@ -138,7 +138,6 @@ class Scope:
         made = HeaderBytes(rule.schema)
         if not made.needs_python:
             return rule.appended(F, self.value(headers), made.column(F, self.whole(value)))
-        self.python_columns.append(type(rule).__name__)
         return rule.appended(F, self.value(headers), python_column(made, (rule.schema,), _BYTES)(self.whole(value)))
 
     def _call(self, call: Call, schema: Schema | None) -> Column:
@@ -151,9 +150,18 @@ class Scope:
         returns = schema or getattr(call.rule, "returns", None) or BOOLEAN
         if call.args == (Ref(("topic",)),) and self.topics:
             return _by_topic(call.rule, F.col(self.columns["topic"]), self.topics, returns)
-        self.python_columns.append(type(call.rule).__name__)
         kinds = tuple(self.schema_of(a) for a in call.args)
-        return python_column(call.rule, kinds, returns)(*self.arguments(call))
+        early = self._early(call, kinds[0], returns) if len(kinds) == 1 else None
+        return early if early is not None else python_column(call.rule, kinds, returns)(*self.arguments(call))
+
+    def _early(self, call: Call, source: Schema | None, returns: Schema) -> Column | None:
+        """The result of a call on a field as it was read, if the reader gives it."""
+        (argument,) = call.args
+        place = self.place(argument) if isinstance(argument, Ref) else None
+        if self.early is None or source is None or place is None or place.exact is None:
+            return None
+        found = self.early.place(call, place.exact, source, returns)
+        return None if found is None else from_plain(F.col(".".join(found)), returns)
 
     def schema_of(self, expr: Expr) -> Schema | None:
         """The schema of an expression, as far as it shows."""
@@ -239,14 +247,7 @@ def _by_topic(rule: Rule, topic: Column, topics: tuple[str, ...], returns: Schem
 
 def python_column(rule: Rule, kinds: tuple[Schema | None, ...], returns: Schema) -> Callable[..., Column]:
     """A rule's Python form as a UDF, for one column only. A value that fails becomes null."""
-    inputs, output = tuple(map(reader, kinds)), writer(returns)
-
-    def run(*args: Any) -> Any:
-        try:
-            return output(rule.python(*(convert(a) for convert, a in zip(inputs, args, strict=True))))
-        except DataError:
-            return None
-
+    run = in_python(rule, kinds, returns)
     function = python_function(run, [plain_type(k) if k else T.StringType() for k in kinds], plain_type(returns))
 
     def apply(*columns: Column) -> Column:

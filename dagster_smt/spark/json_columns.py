@@ -26,6 +26,7 @@ from dagster_smt.model.format import Format
 from dagster_smt.model.schema import INTEGER_BITS, Schema, Type
 from dagster_smt.spark.column_values import arrow_type, column_writer
 from dagster_smt.spark.columns import problem_column
+from dagster_smt.spark.early_calls import EarlyCall
 from dagster_smt.spark.early_masks import Masks, below, masking
 from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.values.cast import DAY
@@ -50,12 +51,14 @@ class SideColumns:
         form: Its format, with a declared schema.
         schema: The fields to read of it; the others are skipped.
         masks: What to mask in it, by place (``early_masks``).
+        calls: Rules to run on its fields, if they are taken apart, once they are masked.
     """
 
     side: str
     form: Format
     schema: Schema
     masks: Masks = field(default_factory=dict, hash=False)
+    calls: tuple[EarlyCall, ...] = ()
 
     @property
     def apart(self) -> bool:
@@ -83,6 +86,10 @@ class SideColumns:
             return {self.column: self.schema}
         return {f"f{n}": child for n, (_, child) in enumerate(self.schema.fields)}
 
+    def columns(self) -> dict[str, Schema]:
+        """As ``fields``, with the results of the calls."""
+        return {**self.fields(), **{call.column: call.returns for call in self.calls}}
+
 
 @dataclass(frozen=True)
 class ReadColumns:
@@ -96,7 +103,7 @@ class ReadColumns:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         readers = [_Reader(side) for side in self.sides]
-        rows = max(1, _VALUES // sum(len(side.fields()) + 1 for side in self.sides))
+        rows = max(1, _VALUES // sum(len(side.columns()) + 1 for side in self.sides))
         for batch in batches:
             for first in range(0, batch.num_rows, rows):
                 yield self._read(batch.slice(first, rows), readers)
@@ -124,6 +131,7 @@ class _Reader:
         fields = zip(self.types, side.schema.fields, strict=True) if side.apart else ()
         masks = {column: masking(child, below(side.masks, name)) for column, (name, child) in fields}
         self.masks = {column: mask for column, mask in masks.items() if mask is not None}
+        self.calls = [(call.column, call.field, call.results()) for call in side.calls]
         if side.apart and form.kind == "json_schema" and _has_types(side.schema):
             self.decode = msgspec.json.Decoder(_struct_class(side.schema, form)).decode
 
@@ -136,6 +144,7 @@ class _Reader:
             values, problems = self._exactly(texts)
             rows, found = values, self._from_values(values)
         found |= {name: mask(found[name]) for name, mask in self.masks.items()}
+        found |= {name: results(found[source]) for name, source, results in self.calls}
         there = pa.array([None if row is None else True for row in rows], pa.bool_())
         if self.side.apart and found:
             found = {self.side.column: pa.StructArray.from_arrays(list(found.values()), names=list(found))}

@@ -4,13 +4,18 @@ Each method of PySpark's ``Column`` is several calls into the JVM, a tenth of a 
 are tens of thousands of them. Here an expression is a text until ``select`` hands it over, and a value rule's
 ``column(F, …)`` works with either module as its ``F``.
 
+Operators are written as functions, without parentheses of their own: Spark's parser looks ahead to the end of a
+parenthesis to know what it is, and keeps what it has seen as long as the process lives.
+
 A Python function cannot be part of a text. ``python`` gives its result a column of its own; ``select`` adds it first.
 """
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from functools import reduce
 from itertools import count
+from operator import or_
 from typing import Any, Union
 
 from pyspark.sql import DataFrame
@@ -50,31 +55,31 @@ class Column:
         return Column(f"TRY_CAST({self.text} AS {sql_type(kind)})", self.needs)
 
     def isNull(self) -> "Column":  # noqa: N802
-        return _made("({} IS NULL)", self)
+        return _called("isnull", self)
 
     def isNotNull(self) -> "Column":  # noqa: N802
-        return _made("({} IS NOT NULL)", self)
+        return _called("isnotnull", self)
 
     def isin(self, *values: Operand) -> "Column":
-        return _made(f"({{}} IN ({', '.join('{}' for _ in values)}))", self, *map(lit, values))
+        return reduce(or_, [self == value for value in values], lit(False))
 
     def between(self, low: Operand, high: Operand) -> "Column":
         return (self >= low) & (self <= high)
 
     def rlike(self, pattern: str) -> "Column":
-        return _made("rlike({}, {})", self, lit(pattern))
+        return _called("rlike", self, pattern)
 
     def startswith(self, text: Operand) -> "Column":
-        return _made("startswith({}, {})", self, lit(text))
+        return _called("startswith", self, text)
 
     def endswith(self, text: Operand) -> "Column":
-        return _made("endswith({}, {})", self, lit(text))
+        return _called("endswith", self, text)
 
     def contains(self, text: Operand) -> "Column":
-        return _made("contains({}, {})", self, lit(text))
+        return _called("contains", self, text)
 
     def eqNullSafe(self, other: Operand) -> "Column":  # noqa: N802
-        return _made("({} <=> {})", self, lit(other))
+        return _called("<=>", self, other)
 
     def bitwiseOR(self, other: Operand) -> "Column":  # noqa: N802
         return _joined("|", self, lit(other))
@@ -83,80 +88,82 @@ class Column:
         return Column(f"{self.text}.{quoted(name)}" if name else f"{self.text}['']", self.needs)
 
     def getItem(self, key: Operand) -> "Column":  # noqa: N802
-        return _made("{}[{}]", self, lit(key))
+        item = lit(key)
+        return Column(f"{self.text}[{item.text}]", {**self.needs, **item.needs})
 
     __getitem__ = getItem
 
     def __and__(self, other: Operand) -> "Column":
-        return _joined("AND", self, lit(other))
+        return _joined("and", self, lit(other))
 
     def __or__(self, other: Operand) -> "Column":
-        return _joined("OR", self, lit(other))
+        return _joined("or", self, lit(other))
 
     def __invert__(self) -> "Column":
-        return _made("(NOT {})", self)
+        return _called("not", self)
 
     def __neg__(self) -> "Column":
-        return _made("(- {})", self)
+        return _called("negative", self)
 
     def __eq__(self, other: object) -> "Column":  # type: ignore[override]
-        return _made("({} = {})", self, lit(other))
+        return _called("=", self, other)
 
     def __ne__(self, other: object) -> "Column":  # type: ignore[override]
-        return _made("(NOT ({} = {}))", self, lit(other))
+        return ~(self == other)
 
     def __lt__(self, other: Operand) -> "Column":
-        return _made("({} < {})", self, lit(other))
+        return _called("<", self, other)
 
     def __le__(self, other: Operand) -> "Column":
-        return _made("({} <= {})", self, lit(other))
+        return _called("<=", self, other)
 
     def __gt__(self, other: Operand) -> "Column":
-        return _made("({} > {})", self, lit(other))
+        return _called(">", self, other)
 
     def __ge__(self, other: Operand) -> "Column":
-        return _made("({} >= {})", self, lit(other))
+        return _called(">=", self, other)
 
     def __add__(self, other: Operand) -> "Column":
-        return _made("({} + {})", self, lit(other))
+        return _called("+", self, other)
 
     def __sub__(self, other: Operand) -> "Column":
-        return _made("({} - {})", self, lit(other))
+        return _called("-", self, other)
 
     def __mul__(self, other: Operand) -> "Column":
-        return _made("({} * {})", self, lit(other))
+        return _called("*", self, other)
 
     def __truediv__(self, other: Operand) -> "Column":
-        return _made("({} / {})", self, lit(other))
+        return _called("/", self, other)
 
     def __mod__(self, other: Operand) -> "Column":
-        return _made("({} % {})", self, lit(other))
+        return _called("%", self, other)
 
 
 class _Joined(Column):
-    """Operands of one operator side by side: a parser goes as deep as parentheses do."""
+    """Operands of one operator, which takes two: a parser goes as deep as the text does, so they are halved."""
 
     __slots__ = ("operands", "operator")
 
     def __init__(self, operator: str, operands: tuple[str, ...], needs: Needs):
         self.operator, self.operands = operator, operands
-        super().__init__(_balanced(operator, operands), needs)
+        super().__init__(_halved(operator, operands), needs)
 
 
-def _balanced(operator: str, operands: tuple[str, ...]) -> str:
+def _halved(operator: str, operands: tuple[str, ...]) -> str:
+    if len(operands) == 1:
+        return operands[0]
     half = len(operands) // 2
-    parts = [_balanced(operator, part) if len(part) > 1 else part[0] for part in (operands[:half], operands[half:])]
-    return f"({parts[0]} {operator} {parts[1]})"
+    return f"{quoted(operator)}({_halved(operator, operands[:half])}, {_halved(operator, operands[half:])})"
 
 
 class Case(Column):
-    """A ``CASE WHEN``; one in the other's ELSE is the same as one with all branches."""
+    """A ``CASE WHEN``, as a function; one in the other's ELSE is the same as one with all branches."""
 
-    __slots__ = ("branches",)
+    __slots__ = ("branches", "rest")
 
-    def __init__(self, branches: tuple[str, ...], needs: Needs, otherwise: str = ""):
-        self.branches = branches
-        super().__init__(f"(CASE {' '.join(branches)}{otherwise} END)", needs)
+    def __init__(self, branches: tuple[str, ...], needs: Needs, rest: str = ""):
+        self.branches, self.rest = branches, rest
+        super().__init__(f"`when`({', '.join((*branches, rest) if rest else branches)})", needs)
 
     def when(self, condition: Column, value: Operand) -> "Case":
         """One more branch."""
@@ -167,21 +174,9 @@ class Case(Column):
         """What there is where no condition holds."""
         other = lit(value)
         needs = {**self.needs, **other.needs}
-        if isinstance(other, _Whole):
-            return _Whole((*self.branches, *other.branches), needs, other.rest)
         if isinstance(other, Case):
-            return Case((*self.branches, *other.branches), needs)
-        return _Whole(self.branches, needs, f" ELSE {other.text}")
-
-
-class _Whole(Case):
-    """A ``CASE WHEN`` with its ELSE."""
-
-    __slots__ = ("rest",)
-
-    def __init__(self, branches: tuple[str, ...], needs: Needs, rest: str):
-        self.rest = rest
-        super().__init__(branches, needs, rest)
+            return Case((*self.branches, *other.branches), needs, other.rest)
+        return Case(self.branches, needs, other.text)
 
 
 def lit(value: Any) -> Column:
@@ -197,12 +192,12 @@ def _literal(value: Any) -> str:
     if isinstance(value, bytes | bytearray):
         return f"X'{value.hex()}'"
     if isinstance(value, int):
-        return str(value) if value >= 0 else f"({value})"
+        return str(value)
     if isinstance(value, Decimal):
-        return f"({value:f}BD)"
+        return f"{value:f}BD"
     if value != value or value in (float("inf"), float("-inf")):
         return f"CAST('{value}' AS DOUBLE)"
-    return f"({value!r}D)"
+    return f"{value!r}D"
 
 
 def text(value: str) -> str:
@@ -239,7 +234,7 @@ def col(name: str) -> Column:
 def when(condition: Column, value: Operand) -> Case:
     """A value where a condition holds, else null."""
     made = lit(value)
-    return Case((f"WHEN {condition.text} THEN {made.text}",), {**condition.needs, **made.needs})
+    return Case((condition.text, made.text), {**condition.needs, **made.needs})
 
 
 def struct(*columns: Column) -> Column:
@@ -314,8 +309,10 @@ def _with_results(frame: DataFrame, needs: Needs) -> DataFrame:
     return frame.selectExpr(f"* EXCEPT ({', '.join(gone)})") if gone else frame
 
 
-def _made(form: str, *columns: Column) -> Column:
-    return Column(form.format(*(column.text for column in columns)), _needs(columns))
+def _called(name: str, *arguments: object) -> Column:
+    """An operator or function of Spark SQL, which knows operators as functions, too."""
+    columns = [lit(argument) for argument in arguments]
+    return Column(f"{quoted(name)}({', '.join(column.text for column in columns)})", _needs(columns))
 
 
 def _joined(operator: str, left: Column, right: Column) -> Column:

@@ -1,6 +1,6 @@
 """From Kafka's columns to the state a plan starts from: both sides read in their formats."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
@@ -19,6 +19,7 @@ from dagster_smt.spark.columns import (
     UNREADABLE_TIMESTAMP,
     timestamp_type_name,
 )
+from dagster_smt.spark.early_calls import EarlyCalls, runs_python
 from dagster_smt.spark.early_masks import Masks, below, early_masks
 from dagster_smt.spark.json_columns import ReadColumns, SideColumns
 from dagster_smt.spark.layout import Layout, Leaf, Struct
@@ -64,8 +65,12 @@ def typed_evaluator(
     start.read("value", value)
     if plan.key is not None and key.known_schema is not None:
         start.read("key", key)
-    state = start.finish()
-    evaluator = TypedEvaluator(rest, start.frame, start.columns, state, ledger=ledger, beat=beat)
+    state, early = start.state(), EarlyCalls(start.fields)
+    if any(map(runs_python, rest.steps)):
+        TypedEvaluator(rest, None, [], state, ledger=ledger, early=early).run()
+    early.settled = True
+    start.finish(early)
+    evaluator = TypedEvaluator(rest, start.frame, start.columns, state, ledger=ledger, beat=beat, early=early)
     evaluator.problems.extend(start.problems)
     return evaluator
 
@@ -108,6 +113,7 @@ class _Start:
         made = {"timestamp_type": timestamp_type_name(F.col("timestampType")).alias("timestamp_type")}
         metadata = (made.get(name, F.col(name)) for name in self.metadata)
         self.frame, self.columns = frame, list[str]()
+        self.fields: dict[str, tuple[str, str]] = {}
         self._select([*metadata, *map(F.col, extra), unreadable, F.col("key"), F.col("value")])
 
     def read(self, side: str, form: Format) -> None:
@@ -147,7 +153,10 @@ class _Start:
             fields: dict[str, Layout] = {}
             for name, child in whole.fields:
                 read = f"{columns.column}.{known[name]}" if name in known else None
-                fields[name] = Leaf(_column(side, read, child, made), child)
+                column = _column(side, read, child, made)
+                fields[name] = Leaf(column, child)
+                if read is not None:
+                    self.fields[column] = (columns.column, known[name])
             self.layouts[side] = Struct(whole, columns.there, fields)
         self.declared.append(_Declared(columns, made))
 
@@ -155,10 +164,14 @@ class _Start:
         self.frame = select(self.frame, *columns)
         self.columns = [column.name or "" for column in columns]
 
-    def finish(self) -> State:
-        """Add the record's status; gives the state. A key that cannot be read comes before the value."""
+    def state(self) -> State:
+        """Where the values are."""
+        return State(dict(self.layouts), {name: f"m_{name}" for name in self.metadata})
+
+    def finish(self, early: EarlyCalls) -> None:
+        """Read what is to be read in Python, and add the record's status: a bad key comes before a bad value."""
         if self.declared:
-            self._parse()
+            self._parse(early)
         status, stage, why = F.lit(0), F.lit(NO_STAGE), F.lit(-1)
         problem = F.lit(None).cast(PROBLEM_TYPE)
         for number, side in enumerate(self.layouts):
@@ -175,20 +188,17 @@ class _Start:
         kept = [F.col(c) for c in self.columns if c.startswith(("in_", "s_", "read_", "unread_"))]
         renamed = [F.col(n).alias(f"__{n}") for n in _COORDINATES] + [F.col(n).alias(f"m_{n}") for n in self.metadata]
         meta = [status.cast("tinyint").alias("__status"), stage.alias("__stage"), why.alias("__why")]
-        state = State(dict(self.layouts), {name: f"m_{name}" for name in self.metadata})
         self._select([*renamed, *kept, problem.alias("in_problem"), *meta])
-        return state
 
-    def _parse(self) -> None:
+    def _parse(self, early: EarlyCalls) -> None:
         """Read the sides with declared schemas, in Python."""
-        sides = tuple(d.columns for d in self.declared)
+        sides = tuple(replace(d.columns, calls=tuple(early.calls.get(d.columns.column, ()))) for d in self.declared)
         texts = [side.side for side in sides]
         kept = [c for c in self.columns if c not in ("key", "value")]
         fields = [self.frame.schema[c] for c in kept]
         columns = [F.col(c) for c in kept]
-        for declared in self.declared:
-            side = declared.columns
-            read = [T.StructField(name, plain_type(child)) for name, child in side.fields().items()]
+        for side, declared in zip(sides, self.declared, strict=True):
+            read = [T.StructField(name, plain_type(child)) for name, child in side.columns().items()]
             read = [T.StructField(side.column, T.StructType(read))] if side.apart and read else read
             read += [T.StructField(side.there, T.BooleanType()), T.StructField(side.bad, PROBLEM_TYPE)]
             fields += read

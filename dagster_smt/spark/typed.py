@@ -6,7 +6,7 @@ later stages still compute columns for it (no expression can raise), but nobody 
 no schema here (difference D6: a column is null, whatever the schema).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import and_
@@ -20,6 +20,7 @@ from dagster_smt.model.record import PlanRecord, Touch
 from dagster_smt.model.schema import BOOLEAN, Type
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.columns import BITS, words
+from dagster_smt.spark.early_calls import EarlyCalls
 from dagster_smt.spark.elements import needs_python, problems_of
 from dagster_smt.spark.expressions import Scope, eaches, failing_calls, failing_inside
 from dagster_smt.spark.layout import Layout, Leaf, Place, Struct, built, columns_of, field_of, presence_of
@@ -55,29 +56,46 @@ class Update:
 
 
 class TypedEvaluator:
-    """Runs the steps of a plan over a frame whose columns the first state names; ``columns`` are those it has."""
+    """Runs the steps of a plan over a frame whose columns the first state names.
+
+    Args:
+        plan: The plan.
+        frame: The records; None to find out what there is to compute.
+        columns: The columns of the frame.
+        state: Where the values are.
+        ledger: Whether to keep the bitmap of ledger entries.
+        beat: Called now and then; it may raise to stop the work.
+        early: What the reader computes.
+    """
 
     def __init__(
         self,
         plan: Plan,
-        frame: DataFrame,
+        frame: DataFrame | None,
         columns: list[str],
         state: State,
         *,
         ledger: bool = True,
         beat: Beat = no_beat,
+        early: EarlyCalls | None = None,
     ):
-        self.plan, self.frame, self.beat = plan, frame, beat
+        self.plan, self.beat, self.early = plan, beat, early
+        self._frame = frame
         self.columns = [*columns]
         self.states: dict[int, State] = {0: state}
         self.problems: list[Problem] = []
         self.touched = [f"__t{n}" for n in range(words(len(plan.entries)))] if ledger else []
         self.variants = any(s.taken not in (None, s.variant) for s in plan.steps)
         self.count = 0
-        self.python_columns: list[str] = []
 
-    def run(self) -> DataFrame:
-        """Apply all stages."""
+    @property
+    def frame(self) -> DataFrame:
+        """The records after the stages that were run."""
+        assert self._frame is not None
+        return self._frame
+
+    def run(self) -> None:
+        """Apply all stages. Without a frame the expressions are made, and nothing else."""
         start = {name: F.lit(0).cast("bigint") for name in self.touched}
         if self.variants:
             start["__variant"] = F.lit(0)
@@ -85,7 +103,6 @@ class TypedEvaluator:
             self._also(start)
         for index in range(len(self.plan.chain.stages)):
             self._stage([s for s in self.plan.steps if s.plan.index == index])
-        return self.frame
 
     def why(self, problem: Problem) -> int:
         """The number of a problem in ``problems``."""
@@ -158,14 +175,19 @@ class TypedEvaluator:
         needed |= {c for c in self.columns if c.startswith("in_")}
         for state in self.states.values():
             needed |= set(state.columns.values()).union(*map(columns_of, state.sides.values()))
+        needed |= self.early.calls.keys() if self.early is not None else set()
         kept = [c for c in self.columns if c in needed]
         if updated or len(kept) < len(self.columns):
             self.columns = kept
-            self.frame = select(self.frame, *(updated[c].alias(c) if c in updated else F.col(c) for c in kept))
+            self._select(updated[c].alias(c) if c in updated else F.col(c) for c in kept)
 
     def _also(self, added: dict[str, Column]) -> None:
         self.columns += added
-        self.frame = select(self.frame, *(column.alias(name) for name, column in added.items()), also=True)
+        self._select((column.alias(name) for name, column in added.items()), also=True)
+
+    def _select(self, columns: Iterable[Column], *, also: bool = False) -> None:
+        if self._frame is not None:
+            self._frame = select(self._frame, *columns, also=also)
 
 
 class _StepRun:
@@ -176,7 +198,7 @@ class _StepRun:
         self.side = step.plan.stage.acts_on
         self.before = evaluator.states[step.variant]
         topics = () if self.before.routed else evaluator.plan.topics
-        self.scope = Scope(self.before.sides, self.before.columns, topics, evaluator.python_columns)
+        self.scope = Scope(self.before.sides, self.before.columns, topics, evaluator.early)
         self.update = Update()
         self.go: str | None = None
         self.after = replace(self.before, sides=dict(self.before.sides), columns=dict(self.before.columns))

@@ -165,12 +165,12 @@ def on_spark(spark: Any, group: Group) -> list[str]:
     plan = fold_chain(group.chain, first.key_schema, first.value_schema, topics=topics(group.chain, first))
     frame, names, state = frame_of(spark, group)
     evaluator = TypedEvaluator(plan, frame, names, state)
-    done = evaluator.run()
+    evaluator.run()
     columns = ["in_row", "__status", "__stage", "__why", *evaluator.touched]
     columns += ["__variant"] if evaluator.variants else []
     shown = [F.struct(*state_columns(s)).alias(f"v{n}") for n, s in evaluator.states.items()]
     wrong = []
-    for row in select(done, *map(F.col, columns), *shown).collect():
+    for row in select(evaluator.frame, *map(F.col, columns), *shown).collect():
         name, record = group.rows[row["in_row"]]
         if is_null_side(group.chain.stages[0], record):
             continue

@@ -135,11 +135,10 @@ def by_spark(spark, schema, texts, fill=True):
     rows = [(text if isinstance(text, bytes) else text.encode(), "t", ()) for text in texts]
     form = Format("json_schema", schema, fill)
     evaluator = typed_evaluator(frame_of(spark, rows), plan, Format("bytes"), form)
-    frame = evaluator.run()
+    evaluator.run()
     value = to_plain(built(evaluator.states[0].sides["value"]), schema).alias("value")
-    found = {
-        row["__offset"]: row for row in sql.select(frame, sql.col("__offset"), sql.col("__status"), value).collect()
-    }
+    rows = sql.select(evaluator.frame, sql.col("__offset"), sql.col("__status"), value).collect()
+    found = {row["__offset"]: row for row in rows}
     read = reader(schema)
     return [(read(found[n]["value"]),) if found[n]["__status"] == 0 else None for n in range(len(texts))]
 

@@ -1,0 +1,94 @@
+"""Rules in Python while reading: what Catalyst cannot do is done where the records are in Python already.
+
+A rule that runs in Python (a date pattern, a regular expression of Java) costs another way there and back for each
+record. Most such rules look at one field as it was read, and that field is in Python when the reader makes its column.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from dagster_smt.chain.plan import Step
+from dagster_smt.errors import DataError
+from dagster_smt.model.cell import Call, Cell, Node, Rule, calls_in
+from dagster_smt.model.schema import BOOLEAN, Schema, Type
+from dagster_smt.spark.column_values import arrow_type
+from dagster_smt.spark.plain import reader, writer
+
+_CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
+
+
+@dataclass(frozen=True)
+class EarlyCall:
+    """A rule on one field of a side.
+
+    Attributes:
+        column: Where the result goes, beside the fields of the side.
+        field: The field, as ``SideColumns.fields`` names it.
+        rule, source, returns: The rule, and the schemas of its argument and its result.
+    """
+
+    column: str
+    field: str
+    rule: Rule
+    source: Schema
+    returns: Schema
+
+    def results(self) -> Callable[[pa.Array], pa.Array]:
+        """A function from the field's column to that of the results, both in the plain form."""
+        run, kind = in_python(self.rule, (self.source,), self.returns), arrow_type(self.returns)
+        return lambda column: pa.array([run(value) for value in column.to_pylist()], kind)
+
+
+@dataclass
+class EarlyCalls:
+    """The rules that the reader runs.
+
+    Attributes:
+        fields: By column of a state: the column of the side that it was read from, and its name there.
+        calls: By column of a side, in the order in which they were asked for.
+        settled: Whether the reader is made: what is asked for later is too late.
+    """
+
+    fields: Mapping[str, tuple[str, str]]
+    calls: dict[str, list[EarlyCall]] = field(default_factory=dict)
+    settled: bool = False
+
+    def place(self, call: Call, column: str, source: Schema, returns: Schema) -> tuple[str, str] | None:
+        """The column and field of a result, if the reader gives it; ``column``: that of the only argument."""
+        if column not in self.fields or returns.type in _CONTAINERS:
+            return None
+        side, name = self.fields[column]
+        known = self.calls.setdefault(side, [])
+        made = EarlyCall(f"e{len(known)}", name, call.rule, source, returns)
+        same = next((one for one in known if (one.field, one.rule, one.returns) == (name, call.rule, returns)), None)
+        if same is None and not self.settled:
+            known.append(made)
+            same = made
+        return None if same is None else (side, same.column)
+
+
+def runs_python(step: Step) -> bool:
+    """Whether a step calls a rule that Catalyst cannot do."""
+    after, exprs = step.plan.after, [step.plan.condition]
+    nodes: list[Node | None] = []
+    if after is not None:
+        nodes = [after.key, after.value, after.topic, after.headers, after.timestamp]
+        exprs += [after.dropped, *(touch.when for touch in after.touched if touch.when is not None)]
+    nodes += [Cell(BOOLEAN, expr, frozenset()) for expr in exprs if not isinstance(expr, bool)]
+    return any(getattr(call.rule, "needs_python", False) for node in nodes for call in calls_in(node))
+
+
+def in_python(rule: Rule, kinds: tuple[Schema | None, ...], returns: Schema) -> Callable[..., Any]:
+    """A rule's Python form on plain values. A value that fails becomes null."""
+    inputs, output, work = tuple(map(reader, kinds)), writer(returns), rule.bind()
+
+    def run(*args: Any) -> Any:
+        try:
+            return output(work(*(convert(a) for convert, a in zip(inputs, args, strict=True))))
+        except DataError:
+            return None
+
+    return run
