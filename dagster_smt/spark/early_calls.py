@@ -38,7 +38,7 @@ class EarlyCall:
 
     def results(self) -> Callable[[pa.Array], pa.Array]:
         """A function from the field's column to that of the results, both in the plain form."""
-        run, kind = in_python(self.rule, (self.source,), self.returns), arrow_type(self.returns)
+        run, kind = in_python(self.rule.bind(), (self.source,), self.returns), arrow_type(self.returns)
         return lambda column: pa.array([run(value) for value in column.to_pylist()], kind)
 
 
@@ -81,9 +81,12 @@ def runs_python(step: Step) -> bool:
     return any(getattr(call.rule, "needs_python", False) for node in nodes for call in calls_in(node))
 
 
-def in_python(rule: Rule, kinds: tuple[Schema | None, ...], returns: Schema) -> Callable[..., Any]:
-    """A rule's Python form on plain values. A value that fails becomes null."""
-    inputs, output, work = tuple(map(reader, kinds)), writer(returns), rule.bind()
+def in_python(work: Callable[..., Any], kinds: tuple[Schema | None, ...], returns: Schema) -> Callable[..., Any]:
+    """A rule's Python form on plain values. A value that fails becomes null.
+
+    ``work``: ``rule.python``, or ``rule.bind()`` where nothing is pickled any more.
+    """
+    inputs, output = tuple(map(reader, kinds)), writer(returns)
 
     def run(*args: Any) -> Any:
         try:

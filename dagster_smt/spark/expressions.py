@@ -247,7 +247,7 @@ def _by_topic(rule: Rule, topic: Column, topics: tuple[str, ...], returns: Schem
 
 def python_column(rule: Rule, kinds: tuple[Schema | None, ...], returns: Schema) -> Callable[..., Column]:
     """A rule's Python form as a UDF, for one column only. A value that fails becomes null."""
-    run = in_python(rule, kinds, returns)
+    run = in_python(rule.python, kinds, returns)
     function = python_function(run, [plain_type(k) if k else T.StringType() for k in kinds], plain_type(returns))
 
     def apply(*columns: Column) -> Column:
