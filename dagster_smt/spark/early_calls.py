@@ -15,6 +15,7 @@ from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Call, Cell, Node, Rule, calls_in
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
 from dagster_smt.spark.column_values import arrow_type
+from dagster_smt.spark.elements import is_python
 from dagster_smt.spark.plain import reader, writer
 
 _CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
@@ -61,13 +62,15 @@ class EarlyCalls:
         if column not in self.fields or returns.type in _CONTAINERS:
             return None
         side, name = self.fields[column]
-        known = self.calls.setdefault(side, [])
+        known = self.calls.get(side, [])
+        for one in known:
+            if (one.field, one.rule, one.returns) == (name, call.rule, returns):
+                return side, one.column
+        if self.settled:
+            return None
         made = EarlyCall(f"e{len(known)}", name, call.rule, source, returns)
-        same = next((one for one in known if (one.field, one.rule, one.returns) == (name, call.rule, returns)), None)
-        if same is None and not self.settled:
-            known.append(made)
-            same = made
-        return None if same is None else (side, same.column)
+        self.calls[side] = [*known, made]
+        return side, made.column
 
 
 def runs_python(step: Step) -> bool:
@@ -78,7 +81,7 @@ def runs_python(step: Step) -> bool:
         nodes = [after.key, after.value, after.topic, after.headers, after.timestamp]
         exprs += [after.dropped, *(touch.when for touch in after.touched if touch.when is not None)]
     nodes += [Cell(BOOLEAN, expr, frozenset()) for expr in exprs if not isinstance(expr, bool)]
-    return any(getattr(call.rule, "needs_python", False) for node in nodes for call in calls_in(node))
+    return any(is_python(call) for node in nodes for call in calls_in(node))
 
 
 def in_python(work: Callable[..., Any], kinds: tuple[Schema | None, ...], returns: Schema) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ from pyspark.sql import types as T
 
 from dagster_smt.errors import DataError, Problem
 from dagster_smt.interpret.closures import expr_function
-from dagster_smt.model.cell import Each, Key, Ref, calls_in
+from dagster_smt.model.cell import Call, Each, Key, Ref, calls_in
 from dagster_smt.model.path_steps import Every, Index
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema, Type
@@ -69,9 +69,14 @@ def schema_after(each: Each) -> Schema:
     return each.schema if each.body is None else each.schema.with_(values=each.body.schema)
 
 
+def is_python(call: Call) -> bool:
+    """Whether a call's rule has no Catalyst form."""
+    return bool(getattr(call.rule, "needs_python", False))
+
+
 def needs_python(each: Each) -> bool:
     """Whether a rule inside has no Catalyst form: the whole array or map is then changed in Python."""
-    return any(getattr(call.rule, "needs_python", False) for call in calls_in(each.body))
+    return any(map(is_python, calls_in(each.body)))
 
 
 def problems_of(each: Each) -> list[Problem]:

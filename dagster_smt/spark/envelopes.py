@@ -25,7 +25,7 @@ from dagster_smt.spark import sql
 from dagster_smt.spark.arrow_map import COMMON, ArrowMap, BatchRunner, with_bitmap
 from dagster_smt.spark.column_values import Convert, arrow_type, column_writer
 from dagster_smt.spark.layout import Leaf
-from dagster_smt.spark.output import NO_COLUMNS, is_struct, named, output_columns
+from dagster_smt.spark.output import NO_COLUMNS, is_struct, with_output
 from dagster_smt.spark.plain import from_plain, plain_type
 from dagster_smt.spark.typed import State
 from dagster_smt.spark.workers import map_in_arrow
@@ -112,13 +112,16 @@ class SchemaTexts:
         yield pa.RecordBatch.from_arrays(arrays, names=list(_TEXTS))
 
 
-def evaluate_envelopes(frame: DataFrame, plan: Plan, table: TopicTable, *, ledger: bool) -> DataFrame:
+def evaluate_envelopes(
+    frame: DataFrame, plan: Plan, table: TopicTable, wanted: T.StructType, *, ledger: bool
+) -> DataFrame:
     """Run a chain over envelopes, into columns.
 
     Args:
         frame: Kafka's columns.
         plan: Made by ``chain.forms.plan_forms`` from what ``found_forms`` found.
         table: Where the records come from.
+        wanted: The ``output_schema`` of the plan.
         ledger: Whether to fill ``__touched``.
 
     Returns:
@@ -133,9 +136,7 @@ def evaluate_envelopes(frame: DataFrame, plan: Plan, table: TopicTable, *, ledge
     common = [sql.col(name) for name in COMMON]
     value = from_plain(sql.col("__out"), after).alias("__value")
     done = sql.select(with_bitmap(done, job.job), *common, value)
-    columns = output_columns(plan, {0: State({"value": Leaf("__value", after)}, {})})
-    made = sql.select(done, *common, sql.when(sql.col("__status") == 0, columns).alias("__out"))
-    return named(made, plan)
+    return with_output(done, common, after, wanted, {0: State({"value": Leaf("__value", after)}, {})})
 
 
 @dataclass(frozen=True)

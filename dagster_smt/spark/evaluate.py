@@ -13,7 +13,7 @@ from dagster_smt.spark.arrow_map import ArrowMap, evaluate_records
 from dagster_smt.spark.columns import PROBLEM_TYPE
 from dagster_smt.spark.envelopes import evaluate_envelopes
 from dagster_smt.spark.layout import Leaf
-from dagster_smt.spark.output import NO_COLUMNS, is_struct, named, output_columns
+from dagster_smt.spark.output import NO_COLUMNS, is_struct, with_output
 from dagster_smt.spark.output import output_schema as output_schema
 from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.start import problem_struct, typed_evaluator
@@ -59,25 +59,22 @@ def evaluate(
 
 
 def _columns(frame: DataFrame, plan: Plan, table: TopicTable, ledger: bool, beat: Beat) -> DataFrame:
-    output_schema(plan, "columns")
+    wanted, after = output_schema(plan, "columns"), plan.after
+    assert after is not None
     if table.value.kind in SELF_DESCRIBED:
-        return evaluate_envelopes(frame, plan, table, ledger=ledger)
+        return evaluate_envelopes(frame, plan, table, wanted, ledger=ledger)
     evaluator = typed_evaluator(frame, plan, table.key, table.value, ledger=ledger, beat=beat)
     evaluator.run()
     words = [F.col(n) for n in evaluator.touched]
-    columns = plan.after is not None and is_struct(plan.after)
-    done = _without_tombstones(evaluator) if columns else evaluator.frame
-    kept = F.col("__status") == 0
-    made = select(
-        done,
+    done = _without_tombstones(evaluator) if is_struct(after) else evaluator.frame
+    shown = [
         *map(F.col, ("__topic", "__partition", "__offset")),
         F.col("__status").cast("tinyint").alias("__status"),
         F.col("__stage"),
         F.coalesce(F.col("in_problem"), _problem(evaluator.problems)).alias("__problem"),
         (F.array(*words) if words else F.array().cast("array<bigint>")).alias("__touched"),
-        F.when(kept, output_columns(plan, evaluator.states)).alias("__out"),
-    )
-    return named(made, plan)
+    ]
+    return with_output(done, shown, after, wanted, evaluator.states)
 
 
 def _without_tombstones(evaluator: TypedEvaluator) -> DataFrame:

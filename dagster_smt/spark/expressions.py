@@ -10,7 +10,7 @@ from dagster_smt.model.cell import AnyItem, Call, Cell, Const, Each, Expr, Group
 from dagster_smt.model.schema import BOOLEAN, STRING, Schema, Type, timestamp
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.early_calls import EarlyCalls, in_python
-from dagster_smt.spark.elements import changed, needs_python, python_elements, schema_after, some, without
+from dagster_smt.spark.elements import changed, is_python, needs_python, python_elements, schema_after, some, without
 from dagster_smt.spark.layout import Layout, Place, Struct, field_of, find_place, presence_of, value_of
 from dagster_smt.spark.literals import literal
 from dagster_smt.spark.plain import from_plain, plain_type, python_function, to_plain
@@ -198,11 +198,6 @@ class Scope:
         assert values is not None
         test = lambda x: self.bound(each.item, x, values).failed_inside(call, around[1:])  # noqa: E731
         return some(self.value(each.container, each.schema), each.schema, each.select, test)
-
-
-def is_python(call: Call) -> bool:
-    """Whether a call's rule has no Catalyst form."""
-    return bool(getattr(call.rule, "needs_python", False))
 
 
 def failing_calls(expr: Expr | None) -> list[Call]:

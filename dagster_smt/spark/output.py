@@ -1,5 +1,6 @@
 """From the states a plan ends in to the rows of a table: variants joined by name, the user's names restored."""
 
+from collections.abc import Iterable
 from typing import cast
 
 from pyspark.sql import DataFrame
@@ -12,7 +13,7 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.columns import RECORD_DDL
 from dagster_smt.spark.layout import Layout, Leaf, Struct, built, field_of
-from dagster_smt.spark.sql import Column
+from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.typed import State
 from dagster_smt.spark.types import internal_type, spark_type, struct_field
 
@@ -47,11 +48,15 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
     if schema is None:
         hint = "declare a schema for the value, or write records"
         raise PlanError(Problem("SMT209", "", "a table of columns needs values with a schema", hint))
-    fields = schema.fields if is_struct(schema) else ((WHOLE, schema),)
+    fields = _fields(schema)
     clashes = _clashes([name for name, _ in fields])
     if clashes:
         raise PlanError(clashes)
     return T.StructType([struct_field(name, child) for name, child in fields])
+
+
+def _fields(schema: Schema) -> tuple[tuple[str, Schema], ...]:
+    return schema.fields if is_struct(schema) else ((WHOLE, schema),)
 
 
 def is_struct(schema: Schema) -> bool:
@@ -70,11 +75,27 @@ def _clashes(names: list[str]) -> list[Problem]:
     return found
 
 
-def output_columns(plan: Plan, states: dict[int, State]) -> Column:
-    """The struct of user columns, each taken from the variant a row is in."""
-    schema = plan.after
-    assert schema is not None
-    target = output_schema(plan, "columns")
+def with_output(
+    frame: DataFrame, columns: Iterable[Column], schema: Schema, wanted: T.StructType, states: dict[int, State]
+) -> DataFrame:
+    """Some columns of a frame and ``__out``: a struct of the user's columns, null unless the record is kept.
+
+    Args:
+        frame: The records after the stages, with ``__status``.
+        columns: The columns beside it.
+        schema: Of the value after the chain, variants merged.
+        wanted: Its ``output_schema``.
+        states: Where the values are, by variant.
+    """
+    out = F.when(F.col("__status") == 0, _output(schema, wanted, states)).alias("__out")
+    made = select(frame, *columns, out)
+    if wanted == T.StructType([T.StructField(name, internal_type(child)) for name, child in _fields(schema)]):
+        return made
+    return made.withColumn("__out", col("__out").cast(wanted))  # names that text cannot say, and metadata
+
+
+def _output(schema: Schema, target: T.StructType, states: dict[int, State]) -> Column:
+    """The user's columns, each taken from the variant a row is in."""
     columns = []
     for field in target.fields:
         column: Column | None = None
@@ -85,17 +106,6 @@ def output_columns(plan: Plan, states: dict[int, State]) -> Column:
             column = made if column is None else F.when(F.col("__variant") == variant, made).otherwise(column)
         columns.append((F.lit(None).cast(field.dataType) if column is None else column).alias(field.name))
     return F.struct(*columns)
-
-
-def named(frame: DataFrame, plan: Plan) -> DataFrame:
-    """Give what is in ``__out`` the user's names, and the metadata of ``output_schema``."""
-    wanted = output_schema(plan, "columns")
-    schema = plan.after
-    assert schema is not None
-    fields = schema.fields if is_struct(schema) else ((WHOLE, schema),)
-    if wanted == T.StructType([T.StructField(name, internal_type(child)) for name, child in fields]):
-        return frame
-    return frame.withColumn("__out", col("__out").cast(wanted))
 
 
 def _source(layout: Layout, name: str, merged: Schema) -> Column | None:

@@ -254,8 +254,7 @@ def call_function(name: str, *arguments: Operand) -> Column:
     for number, argument in enumerate(arguments):
         if isinstance(argument, str) and number not in known:
             raise TypeError(f"{name}: say F.col({argument!r}) or F.lit({argument!r})")
-    columns = [lit(argument) for argument in arguments]
-    return Column(f"{name}({', '.join(column.text for column in columns)})", _needs(columns))
+    return _called(name, *arguments)
 
 
 def _of_elements(name: str) -> Callable[[Column, Callable[..., Column]], Column]:

@@ -1,11 +1,6 @@
-"""Names and literals in SQL."""
+"""Literals in SQL."""
 
 import re
-
-
-def quoted(name: str) -> str:
-    """A name in backticks."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def literal(text: str) -> str:

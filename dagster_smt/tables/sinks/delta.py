@@ -20,11 +20,11 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 from dagster_smt.errors import Problem, TableError, UnsupportedError
 from dagster_smt.model.table_state import TableState
 from dagster_smt.spark.packages import SETTINGS, remedy
+from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.schemas import all_structs, case_twins
 from dagster_smt.tables.sinks.protocol import Replaced, Written, check_expected, taken
 from dagster_smt.tables.sinks.sql import packed, replaced_rows, unpacked
 from dagster_smt.tables.spec import DeltaSink
-from dagster_smt.tables.sql import quoted
 
 APPLICATION = "dagster_smt"
 PROPERTY = "dagster_smt.state"

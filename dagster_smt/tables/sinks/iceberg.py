@@ -25,11 +25,12 @@ from pyspark.sql.types import StructType
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.table_state import TableState
+from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.sinks import iceberg_sql as sql
 from dagster_smt.tables.sinks.protocol import Replaced, Written, check_expected, same_state, taken
 from dagster_smt.tables.sinks.sql import packed, replaced_rows, unpacked
 from dagster_smt.tables.spec import IcebergSink
-from dagster_smt.tables.sql import literal, quoted
+from dagster_smt.tables.sql import literal
 
 STATE = "dagster_smt.state."
 """Property of the table, with a mark after the dot: a state, packed."""

@@ -31,8 +31,9 @@ from pyspark.sql.types import (
 from dagster_smt.errors import Problem, TableError, UnsupportedError
 from dagster_smt.model.extended_path import route_text
 from dagster_smt.spark.packages import SETTINGS, remedy
+from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.spec import IcebergSink
-from dagster_smt.tables.sql import literal, quoted
+from dagster_smt.tables.sql import literal
 
 CATALOG = "smt_paths"
 _CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"

@@ -2,9 +2,10 @@
 
 import zlib
 
+from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.sinks.protocol import Replaced
 from dagster_smt.tables.spec import SourceColumns
-from dagster_smt.tables.sql import literal, quoted
+from dagster_smt.tables.sql import literal
 
 
 def replaced_rows(replaced: Replaced, columns: SourceColumns) -> str:

@@ -9,11 +9,11 @@ from pyspark.sql import types as T
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.window import Range, Window
+from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.sources.columns import KAFKA_COLUMNS, KAFKA_SCHEMA
 from dagster_smt.tables.sources.groups import no_groups
 from dagster_smt.tables.sources.within import within
 from dagster_smt.tables.spec import TableSource
-from dagster_smt.tables.sql import quoted
 from dagster_smt.values.headers import HEADERS_DDL
 
 _PLACE = ("topic", "partition")
