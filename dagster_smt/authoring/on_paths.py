@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
 from dagster_smt.authoring.edit import Target, edited, refused, struct_of
+from dagster_smt.authoring.field_changes import Change, FieldChange
 from dagster_smt.authoring.options import option
 from dagster_smt.authoring.schemaless import Act, all_visitor, require_map, value_visitor, visitor
 from dagster_smt.authoring.splice import Texts
@@ -52,7 +53,10 @@ class OnPaths(NullDefaults, NestedPaths, Transform):
         raise NotImplementedError
 
     def acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
-        """What becomes of a value without schema, for each path: it sets its bit where it changes something."""
+        """What becomes of a value without schema, for each path: it sets its bit where it changes something.
+
+        An act looks at that value alone, and at nothing of the record but ``touched``.
+        """
         raise NotImplementedError
 
     def same_texts(self, bits: tuple[int, ...]) -> tuple[Texts, ...]:
@@ -84,6 +88,13 @@ class OnPaths(NullDefaults, NestedPaths, Transform):
 
     def schemaless_all(self, bits: tuple[int, ...]) -> AllFunction | None:
         return all_visitor(self.paths, self.acts(bits), self.fills)
+
+    def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
+        if not self.paths or not all(path.flat for path in self.paths):
+            return None
+        acts, texts = self.acts(bits), self.same_texts(bits) or [None] * len(bits)
+        each = zip(self.paths, acts, texts, strict=True)
+        return tuple(Change(path.leaf, act, text, self.fills) for path, act, text in each)
 
 
 class OnFields(OnPaths):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
+from dagster_smt.authoring.field_changes import FieldChange
 from dagster_smt.authoring.options import Options
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Expr, Node
@@ -170,6 +171,13 @@ class Transform(Options):
 
         A function of records and of what to do with a record whose value is not an object without schema. It sets
         ``record.dirty`` itself, and takes each record from the iterator only when it is done with the one before.
+        """
+        return None
+
+    def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
+        """What ``schemaless`` does to objects, as data, for the compiled lane: optional, for what chains do most.
+
+        None where that cannot say it all, with paths into nested values for instance.
         """
         return None
 

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BeforeValidator
 
 from dagster_smt.authoring.bundles import by_syntax, check_paths
 from dagster_smt.authoring.edit import Target, present, refused, struct_of
+from dagster_smt.authoring.field_changes import FieldChange
 from dagster_smt.authoring.on_paths import OnPaths
 from dagster_smt.authoring.options import option, pair_items
 from dagster_smt.authoring.schemaless import Act
@@ -112,6 +113,9 @@ class Cast(OnPaths):
 
     def schemaless_all(self, bits: tuple[int, ...]) -> AllFunction | None:
         return super().schemaless_all(bits) if self.casts else None
+
+    def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
+        return super().field_changes(bits) if self.casts else None
 
     def acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
         return tuple(_in_place(_caster(t), bit) for t, bit in zip(self.casts.values(), bits, strict=True))

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, check_paths
 from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.edit import struct_of, under
+from dagster_smt.authoring.field_changes import FieldChange, Insert
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.paths import Branch
 from dagster_smt.authoring.schemaless import made_parent, require_map
@@ -176,3 +177,12 @@ class InsertField(NullDefaults, NestedPaths, Transform):
             return value
 
         return insert
+
+    def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
+        if not all(path.flat for path in self._paths):
+            return None
+        overwrites = self.field_on_existing_field == "overwrite"
+        return tuple(
+            Insert(path.leaf, source, self.static_value, bit, overwrites)
+            for (source, _, _), path, bit in zip(self.inserted, self._paths, bits, strict=True)
+        )

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
 from dagster_smt.authoring.edit import Changed, Renamed, Target, edited_branch, kept, struct_of, under
+from dagster_smt.authoring.field_changes import Drop, FieldChange, Keep, Rename
 from dagster_smt.authoring.options import Pairs, option
 from dagster_smt.authoring.paths import planned
 from dagster_smt.authoring.schemaless import Act, Visit, collector, objects, pruner, require_map, visitor
@@ -142,6 +143,17 @@ class ReplaceField(NullDefaults, NestedPaths, Transform):
                     rename(value, record)
 
         return change_all
+
+    def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
+        dropped, kept, old = map(self._paths, (self.exclude, self.include, dict(self.renames)))
+        if not all(path.flat for path in (*dropped, *kept, *old)):
+            return None
+        drops, names = len(dropped), [name(path.leaf) for name, path in zip(self._new_names(), old, strict=True)]
+        changes: list[FieldChange] = [Drop(path.leaf, bit) for path, bit in zip(dropped, bits, strict=False)]
+        if kept:
+            changes.append(Keep(frozenset(path.leaf for path in kept), bits[-1]))
+        renames = zip((path.leaf for path in old), names, bits[drops:], strict=False)
+        return (*changes, Rename(tuple(renames)))
 
 
 def _drop(bit: int) -> Act:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from dagster_smt.authoring.bundles import by_syntax, check_paths
 from dagster_smt.authoring.edit import Target, present
+from dagster_smt.authoring.field_changes import FieldChange
 from dagster_smt.authoring.on_paths import OnPaths
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.schemaless import Act
@@ -132,6 +133,9 @@ class TimestampConverter(OnPaths):
 
     def schemaless_all(self, bits: tuple[int, ...]) -> AllFunction | None:
         return super().schemaless_all(bits) if self.paths else None
+
+    def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
+        return super().field_changes(bits) if self.paths else None
 
 
 def _source(schema: Schema) -> str | None:
