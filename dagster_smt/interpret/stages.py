@@ -254,7 +254,7 @@ def _compiled(plan: StagePlan, after: PlanRecord) -> Apply:
     if len(changes) == 1 and changes[0][0] == "topic" and len(touches) <= 1:
         route = _routing(changes[0][2], fixed, touches)
         exprs = [after.topic.expr, *(touch.when for touch in after.touched)]
-        return _remembered(route) if all(map(_reads_topic_only, exprs)) else route
+        return _remembered(route) if all(map(reads_topic_only, exprs)) else route
 
     def apply(record: Record) -> None:
         bits = fixed
@@ -317,9 +317,10 @@ def _remembered(route: Apply) -> Apply:
     return apply
 
 
-def _reads_topic_only(expr: Expr | None) -> bool:
+def reads_topic_only(expr: Expr | None) -> bool:
+    """Whether an expression looks at nothing of a record but its topic."""
     if isinstance(expr, Call):
-        return all(map(_reads_topic_only, expr.args))
+        return all(map(reads_topic_only, expr.args))
     return expr is None or isinstance(expr, Const) or (isinstance(expr, Ref) and expr.path == ("topic",))
 
 

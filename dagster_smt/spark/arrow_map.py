@@ -30,6 +30,7 @@ from dagster_smt.spark.columns import (
     problem_column,
     words,
 )
+from dagster_smt.spark.compiled_batches import CompiledBatches
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.values.header_literals import parse_simple_header
 from dagster_smt.values.headers import header_bytes
@@ -66,9 +67,10 @@ class ArrowMap:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         runner = BatchRunner(self)
+        run = CompiledBatches(self.chain, self.words, runner.run).run if runner.compilable else runner.run
         for batch in batches:
             with no_collection():
-                done = runner.run(batch)
+                done = run(batch)
             yield done
 
     @property
@@ -114,6 +116,7 @@ class BatchRunner:
         self.interpreter = Interpreter(job.chain, job.key, job.value, job.written)
         looks = job.chain.reads_key or any(s.transform.reads_value for s in job.chain.stages)
         self.passes_key = job.key.kind in ("string", "bytes") and not looks and not job.rewritten & KEY_DIRTY
+        self.compilable = self.passes_key and job.value.kind == "json" and not job.rewritten and job.words <= 1
         self.records: list[Record] = []
         self.dirty = job.rewritten
 

@@ -1,0 +1,114 @@
+"""Finds the members of each record's object: slots for the names that a chain knows, runs of bytes for the rest."""
+
+import numpy as np
+
+from dagster_smt.interpret.compiled.json_scan import (
+    ODD,
+    after_blanks,
+    after_plain_name,
+    after_value,
+    hashed,
+    value_start,
+)
+from dagster_smt.interpret.compiled.native import compiled
+from dagster_smt.interpret.compiled.places import MAX_MEMBERS, MEMBER, RUN, SPAN
+
+_SLOTS = np.uint64(2 * MAX_MEMBERS - 1)
+
+
+@compiled
+def is_new(seen, found, stamp):  # type: ignore[no-untyped-def]
+    """Whether a record has had no name with this hash; from now on it has."""
+    at = found & _SLOTS
+    while seen.stamps[at] == stamp:
+        if seen.hashes[at] == found:
+            return False
+        at = (at + np.uint64(1)) & _SLOTS
+    seen.stamps[at], seen.hashes[at] = stamp, found
+    return True
+
+
+@compiled
+def slot_of(names, data, start, end, found):  # type: ignore[no-untyped-def]
+    """The slot of a name, -1 if the chain does not know it."""
+    last = np.uint64(len(names.table) - 1)
+    at = found & last
+    while names.table[at] >= 0:
+        slot = names.table[at]
+        first = names.ends[slot]
+        if names.hashes[slot] == found and names.ends[slot + 1] - first == end - start:
+            k = 0
+            while k < end - start and names.texts[first + k] == data[start + k]:
+                k += 1
+            if k == end - start:
+                return slot
+        at = (at + np.uint64(1)) & last
+    return -1
+
+
+@compiled
+def scan_members(data, i, end, names, row, slots, items, seen):  # type: ignore[no-untyped-def]
+    """Fill in the items and slots of one record; the number of items, or ``ODD``."""
+    at, run_end, members = items.first[row], -1, 0
+    while True:
+        if i >= end or data[i] != 0x22 or members >= MAX_MEMBERS:
+            return ODD
+        name_end = after_plain_name(data, i + 1, end)
+        if name_end == ODD:
+            return ODD
+        found, members = hashed(data, i + 1, name_end - 1), members + 1
+        if not is_new(seen, found, row):
+            return ODD
+        start = value_start(data, name_end, end)
+        if start == ODD:
+            return ODD
+        value_end = after_value(data, start, end)
+        if value_end == ODD:
+            return ODD
+        slot = slot_of(names, data, i + 1, name_end - 1, found)
+        if slot >= 0:
+            slots.place[slot, row], slots.kind[slot, row] = at - items.first[row], SPAN
+            slots.start[slot, row], slots.end[slot, row] = start, value_end
+            items.slot[at] = slot
+            run_end, at = -1, at + 1
+        elif start != name_end + 1:
+            items.slot[at], items.start[at], items.end[at] = MEMBER, start, value_end
+            items.name_start[at], items.name_end[at] = i, name_end
+            run_end, at = -1, at + 1
+        elif run_end == i - 1:
+            items.end[at - 1] = run_end = value_end
+        else:
+            items.slot[at], items.start[at], items.end[at] = RUN, i, value_end
+            run_end, at = value_end, at + 1
+        i = after_blanks(data, value_end, end)
+        if i >= end or data[i] != 0x2C:
+            break
+        i = after_blanks(data, i + 1, end)
+    if i >= end or data[i] != 0x7D or after_blanks(data, i + 1, end) != end:
+        return ODD
+    return at - items.first[row]
+
+
+@compiled
+def scan_record(data, start, end, names, row, slots, items, seen):  # type: ignore[no-untyped-def]
+    """As ``scan_members``, for the whole text of a record."""
+    i = after_blanks(data, start, end)
+    if i >= end or data[i] != 0x7B:
+        return ODD
+    i = after_blanks(data, i + 1, end)
+    if i < end and data[i] == 0x7D:
+        return 0 if after_blanks(data, i + 1, end) == end else ODD
+    return scan_members(data, i, end, names, row, slots, items, seen)
+
+
+@compiled
+def scan(data, offsets, names, rows, slots, items, seen):  # type: ignore[no-untyped-def]
+    """Fill in the items and slots of all records that are not odd."""
+    items.first[0] = 0
+    for row in range(len(rows.odd)):
+        count = 0
+        if rows.odd[row] == 0:
+            count = scan_record(data, offsets[row], offsets[row + 1], names, row, slots, items, seen)
+            if count == ODD:
+                rows.odd[row], count = 1, 0
+        items.first[row + 1] = items.first[row] + count

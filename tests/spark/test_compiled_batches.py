@@ -1,0 +1,410 @@
+"""The compiled lane gives what the interpreter gives: the same bytes, ledger, outcomes, for whatever records hold."""
+
+import json
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.chain.registry import transforms
+from dagster_smt.errors import ConfigError
+from dagster_smt.interpret.compiled import loading
+from dagster_smt.interpret.compiled.lane import Lane, warm
+from dagster_smt.interpret.compiled.program import eligible
+from dagster_smt.model.format import Format
+from dagster_smt.parity.datums import case_chain, parse_cases
+from dagster_smt.predicates.record_is_tombstone import RecordIsTombstone
+from dagster_smt.predicates.topic_name_matches import TopicNameMatches
+from dagster_smt.spark.arrow_map import ArrowMap, BatchRunner
+from dagster_smt.spark.columns import UNREADABLE_TIMESTAMP
+from dagster_smt.spark.compiled_batches import CompiledBatches
+from dagster_smt.transforms.mask_field import MaskField
+from tests.random_chains import configured, joined, parsed, stages, topics
+from tests.random_records import documents
+
+EXAMPLES = settings(max_examples=settings.default.max_examples * 6)
+MOMENT = datetime(2026, 1, 1, 12, 0, 0, 123000, tzinfo=timezone.utc)
+SCHEMA = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.timestamp("us", tz="UTC")),
+        ("timestampType", pa.int32()),
+        ("headers", pa.string()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+    ]
+)
+FLAT = {
+    "transforms": "hide,amount,route,tidy,keep,when,origin",
+    "transforms.hide.type": "MaskField$Value",
+    "transforms.hide.fields": "note,ref,gone",
+    "transforms.amount.type": "Cast$Value",
+    "transforms.amount.spec": "amount:float64,n:string",
+    "transforms.route.type": "RegexRouter",
+    "transforms.route.regex": "raw\\.(.*)",
+    "transforms.route.replacement": "clean.$1",
+    "transforms.tidy.type": "ReplaceField$Value",
+    "transforms.tidy.exclude": "device",
+    "transforms.tidy.renames": "status:state,n:m,m:n",
+    "transforms.keep.type": "MaskField$Value",
+    "transforms.keep.fields": "state",
+    "transforms.keep.replacement": "***",
+    "transforms.keep.predicate": "eu",
+    "predicates": "eu",
+    "predicates.eu.type": "TopicNameMatches",
+    "predicates.eu.pattern": ".*\\.eu",
+    "transforms.when.type": "TimestampConverter$Value",
+    "transforms.when.field": "ts",
+    "transforms.when.target.type": "string",
+    "transforms.when.format": "yyyy-MM-dd",
+    "transforms.origin.type": "InsertField$Value",
+    "transforms.origin.static.field": "origin",
+    "transforms.origin.static.value": 'a "text"',
+    "transforms.origin.topic.field": "topic",
+    "transforms.origin.partition.field": "partition",
+    "transforms.origin.offset.field": "offset",
+    "transforms.origin.timestamp.field": "timestamp",
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    warm()
+
+
+def batch_of(values, topics=("raw.eu",), partition=3, kind=0):
+    rows = [
+        {"topic": topics[n % len(topics)], "partition": partition, "offset": n - 2, "timestamp": MOMENT}
+        | {"timestampType": kind, "key": b"k", "value": value}
+        for n, value in enumerate(values)
+    ]
+    return pa.RecordBatch.from_pylist(rows, SCHEMA)
+
+
+def on_both(chain, batch, ledger=True):
+    """What both make of a batch, and what the lane left to the interpreter."""
+    entries = sum(len(stage.transform.ledger()) for stage in chain.stages)
+    job = ArrowMap(chain, Format("string"), Format(), entries, ledger)
+    left = []
+
+    def interpreted(rows):
+        left.extend(rows.column("offset").to_pylist())
+        return BatchRunner(job).run(rows)
+
+    lane = CompiledBatches(chain, job.words, interpreted)
+    lane.waiting.made = Lane(chain)
+    return lane.run(batch), BatchRunner(job).run(batch), left
+
+
+def agree(chain, batch, ledger=True):
+    """Assert that both give the same; returns the offsets that were left to the interpreter."""
+    got, want, left = on_both(chain, batch, ledger)
+    assert got.schema == want.schema
+    assert got.to_pylist() == want.to_pylist()
+    return left
+
+
+PLAIN = [
+    b'{"id":1,"note":"x","ref":"y","amount":"12.5","status":"new","device":"d","ts":1556204536123,"n":7,"m":[1,{}]}',
+    b' { "note" : "" , "other" : [ 1 , {"a" : null} ] , "status":"new", "last":true } ',
+    b'{"note":null,"ref":5,"amount":1e3,"ts":null,"origin":"own","topic":1,"zz":"\\n\\u00e9\\\\"}',
+    b'{"note":true,"ref":-0.5,"device":{},"state":"old","n":9223372036854775807}',
+    '{"é":1,"note":"ü","":2,"status":"\\""}'.encode(),
+    b"{}",
+    b'{"a":[],"b":{},"c":-0,"d":1E+2,"e":0.10,"f":123456789012345678901234567890}',
+    b'{"note":[1],"ref":{"a":[]},"amount":7}',
+]
+ODD = [
+    b'{"a":1,"a":2}',
+    b'{"note":"x","note":"y"}',
+    b'{"n\\u006fte":"x"}',
+    b'{"a":"\\ud83d\\ude00"}',
+    b"[1]",
+    b'"text"',
+    b"7",
+    b"",
+    None,
+    b'{"a":1',
+    b'{"a":1}}',
+    b'{"a":1,}',
+    b'{"a":01}',
+    b'{"a":.5}',
+    b'{"a":1.}',
+    b'{"a":-}',
+    b'{"a":1e}',
+    b'{"a":+1}',
+    b'{"a":tru}',
+    b'{"a":nul',
+    b'{"a":falsy}',
+    b'{"a":"\x01"}',
+    b'{"a":"\\x"}',
+    b'{"a":"\\u12g4"}',
+    b'{"a" 1}',
+    b"{a:1}",
+    b'{"a":[1,]}',
+    b'{"a":[1 2]}',
+    b'{"a":{"b":1,}}',
+    b'{"a":{"b"}}',
+    b'{"a":[}',
+    b"{,}",
+    b'{"a":1}x',
+    b"\x00",
+    b'{"amount":"much"}',
+    b'{"amount":{}}',
+    b'{"ts":"25.4.2019"}',
+    b'{"ts":{}}',
+    b'{"a":' + b"[" * 70 + b"]" * 70 + b"}",
+    b"{" + b",".join(b'"f%d":%d' % (n, n) for n in range(1100)) + b"}",
+]
+
+
+@pytest.mark.parametrize("ledger", [True, False])
+@pytest.mark.parametrize("topics", [("raw.eu",), ("raw.us",), ("raw.eu", "raw.us", "other")], ids=str)
+def test_records_it_is_made_for(ledger, topics):
+    chain = parse_chain(FLAT)
+    assert agree(chain, batch_of(PLAIN, topics), ledger) == []
+
+
+@pytest.mark.parametrize("value", ODD, ids=lambda value: repr(value)[:30])
+def test_records_that_it_leaves_to_the_interpreter(value):
+    chain = parse_chain(FLAT)
+    assert agree(chain, batch_of([*PLAIN[:2], value, *PLAIN[2:]])) == [0]
+
+
+CAST = {"type": "Cast$Value", "spec": "a:int8"}
+TWO = {
+    "a value that is dropped has been cast": ({"type": "ReplaceField$Value", "exclude": "a"}, [2]),
+    "a value that is replaced": ({"type": "InsertField$Value", "static.field": "a", "static.value": "x"}, [0, 2, 3]),
+    "a value that gets another name": ({"type": "ReplaceField$Value", "renames": "a:b"}, [2]),
+    "a value that another takes the name of": ({"type": "ReplaceField$Value", "renames": "b:a"}, [2, 3]),
+    "the only field that is kept": ({"type": "ReplaceField$Value", "include": "a"}, [2]),
+    "all fields that are kept": ({"type": "ReplaceField$Value", "include": "a,b,c"}, [2]),
+    "a name that comes again": ({"type": "ReplaceField$Value", "exclude": "a", "renames": "b:a"}, [2, 3]),
+}
+
+
+@pytest.mark.parametrize(("stage", "left"), TWO.values(), ids=TWO)
+def test_values_that_are_cast_before(stage, left):
+    stages = {"s": CAST, "t": stage}
+    options = {f"transforms.{alias}.{k}": v for alias, one in stages.items() for k, v in one.items()}
+    values = [b'{"a":300}', b'{"b":1}', b'{"a":"much","b":1}', b'{"a":1,"b":2,"c":3}', b'{"c":1,"d":2}', b"{}"]
+    batch = batch_of([b"{}", b"{}", *values])
+    assert agree(parse_chain({"transforms": "s,t", **options}), batch) == left
+
+
+def test_bytes_that_are_no_text():
+    batch = batch_of([*PLAIN, b'{"a":"\xff"}', b'{"a":"\xed\xa0\x80"}'])
+    assert len(agree(parse_chain(FLAT), batch)) == len(PLAIN) + 2
+
+
+def test_slices_and_records_without_metadata():
+    chain, batch = parse_chain(FLAT), batch_of([*PLAIN, *ODD], ("raw.eu", None))
+    assert agree(chain, batch.slice(3, 5)) == [1, 3, 5]  # a router refuses records without a topic
+    assert agree(chain, batch.slice(0, 0)) == []
+    for name in ("partition", "offset", "timestamp"):
+        number = batch.schema.get_field_index(name)
+        assert agree(chain, batch.set_column(number, name, pa.nulls(len(batch), SCHEMA.field(name).type)))
+    assert len(agree(chain, batch_of(PLAIN, kind=UNREADABLE_TIMESTAMP))) == len(PLAIN)
+
+
+def test_values_keep_their_bytes_where_no_stage_changes_them():
+    chain = parse_chain({k: v for k, v in FLAT.items() if ".route." in k} | {"transforms": "route"})
+    assert agree(chain, batch_of(PLAIN)) == []
+
+
+def test_a_stage_that_drops_a_topic_is_left_to_the_interpreter():
+    chain = parse_chain({"transforms": "f", "transforms.f.type": "Filter"})
+    assert len(agree(chain, batch_of(PLAIN))) == len(PLAIN)
+
+
+NOT_ELIGIBLE = [
+    {"type": "MaskField$Value", "fields": "a.b", "field.syntax.version": "V2"},
+    {"type": "MaskField$Key", "fields": "a"},
+    {"type": "Flatten$Value"},
+    {"type": "Cast$Value", "spec": "string"},
+    {"type": "TimestampRouter"},
+    {"type": "DropHeaders", "headers": "a"},
+    {"type": "InsertHeader", "header": "a", "value.literal": "b"},
+    {"type": "ValueToKey", "fields": "a"},
+    {"type": "ReplaceField$Value", "include": "a.b", "field.syntax.version": "V2"},
+    {"type": "InsertField$Value", "topic.field": "a.b", "field.syntax.version": "V2"},
+]
+
+
+@pytest.mark.parametrize("stage", NOT_ELIGIBLE, ids=str)
+def test_stages_that_it_cannot_run(stage):
+    chain = parse_chain({"transforms": "s", **{f"transforms.s.{k}": v for k, v in stage.items()}})
+    assert not eligible(chain)
+    assert loading.Waiting(chain).lane(10**9) is None
+
+
+def test_a_class_that_changes_more_than_it_says_is_not_run():
+    class Louder(MaskField):
+        connect_class = "org.example.Louder"
+
+        def schemaless(self, bits):
+            return lambda value, record: {"all": "changed"}
+
+    chain = parse_chain({"transforms": "s", "transforms.s.type": "MaskField$Value", "transforms.s.fields": "a"})
+    assert eligible(chain)
+    stage = chain.stages[0]
+    object.__setattr__(stage, "transform", Louder(fields="a"))
+    assert not eligible(chain)
+
+
+KINDS = ["MaskField", "Cast", "TimestampConverter", "ReplaceField", "InsertField", "RegexRouter"]
+names = st.sampled_from(["a", "b", "c", "a.b", "é", ""])
+lists = st.lists(names, min_size=1, max_size=3).map(",".join)
+OPTIONS = {
+    "MaskField": st.fixed_dictionaries({"fields": lists}, optional={"replacement": st.sampled_from(["*", "7"])}),
+    "Cast": st.fixed_dictionaries(
+        {"spec": st.lists(st.tuples(names, st.sampled_from("int8 int64 float32 float64 boolean string".split())))}
+    ).map(lambda found: {"spec": ",".join(map(":".join, found["spec"]))}),
+    "TimestampConverter": st.fixed_dictionaries(
+        {"field": names, "target.type": st.sampled_from(["string", "unix", "Date", "Time", "Timestamp"])}
+        | {"format": st.sampled_from(["yyyy-MM-dd"])}
+    ),
+    "ReplaceField": st.fixed_dictionaries(
+        {},
+        optional={
+            "exclude": lists,
+            "include": lists,
+            "renames": st.lists(st.tuples(names, names), max_size=3).map(lambda pairs: ",".join(map(":".join, pairs))),
+        },
+    ),
+    "InsertField": st.dictionaries(
+        st.sampled_from([f"{source}.field" for source in ("topic", "partition", "offset", "timestamp", "static")]),
+        names,
+        min_size=1,
+    ).map(lambda found: found | {"static.value": "7"}),
+    "RegexRouter": st.fixed_dictionaries({"regex": topics, "replacement": st.sampled_from(["x", "$1", "a-$1"])}),
+}
+
+
+@st.composite
+def chains(draw):
+    """Chains of the stages that the lane runs."""
+    found = {}
+    for number in range(draw(st.integers(1, 5))):
+        kind, alias = draw(st.sampled_from(KINDS)), f"t{number}"
+        prefix = f"transforms.{alias}"
+        stage = {f"{prefix}.type": kind + ("" if kind == "RegexRouter" else "$Value")}
+        stage |= {f"{prefix}.{key}": value for key, value in draw(OPTIONS[kind]).items()}
+        if draw(st.integers(0, 3)) == 0:
+            condition = draw(st.sampled_from([TopicNameMatches, RecordIsTombstone]))
+            stage |= {f"{prefix}.predicate": f"p{alias}", f"predicates.p{alias}.type": condition.connect_class}
+            stage |= configured(draw, condition, f"predicates.p{alias}")
+            stage |= {f"{prefix}.negate": "true"} if draw(st.booleans()) else {}
+        if parsed(joined({alias: stage})) is not None:
+            found[alias] = stage
+    return parse_chain(joined(found))
+
+
+blanks = st.sampled_from(["", "", "", " ", "\n\t"])
+spelled = st.sampled_from(
+    '1 -0 -0.0 1.0 0.1e1 1E5 1e400 12345678901234567890 true false null "" "x" "7" "2020-01-01" "\\u0041" [] {} '
+    '[1,"x"] {"a":1} "\\ud800" "é" tru 01 nan'.split()
+)
+members = st.tuples(blanks, names.map(json.dumps) | names.map(lambda n: f'"{n}"'), blanks, blanks, spelled, blanks)
+objects = st.lists(members, max_size=6).map(
+    lambda found: "{" + ",".join(f"{a}{name}{b}:{c}{value}{d}" for a, name, b, c, value, d in found) + "}"
+)
+
+
+@st.composite
+def broken(draw):
+    """An object with one byte changed, left out or doubled."""
+    text = draw(objects).encode()
+    at, byte = draw(st.integers(0, len(text) - 1)), bytes([draw(st.integers(0, 255))])
+    return draw(
+        st.sampled_from([text[:at] + byte + text[at + 1 :], text[:at] + text[at + 1 :], text[: at + 1] + text[at:]])
+    )
+
+
+texts = objects.map(str.encode)
+records = st.lists(documents | texts | texts | broken(), max_size=6)
+
+
+@EXAMPLES
+@given(chains(), records, st.booleans())
+def test_any_chain_on_any_records(chain, values, ledger):
+    if eligible(chain):
+        agree(chain, batch_of(values, ("orders", "orders-eu")), ledger)
+
+
+@EXAMPLES
+@given(stages("a"), records)
+def test_any_transform_that_it_runs(stage, values):
+    chain = parsed(joined({"a": stage}))
+    if chain is not None and eligible(chain):
+        agree(chain, batch_of([*PLAIN, *values], ("orders",)))
+
+
+def test_most_random_chains_and_many_records_take_the_lane():
+    seen = []
+
+    @settings(max_examples=200, database=None)
+    @given(chains(), objects)
+    def look(chain, text):
+        if eligible(chain):
+            seen.append(len(agree(chain, batch_of([text.encode()]))))
+        else:
+            seen.append(2)
+
+    look()
+    assert seen.count(2) < len(seen) / 4
+    assert seen.count(0) > len(seen) / 5
+
+
+PARITY = sorted((Path(__file__).parents[1] / "parity").rglob("*.jsonl"))
+
+
+def test_the_chains_recorded_from_kafka():
+    """On the texts that stand in the cases; what Kafka makes of them is compared elsewhere, with the interpreter."""
+    ran = 0
+    for file in PARITY:
+        for case in parse_cases(file.read_bytes()):
+            try:
+                chain = case_chain(case)
+            except ConfigError:
+                continue
+            if eligible(chain):
+                texts = [value for record in case["records"] if (value := text_of(record.get("value"))) is not None]
+                ran += len(texts)
+                agree(chain, batch_of([*texts, *PLAIN[:3]], ("orders",)))
+    assert ran > 100
+
+
+def text_of(datum):
+    """The JSON text of a value without schema, if a case has one."""
+    text = datum.get("schemaless") or datum.get("envelope") if isinstance(datum, dict) else None
+    return text and text.encode("utf-8", "surrogatepass")
+
+
+def test_documented_examples():
+    ran = 0
+    for cls in transforms().values():
+        for example in cls.examples:
+            kind = cls.connect_class + ("$Value" if cls.sided else "")
+            options = {f"transforms.e.{key}": value for key, value in example.options.items()}
+            chain = parse_chain({"transforms": "e", "transforms.e.type": kind, **options})
+            if eligible(chain) and example.shows == "value":
+                ran += 1
+                agree(chain, batch_of([example.before.encode(), *PLAIN], ("orders",)))
+    assert ran >= 10
+
+
+def test_records_of_another_kind_are_not_looked_at_twice():
+    chain = parse_chain(FLAT)
+    job = ArrowMap(chain, Format("string"), Format(), 20)
+    lane = CompiledBatches(chain, 1, BatchRunner(job).run)
+    lane.waiting.made = Lane(chain)
+    for _ in range(12):
+        lane.run(batch_of([b"[1]"] * 1000))
+    assert lane.waiting is None
