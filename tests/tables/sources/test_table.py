@@ -1,9 +1,6 @@
 """A table as a source: its columns, duplicates, lost coordinates, catalogs, and windows of many ranges."""
 
-import time
-
 import pytest
-from pyspark.sql import functions as F
 
 from dagster_smt.errors import TableError
 from dagster_smt.model.window import Range, Window
@@ -122,6 +119,5 @@ def test_windows_of_many_ranges(spark, ranges):
     there = spark.createDataFrame([(r.topic, r.partition) for r in ranges], "topic STRING, partition INT")
     every = there.crossJoin(spark.range(400).withColumnRenamed("id", "offset"))
     assert within(every, wanted).count() == wanted.records
-    start = time.monotonic()
-    within(every, wanted).agg(F.count("*")).explain("simple")
-    assert time.monotonic() - start < 2
+    plan = str(within(every, wanted)._jdf.queryExecution().optimizedPlan())
+    assert plan.count(">=") <= 100  # each is looked at again and again while Spark plans
