@@ -18,8 +18,8 @@ from dagster_smt.interpret.cache import Cache
 from dagster_smt.interpret.compiled import machine, members, writer
 from dagster_smt.interpret.compiled.json_scan import hashed
 from dagster_smt.interpret.compiled.places import (
+    CONSTANT,
     MADE,
-    NUMBER,
     SPAN,
     Array,
     Names,
@@ -117,6 +117,7 @@ class _Ready:
         longest = max(_NUMBER, *np.diff(self.texts.constants).tolist())
         self.room = int(self.texts.names[-1]) + len(names) * (longest + 1) + 2  # what records grow by at most
         self.seen = new_seen()
+        self.known: Cache[tuple[int, int], tuple[bytes, int]] = Cache()
 
     def run(self, values: Bytes, odd: Array, numbers: Numbers) -> Done:
         """See ``Lane.run``."""
@@ -127,7 +128,7 @@ class _Ready:
         members.scan(values.data, values.ends, self.names, rows, slots, items, self.seen)
         if not program.changes:
             return Done(program.topic, rows.touched | program.touched, rows.odd, None)
-        machine.run(values.data, self.steps, slots, items, rows)
+        machine.run(values.data, self.steps, slots, items, rows, self.texts)
         columns = np.array([numbers(name) for name in program.numbers], np.int64).reshape(-1, size)
         made = self._acted(values, slots, rows, columns)
         out = np.empty(len(values.data) + len(made) + size * self.room, np.uint8)
@@ -146,18 +147,17 @@ class _Ready:
         for kind, start, end, acts in zip(*given, strict=True):
             if acts != last:
                 last, chosen = acts, tuple(act for n, act in enumerate(self.program.acts) if acts >> n & 1)
-            value = Raw(data[start:end]) if kind == SPAN else self._other(kind, start, columns, where[len(texts)])
-            try:
-                for name, act in chosen:
-                    box = {name: value}
-                    act(box, name, record)
-                    value = box[name]
-                texts.append(encoder.encode(value))
-            except Exception:  # noqa: BLE001 the interpreter comes upon it again, and says what it is
+            if kind == CONSTANT:
+                text, touched = self._constant(start, acts, chosen)
+            else:
+                record.touched = 0
+                number = None if kind == SPAN else columns[start, where[len(texts)]]
+                value = Raw(data[start:end]) if number is None else self._number(start, number)
+                text, touched = _acted_on(value, chosen, record), record.touched
+            if not text:
                 rows.odd[where[len(texts)]] = 1
-                texts.append(b"")
-            bits.append(record.touched)
-            record.touched = 0
+            texts.append(text)
+            bits.append(touched)
         made = bytes_of(texts)
         slots.kind[which, where], slots.start[which, where], slots.end[which, where] = (
             MADE,
@@ -167,12 +167,29 @@ class _Ready:
         np.bitwise_or.at(rows.touched, where, np.array(bits, np.int64))
         return made.data
 
-    def _other(self, kind: int, start: int, columns: Array, row: int) -> Any:
-        """A value that is not in the record: a number from a column, or a constant."""
-        if kind != NUMBER:
-            return self.program.constants[start]
-        number = int(columns[start, row])
-        return JavaInteger(number) if self.program.numbers[start] == "partition" else number
+    def _constant(self, number: int, acts: int, chosen: tuple[tuple[str, Act], ...]) -> tuple[bytes, int]:
+        """(JSON text, bits of the ledger) of a constant after its acts, worked out once."""
+        found = self.known.get((number, acts))
+        if found is None:
+            record = Record(None)
+            text = _acted_on(self.program.constants[number], chosen, record)
+            found = self.known[number, acts] = (text, record.touched)
+        return found
+
+    def _number(self, column: int, number: Any) -> int:
+        return JavaInteger(number) if self.program.numbers[column] == "partition" else int(number)
+
+
+def _acted_on(value: Any, chosen: tuple[tuple[str, Act], ...], record: Record) -> bytes:
+    """The JSON text of a value after its acts; nothing if they refuse it."""
+    try:
+        for name, act in chosen:
+            box = {name: value}
+            act(box, name, record)
+            value = box[name]
+        return encoder.encode(value)
+    except Exception:  # noqa: BLE001 the interpreter comes upon it again, and says what it is
+        return b""
 
 
 def warm() -> None:

@@ -1,7 +1,7 @@
-"""When the compiled lane is used: once a process has seen enough records, and numba has the code ready.
+"""When the compiled lane is used: once a process has seen enough records, and the code is ready.
 
-Loading takes half a second, compiling some seconds, once per machine: numba keeps the code on disk. So few records
-never pay for it, and it happens beside the interpreter, in a thread. Without numba, or without a folder for its cache,
+Loading takes half a second, compiling some seconds, once per machine (``kept``). So few records never pay for it, and
+it happens beside the interpreter, in a thread. Without numba, or without a folder for its cache,
 the interpreter runs everything: the results are the same.
 
 The environment variable ``DAGSTER_SMT_COMPILED`` says otherwise: ``off``, or ``now`` to have it from the first record.
@@ -10,9 +10,11 @@ The environment variable ``DAGSTER_SMT_COMPILED`` says otherwise: ``off``, or ``
 import logging
 import os
 import threading
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from dagster_smt.authoring.stage import Chain
+from dagster_smt.interpret.compiled.kept import prepare
 from dagster_smt.interpret.compiled.program import eligible
 
 if TYPE_CHECKING:
@@ -44,6 +46,9 @@ class _Loading:
 
     def _load(self) -> None:
         try:
+            if find_spec("numba") is None:
+                raise ImportError("numba is not installed")
+            prepare()
             from dagster_smt.interpret.compiled.lane import Lane, warm
 
             warm()

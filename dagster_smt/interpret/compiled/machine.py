@@ -24,12 +24,20 @@ def make_room(slot, row, slots, rows):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def change(data, slot, text, act, bit, slots, rows):  # type: ignore[no-untyped-def]
+def is_text(data, kind, start, texts):  # type: ignore[no-untyped-def]
+    """Whether a value is a text, as far as that can be seen from its first byte."""
+    if kind == CONSTANT:
+        return texts.bytes[texts.constants[start]] == _QUOTE
+    return kind == SPAN and data[start] == _QUOTE
+
+
+@compiled
+def change(data, slot, text, act, bit, slots, rows, texts):  # type: ignore[no-untyped-def]
     places, kinds, starts, acts = slots.place[slot], slots.kind[slot], slots.start[slot], slots.acts[slot]
     touched, flag = rows.touched, np.uint64(1) << np.uint64(act)
     for row in range(len(places)):
         if places[row] >= 0:
-            if text >= 0 and kinds[row] == SPAN and acts[row] == _NO_ACTS and data[starts[row]] == _QUOTE:
+            if text >= 0 and acts[row] == _NO_ACTS and is_text(data, kinds[row], starts[row], texts):
                 kinds[row], starts[row] = CONSTANT, text
                 touched[row] |= bit
             else:
@@ -97,10 +105,10 @@ def insert(slot, kind, value, keeps, bit, slots, rows):  # type: ignore[no-untyp
 
 
 @compiled
-def run_step(data, what, slot, other, act, bit, slots, items, rows):  # type: ignore[no-untyped-def]
+def run_step(data, what, slot, other, act, bit, slots, items, rows, texts):  # type: ignore[no-untyped-def]
     """One step on all records; those that are odd already do not count, whatever becomes of them."""
     if what in (CHANGE, FILL):
-        change(data, slot, other, act, bit, slots, rows)
+        change(data, slot, other, act, bit, slots, rows, texts)
         if what == FILL:
             fill(slot, slots, rows)
     elif what == DROP:
@@ -119,8 +127,8 @@ def run_step(data, what, slot, other, act, bit, slots, items, rows):  # type: ig
 
 
 @compiled
-def run(data, steps, slots, items, rows):  # type: ignore[no-untyped-def]
+def run(data, steps, slots, items, rows, texts):  # type: ignore[no-untyped-def]
     """All steps."""
     for n in range(len(steps)):
         what, slot, other, act, bit = steps[n, 0], steps[n, 1], steps[n, 2], steps[n, 3], steps[n, 4]
-        run_step(data, what, slot, other, act, bit, slots, items, rows)
+        run_step(data, what, slot, other, act, bit, slots, items, rows, texts)

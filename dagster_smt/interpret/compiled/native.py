@@ -1,13 +1,7 @@
-"""Functions that numba compiles to machine code, and the instructions it has no name for.
+"""Functions that numba compiles to machine code, and the instructions it has no name for."""
 
-Compiled code is kept on disk: compiling takes some seconds, once for each machine and version.
-"""
-
-import hashlib
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,35 +10,14 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from dagster_smt.interpret.compiled.kept import folder
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@cache
-def cache_folder() -> Path:
-    """Where compiled code is kept, a folder for each version of it.
-
-    Numba itself looks only at the file that a function is in, but what is compiled holds the functions it calls, too.
-
-    Raises:
-        RuntimeError: There is no folder to write to.
-    """
-    here = Path(__file__).parent
-    sources = b"".join(file.read_bytes() for file in sorted(here.glob("*.py")))
-    name = f"compiled-{hashlib.sha256(sources).hexdigest()[:16]}"
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    for place in [Path(chosen)] if chosen else [here / "__pycache__", Path("~/.cache/dagster_smt").expanduser()]:
-        try:
-            (place / name).mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(place / name, os.W_OK | os.X_OK):
-            return place / name
-    raise RuntimeError("no folder for compiled code: set NUMBA_CACHE_DIR to one that can be written")
-
-
 @contextmanager
-def _kept_in(folder: Path) -> Iterator[None]:
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
+def _kept_in(place: Path) -> Iterator[None]:
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(place)
     try:
         yield
     finally:
@@ -57,7 +30,7 @@ def compiled(function: F) -> F:
     Raises:
         RuntimeError: There is no folder to keep compiled code in.
     """
-    with _kept_in(cache_folder()):
+    with _kept_in(folder()):
         made: F = numba.njit(cache=True, nogil=True)(function)
     return made
 

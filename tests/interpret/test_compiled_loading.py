@@ -1,0 +1,109 @@
+"""When the compiled lane is loaded, and where its code is kept."""
+
+import threading
+
+import pytest
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.interpret.compiled import kept, loading
+from dagster_smt.interpret.compiled.loading import ENOUGH, VARIABLE, Waiting
+
+CHAIN = parse_chain({"transforms": "m", "transforms.m.type": "MaskField$Value", "transforms.m.fields": "a"})
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """A process that has seen no record yet."""
+    monkeypatch.delenv(VARIABLE, raising=False)
+    found = loading._Loading()
+    monkeypatch.setattr(loading, "_loading", found)
+    return found
+
+
+@pytest.fixture
+def elsewhere(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    kept.folder.cache_clear()
+    yield tmp_path
+    kept.folder.cache_clear()
+
+
+def test_few_records_do_not_load_it(fresh):
+    waiting = Waiting(CHAIN)
+    assert waiting.lane(ENOUGH - 1) is None
+    assert fresh.thread is None
+    assert waiting.lane(1) is None
+    fresh.thread.join()
+    assert waiting.lane(1) is not None
+
+
+def test_it_is_there_at_once_where_that_is_asked_for(fresh, monkeypatch):
+    monkeypatch.setenv(VARIABLE, "now")
+    assert Waiting(CHAIN).lane(1) is not None
+
+
+def test_it_is_never_loaded_where_that_is_asked_for(fresh, monkeypatch):
+    monkeypatch.setenv(VARIABLE, "off")
+    assert Waiting(CHAIN).lane(10 * ENOUGH) is None
+    assert fresh.thread is None
+
+
+def never(fresh, caplog):
+    caplog.set_level("INFO")
+    waiting = Waiting(CHAIN)
+    assert waiting.lane(ENOUGH) is None
+    fresh.thread.join()
+    assert waiting.lane(ENOUGH) is None
+    return caplog.text
+
+
+def test_without_numba(fresh, monkeypatch, caplog):
+    monkeypatch.setattr(loading, "find_spec", lambda name: None)
+    assert "The compiled lane is not used: numba is not installed" in never(fresh, caplog)
+
+
+def test_without_a_folder(fresh, monkeypatch, caplog, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
+    kept.folder.cache_clear()
+    try:
+        assert "set NUMBA_CACHE_DIR to one that can be written" in never(fresh, caplog)
+    finally:
+        kept.folder.cache_clear()
+
+
+def test_code_is_compiled_once_for_all_who_wait(elsewhere, monkeypatch):
+    calls = []
+    real = kept.subprocess.run
+    monkeypatch.setattr(kept.subprocess, "run", lambda *a, **k: calls.append(a) or real(*a, **k))
+    threads = [threading.Thread(target=kept.prepare) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    names = [file.name for file in kept.folder().rglob("*")]
+    assert len(calls) == 1
+    assert "complete" in names and "busy" not in names
+    assert any(name.startswith("members.scan") and name.endswith(".nbc") for name in names)
+
+
+def test_a_process_that_could_not_compile_leaves_it_to_others(elsewhere, monkeypatch):
+    monkeypatch.setattr(kept.sys, "executable", "/bin/false")
+    kept.prepare()
+    assert list(kept.folder().iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_waited_for_no_longer_than_a_minute(elsewhere, monkeypatch):
+    monkeypatch.setattr(kept, "_PATIENCE", 0.3)
+    monkeypatch.setattr(kept.sys, "executable", "/bin/true")
+    (kept.folder() / "busy").touch()
+    kept.prepare()
+    assert [file.name for file in kept.folder().iterdir()] == ["complete"]
+
+
+def test_another_version_of_the_code_is_kept_elsewhere(elsewhere, monkeypatch, tmp_path):
+    before = kept.folder()
+    (tmp_path / "lane.py").write_text("another")
+    monkeypatch.setattr(kept, "__file__", str(tmp_path / "kept.py"))
+    kept.folder.cache_clear()
+    assert kept.folder() != before
