@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dagster_smt.authoring.splice import Texts
 from dagster_smt.model.record import Record
 
 Act = Callable[[Any, Any, Record], None]
@@ -23,14 +22,19 @@ class Change:
         name: The field.
         act: Replaces the value under a key. It looks at that value alone, and at nothing of the record but
             ``touched``, where it sets its bit.
-        texts: What it makes of texts, if it makes the same of all.
+        bit: The bit.
+        text: The JSON text that it makes of each text, if it makes the same of all.
         fills: Whether a missing field becomes null.
+        rule: Gives the function that it puts values of a kind (``string``, ``int64``) through, if it does just that and
+            sets its bit; None, or an error, if not.
     """
 
     name: str
     act: Act
-    texts: Texts | None = None
+    bit: int
+    text: bytes | None = None
     fills: bool = False
+    rule: Callable[[str], Callable[[Any], Any] | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -76,3 +80,9 @@ class Insert:
 
 
 FieldChange = Change | Drop | Keep | Rename | Insert
+
+
+def speaks_for(cls: type, says: str, does: str) -> bool:
+    """Whether what a method says of another holds for a class: not if a class below has another way of doing it."""
+    where = {name: number for number, one in reversed(list(enumerate(cls.__mro__))) for name in vars(one)}
+    return where[says] <= where[does]

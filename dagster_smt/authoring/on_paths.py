@@ -6,12 +6,12 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar
 
 from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
 from dagster_smt.authoring.edit import Target, edited, refused, struct_of
-from dagster_smt.authoring.field_changes import Change, FieldChange
+from dagster_smt.authoring.field_changes import Change, FieldChange, speaks_for
 from dagster_smt.authoring.options import option
 from dagster_smt.authoring.schemaless import Act, all_visitor, require_map, value_visitor, visitor
 from dagster_smt.authoring.splice import Texts
@@ -63,6 +63,14 @@ class OnPaths(NullDefaults, NestedPaths, Transform):
         """For each path what it makes of texts, if it makes the same of all: deep scans then stay in the bytes."""
         return ()
 
+    def value_function(self, number: int, kind: str) -> Callable[[Any], Any] | None:
+        """What becomes of values of a kind (``string``, ``int64``) without schema, for the path of a number.
+
+        Only where the act does just that, and sets its bit: many values then go through it together. None, or a
+        ``DataError``: they go through the act.
+        """
+        return None
+
     def ledger(self) -> tuple[Effect, ...]:
         return tuple(Effect(self.action, text) for text in self.texts)
 
@@ -92,9 +100,14 @@ class OnPaths(NullDefaults, NestedPaths, Transform):
     def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
         if not self.paths or not all(path.flat for path in self.paths):
             return None
-        acts, texts = self.acts(bits), self.same_texts(bits) or [None] * len(bits)
-        each = zip(self.paths, acts, texts, strict=True)
-        return tuple(Change(path.leaf, act, text, self.fills) for path, act, text in each)
+        acts, same = self.acts(bits), self.same_texts(bits)
+        texts = [text.new for text in same] if same else [None] * len(bits)
+        together = speaks_for(type(self), "value_function", "acts")
+        each = enumerate(zip(self.paths, acts, bits, texts, strict=True))
+        return tuple(
+            Change(path.leaf, act, bit, text, self.fills, partial(self.value_function, number) if together else None)
+            for number, (path, act, bit, text) in each
+        )
 
 
 class OnFields(OnPaths):
@@ -138,6 +151,10 @@ class FieldRules(OnFields):
         after = schema if returns is None else returns.with_(optional=schema.optional)
         cell = node.call(rule, after, nullable=node.nullable)
         return replace(cell, marks=node.marks | {"masked"}) if self.action == "masked" else cell
+
+    def value_function(self, number: int, kind: str) -> Callable[[Any], Any] | None:
+        rule = self.rule(kind)
+        return None if rule is None else rule.bind()
 
     def acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
         functions: dict[str, Callable[[Any], Any] | None] = {}

@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dagster_smt.authoring.stage import Chain
+from dagster_smt.interpret.compiled.arrays import Bytes
 from dagster_smt.interpret.compiled.loading import Waiting
 from dagster_smt.interpret.interpreter import KEPT, NO_STAGE
 from dagster_smt.spark.columns import UNREADABLE_TIMESTAMP, problem_column
 
 if TYPE_CHECKING:  # numba is loaded when there is enough to do
-    from dagster_smt.interpret.compiled.lane import Bytes, Done, Lane
+    from dagster_smt.interpret.compiled.lane import Done, Lane
 
 Run = Callable[[pa.RecordBatch], pa.RecordBatch]
 _TRIAL, _MOST_ODD = 10_000, 0.25
@@ -92,9 +93,7 @@ def _is_utf8(values: pa.Array) -> bool:
     return True
 
 
-def _bytes(values: pa.Array) -> "Bytes":
-    from dagster_smt.interpret.compiled.lane import Bytes
-
+def _bytes(values: pa.Array) -> Bytes:
     _, ends, data = values.buffers()
     first, last = values.offset, values.offset + len(values) + 1
     empty = data is None or not data.size  # all values are empty or null

@@ -117,6 +117,9 @@ class Cast(OnPaths):
     def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
         return super().field_changes(bits) if self.casts else None
 
+    def value_function(self, number: int, kind: str) -> Callable[[Any], Any] | None:
+        return _caster(tuple(self.casts.values())[number])
+
     def acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
         return tuple(_in_place(_caster(t), bit) for t, bit in zip(self.casts.values(), bits, strict=True))
 

@@ -1,5 +1,6 @@
 """MaskField: put a harmless value in the place of fields."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -57,6 +58,10 @@ class MaskField(OnFields):
         constant = Cell(node.schema, Const(value, node.schema), frozenset())
         masked = node.call(KeepNull(), node.schema, constant, nullable=node.nullable)
         return replace(masked, marks=node.marks | {"masked"})
+
+    def value_function(self, number: int, kind: str) -> Callable[[Any], Any] | None:
+        new = mask_value(kind, self.replacement)
+        return lambda value: new
 
     def acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
         masks: dict[str, Any] = {}  # by kind

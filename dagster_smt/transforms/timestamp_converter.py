@@ -113,6 +113,9 @@ class TimestampConverter(OnPaths):
 
         return convert
 
+    def value_function(self, number: int, kind: str) -> Callable[[Any], Any] | None:
+        return self._rule(_KINDS[kind]).bind() if kind in _KINDS else None
+
     def acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
         convert = self._convert()
 

@@ -22,6 +22,7 @@ from dagster_smt.predicates.topic_name_matches import TopicNameMatches
 from dagster_smt.spark.arrow_map import ArrowMap, BatchRunner
 from dagster_smt.spark.columns import UNREADABLE_TIMESTAMP
 from dagster_smt.spark.compiled_batches import CompiledBatches
+from dagster_smt.transforms.cast import Cast
 from dagster_smt.transforms.mask_field import MaskField
 from tests.random_chains import configured, joined, parsed, stages, topics
 from tests.random_records import documents
@@ -256,6 +257,25 @@ def test_a_class_that_changes_more_than_it_says_is_not_run():
     stage = chain.stages[0]
     object.__setattr__(stage, "transform", Louder(fields="a"))
     assert not eligible(chain)
+
+
+def test_acts_that_are_more_than_the_function_of_their_base_are_run():
+    class Both(Cast):
+        connect_class = "org.example.Both"
+
+        def acts(self, bits):
+            def act(parent, key, record):
+                parent[key] = "own"
+                record.touched |= bits[0]
+
+            return (act,)
+
+    chain = parse_chain({"transforms": "s", "transforms.s.type": "Cast$Value", "transforms.s.spec": "n:string"})
+    object.__setattr__(chain.stages[0], "transform", Both(spec="n:string"))
+    assert eligible(chain)
+    got, want, left = on_both(chain, batch_of(PLAIN))
+    assert (got.column("value"), left) == (want.column("value"), [])
+    assert b'"n":"own"' in got.column("value")[0].as_py()
 
 
 KINDS = ["MaskField", "Cast", "TimestampConverter", "ReplaceField", "InsertField", "RegexRouter"]

@@ -6,50 +6,29 @@ compiled code writes the records (``writer``). The interpreter is the judge of i
 plain is left to it, and for the rest both give the same bytes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dagster_smt.authoring.field_changes import Act
+from dagster_smt.authoring.field_changes import Change
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.interpret.cache import Cache
 from dagster_smt.interpret.compiled import machine, members, writer
+from dagster_smt.interpret.compiled.acts import Acts
+from dagster_smt.interpret.compiled.arrays import Bytes, bytes_of
 from dagster_smt.interpret.compiled.json_scan import hashed
-from dagster_smt.interpret.compiled.places import (
-    CONSTANT,
-    MADE,
-    SPAN,
-    Array,
-    Names,
-    Rows,
-    Slots,
-    Texts,
-    new_items,
-    new_rows,
-    new_seen,
-    new_slots,
-)
+from dagster_smt.interpret.compiled.places import Array, Names, Texts, new_items, new_rows, new_seen, new_slots
 from dagster_smt.interpret.compiled.program import Program, program_of
 from dagster_smt.interpret.stages import runners
-from dagster_smt.model.record import Record
-from dagster_smt.model.runtime import JavaInteger
-from dagster_smt.values.lazy import Raw, encode, encoder
+from dagster_smt.values.lazy import encode, encoder
 
 Numbers = Callable[[str], Array]
 """The column ``partition``, ``offset`` or ``timestamp`` (milliseconds), as 64-bit integers without nulls."""
 
 _NUMBER = 20
 """Characters of a 64-bit number at most."""
-
-
-@dataclass(frozen=True)
-class Bytes:
-    """Byte strings one after the other: number ``n`` is ``data[ends[n]:ends[n + 1]]``. Read-only arrays."""
-
-    data: Array
-    ends: Array
 
 
 @dataclass(frozen=True)
@@ -67,13 +46,6 @@ class Done:
     touched: Array
     odd: Array
     values: Bytes | None
-
-
-def bytes_of(texts: Sequence[bytes]) -> Bytes:
-    """Byte strings as arrays."""
-    ends = np.zeros(len(texts) + 1, np.int32)
-    np.cumsum([len(text) for text in texts], out=ends[1:])
-    return Bytes(np.frombuffer(b"".join(texts) or b"\0", np.uint8), np.frombuffer(ends.tobytes(), np.int32))
 
 
 class Lane:
@@ -117,7 +89,7 @@ class _Ready:
         longest = max(_NUMBER, *np.diff(self.texts.constants).tolist())
         self.room = int(self.texts.names[-1]) + len(names) * (longest + 1) + 2  # what records grow by at most
         self.seen = new_seen()
-        self.known: Cache[tuple[int, int], tuple[bytes, int]] = Cache()
+        self.acts = Acts(program)
 
     def run(self, values: Bytes, odd: Array, numbers: Numbers) -> Done:
         """See ``Lane.run``."""
@@ -130,66 +102,11 @@ class _Ready:
             return Done(program.topic, rows.touched | program.touched, rows.odd, None)
         machine.run(values.data, self.steps, slots, items, rows, self.texts)
         columns = np.array([numbers(name) for name in program.numbers], np.int64).reshape(-1, size)
-        made = self._acted(values, slots, rows, columns)
+        made = self.acts.run(values, slots, rows, columns)
         out = np.empty(len(values.data) + len(made) + size * self.room, np.uint8)
         ends = np.empty(size + 1, np.int32)
         writer.write(out, ends, values.data, rows, slots, items, self.texts, columns, made)
         return Done(program.topic, rows.touched | program.touched, rows.odd, Bytes(out[: ends[-1]], ends))
-
-    def _acted(self, values: Bytes, slots: Slots, rows: Rows, columns: Array) -> Array:
-        """What the acts make of the values that are noted for them; a record whose value they refuse is odd."""
-        which, where = np.nonzero(slots.acts)
-        given = [part[which, where].tolist() for part in (slots.kind, slots.start, slots.end, slots.acts)]
-        texts: list[bytes] = []
-        bits: list[int] = []
-        data, record, last = values.data.tobytes(), Record(None), 0
-        chosen: tuple[tuple[str, Act], ...] = ()
-        for kind, start, end, acts in zip(*given, strict=True):
-            if acts != last:
-                last, chosen = acts, tuple(act for n, act in enumerate(self.program.acts) if acts >> n & 1)
-            if kind == CONSTANT:
-                text, touched = self._constant(start, acts, chosen)
-            else:
-                record.touched = 0
-                number = None if kind == SPAN else columns[start, where[len(texts)]]
-                value = Raw(data[start:end]) if number is None else self._number(start, number)
-                text, touched = _acted_on(value, chosen, record), record.touched
-            if not text:
-                rows.odd[where[len(texts)]] = 1
-            texts.append(text)
-            bits.append(touched)
-        made = bytes_of(texts)
-        slots.kind[which, where], slots.start[which, where], slots.end[which, where] = (
-            MADE,
-            made.ends[:-1],
-            made.ends[1:],
-        )
-        np.bitwise_or.at(rows.touched, where, np.array(bits, np.int64))
-        return made.data
-
-    def _constant(self, number: int, acts: int, chosen: tuple[tuple[str, Act], ...]) -> tuple[bytes, int]:
-        """(JSON text, bits of the ledger) of a constant after its acts, worked out once."""
-        found = self.known.get((number, acts))
-        if found is None:
-            record = Record(None)
-            text = _acted_on(self.program.constants[number], chosen, record)
-            found = self.known[number, acts] = (text, record.touched)
-        return found
-
-    def _number(self, column: int, number: Any) -> int:
-        return JavaInteger(number) if self.program.numbers[column] == "partition" else int(number)
-
-
-def _acted_on(value: Any, chosen: tuple[tuple[str, Act], ...], record: Record) -> bytes:
-    """The JSON text of a value after its acts; nothing if they refuse it."""
-    try:
-        for name, act in chosen:
-            box = {name: value}
-            act(box, name, record)
-            value = box[name]
-        return encoder.encode(value)
-    except Exception:  # noqa: BLE001 the interpreter comes upon it again, and says what it is
-        return b""
 
 
 def warm() -> None:
@@ -198,7 +115,9 @@ def warm() -> None:
     Raises:
         RuntimeError: There is no folder for the cache.
     """
-    _Ready(Program("", changes=True)).run(bytes_of([b"{}"]), np.zeros(1, np.uint8), lambda name: np.zeros(1, np.int64))
+    program = Program("", changes=True)
+    program.add(Change("a", lambda box, key, record: None, 0, rule=lambda kind: lambda value: value), "")
+    _Ready(program).run(bytes_of([b'{"a":1}']), np.zeros(1, np.uint8), lambda name: np.zeros(1, np.int64))
 
 
 def _names(names: list[str]) -> Names:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from dagster_smt.authoring.field_changes import Act, Change, Drop, FieldChange, Insert, Keep, Rename
+from dagster_smt.authoring.field_changes import Change, Drop, FieldChange, Insert, Keep, Rename, speaks_for
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.chain.plan import first_entries, input_record, plan_test
@@ -30,7 +30,7 @@ class Program:
         changes: Whether a stage acts on values at all: else their bytes stay.
         names: By slot.
         steps: The instructions; see ``steps``.
-        acts: What instructions do to values, with the field's name.
+        acts: What steps do to values.
         constants: What they put in, decoded; the first is null.
         numbers: The columns that they need, of ``partition``, ``offset`` and ``timestamp``.
     """
@@ -40,7 +40,7 @@ class Program:
     changes: bool = False
     names: dict[str, int] = field(default_factory=dict)
     steps: list[tuple[int, int, int, int, int]] = field(default_factory=list)
-    acts: list[tuple[str, Act]] = field(default_factory=list)
+    acts: list[Change] = field(default_factory=list)
     constants: list[Any] = field(default_factory=lambda: [None])
     numbers: list[str] = field(default_factory=list)
     renames: int = 0
@@ -58,6 +58,36 @@ class Program:
         """The number of a constant."""
         self.constants.append(value)
         return len(self.constants) - 1
+
+    def add(self, change: FieldChange, topic: str | None) -> None:
+        """Append the steps of a change; ``topic``: where records go so far."""
+        if isinstance(change, Change):
+            new = -1 if change.text is None else self.constant(Raw(change.text))
+            self.acts.append(change)
+            what = FILL if change.fills else CHANGE
+            self.steps.append((what, self.slot(change.name), new, len(self.acts) - 1, change.bit))
+        elif isinstance(change, Drop):
+            self.steps.append((DROP, self.slot(change.name), 0, 0, change.bit))
+        elif isinstance(change, Keep):
+            self.steps.append((KEEP, 0, sum(1 << self.slot(name) for name in sorted(change.names)), 0, change.bit))
+        elif isinstance(change, Rename):
+            ways = [(self.slot(old), self.slot(new), bit) for old, new, bit in change.names]
+            # the slots on the way are numbered from the end, until all names are known
+            self.steps += [(TAKE, old, ~(self.renames + n), 0, bit) for n, (old, _, bit) in enumerate(ways)]
+            self.steps += [(PUT, ~(self.renames + n), new, 0, 0) for n, (_, new, _) in enumerate(ways)]
+            self.renames += len(ways)
+        else:
+            self._insert(change, topic)
+
+    def _insert(self, change: Insert, topic: str | None) -> None:
+        slot, keeps = self.slot(change.name), 0 if change.overwrites else 1
+        if change.source in _NUMBERS:
+            if change.source not in self.numbers:
+                self.numbers.append(change.source)
+            self.steps.append((INSERT_NUMBER, slot, self.numbers.index(change.source), keeps, change.bit))
+        else:
+            text = topic if change.source == "topic" else change.text
+            self.steps.append((INSERT, slot, self.constant(text), keeps, change.bit))
 
 
 def eligible(chain: Chain) -> bool:
@@ -94,12 +124,7 @@ def _of_topic(expr: Expr) -> bool:
 
 
 def _changes(stage: Stage, first: int) -> tuple[FieldChange, ...] | None:
-    classes = type(stage.transform).__mro__
-    says, does = (
-        next(number for number, cls in enumerate(classes) if name in vars(cls))
-        for name in ("field_changes", "schemaless")
-    )
-    if says > does:  # a class of its own way must say itself what that does
+    if not speaks_for(type(stage.transform), "field_changes", "schemaless"):
         return None
     entries = range(first, first + len(stage.transform.ledger()))
     return stage.transform.field_changes(tuple(1 << entry for entry in entries))
@@ -125,43 +150,11 @@ def program_of(chain: Chain, runners: tuple[Runner, ...], topic: str | None) -> 
         if stage.side:
             made.changes = True
             for change in _changes(stage, first) or ():
-                _add(made, change, record.topic)
+                made.add(change, record.topic)
     if record.dirty or record.value != {} or record.key is not None or max(made.slots, len(made.acts)) > MOST:
         return None
     made.topic, made.touched = record.topic, record.touched
     return _settled(made)
-
-
-def _add(made: Program, change: FieldChange, topic: str | None) -> None:
-    if isinstance(change, Change):
-        texts = change.texts
-        new = -1 if texts is None else made.constant(Raw(texts.new))
-        made.acts.append((change.name, change.act))
-        what, bit = FILL if change.fills else CHANGE, 0 if texts is None else texts.bit
-        made.steps.append((what, made.slot(change.name), new, len(made.acts) - 1, bit))
-    elif isinstance(change, Drop):
-        made.steps.append((DROP, made.slot(change.name), 0, 0, change.bit))
-    elif isinstance(change, Keep):
-        made.steps.append((KEEP, 0, sum(1 << made.slot(name) for name in sorted(change.names)), 0, change.bit))
-    elif isinstance(change, Rename):
-        ways = [(made.slot(old), made.slot(new), bit) for old, new, bit in change.names]
-        # the slots on the way are numbered from the end, until all names are known
-        made.steps += [(TAKE, old, ~(made.renames + n), 0, bit) for n, (old, _, bit) in enumerate(ways)]
-        made.steps += [(PUT, ~(made.renames + n), new, 0, 0) for n, (_, new, _) in enumerate(ways)]
-        made.renames += len(ways)
-    else:
-        _insert(made, change, topic)
-
-
-def _insert(made: Program, change: Insert, topic: str | None) -> None:
-    slot, keeps = made.slot(change.name), 0 if change.overwrites else 1
-    if change.source in _NUMBERS:
-        if change.source not in made.numbers:
-            made.numbers.append(change.source)
-        made.steps.append((INSERT_NUMBER, slot, made.numbers.index(change.source), keeps, change.bit))
-    else:
-        text = topic if change.source == "topic" else change.text
-        made.steps.append((INSERT, slot, made.constant(text), keeps, change.bit))
 
 
 def _settled(made: Program) -> Program:
