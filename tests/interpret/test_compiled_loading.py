@@ -59,7 +59,7 @@ def never(fresh, caplog):
 
 def test_without_numba(fresh, monkeypatch, caplog):
     monkeypatch.setattr(loading, "find_spec", lambda name: None)
-    assert "The compiled lane is not used: numba is not installed" in never(fresh, caplog)
+    assert "there is no compiled code: numba is not installed" in never(fresh, caplog)
 
 
 def test_without_a_folder(fresh, monkeypatch, caplog, tmp_path):
@@ -95,10 +95,22 @@ def test_a_process_that_could_not_compile_leaves_it_to_others(elsewhere, monkeyp
 
 def test_what_a_killed_process_left_is_waited_for_no_longer_than_a_minute(elsewhere, monkeypatch):
     monkeypatch.setattr(kept, "_PATIENCE", 0.3)
-    monkeypatch.setattr(kept.sys, "executable", "/bin/true")
+    called = []
+    monkeypatch.setattr(
+        kept.subprocess, "run", lambda *a, **k: called.append(a) or kept.subprocess.CompletedProcess(a, 1)
+    )
     (kept.folder() / "busy").touch()
     kept.prepare()
-    assert [file.name for file in kept.folder().iterdir()] == ["complete"]
+    assert len(called) == 1
+    assert list(kept.folder().iterdir()) == []
+
+
+def test_whatever_is_wrong_with_it_the_interpreter_goes_on(fresh, monkeypatch, caplog):
+    def broken():
+        raise OSError("libLLVM")
+
+    monkeypatch.setattr(loading, "prepare", broken)
+    assert "take twice the time, for there is no compiled code: libLLVM" in never(fresh, caplog)
 
 
 def test_another_version_of_the_code_is_kept_elsewhere(elsewhere, monkeypatch, tmp_path):

@@ -58,11 +58,21 @@ def prepare() -> None:
             time.sleep(0.2)
         if complete.exists():
             return
-    try:
-        command = [sys.executable, "-c", "from dagster_smt.interpret.compiled.lane import warm; warm()"]
-        path = os.pathsep.join(filter(None, sys.path))
-        done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, check=False)
-        if done.returncode == 0:
-            complete.touch()
-    finally:
+    path = os.pathsep.join(filter(None, sys.path))
+    command = [sys.executable, "-m", "dagster_smt.interpret.compiled.kept"]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, check=False)
+    if done.returncode != 0:
         busy.unlink(missing_ok=True)
+
+
+def build() -> None:
+    """Compile all code, and say that it is there. The process that asked for it may have ended meanwhile."""
+    from dagster_smt.interpret.compiled.lane import warm
+
+    warm()
+    (folder() / _COMPLETE).touch()
+    (folder() / _BUSY).unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    build()

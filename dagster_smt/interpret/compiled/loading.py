@@ -53,8 +53,9 @@ class _Loading:
 
             warm()
             self.lane = Lane
-        except (ImportError, RuntimeError) as error:  # no numba, or no folder for its cache
-            _log.info("The compiled lane is not used: %s", error)
+        except Exception as error:  # noqa: BLE001 whatever is wrong with it, the interpreter can do without
+            level = logging.INFO if isinstance(error, ImportError) else logging.WARNING
+            _log.log(level, "Records without a schema take twice the time, for there is no compiled code: %s", error)
 
 
 _loading = _Loading()
