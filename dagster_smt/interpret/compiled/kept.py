@@ -59,20 +59,13 @@ def prepare() -> None:
         if complete.exists():
             return
     path = os.pathsep.join(filter(None, sys.path))
-    command = [sys.executable, "-m", "dagster_smt.interpret.compiled.kept"]
+    command = [sys.executable, "-m", "dagster_smt.interpret.compiled.build"]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, check=False)
     if done.returncode != 0:
         busy.unlink(missing_ok=True)
 
 
-def build() -> None:
-    """Compile all code, and say that it is there. The process that asked for it may have ended meanwhile."""
-    from dagster_smt.interpret.compiled.lane import warm
-
-    warm()
+def finish() -> None:
+    """Say that the code is there. The process that asked for it may have ended meanwhile."""
     (folder() / _COMPLETE).touch()
     (folder() / _BUSY).unlink(missing_ok=True)
-
-
-if __name__ == "__main__":
-    build()
