@@ -49,7 +49,8 @@ class _Loading:
             if find_spec("numba") is None:
                 raise ImportError("numba is not installed")
             prepare()
-            from dagster_smt.interpret.compiled.lane import Lane, warm
+            from dagster_smt.interpret.compiled.build import warm
+            from dagster_smt.interpret.compiled.lane import Lane
 
             warm()
             self.lane = Lane
@@ -59,6 +60,12 @@ class _Loading:
 
 
 _loading = _Loading()
+
+
+def ready(records: int) -> bool:
+    """Whether compiled code is there to run the next records, so many."""
+    _loading.start(records)
+    return _loading.lane is not None
 
 
 class Waiting:
@@ -76,8 +83,6 @@ class Waiting:
         """The lane; None: the interpreter has to run the next records, so many."""
         if not self.eligible:
             return None
-        if self.made is None:
-            _loading.start(records)
-            if _loading.lane is not None:
-                self.made = _loading.lane(self.chain)
+        if self.made is None and ready(records):
+            self.made = _loading.lane(self.chain)
         return self.made
