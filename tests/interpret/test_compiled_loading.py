@@ -1,6 +1,7 @@
 """When the compiled lane is loaded, and where its code is kept."""
 
 import threading
+import time
 
 import pytest
 
@@ -73,18 +74,31 @@ def test_without_a_folder(fresh, monkeypatch, caplog, tmp_path):
 
 
 def test_code_is_compiled_once_for_all_who_wait(elsewhere, monkeypatch):
-    calls = []
-    real = kept.subprocess.run
-    monkeypatch.setattr(kept.subprocess, "run", lambda *a, **k: calls.append(a) or real(*a, **k))
+    commands, done = [], kept.subprocess.CompletedProcess([], 0)
+
+    def run(command, **options):
+        commands.append(command)
+        time.sleep(0.5)
+        kept.finish()
+        return done
+
+    monkeypatch.setattr(kept.subprocess, "run", run)
     threads = [threading.Thread(target=kept.prepare) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    assert [command[1:] for command in commands] == [["-m", "dagster_smt.interpret.compiled.build"]]
+    assert [file.name for file in kept.folder().iterdir()] == ["complete"]
+
+
+@pytest.mark.long
+def test_it_is_compiled_by_a_process_of_its_own(elsewhere):
+    kept.prepare()
     names = [file.name for file in kept.folder().rglob("*")]
-    assert len(calls) == 1
     assert "complete" in names and "busy" not in names
     assert any(name.startswith("members.scan") and name.endswith(".nbc") for name in names)
+    assert any(name.startswith("columns.texts") and name.endswith(".nbc") for name in names)
 
 
 def test_a_process_that_could_not_compile_leaves_it_to_others(elsewhere, monkeypatch):

@@ -16,7 +16,7 @@ from tests.spark.test_json_columns import DOES_NOT_FIT, FAST, FIELDS, FITS
 REQUIRED = FAST.with_(fields=tuple((name, FIELDS[name]) for name, _ in FAST.fields))
 PLAIN = [
     b'{"s":"x","i8":-128,"i":7,"l":-123456789012345678,"f":1.5,"f4":0.5,"b":"QUI=","bo":true,"day":3,"time":1,"at":5}',
-    b'{ "s" : "\\u00e9\\n\\"\\\\\\/\\b\\f\\r\\t\\u20ac\\u0041" , "bo" : false , "f" : 1E+2 , "more" : [ 1 , { } ] }',
+    b'{ "s" : "\\u00e9\\n\\"\\\\\\/\\b\\f\\r\\t\\u20ac\\u0041\\u007f\\u0080\\u07FF\\u0800\\uffff" , "bo" : false , "f" : 1E+2 , "more" : [ 1 , { } ] }',
     '{"s":"zwölf Boxkämpfer","l":null,"f":0.0,"tags":["a","b"],"m":{"a":1},"in":{"s":"x","n":null}}'.encode(),
     b'{"f":123456789012345678901234567890,"i":0,"names":{"a":null},"days":[1,2],"s":""}',
     b"{}",
