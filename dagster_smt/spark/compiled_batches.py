@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dagster_smt.authoring.stage import Chain
+from dagster_smt.interpret.compiled.arrays import Bytes
 from dagster_smt.interpret.compiled.loading import Waiting
 from dagster_smt.interpret.interpreter import KEPT, NO_STAGE
-from dagster_smt.spark.binary import bytes_of_array, is_utf8
 from dagster_smt.spark.columns import UNREADABLE_TIMESTAMP, problem_column
 
 if TYPE_CHECKING:  # numba is loaded when there is enough to do
@@ -49,7 +49,7 @@ class CompiledBatches:
         """Evaluate one batch."""
         lane = self.waiting.lane(batch.num_rows) if self.waiting is not None else None
         values = batch.column("value")
-        if lane is None or not batch.num_rows or values.nbytes > _MOST_BYTES or not is_utf8(values):
+        if lane is None or not batch.num_rows or values.nbytes > _MOST_BYTES or not _is_utf8(values):
             return self.interpreted(batch)
         topics, parts = batch.column("topic"), []
         for topic in pc.unique(topics).to_pylist():
@@ -61,7 +61,7 @@ class CompiledBatches:
 
     def _of_topic(self, lane: "Lane", batch: pa.RecordBatch, topic: str | None, rows: Any) -> list[_Part]:
         odd = _odd(batch, self.reads_metadata)
-        done = lane.run(bytes_of_array(batch.column("value")), topic, odd, lambda name: _numbers(batch, name))
+        done = lane.run(_bytes(batch.column("value")), topic, odd, lambda name: _numbers(batch, name))
         rest = np.arange(len(rows)) if done is None else np.nonzero(done.odd)[0]
         self.records, self.odd = self.records + len(rows), self.odd + len(rest)
         parts = []
@@ -83,6 +83,21 @@ def _joined(parts: list[_Part]) -> pa.RecordBatch:
         return parts[0].done
     order = np.argsort(np.concatenate([part.rows for part in parts]))
     return pa.Table.from_batches([part.done for part in parts]).take(pa.array(order)).combine_chunks().to_batches()[0]
+
+
+def _is_utf8(values: pa.Array) -> bool:
+    try:
+        values.cast(pa.string())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _bytes(values: pa.Array) -> Bytes:
+    _, ends, data = values.buffers()
+    first, last = values.offset, values.offset + len(values) + 1
+    empty = data is None or not data.size  # all values are empty or null
+    return Bytes(np.frombuffer(b"\0" if empty else data, np.uint8), np.frombuffer(ends, np.int32)[first:last])
 
 
 def _odd(batch: pa.RecordBatch, reads_metadata: bool) -> Any:

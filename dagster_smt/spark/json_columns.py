@@ -10,7 +10,6 @@ says what is wrong. So both evaluators accept the same texts.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import accumulate, chain
 from typing import Annotated, Any
 
@@ -27,7 +26,6 @@ from dagster_smt.model.format import Format
 from dagster_smt.model.schema import INTEGER_BITS, Schema, Type
 from dagster_smt.spark.column_values import arrow_type, column_writer
 from dagster_smt.spark.columns import problem_column
-from dagster_smt.spark.compiled_columns import ABSENT, CompiledColumns
 from dagster_smt.spark.early_calls import EarlyCall
 from dagster_smt.spark.early_masks import Masks, below, masking
 from dagster_smt.spark.literals import MAX_MILLIS
@@ -114,7 +112,7 @@ class ReadColumns:
         columns = {name: batch.column(name) for name in self.kept}
         with no_collection():
             for read in readers:
-                columns |= read.columns(batch.column(read.side.side))
+                columns |= read.columns(batch.column(read.side.side).to_pylist())
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
@@ -136,45 +134,21 @@ class _Reader:
         self.calls = [(call.column, call.field, call.results()) for call in side.calls]
         if side.apart and form.kind == "json_schema" and _has_types(side.schema):
             self.decode = msgspec.json.Decoder(_struct_class(side.schema, form)).decode
-        self.compiled: CompiledColumns | None = None
-        if self.decode is not None and all(child.default is None for _, child in side.schema.fields):
-            self.compiled = CompiledColumns(side.schema, _limits, partial(_kind, form=form), self.build)
 
-    def columns(self, texts: pa.Array) -> dict[str, pa.Array]:
-        """The columns of a batch: by compiled code, and what that leaves over by msgspec."""
-        read = None if self.compiled is None else self.compiled.columns(texts)
-        if read is None:
-            return self._columns(texts.to_pylist())
-        made, odd = read
-        there = pa.array(np.ones(len(odd), np.bool_), mask=odd == ABSENT)
-        found = self._finished(dict(zip(self.types, made, strict=True)), there, {})
-        rest = np.nonzero(odd == 1)[0]
-        if not len(rest):
-            return found
-        others = self._columns(texts.take(pa.array(rest)).to_pylist())
-        order = np.arange(len(odd))
-        order[rest] = len(odd) + np.arange(len(rest))
-        return {name: pa.concat_arrays([found[name], others[name]]).take(pa.array(order)) for name in found}
-
-    def _columns(self, texts: list[bytes | None]) -> dict[str, pa.Array]:
+    def columns(self, texts: list[bytes | None]) -> dict[str, pa.Array]:
+        """The columns of a batch."""
         try:
             rows, problems = self._fast(texts)
             found = self._built(rows)
         except _LongWay:
             values, problems = self._exactly(texts)
             rows, found = values, self._from_values(values)
-        there = pa.array([None if row is None else True for row in rows], pa.bool_())
-        return self._finished(found, there, problems)
-
-    def _finished(
-        self, found: dict[str, pa.Array], there: pa.Array, problems: dict[int, Problem]
-    ) -> dict[str, pa.Array]:
-        """Masked, with the results of calls, as the columns of the side."""
         found |= {name: mask(found[name]) for name, mask in self.masks.items()}
         found |= {name: results(found[source]) for name, source, results in self.calls}
+        there = pa.array([None if row is None else True for row in rows], pa.bool_())
         if self.side.apart and found:
             found = {self.side.column: pa.StructArray.from_arrays(list(found.values()), names=list(found))}
-        return {**found, self.side.there: there, self.side.bad: problem_column(problems, len(there))}
+        return {**found, self.side.there: there, self.side.bad: problem_column(problems, len(texts))}
 
     def _fast(self, texts: list[bytes | None]) -> tuple[list[Any], dict[int, Problem]]:
         decode = self.decode

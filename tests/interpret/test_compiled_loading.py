@@ -98,7 +98,6 @@ def test_it_is_compiled_by_a_process_of_its_own(elsewhere):
     names = [file.name for file in kept.folder().rglob("*")]
     assert "complete" in names and "busy" not in names
     assert any(name.startswith("members.scan") and name.endswith(".nbc") for name in names)
-    assert any(name.startswith("columns.texts") and name.endswith(".nbc") for name in names)
 
 
 def test_a_process_that_could_not_compile_leaves_it_to_others(elsewhere, monkeypatch):

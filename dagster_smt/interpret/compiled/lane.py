@@ -84,7 +84,7 @@ class _Ready:
     def __init__(self, program: Program):
         self.program = program
         names = list(program.names)
-        self.names, self.texts = names_of(names), _texts(names, program.constants)
+        self.names, self.texts = _names(names), _texts(names, program.constants)
         self.steps = np.array(program.steps, np.int64).reshape(-1, 5)
         longest = max(_NUMBER, *np.diff(self.texts.constants).tolist())
         self.room = int(self.texts.names[-1]) + len(names) * (longest + 1) + 2  # what records grow by at most
@@ -110,13 +110,17 @@ class _Ready:
 
 
 def warm() -> None:
-    """Have the code compiled, or loaded."""
+    """Have all code compiled, or loaded from numba's cache.
+
+    Raises:
+        RuntimeError: There is no folder for the cache.
+    """
     program = Program("", changes=True)
     program.add(Change("a", lambda box, key, record: None, 0, rule=lambda kind: lambda value: value), "")
     _Ready(program).run(bytes_of([b'{"a":1}']), np.zeros(1, np.uint8), lambda name: np.zeros(1, np.int64))
 
 
-def names_of(names: list[str]) -> Names:
+def _names(names: list[str]) -> Names:
     texts = bytes_of([name.encode() for name in names])
     size = 4
     while size < 2 * len(names) + 1:

@@ -49,8 +49,7 @@ class _Loading:
             if find_spec("numba") is None:
                 raise ImportError("numba is not installed")
             prepare()
-            from dagster_smt.interpret.compiled.build import warm
-            from dagster_smt.interpret.compiled.lane import Lane
+            from dagster_smt.interpret.compiled.lane import Lane, warm
 
             warm()
             self.lane = Lane
@@ -60,12 +59,6 @@ class _Loading:
 
 
 _loading = _Loading()
-
-
-def ready(records: int) -> bool:
-    """Whether compiled code is there to run the next records, so many."""
-    _loading.start(records)
-    return _loading.lane is not None
 
 
 class Waiting:
@@ -83,6 +76,8 @@ class Waiting:
         """The lane; None: the interpreter has to run the next records, so many."""
         if not self.eligible:
             return None
-        if self.made is None and ready(records):
-            self.made = _loading.lane(self.chain)
+        if self.made is None:
+            _loading.start(records)
+            if _loading.lane is not None:
+                self.made = _loading.lane(self.chain)
         return self.made
