@@ -12,6 +12,7 @@ from typing import Any
 from dagster_smt.model.record import Record
 
 Act = Callable[[Any, Any, Record], None]
+"""Changes what is in a container (dict or list) under a key or index."""
 
 
 @dataclass(frozen=True)

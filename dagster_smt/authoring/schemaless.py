@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from dagster_smt.authoring.field_changes import Act as Act
 from dagster_smt.authoring.scan import Found, finder
 from dagster_smt.authoring.splice import Texts, splicer
 from dagster_smt.authoring.transform import AllFunction
@@ -13,8 +14,6 @@ from dagster_smt.model.record import VALUE_DIRTY, Record
 from dagster_smt.model.runtime import java_class
 from dagster_smt.values.lazy import kind_at, look
 
-Act = Callable[[Any, Any, Record], None]
-"""Changes what is in a container (dict or list) under a key or index."""
 Visit = Callable[[Any, Record], None]
 
 

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from dagster_smt.authoring.field_changes import Act
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.path_steps import Deep, Match
 from dagster_smt.model.record import Record
 from dagster_smt.values.java_regex import compile_java
 from dagster_smt.values.lazy import Raw, decode, encoder, is_raw, look
 
-Act = Callable[[Any, Any, Record], None]
 _STRING = rb'[^"\\]*(?:\\.[^"\\]*)*'
 _STRINGS = re.compile(rb'"(' + _STRING + rb')"\s*(:?)')
 _OPENERS = (ord("{"), ord("["))

@@ -26,8 +26,9 @@ from dagster_smt.spark.columns import (
     RECORD_COLUMNS,
     TIMESTAMP_TYPES,
     UNREADABLE,
-    UNREADABLE_TIMESTAMP,
     problem_column,
+    timestamp_micros,
+    unreadable_timestamps,
     words,
 )
 from dagster_smt.spark.compiled_batches import CompiledBatches
@@ -185,7 +186,7 @@ class _Metadata:
     def __init__(self, batch: pa.RecordBatch):
         self.partitions = _column(batch, "partition").to_pylist()
         self.offsets = _column(batch, "offset").to_pylist()
-        self.micros = _column(batch, "timestamp").cast(_TIMESTAMP).cast(pa.int64()).to_pylist()
+        self.micros = timestamp_micros(batch).to_pylist()
         self.types = _column(batch, "timestampType").to_pylist()
 
     def put(self, number: int, record: Record) -> None:
@@ -202,8 +203,7 @@ def _column(batch: pa.RecordBatch, name: str) -> Any:
 
 def _unreadable(batch: pa.RecordBatch) -> list[int]:
     """The positions of records whose timestamp the source could not read."""
-    types = _column(batch, "timestampType")
-    found = pc.equal(types, UNREADABLE_TIMESTAMP)
+    found = unreadable_timestamps(batch)
     return pc.indices_nonzero(found).to_pylist() if pc.any(found).as_py() else []
 
 

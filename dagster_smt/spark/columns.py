@@ -11,6 +11,7 @@
 """
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import types as T
 
 from dagster_smt.errors import Problem
@@ -56,6 +57,16 @@ def timestamp_type_name(number: Column) -> Column:
 def words(entries: int) -> int:
     """Elements of ``__touched`` for a number of ledger entries."""
     return -(-entries // BITS)
+
+
+def timestamp_micros(batch: pa.RecordBatch) -> pa.Array:
+    """The timestamps of a batch of Kafka's columns, in microseconds."""
+    return batch.column("timestamp").cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
+
+
+def unreadable_timestamps(batch: pa.RecordBatch) -> pa.Array:
+    """Whether the source could not read a record's timestamp, for each of a batch."""
+    return pc.fill_null(pc.equal(batch.column("timestampType"), UNREADABLE_TIMESTAMP), False)
 
 
 def problem_column(problems: dict[int, Problem], size: int) -> pa.Array:

@@ -12,7 +12,7 @@ from dagster_smt.authoring.stage import Chain
 from dagster_smt.interpret.compiled.arrays import Bytes
 from dagster_smt.interpret.compiled.loading import Waiting
 from dagster_smt.interpret.interpreter import KEPT, NO_STAGE
-from dagster_smt.spark.columns import UNREADABLE_TIMESTAMP, problem_column
+from dagster_smt.spark.columns import problem_column, timestamp_micros, unreadable_timestamps
 
 if TYPE_CHECKING:  # numba is loaded when there is enough to do
     from dagster_smt.interpret.compiled.lane import Done, Lane
@@ -102,8 +102,7 @@ def _bytes(values: pa.Array) -> Bytes:
 
 def _odd(batch: pa.RecordBatch, reads_metadata: bool) -> Any:
     """1 where only the interpreter can say what becomes of a record."""
-    values = batch.column("value")
-    odd = pc.or_(pc.is_null(values), pc.fill_null(pc.equal(batch.column("timestampType"), UNREADABLE_TIMESTAMP), False))
+    odd = pc.or_(pc.is_null(batch.column("value")), unreadable_timestamps(batch))
     if reads_metadata:
         for name in ("partition", "offset", "timestamp"):
             odd = pc.or_(odd, pc.is_null(batch.column(name)))
@@ -111,9 +110,7 @@ def _odd(batch: pa.RecordBatch, reads_metadata: bool) -> Any:
 
 
 def _numbers(batch: pa.RecordBatch, name: str) -> Any:
-    column = batch.column(name)
-    if name == "timestamp":
-        column = column.cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
+    column = timestamp_micros(batch) if name == "timestamp" else batch.column(name)
     numbers = pc.fill_null(column, 0).to_numpy(zero_copy_only=False).astype(np.int64)
     return numbers // 1000 if name == "timestamp" else numbers
 

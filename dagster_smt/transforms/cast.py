@@ -115,7 +115,7 @@ class Cast(OnPaths):
         return super().schemaless_all(bits) if self.casts else None
 
     def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
-        return super().field_changes(bits) if self.casts else None
+        return super().field_changes(bits)  # ``schemaless`` has a way of its own for whole values alone
 
     def value_function(self, number: int, kind: str) -> Callable[[Any], Any] | None:
         return _caster(tuple(self.casts.values())[number])

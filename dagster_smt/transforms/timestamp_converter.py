@@ -138,7 +138,7 @@ class TimestampConverter(OnPaths):
         return super().schemaless_all(bits) if self.paths else None
 
     def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
-        return super().field_changes(bits) if self.paths else None
+        return super().field_changes(bits)  # ``schemaless`` has a way of its own for whole values alone
 
 
 def _source(schema: Schema) -> str | None:

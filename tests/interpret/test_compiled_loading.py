@@ -63,14 +63,10 @@ def test_without_numba(fresh, monkeypatch, caplog):
     assert "there is no compiled code: numba is not installed" in never(fresh, caplog)
 
 
-def test_without_a_folder(fresh, monkeypatch, caplog, tmp_path):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
-    kept.folder.cache_clear()
-    try:
-        assert "set NUMBA_CACHE_DIR to one that can be written" in never(fresh, caplog)
-    finally:
-        kept.folder.cache_clear()
+def test_without_a_folder(fresh, elsewhere, monkeypatch, caplog):
+    (elsewhere / "file").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(elsewhere / "file"))
+    assert "set NUMBA_CACHE_DIR to one that can be written" in never(fresh, caplog)
 
 
 def test_code_is_compiled_once_for_all_who_wait(elsewhere, monkeypatch):

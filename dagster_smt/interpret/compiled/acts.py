@@ -9,7 +9,7 @@ import numpy as np
 from dagster_smt.authoring.field_changes import Act
 from dagster_smt.interpret.cache import Cache
 from dagster_smt.interpret.compiled import spans
-from dagster_smt.interpret.compiled.arrays import Bytes, bytes_of
+from dagster_smt.interpret.compiled.arrays import Bytes, ends_of
 from dagster_smt.interpret.compiled.places import CONSTANT, MADE, SPAN, Array, Rows, Slots
 from dagster_smt.interpret.compiled.program import Program
 from dagster_smt.model.record import Record
@@ -42,18 +42,18 @@ class Acts:
             The bytes that the slots point to.
         """
         slots.acts[:, rows.odd == 1] = 0
-        made: list[bytes] = []
+        made = bytearray()
         for slot in np.nonzero(slots.acts.any(axis=1))[0]:
             noted = slots.acts[slot]
             for flag in self.rules:
                 where = np.nonzero((noted == flag) & (slots.kind[slot] == SPAN))[0]
                 if len(where):
                     self._together(values.data, slot, flag, where, slots, rows, made)
-        made.append(self._one_by_one(values, slots, rows, columns, sum(map(len, made))))
-        return np.frombuffer(b"".join(made) or b"\0", np.uint8)
+        self._one_by_one(values, slots, rows, columns, made)
+        return np.frombuffer(bytes(made) or b"\0", np.uint8)
 
     def _together(
-        self, data: Array, slot: int, flag: int, where: Array, slots: Slots, rows: Rows, made: list[bytes]
+        self, data: Array, slot: int, flag: int, where: Array, slots: Slots, rows: Rows, made: bytearray
     ) -> None:
         """Change those texts and whole numbers of a slot that one function changes; what it refuses is left over."""
         classes = np.empty(len(where), np.uint8)
@@ -70,10 +70,9 @@ class Acts:
             except Exception:  # noqa: BLE001 one by one it shows which value it was
                 continue
             spans.spread(np.frombuffer(text, np.uint8), starts, ends)
-            base = sum(map(len, made))
-            made.append(text)
             slots.kind[slot, chosen], slots.acts[slot, chosen] = MADE, 0
-            slots.start[slot, chosen], slots.end[slot, chosen] = starts + base, ends + base
+            slots.start[slot, chosen], slots.end[slot, chosen] = starts + len(made), ends + len(made)
+            made += text
             rows.touched[chosen] |= self.program.acts[flag.bit_length() - 1].bit
 
     def _function(self, flag: int, kind: str) -> Callable[[Any], Any] | None:
@@ -84,7 +83,7 @@ class Acts:
                 self.functions[flag, kind] = None
         return self.functions[flag, kind]
 
-    def _one_by_one(self, values: Bytes, slots: Slots, rows: Rows, columns: Array, base: int) -> bytes:
+    def _one_by_one(self, values: Bytes, slots: Slots, rows: Rows, columns: Array, made: bytearray) -> None:
         which, where = np.nonzero(slots.acts)
         given = [part[which, where].tolist() for part in (slots.kind, slots.start, slots.end, slots.acts)]
         texts: list[bytes] = []
@@ -105,11 +104,11 @@ class Acts:
                 rows.odd[where[len(texts)]] = 1
             texts.append(text)
             bits.append(touched)
-        made = bytes_of(texts)
+        ends = ends_of(texts) + len(made)
+        made += b"".join(texts)
         slots.kind[which, where] = MADE
-        slots.start[which, where], slots.end[which, where] = made.ends[:-1] + base, made.ends[1:] + base
+        slots.start[which, where], slots.end[which, where] = ends[:-1], ends[1:]
         np.bitwise_or.at(rows.touched, where, np.array(bits, np.int64))
-        return b"".join(texts)
 
     def _chosen(self, acts: int) -> Chosen:
         return tuple((change.name, change.act) for n, change in enumerate(self.program.acts) if acts >> n & 1)

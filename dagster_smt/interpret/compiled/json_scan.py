@@ -67,26 +67,28 @@ def after_escape(data, i, end):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def next_special(data, i, end):  # type: ignore[no-untyped-def]
+    """The position of the next byte that text does not just go on with, ``end`` if there is none."""
+    while i + 8 <= end:
+        found = special_bytes(word_at(data, i))
+        if found != _ZERO_WORD:
+            return i + (low_zeros(found) >> 3)
+        i += 8
+    while i < end and data[i] != _QUOTE and data[i] != _BACKSLASH and data[i] >= 0x20:
+        i += 1
+    return i
+
+
+@compiled
 def after_string(data, i, end):  # type: ignore[no-untyped-def]
     """The position after a string, from behind its opening quote."""
-    while i < end:
-        if i + 8 <= end:
-            found = special_bytes(word_at(data, i))
-            if found == _ZERO_WORD:
-                i += 8
-                continue
-            i += low_zeros(found) >> 3
-        byte = data[i]
-        if byte == _QUOTE:
-            return i + 1
-        if byte < 0x20:
+    while i != ODD:
+        i = next_special(data, i, end)
+        if i >= end:
             return ODD
-        if byte == _BACKSLASH:
-            i = after_escape(data, i, end)
-            if i == ODD:
-                return ODD
-        else:
-            i += 1
+        if data[i] == _QUOTE:
+            return i + 1
+        i = after_escape(data, i, end) if data[i] == _BACKSLASH else ODD
     return ODD
 
 
@@ -230,17 +232,5 @@ def hashed(data, i, end):  # type: ignore[no-untyped-def]
 @compiled
 def after_plain_name(data, i, end):  # type: ignore[no-untyped-def]
     """The position after a name without escapes, from behind its opening quote."""
-    while i < end:
-        if i + 8 <= end:
-            found = special_bytes(word_at(data, i))
-            if found == _ZERO_WORD:
-                i += 8
-                continue
-            i += low_zeros(found) >> 3
-        byte = data[i]
-        if byte == _QUOTE:
-            return i + 1
-        if byte < 0x20 or byte == _BACKSLASH:
-            return ODD
-        i += 1
-    return ODD
+    i = next_special(data, i, end)
+    return i + 1 if i < end and data[i] == _QUOTE else ODD
