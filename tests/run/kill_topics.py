@@ -1,15 +1,21 @@
 """Topics of a broker for killed runs: producing, and what is there, read with nothing but ``confluent_kafka``."""
 
 import json
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.run import kill_judge as judge
 
 GROUP = "killed"
+_STARTING = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+)
 
 
 class Cluster:
@@ -78,7 +84,7 @@ class Cluster:
         """What the group has committed, as the state of a table."""
         consumer = Consumer({"bootstrap.servers": self.servers, "group.id": GROUP})
         places = [TopicPartition(t, n) for t, count in topics.items() for n in range(count)]
-        told = [p for p in consumer.committed(places, 30) if p.offset >= 0]
+        told = [p for p in committed(consumer, places) if p.offset >= 0]
         consumer.close()
         if not told:
             return None
@@ -91,3 +97,15 @@ class Cluster:
         last = max(texts.values(), key=lambda data: data["n"])
         nothing = {"window": {}, "rows": {}, "gaps": {}, "runs": []}
         return {"number": last["n"], "attempt": last["a"], "held": held, **nothing}
+
+
+def committed(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartition]:
+    """What a group has committed; a broker that has just started may not coordinate groups yet."""
+    until = time.monotonic() + 60
+    while True:
+        try:
+            return consumer.committed(places, 30)
+        except KafkaException as error:
+            if error.args[0].code() not in _STARTING or time.monotonic() > until:
+                raise
+        time.sleep(0.5)
