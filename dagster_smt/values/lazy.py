@@ -134,7 +134,7 @@ def kind_at(container: Any, key: Any) -> str:
         kind = _KINDS.get(first)
         if kind is not None:
             return kind
-        value = container[key] = decode(value)
+        value = decode(value)
     return "null" if value is None else kind_of(value)
 
 
@@ -166,16 +166,20 @@ def decode_whole(text: bytes) -> Any:
 
 
 def look(container: Any, key: Any) -> Any:
-    """The value under a key or index, decoded one level and kept so; the key must exist."""
+    """The value under a key or index, decoded one level; the key must exist.
+
+    Objects and arrays are kept so. The bytes of others stay: whoever only looks at a value does not change it.
+    """
     value = container[key]
     if type(value) is Raw:
         if memoryview(value)[0] == _QUOTE:  # most are, and they need no more looks
             try:
-                value = container[key] = _scalars.decode(value)
+                return _scalars.decode(value)
             except UNREADABLE as error:
                 raise not_json(error) from error
-        else:
-            value = container[key] = decode(value)
+        value = decode(value)
+        if type(value) is dict or type(value) is list:
+            container[key] = value
     return value
 
 

@@ -150,5 +150,5 @@ def test_written(codec, schema, value, data):
 def test_a_free_payload_stays_as_it_was_written():
     data = b'{"schema":null,"payload":{"a":{"b":1.0, "b":2},"c":1e2}}'
     schema, value = ENVELOPED.read(data)
-    look(value, "c")
-    assert ENVELOPED.write(schema, value) == data.replace(b"1e2", b"100.0")
+    assert look(value, "c") == 100.0
+    assert ENVELOPED.write(schema, value) == data
