@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
 from benchmarks.cases import (
@@ -37,12 +39,12 @@ from benchmarks.wide_records import wide_schema
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.properties import read_properties
 from dagster_smt.interpret.garbage import no_collection
-from dagster_smt.interpret.interpreter import KEPT, Interpreter
+from dagster_smt.interpret.interpreter import KEPT
 from dagster_smt.model.format import Format
-from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.run.batch import run
 from dagster_smt.run.spec import RunSpec
+from dagster_smt.spark.arrow_map import ArrowMap
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable
 
@@ -70,7 +72,7 @@ DEMO = Path(__file__).parents[1] / "definitions" / "chains" / "webhooks.properti
 _TEXTS = [name for name, kind in FLAT_FIELDS.items() if kind is Type.STRING]
 _WIDE_TEXTS = [name for name, schema in wide_schema().fields if schema.type is Type.STRING]
 _WARM = 2
-_BATCH = 1000
+_BATCH = 10_000
 
 
 def masks(fields: Sequence[str]) -> dict[str, str]:
@@ -132,16 +134,31 @@ def decoded_and_encoded(values: list[bytes]) -> None:
             encode(decode(value))
 
 
-def interpreted(values: list[bytes]) -> None:
-    """The demo's chain on batches, without Spark."""
-    interpreter = Interpreter(parse_chain(DEMO), None, Format("json"))
+def evaluated(values: list[bytes]) -> None:
+    """The demo's chain on batches, as a Spark worker does it."""
+    chain = parse_chain(DEMO)
+    entries = sum(len(stage.transform.ledger()) for stage in chain.stages)
+    for done in ArrowMap(chain, Format("string"), Format("json"), entries)(_batches(values)):
+        if pc.any(pc.not_equal(done.column("__status"), KEPT)).as_py():
+            raise RuntimeError("records were to come through, some did not")
+
+
+def _batches(values: list[bytes]) -> Iterator[pa.RecordBatch]:
+    """Records of one topic, in the batches that Spark makes of them."""
     for first in range(0, len(values), _BATCH):
         batch = values[first : first + _BATCH]
-        records = [Record("github.issues", 0, n, 0, "CreateTime", number=n) for n in range(len(batch))]
-        with no_collection():
-            done = interpreter.run_all(records, [None] * len(batch), [*batch])
-        if any(lost.status != KEPT for lost in done.lost.values()):
-            raise RuntimeError("records were to come through, some did not")
+        size = len(batch)
+        columns = {
+            "topic": pa.repeat("github.issues", size),
+            "partition": pa.repeat(pa.scalar(0, pa.int32()), size),
+            "offset": pa.array(range(first, first + size), pa.int64()),
+            "timestamp": pa.repeat(pa.scalar(0, pa.timestamp("us", tz="UTC")), size),
+            "timestampType": pa.repeat(pa.scalar(0, pa.int32()), size),
+            "headers": pa.nulls(size, pa.string()),
+            "key": pa.nulls(size, pa.binary()),
+            "value": pa.array(batch, pa.binary()),
+        }
+        yield pa.RecordBatch.from_pydict(columns)
 
 
 def demo(setting: Setting) -> None:
@@ -229,7 +246,7 @@ CASES = (
     Case(_PARSED, in_process(decoded_and_encoded), data="webhooks"),
     Case(
         "webhooks: the demo's chain, one thread",
-        in_process(interpreted),
+        in_process(evaluated),
         _PARSED,
         "webhooks",
         target=Target(bare=1.5),

@@ -1,14 +1,16 @@
 """What transforms do to fields of an object without schema, said as data.
 
 A transform that can say all it does with these (``Transform.field_changes``) takes part in the compiled lane, which
-finds the fields in the bytes and leaves the rest alone. Names are those of the top level. What is said here is no
-second definition of the transform: the compiled lane gives what ``Transform.schemaless`` gives, byte for byte.
+finds the fields in the bytes and leaves the rest alone. Names are those of the top level; paths may lead below it.
+What is said here is no second definition of the transform: the compiled lane gives what ``Transform.schemaless``
+gives, byte for byte.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
 
 Act = Callable[[Any, Any, Record], None]
@@ -17,20 +19,20 @@ Act = Callable[[Any, Any, Record], None]
 
 @dataclass(frozen=True)
 class Change:
-    """A value is replaced.
+    """Values are replaced.
 
     Attributes:
-        name: The field.
+        path: Where they are.
         act: Replaces the value under a key. It looks at that value alone, and at nothing of the record but
             ``touched``, where it sets its bit.
         bit: The bit.
         text: The JSON text that it makes of each text, if it makes the same of all.
-        fills: Whether a missing field becomes null.
+        fills: Whether a missing field becomes null, where the path is one name.
         rule: Gives the function that it puts values of a kind (``string``, ``int64``) through, if it does just that and
             sets its bit; None, or an error, if not.
     """
 
-    name: str
+    path: FieldPath
     act: Act
     bit: int
     text: bytes | None = None
@@ -40,9 +42,12 @@ class Change:
 
 @dataclass(frozen=True)
 class Drop:
-    """A field is dropped; ``bit`` is set where it was there."""
+    """What a path leads to is dropped; ``bit`` is set where anything was. Where two lead to one place, the last one's.
 
-    name: str
+    The drops of a stage happen at once, before anything else.
+    """
+
+    path: FieldPath
     bit: int
 
 
@@ -80,7 +85,23 @@ class Insert:
     overwrites: bool = True
 
 
-FieldChange = Change | Drop | Keep | Rename | Insert
+@dataclass(frozen=True)
+class MakeKey:
+    """The key becomes an object of values: for each its path; its name is the last one on it. ``bits`` are set."""
+
+    paths: tuple[FieldPath, ...]
+    bits: int
+
+
+@dataclass(frozen=True)
+class Extract:
+    """A value takes the place of the whole object; ``bit`` is set unless it is null or missing."""
+
+    path: FieldPath
+    bit: int
+
+
+FieldChange = Change | Drop | Keep | Rename | Insert | MakeKey | Extract
 
 
 def speaks_for(cls: type, says: str, does: str) -> bool:

@@ -98,14 +98,14 @@ class OnPaths(NullDefaults, NestedPaths, Transform):
         return all_visitor(self.paths, self.acts(bits), self.fills)
 
     def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
-        if not self.paths or not all(path.flat for path in self.paths):
+        if not self.paths:
             return None
         acts, same = self.acts(bits), self.same_texts(bits)
         texts = [text.new for text in same] if same else [None] * len(bits)
         together = speaks_for(type(self), "value_function", "acts")
         each = enumerate(zip(self.paths, acts, bits, texts, strict=True))
         return tuple(
-            Change(path.leaf, act, bit, text, self.fills, partial(self.value_function, number) if together else None)
+            Change(path, act, bit, text, self.fills, partial(self.value_function, number) if together else None)
             for number, (path, act, bit, text) in each
         )
 

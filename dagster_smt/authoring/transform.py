@@ -177,7 +177,7 @@ class Transform(Options):
     def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
         """What ``schemaless`` does to objects, as data, for the compiled lane: optional, for what chains do most.
 
-        None where that cannot say it all, with paths into nested values for instance.
+        None where that cannot say it all.
         """
         return None
 

@@ -68,7 +68,11 @@ class ArrowMap:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         runner = BatchRunner(self)
-        run = CompiledBatches(self.chain, self.words, runner.run).run if runner.compilable else runner.run
+        run = (
+            CompiledBatches(self.chain, self.words, runner.run, runner.key_kind).run
+            if runner.compilable
+            else runner.run
+        )
         for batch in batches:
             with no_collection():
                 done = run(batch)
@@ -117,7 +121,9 @@ class BatchRunner:
         self.interpreter = Interpreter(job.chain, job.key, job.value, job.written)
         looks = job.chain.reads_key or any(s.transform.reads_value for s in job.chain.stages)
         self.passes_key = job.key.kind in ("string", "bytes") and not looks and not job.rewritten & KEY_DIRTY
-        self.compilable = self.passes_key and job.value.kind == "json" and not job.rewritten and job.words <= 1
+        self.key_kind = None if self.passes_key else job.key.kind
+        known = self.key_kind in (None, "string", "json")
+        self.compilable = known and job.value.kind == "json" and not job.rewritten and job.words <= 1
         self.records: list[Record] = []
         self.dirty = job.rewritten
 

@@ -10,14 +10,16 @@ import pyarrow.compute as pc
 
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.interpret.compiled.arrays import Bytes
+from dagster_smt.interpret.compiled.batch import Done, Given
 from dagster_smt.interpret.compiled.loading import Waiting
 from dagster_smt.interpret.interpreter import KEPT, NO_STAGE
 from dagster_smt.spark.columns import problem_column, timestamp_micros, unreadable_timestamps
 
 if TYPE_CHECKING:  # numba is loaded when there is enough to do
-    from dagster_smt.interpret.compiled.lane import Done, Lane
+    from dagster_smt.interpret.compiled.lane import Lane
 
 Run = Callable[[pa.RecordBatch], pa.RecordBatch]
+_NO_KEY = pa.scalar(None, pa.binary())
 _TRIAL, _MOST_ODD = 10_000, 0.25
 _MOST_BYTES = 1 << 29
 """Of a batch: positions are 32-bit numbers, and records may grow."""
@@ -38,18 +40,19 @@ class CompiledBatches:
         chain: The chain.
         words: How many columns the bitmap of ledger entries takes: 1, or 0 without ledger.
         interpreted: Runs a batch through the interpreter.
+        key_kind: The format of the keys, if the interpreter reads them; None: their bytes are handed on.
     """
 
-    def __init__(self, chain: Chain, words: int, interpreted: Run):
+    def __init__(self, chain: Chain, words: int, interpreted: Run, key_kind: str | None = None):
         self.words, self.interpreted, self.reads_metadata = words, interpreted, chain.reads_metadata
-        self.waiting: Waiting | None = Waiting(chain)
+        self.waiting: Waiting | None = Waiting(chain, key_kind or "")
+        self.key_kind = key_kind
         self.records, self.odd = 0, 0
 
     def run(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Evaluate one batch."""
         lane = self.waiting.lane(batch.num_rows) if self.waiting is not None else None
-        values = batch.column("value")
-        if lane is None or not batch.num_rows or values.nbytes > _MOST_BYTES or not _is_utf8(values):
+        if lane is None or not batch.num_rows or not self._can_be_read(batch):
             return self.interpreted(batch)
         topics, parts = batch.column("topic"), []
         for topic in pc.unique(topics).to_pylist():
@@ -59,9 +62,17 @@ class CompiledBatches:
             self.waiting = None  # these records are not of the kind: looking at them twice does not pay
         return _joined(parts)
 
+    def _can_be_read(self, batch: pa.RecordBatch) -> bool:
+        values = batch.column("value")
+        if values.nbytes > _MOST_BYTES or not _is_utf8(values):
+            return False
+        return self.key_kind is None or _is_utf8(batch.column("key"))
+
     def _of_topic(self, lane: "Lane", batch: pa.RecordBatch, topic: str | None, rows: Any) -> list[_Part]:
         odd = _odd(batch, self.reads_metadata)
-        done = lane.run(_bytes(batch.column("value")), topic, odd, lambda name: _numbers(batch, name))
+        keys = _bytes(pc.fill_null(batch.column("key"), b"null")) if self.key_kind == "json" else None
+        given = Given(_bytes(batch.column("value")), odd, lambda name: _numbers(batch, name), keys)
+        done = lane.run(given, topic)
         rest = np.arange(len(rows)) if done is None else np.nonzero(done.odd)[0]
         self.records, self.odd = self.records + len(rows), self.odd + len(rest)
         parts = []
@@ -115,7 +126,7 @@ def _numbers(batch: pa.RecordBatch, name: str) -> Any:
     return numbers // 1000 if name == "timestamp" else numbers
 
 
-def _kept(batch: pa.RecordBatch, done: "Done", words: int) -> pa.RecordBatch:
+def _kept(batch: pa.RecordBatch, done: Done, words: int) -> pa.RecordBatch:
     """The columns of records that are kept, as ``BatchRunner`` gives them."""
     size = batch.num_rows
     columns = {f"__{name}": batch.column(name) for name in ("topic", "partition", "offset")}
@@ -125,10 +136,17 @@ def _kept(batch: pa.RecordBatch, done: "Done", words: int) -> pa.RecordBatch:
         columns["__t0"] = pa.array(done.touched)
     columns |= {name: batch.column(name) for name in ("timestamp", "timestampType", "headers", "key", "value")}
     if done.values is not None:
-        buffers = [None, pa.py_buffer(done.values.ends), pa.py_buffer(done.values.data)]
-        columns["value"] = pa.Array.from_buffers(pa.binary(), size, buffers)
+        columns["value"] = _binary(done.values)
+    if done.keys is not None:
+        made = _binary(done.keys)
+        columns["key"] = made if done.key_there is None else pc.if_else(pa.array(done.key_there), made, _NO_KEY)
     columns["topic"] = _repeated(done.topic, pa.string(), size)
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def _binary(texts: Bytes) -> pa.Array:
+    buffers = [None, pa.py_buffer(texts.ends), pa.py_buffer(texts.data)]
+    return pa.Array.from_buffers(pa.binary(), len(texts.ends) - 1, buffers)
 
 
 def _repeated(value: Any, kind: pa.DataType, size: int) -> pa.Array:

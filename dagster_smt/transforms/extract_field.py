@@ -6,6 +6,7 @@ from typing import Any
 from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, check_paths
 from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.edit import present, struct_of
+from dagster_smt.authoring.field_changes import Extract, FieldChange
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.reading import read_field
 from dagster_smt.authoring.schemaless import element_of, require_map
@@ -75,3 +76,6 @@ class ExtractField(NullDefaults, NestedPaths, Transform):
             return value
 
         return extract
+
+    def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
+        return (Extract(self.target, bits[0]),)

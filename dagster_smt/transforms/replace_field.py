@@ -146,10 +146,10 @@ class ReplaceField(NullDefaults, NestedPaths, Transform):
 
     def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
         dropped, kept, old = map(self._paths, (self.exclude, self.include, dict(self.renames)))
-        if not all(path.flat for path in (*dropped, *kept, *old)):
+        if not all(path.flat for path in (*kept, *old)):
             return None
         drops, names = len(dropped), [name(path.leaf) for name, path in zip(self._new_names(), old, strict=True)]
-        changes: list[FieldChange] = [Drop(path.leaf, bit) for path, bit in zip(dropped, bits, strict=False)]
+        changes: list[FieldChange] = [Drop(path, bit) for path, bit in zip(dropped, bits, strict=False)]
         if kept:
             changes.append(Keep(frozenset(path.leaf for path in kept), bits[-1]))
         renames = zip((path.leaf for path in old), names, bits[drops:], strict=False)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths, named_twice
 from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.edit import struct_of
+from dagster_smt.authoring.field_changes import FieldChange, MakeKey
 from dagster_smt.authoring.options import option
 from dagster_smt.authoring.reading import read_field
 from dagster_smt.authoring.schemaless import require_map, value_at
@@ -73,3 +74,6 @@ class ValueToKey(NullDefaults, NestedPaths, Transform):
             record.touched |= touched
 
         return make_key
+
+    def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
+        return (MakeKey(self.paths, sum(bits)),)

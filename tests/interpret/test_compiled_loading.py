@@ -30,7 +30,7 @@ def elsewhere(monkeypatch, tmp_path):
 
 
 def test_few_records_do_not_load_it(fresh):
-    waiting = Waiting(CHAIN)
+    waiting = Waiting(CHAIN, "string")
     assert waiting.lane(ENOUGH - 1) is None
     assert fresh.thread is None
     assert waiting.lane(1) is None
@@ -40,18 +40,18 @@ def test_few_records_do_not_load_it(fresh):
 
 def test_it_is_there_at_once_where_that_is_asked_for(fresh, monkeypatch):
     monkeypatch.setenv(VARIABLE, "now")
-    assert Waiting(CHAIN).lane(1) is not None
+    assert Waiting(CHAIN, "string").lane(1) is not None
 
 
 def test_it_is_never_loaded_where_that_is_asked_for(fresh, monkeypatch):
     monkeypatch.setenv(VARIABLE, "off")
-    assert Waiting(CHAIN).lane(10 * ENOUGH) is None
+    assert Waiting(CHAIN, "string").lane(10 * ENOUGH) is None
     assert fresh.thread is None
 
 
 def never(fresh, caplog):
     caplog.set_level("INFO")
-    waiting = Waiting(CHAIN)
+    waiting = Waiting(CHAIN, "string")
     assert waiting.lane(ENOUGH) is None
     fresh.thread.join()
     assert waiting.lane(ENOUGH) is None

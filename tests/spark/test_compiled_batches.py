@@ -1,7 +1,5 @@
 """The compiled lane gives what the interpreter gives: the same bytes, ledger, outcomes, for whatever records hold."""
 
-import json
-from datetime import datetime, timezone
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,34 +11,20 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.chain.registry import transforms
 from dagster_smt.errors import ConfigError
 from dagster_smt.interpret.compiled import loading
+from dagster_smt.interpret.compiled.eligibility import eligible
 from dagster_smt.interpret.compiled.lane import Lane, warm
-from dagster_smt.interpret.compiled.program import eligible
 from dagster_smt.model.format import Format
 from dagster_smt.parity.datums import case_chain, parse_cases
-from dagster_smt.predicates.record_is_tombstone import RecordIsTombstone
-from dagster_smt.predicates.topic_name_matches import TopicNameMatches
 from dagster_smt.spark.arrow_map import ArrowMap, BatchRunner
 from dagster_smt.spark.columns import UNREADABLE_TIMESTAMP
 from dagster_smt.spark.compiled_batches import CompiledBatches
 from dagster_smt.transforms.cast import Cast
 from dagster_smt.transforms.mask_field import MaskField
-from tests.random_chains import configured, joined, parsed, stages, topics
+from tests.random_chains import joined, parsed, stages
 from tests.random_records import documents
+from tests.spark.lanes import PLAIN, SCHEMA, agree, batch_of, broken, chains, objects, on_both
 
 EXAMPLES = settings(max_examples=settings.default.max_examples * 6)
-MOMENT = datetime(2026, 1, 1, 12, 0, 0, 123000, tzinfo=timezone.utc)
-SCHEMA = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp", pa.timestamp("us", tz="UTC")),
-        ("timestampType", pa.int32()),
-        ("headers", pa.string()),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-    ]
-)
 FLAT = {
     "transforms": "hide,amount,route,tidy,keep,when,origin",
     "transforms.hide.type": "MaskField$Value",
@@ -79,48 +63,6 @@ def compiled():
     warm()
 
 
-def batch_of(values, topics=("raw.eu",), partition=3, kind=0):
-    rows = [
-        {"topic": topics[n % len(topics)], "partition": partition, "offset": n - 2, "timestamp": MOMENT}
-        | {"timestampType": kind, "key": b"k", "value": value}
-        for n, value in enumerate(values)
-    ]
-    return pa.RecordBatch.from_pylist(rows, SCHEMA)
-
-
-def on_both(chain, batch, ledger=True):
-    """What both make of a batch, and what the lane left to the interpreter."""
-    entries = sum(len(stage.transform.ledger()) for stage in chain.stages)
-    job = ArrowMap(chain, Format("string"), Format(), entries, ledger)
-    left = []
-
-    def interpreted(rows):
-        left.extend(rows.column("offset").to_pylist())
-        return BatchRunner(job).run(rows)
-
-    lane = CompiledBatches(chain, job.words, interpreted)
-    lane.waiting.made = Lane(chain)
-    return lane.run(batch), BatchRunner(job).run(batch), left
-
-
-def agree(chain, batch, ledger=True):
-    """Assert that both give the same; returns the offsets that were left to the interpreter."""
-    got, want, left = on_both(chain, batch, ledger)
-    assert got.schema == want.schema
-    assert got.to_pylist() == want.to_pylist()
-    return left
-
-
-PLAIN = [
-    b'{"id":1,"note":"x","ref":"y","amount":"12.5","status":"new","device":"d","ts":1556204536123,"n":7,"m":[1,{}]}',
-    b' { "note" : "" , "other" : [ 1 , {"a" : null} ] , "status":"new", "last":true } ',
-    b'{"note":null,"ref":5,"amount":1e3,"ts":null,"origin":"own","topic":1,"zz":"\\n\\u00e9\\\\"}',
-    b'{"note":true,"ref":-0.5,"device":{},"state":"old","n":9223372036854775807}',
-    '{"é":1,"note":"ü","":2,"status":"\\""}'.encode(),
-    b"{}",
-    b'{"a":[],"b":{},"c":-0,"d":1E+2,"e":0.10,"f":123456789012345678901234567890}',
-    b'{"note":[1],"ref":{"a":[]},"amount":7}',
-]
 ODD = [
     b'{"a":1,"a":2}',
     b'{"note":"x","note":"y"}',
@@ -225,14 +167,12 @@ def test_a_stage_that_drops_a_topic_is_left_to_the_interpreter():
 
 
 NOT_ELIGIBLE = [
-    {"type": "MaskField$Value", "fields": "a.b", "field.syntax.version": "V2"},
     {"type": "MaskField$Key", "fields": "a"},
     {"type": "Flatten$Value"},
     {"type": "Cast$Value", "spec": "string"},
     {"type": "TimestampRouter"},
     {"type": "DropHeaders", "headers": "a"},
     {"type": "InsertHeader", "header": "a", "value.literal": "b"},
-    {"type": "ValueToKey", "fields": "a"},
     {"type": "ReplaceField$Value", "include": "a.b", "field.syntax.version": "V2"},
     {"type": "InsertField$Value", "topic.field": "a.b", "field.syntax.version": "V2"},
 ]
@@ -242,7 +182,7 @@ NOT_ELIGIBLE = [
 def test_stages_that_it_cannot_run(stage):
     chain = parse_chain({"transforms": "s", **{f"transforms.s.{k}": v for k, v in stage.items()}})
     assert not eligible(chain)
-    assert loading.Waiting(chain).lane(10**9) is None
+    assert loading.Waiting(chain, "string").lane(10**9) is None
 
 
 def test_a_class_that_changes_more_than_it_says_is_not_run():
@@ -276,75 +216,6 @@ def test_acts_that_are_more_than_the_function_of_their_base_are_run():
     got, want, left = on_both(chain, batch_of(PLAIN))
     assert (got.column("value"), left) == (want.column("value"), [])
     assert b'"n":"own"' in got.column("value")[0].as_py()
-
-
-KINDS = ["MaskField", "Cast", "TimestampConverter", "ReplaceField", "InsertField", "RegexRouter"]
-names = st.sampled_from(["a", "b", "c", "a.b", "é", ""])
-lists = st.lists(names, min_size=1, max_size=3).map(",".join)
-OPTIONS = {
-    "MaskField": st.fixed_dictionaries({"fields": lists}, optional={"replacement": st.sampled_from(["*", "7"])}),
-    "Cast": st.fixed_dictionaries(
-        {"spec": st.lists(st.tuples(names, st.sampled_from("int8 int64 float32 float64 boolean string".split())))}
-    ).map(lambda found: {"spec": ",".join(map(":".join, found["spec"]))}),
-    "TimestampConverter": st.fixed_dictionaries(
-        {"field": names, "target.type": st.sampled_from(["string", "unix", "Date", "Time", "Timestamp"])}
-        | {"format": st.sampled_from(["yyyy-MM-dd"])}
-    ),
-    "ReplaceField": st.fixed_dictionaries(
-        {},
-        optional={
-            "exclude": lists,
-            "include": lists,
-            "renames": st.lists(st.tuples(names, names), max_size=3).map(lambda pairs: ",".join(map(":".join, pairs))),
-        },
-    ),
-    "InsertField": st.dictionaries(
-        st.sampled_from([f"{source}.field" for source in ("topic", "partition", "offset", "timestamp", "static")]),
-        names,
-        min_size=1,
-    ).map(lambda found: found | {"static.value": "7"}),
-    "RegexRouter": st.fixed_dictionaries({"regex": topics, "replacement": st.sampled_from(["x", "$1", "a-$1"])}),
-}
-
-
-@st.composite
-def chains(draw):
-    """Chains of the stages that the lane runs."""
-    found = {}
-    for number in range(draw(st.integers(1, 5))):
-        kind, alias = draw(st.sampled_from(KINDS)), f"t{number}"
-        prefix = f"transforms.{alias}"
-        stage = {f"{prefix}.type": kind + ("" if kind == "RegexRouter" else "$Value")}
-        stage |= {f"{prefix}.{key}": value for key, value in draw(OPTIONS[kind]).items()}
-        if draw(st.integers(0, 3)) == 0:
-            condition = draw(st.sampled_from([TopicNameMatches, RecordIsTombstone]))
-            stage |= {f"{prefix}.predicate": f"p{alias}", f"predicates.p{alias}.type": condition.connect_class}
-            stage |= configured(draw, condition, f"predicates.p{alias}")
-            stage |= {f"{prefix}.negate": "true"} if draw(st.booleans()) else {}
-        if parsed(joined({alias: stage})) is not None:
-            found[alias] = stage
-    return parse_chain(joined(found))
-
-
-blanks = st.sampled_from(["", "", "", " ", "\n\t"])
-spelled = st.sampled_from(
-    '1 -0 -0.0 1.0 0.1e1 1E5 1e400 12345678901234567890 true false null "" "x" "7" "2020-01-01" "\\u0041" [] {} '
-    '[1,"x"] {"a":1} "\\ud800" "é" tru 01 nan'.split()
-)
-members = st.tuples(blanks, names.map(json.dumps) | names.map(lambda n: f'"{n}"'), blanks, blanks, spelled, blanks)
-objects = st.lists(members, max_size=6).map(
-    lambda found: "{" + ",".join(f"{a}{name}{b}:{c}{value}{d}" for a, name, b, c, value, d in found) + "}"
-)
-
-
-@st.composite
-def broken(draw):
-    """An object with one byte changed, left out or doubled."""
-    text = draw(objects).encode()
-    at, byte = draw(st.integers(0, len(text) - 1)), bytes([draw(st.integers(0, 255))])
-    return draw(
-        st.sampled_from([text[:at] + byte + text[at + 1 :], text[:at] + text[at + 1 :], text[: at + 1] + text[at:]])
-    )
 
 
 texts = objects.map(str.encode)
@@ -424,7 +295,7 @@ def test_records_of_another_kind_are_not_looked_at_twice():
     chain = parse_chain(FLAT)
     job = ArrowMap(chain, Format("string"), Format(), 20)
     lane = CompiledBatches(chain, 1, BatchRunner(job).run)
-    lane.waiting.made = Lane(chain)
+    lane.waiting.made = Lane(chain, "string")
     for _ in range(12):
         lane.run(batch_of([b"[1]"] * 1000))
     assert lane.waiting is None

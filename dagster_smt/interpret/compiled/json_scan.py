@@ -188,7 +188,7 @@ def next_value(data, i, end, depth, kinds):  # type: ignore[no-untyped-def]
 @compiled
 def after_value(data, i, end):  # type: ignore[no-untyped-def]
     """The position after a value of any kind."""
-    depth, kinds = 0, _ZERO_WORD  # a bit for each level: 1 is an object
+    depth, kinds = np.int64(0), _ZERO_WORD  # a bit for each level: 1 is an object
     while i < end:
         byte = data[i]
         if byte in (_OPEN_OBJECT, _OPEN_ARRAY):

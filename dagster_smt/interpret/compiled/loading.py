@@ -14,8 +14,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from dagster_smt.authoring.stage import Chain
+from dagster_smt.interpret.compiled.eligibility import eligible
 from dagster_smt.interpret.compiled.kept import prepare
-from dagster_smt.interpret.compiled.program import eligible
 
 if TYPE_CHECKING:
     from dagster_smt.interpret.compiled.lane import Lane
@@ -66,10 +66,11 @@ class Waiting:
 
     Args:
         chain: Any chain; one that the lane cannot run never gets one.
+        key_kind: The format of its keys.
     """
 
-    def __init__(self, chain: Chain):
-        self.chain, self.eligible = chain, eligible(chain)
+    def __init__(self, chain: Chain, key_kind: str):
+        self.chain, self.key_kind, self.eligible = chain, key_kind, eligible(chain)
         self.made: Lane | None = None
 
     def lane(self, records: int) -> "Lane | None":
@@ -79,5 +80,5 @@ class Waiting:
         if self.made is None:
             _loading.start(records)
             if _loading.lane is not None:
-                self.made = _loading.lane(self.chain)
+                self.made = _loading.lane(self.chain, self.key_kind)
         return self.made

@@ -7,32 +7,45 @@ import numpy as np
 
 from dagster_smt.interpret.compiled.native import compiled
 from dagster_smt.interpret.compiled.places import APPENDED, CONSTANT, NUMBER, SPAN
-from dagster_smt.interpret.compiled.steps import CHANGE, DROP, FILL, INSERT, KEEP, PUT, TAKE
+from dagster_smt.interpret.compiled.spots import change_spots, has_spots, is_text, leave_out, lose, read_key
+from dagster_smt.interpret.compiled.steps import (
+    CHANGE,
+    CHANGE_SPOTS,
+    DROP,
+    DROP_SPOTS,
+    FILL,
+    INSERT,
+    KEEP,
+    PUT,
+    READ_KEY,
+    TAKE,
+)
 
-_NO_ACTS, _QUOTE = np.uint64(0), 0x22
+_NO_ACTS = np.uint64(0)
 
 
 @compiled
-def make_room(slot, row, slots, rows):  # type: ignore[no-untyped-def]
+def lose_slot(slot, row, slots, spots):  # type: ignore[no-untyped-def]
+    """The value of a slot goes, and all that is inside."""
+    if slots.kind[slot, row] == SPAN:
+        lose(spots, row, np.int64(slots.start[slot, row]), np.int64(slots.end[slot, row]))
+
+
+@compiled
+def make_room(slot, row, slots, spots, rows):  # type: ignore[no-untyped-def]
     """Let a slot have another value: in the place of what is there, or at the end."""
     if slots.place[slot, row] < 0:
         slots.place[slot, row] = APPENDED + rows.appended[row]
         rows.appended[row] += 1
+    else:
+        lose_slot(slot, row, slots, spots)
     if slots.acts[slot, row] != _NO_ACTS:
         rows.odd[row] = 1
         slots.acts[slot, row] = _NO_ACTS
 
 
 @compiled
-def is_text(data, kind, start, texts):  # type: ignore[no-untyped-def]
-    """Whether a value is a text, as far as that can be seen from its first byte."""
-    if kind == CONSTANT:
-        return texts.bytes[texts.constants[start]] == _QUOTE
-    return kind == SPAN and data[start] == _QUOTE
-
-
-@compiled
-def change(data, slot, text, act, bit, slots, rows, texts):  # type: ignore[no-untyped-def]
+def change(data, slot, text, act, bit, slots, spots, rows, texts):  # type: ignore[no-untyped-def]
     places, kinds, starts, acts = slots.place[slot], slots.kind[slot], slots.start[slot], slots.acts[slot]
     touched, flag = rows.touched, np.uint64(1) << np.uint64(act)
     for row in range(len(places)):
@@ -40,36 +53,41 @@ def change(data, slot, text, act, bit, slots, rows, texts):  # type: ignore[no-u
             if text >= 0 and acts[row] == _NO_ACTS and is_text(data, kinds[row], starts[row], texts):
                 kinds[row], starts[row] = CONSTANT, text
                 touched[row] |= bit
+            elif kinds[row] == SPAN and has_spots(spots, row, np.int64(starts[row]), np.int64(slots.end[slot, row])):
+                rows.odd[row] = 1
             else:
                 acts[row] |= flag
 
 
 @compiled
-def fill(slot, slots, rows):  # type: ignore[no-untyped-def]
+def fill(slot, slots, spots, rows):  # type: ignore[no-untyped-def]
     places, kinds, starts = slots.place[slot], slots.kind[slot], slots.start[slot]
     for row in range(len(places)):
         if places[row] < 0:
-            make_room(slot, row, slots, rows)
+            make_room(slot, row, slots, spots, rows)
             kinds[row], starts[row] = CONSTANT, 0
 
 
 @compiled
-def drop(slot, bit, slots, rows):  # type: ignore[no-untyped-def]
+def drop(slot, bit, slots, spots, rows):  # type: ignore[no-untyped-def]
     places, touched = slots.place[slot], rows.touched
     for row in range(len(places)):
         if places[row] >= 0:
             places[row] = -1
             touched[row] |= bit
+            lose_slot(slot, row, slots, spots)
 
 
 @compiled
-def hide(bit, items, rows):  # type: ignore[no-untyped-def]
+def hide(bit, items, spots, rows):  # type: ignore[no-untyped-def]
     """Drop all members that have no slot."""
     for row in range(len(rows.hidden)):
         for at in range(items.first[row], items.first[row + 1]):
             if items.slot[at] < 0 and rows.hidden[row] == 0:
                 rows.hidden[row] = 1
                 rows.touched[row] |= bit
+            if items.slot[at] < 0:
+                lose(spots, row, np.int64(items.start[at]), np.int64(items.end[at]))
 
 
 @compiled
@@ -86,49 +104,55 @@ def take(slot, other, bit, slots, rows):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def put(slot, other, slots, rows):  # type: ignore[no-untyped-def]
+def put(slot, other, slots, spots, rows):  # type: ignore[no-untyped-def]
     for row in range(len(rows.odd)):
         if slots.place[slot, row] >= 0:
-            make_room(other, row, slots, rows)
+            make_room(other, row, slots, spots, rows)
             slots.kind[other, row], slots.acts[other, row] = slots.kind[slot, row], slots.acts[slot, row]
             slots.start[other, row], slots.end[other, row] = slots.start[slot, row], slots.end[slot, row]
             slots.place[slot, row], slots.acts[slot, row] = -1, _NO_ACTS
 
 
 @compiled
-def insert(slot, kind, value, keeps, bit, slots, rows):  # type: ignore[no-untyped-def]
+def insert(slot, kind, value, keeps, bit, slots, spots, rows):  # type: ignore[no-untyped-def]
     for row in range(len(rows.odd)):
         if keeps == 0 or slots.place[slot, row] < 0:
-            make_room(slot, row, slots, rows)
+            make_room(slot, row, slots, spots, rows)
             slots.kind[slot, row], slots.start[slot, row] = kind, value
             rows.touched[row] |= bit
 
 
 @compiled
-def run_step(data, what, slot, other, act, bit, slots, items, rows, texts):  # type: ignore[no-untyped-def]
+def run_step(data, step, slots, items, spots, rows, texts, ways, keys):  # type: ignore[no-untyped-def]
     """One step on all records; those that are odd already do not count, whatever becomes of them."""
+    what, slot, other, act, bit = step[0], step[1], step[2], step[3], step[4]
     if what in (CHANGE, FILL):
-        change(data, slot, other, act, bit, slots, rows, texts)
+        change(data, slot, other, act, bit, slots, spots, rows, texts)
         if what == FILL:
-            fill(slot, slots, rows)
+            fill(slot, slots, spots, rows)
     elif what == DROP:
-        drop(slot, bit, slots, rows)
+        drop(slot, bit, slots, spots, rows)
     elif what == KEEP:
         for one in range(len(slots.place)):
             if (other >> one) & 1 == 0:
-                drop(one, bit, slots, rows)
-        hide(bit, items, rows)
+                drop(one, bit, slots, spots, rows)
+        hide(bit, items, spots, rows)
     elif what == TAKE:
         take(slot, other, bit, slots, rows)
     elif what == PUT:
-        put(slot, other, slots, rows)
+        put(slot, other, slots, spots, rows)
+    elif what == CHANGE_SPOTS:
+        change_spots(data, other, act, spots, rows, texts, ways)
+    elif what == DROP_SPOTS:
+        leave_out(other, spots, rows, ways)
+    elif what == READ_KEY:
+        read_key(data, slot, other, act, bit, slots, spots, rows, keys)
     else:
-        insert(slot, CONSTANT if what == INSERT else NUMBER, other, act, bit, slots, rows)
+        insert(slot, CONSTANT if what == INSERT else NUMBER, other, act, bit, slots, spots, rows)
 
 
 @compiled
-def run(data, steps, slots, items, rows, texts):  # type: ignore[no-untyped-def]
+def run(data, steps, slots, items, spots, rows, texts, ways, keys):  # type: ignore[no-untyped-def]
     """All steps."""
     for n in range(len(steps)):
-        what, slot, other, act, bit = steps[n, 0], steps[n, 1], steps[n, 2], steps[n, 3], steps[n, 4]
-        run_step(data, what, slot, other, act, bit, slots, items, rows, texts)
+        run_step(data, steps[n], slots, items, spots, rows, texts, ways, keys)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from dagster_smt.interpret.compiled.inside import after_inside, bits_below, close, new_spot, number_of
 from dagster_smt.interpret.compiled.json_scan import (
     ODD,
     after_blanks,
@@ -47,8 +48,34 @@ def slot_of(names, data, start, end, found):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def scan_members(data, i, end, names, row, slots, items, seen):  # type: ignore[no-untyped-def]
-    """Fill in the items and slots of one record; the number of items, or ``ODD``."""
+def after_member(data, i, name_end, start, end, slot, row, ways, inner):  # type: ignore[no-untyped-def]
+    """The position after a member's value. A member where a path ends gets a spot, unless it has a slot."""
+    if ways.first == 0:
+        return after_value(data, start, end)
+    met, levels, spots = inner
+    number = number_of(met, data, i + 1, name_end - 1)
+    if number == ODD:
+        return ODD
+    passed, spot = ways.first & ways.names[number], np.int64(-1)
+    if slot < 0 and passed & ways.final != 0:
+        spot = new_spot(spots, row, i, start, passed & ways.final)
+        if spot == ODD:
+            return ODD
+    active = bits_below(passed, ways.first, ways)
+    value_end = after_inside(data, start, end, active, row, ways, met, levels, spots)
+    close(spots, spot, value_end)
+    return value_end
+
+
+@compiled
+def is_spot(i, row, before, spots):  # type: ignore[no-untyped-def]
+    """Whether the member of the top level that begins at ``i`` has a spot; ``before``: the spots before it."""
+    return spots.first[row + 1] > before and spots.cut[before] == i
+
+
+@compiled
+def scan_members(data, i, end, names, row, slots, items, seen, ways, inner):  # type: ignore[no-untyped-def]
+    """Fill in the items, slots and spots of one record; the number of items, or ``ODD``."""
     at, run_end, members = items.first[row], -1, 0
     while True:
         if i >= end or data[i] != 0x22 or members >= MAX_MEMBERS:
@@ -62,16 +89,16 @@ def scan_members(data, i, end, names, row, slots, items, seen):  # type: ignore[
         start = value_start(data, name_end, end)
         if start == ODD:
             return ODD
-        value_end = after_value(data, start, end)
+        slot, before = slot_of(names, data, i + 1, name_end - 1, found), inner[2].first[row + 1]
+        value_end = after_member(data, i, name_end, start, end, slot, row, ways, inner)
         if value_end == ODD:
             return ODD
-        slot = slot_of(names, data, i + 1, name_end - 1, found)
         if slot >= 0:
             slots.place[slot, row], slots.kind[slot, row] = at - items.first[row], SPAN
             slots.start[slot, row], slots.end[slot, row] = start, value_end
             items.slot[at] = slot
             run_end, at = -1, at + 1
-        elif start != name_end + 1:
+        elif start != name_end + 1 or is_spot(i, row, before, inner[2]):
             items.slot[at], items.start[at], items.end[at] = MEMBER, start, value_end
             items.name_start[at], items.name_end[at] = i, name_end
             run_end, at = -1, at + 1
@@ -90,7 +117,7 @@ def scan_members(data, i, end, names, row, slots, items, seen):  # type: ignore[
 
 
 @compiled
-def scan_record(data, start, end, names, row, slots, items, seen):  # type: ignore[no-untyped-def]
+def scan_record(data, start, end, names, row, slots, items, seen, ways, inner):  # type: ignore[no-untyped-def]
     """As ``scan_members``, for the whole text of a record."""
     i = after_blanks(data, start, end)
     if i >= end or data[i] != 0x7B:
@@ -98,17 +125,18 @@ def scan_record(data, start, end, names, row, slots, items, seen):  # type: igno
     i = after_blanks(data, i + 1, end)
     if i < end and data[i] == 0x7D:
         return 0 if after_blanks(data, i + 1, end) == end else ODD
-    return scan_members(data, i, end, names, row, slots, items, seen)
+    return scan_members(data, i, end, names, row, slots, items, seen, ways, inner)
 
 
 @compiled
-def scan(data, offsets, names, rows, slots, items, seen):  # type: ignore[no-untyped-def]
-    """Fill in the items and slots of all records that are not odd."""
-    items.first[0] = 0
+def scan(data, offsets, names, rows, slots, items, seen, ways, inner):  # type: ignore[no-untyped-def]
+    """Fill in the items, slots and spots (``inner``: names met, levels, spots) of all records that are not odd."""
+    items.first[0], spots = 0, inner[2]
     for row in range(len(rows.odd)):
-        count = 0
+        count, spots.first[row + 1] = 0, spots.first[row]
         if rows.odd[row] == 0:
-            count = scan_record(data, offsets[row], offsets[row + 1], names, row, slots, items, seen)
+            begin, end = np.int64(offsets[row]), np.int64(offsets[row + 1])
+            count = scan_record(data, begin, end, names, row, slots, items, seen, ways, inner)
             if count == ODD:
-                rows.odd[row], count = 1, 0
+                rows.odd[row], count, spots.first[row + 1] = 1, 0, spots.first[row]
         items.first[row + 1] = items.first[row] + count

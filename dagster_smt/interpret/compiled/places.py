@@ -94,6 +94,87 @@ class Rows(NamedTuple):
     appended: Array
 
 
+class Ways(NamedTuple):
+    """The paths of a program that lead below the top level (``paths``), and what its steps do where they end.
+
+    Attributes:
+        first, final, sticky: Bits, as in ``Paths``; ``first`` 0: there are no paths.
+        names: The bits that a name passes, by its number among the names met.
+        elements: The bits that an element of an array passes, by index.
+        acts: By bit the act that is noted.
+        touched: By bit what is set in the ledger.
+    """
+
+    first: int
+    final: int
+    sticky: int
+    names: Array
+    elements: Array
+    acts: Array
+    touched: Array
+
+
+class Met(NamedTuple):
+    """The names met inside records so far, by number.
+
+    Attributes:
+        texts, ends, hashes, table: As in ``Names``.
+        container: The last container that had the name.
+        counts: How many names there are, how many containers there have been.
+    """
+
+    texts: Array
+    ends: Array
+    hashes: Array
+    table: Array
+    container: Array
+    counts: Array
+
+
+class Levels(NamedTuple):
+    """The containers around a position: their active bits, whether they are objects, spots, elements, serials."""
+
+    active: Array
+    is_object: Array
+    spot: Array
+    element: Array
+    serial: Array
+
+
+class Spots(NamedTuple):
+    """The values that paths end at, in the order of their bytes. Fields of the top level that have slots have none.
+
+    Attributes:
+        first: For each row its first spot, and the end of the last row's.
+        ends: The bits of the paths that end there.
+        cut: Where the member or element begins.
+        begin, close: The bytes of its value.
+        kind, start, end, acts: What is there now; as in ``Slots``.
+        left: 1 where it is left out.
+        lost: 1 where no step looks at it any more: something around it has been left out or replaced.
+    """
+
+    first: Array
+    ends: Array
+    cut: Array
+    begin: Array
+    close: Array
+    kind: Array
+    start: Array
+    end: Array
+    acts: Array
+    left: Array
+    lost: Array
+
+
+class Keys(NamedTuple):
+    """The values that make a record's key, by number and row: their bytes; ``there`` 0: null."""
+
+    there: Array
+    start: Array
+    end: Array
+
+
 class Seen(NamedTuple):
     """Hashes of the names of one record: an open hash table that is emptied by another stamp."""
 
@@ -103,6 +184,11 @@ class Seen(NamedTuple):
 
 APPENDED = 1 << 24
 MAX_MEMBERS = 1024
+MAX_LEVELS = 64
+MAX_NAMES = 1 << 14
+"""Names met inside records; a record with one more is odd."""
+_NAME_BYTES = 1 << 19
+_BYTES_PER_SPOT = 16
 
 
 def new_items(rows: int, size: int) -> Items:
@@ -126,3 +212,32 @@ def new_rows(odd: Array) -> Rows:
 def new_seen() -> Seen:
     """An empty table."""
     return Seen(np.empty(2 * MAX_MEMBERS, np.uint64), np.full(2 * MAX_MEMBERS, -1, np.int64))
+
+
+def new_met() -> Met:
+    """No names yet."""
+    table, container = np.full(2 * MAX_NAMES, -1, np.int32), np.full(MAX_NAMES, -1, np.int64)
+    ends, hashes = np.zeros(MAX_NAMES + 1, np.int32), np.empty(MAX_NAMES, np.uint64)
+    return Met(np.empty(_NAME_BYTES, np.uint8), ends, hashes, table, container, np.zeros(2, np.int64))
+
+
+def new_levels() -> Levels:
+    """Room for the levels of a record."""
+    active, spot, element, serial = (np.empty(MAX_LEVELS, np.int64) for _ in range(4))
+    return Levels(active, np.empty(MAX_LEVELS, np.uint8), spot, element, serial)
+
+
+def new_spots(rows: int, size: int) -> Spots:
+    """Room for the spots of rows with so many bytes; those that do not fit make their records odd. None yet."""
+    most = size // _BYTES_PER_SPOT + 8 * rows if size else 0
+    numbers = [np.empty(most, np.int32) for _ in range(5)]
+    cut, begin, close, start, end = numbers
+    kind, left, lost = (np.empty(most, np.uint8) for _ in range(3))
+    ends, acts = np.empty(most, np.int64), np.empty(most, np.uint64)
+    return Spots(np.zeros(rows + 1, np.int64), ends, cut, begin, close, kind, start, end, acts, left, lost)
+
+
+def new_keys(count: int, rows: int) -> Keys:
+    """Room for the values of keys, none there yet."""
+    shape = (count, rows)
+    return Keys(np.zeros(shape, np.uint8), np.empty(shape, np.int32), np.empty(shape, np.int32))

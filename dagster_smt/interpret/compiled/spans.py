@@ -1,5 +1,7 @@
 """Values of many records side by side: gathered into one JSON array, and found in one again."""
 
+import numpy as np
+
 from dagster_smt.interpret.compiled.json_scan import after_value
 from dagster_smt.interpret.compiled.native import compiled, copy_bytes
 
@@ -30,7 +32,7 @@ def classify(data, starts, ends, classes):  # type: ignore[no-untyped-def]
 @compiled
 def gather(data, starts, ends, out):  # type: ignore[no-untyped-def]
     """Write values as a JSON array."""
-    at = 0
+    at = np.int64(0)
     for n in range(len(starts)):
         out[at] = 0x5B if n == 0 else 0x2C
         copy_bytes(out, at + 1, data, starts[n], ends[n] - starts[n])
@@ -41,7 +43,7 @@ def gather(data, starts, ends, out):  # type: ignore[no-untyped-def]
 @compiled
 def spread(data, starts, ends):  # type: ignore[no-untyped-def]
     """Find the values of a JSON array without blanks, which has as many as there is room for."""
-    at = 1
+    at = np.int64(1)
     for n in range(len(starts)):
         starts[n] = at
         ends[n] = after_value(data, at, len(data))

@@ -3,7 +3,8 @@
 import numpy as np
 
 from dagster_smt.interpret.compiled.native import compiled, copy_bytes
-from dagster_smt.interpret.compiled.places import APPENDED, CONSTANT, MEMBER, NUMBER, RUN, SPAN
+from dagster_smt.interpret.compiled.places import APPENDED, CONSTANT, MEMBER, NUMBER, SPAN
+from dagster_smt.interpret.compiled.spots import first_inside
 
 _COMMA = 0x2C
 
@@ -12,7 +13,7 @@ _COMMA = 0x2C
 def copied(out, at, data, start, end):  # type: ignore[no-untyped-def]
     """Copy bytes; the position after them."""
     copy_bytes(out, at, data, start, end - start)
-    return at + end - start
+    return at + np.int64(end - start)
 
 
 @compiled
@@ -31,38 +32,75 @@ def number_text(out, at, number):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def slot_written(out, at, data, row, slot, slots, texts, numbers, made):  # type: ignore[no-untyped-def]
-    """Write a slot, its name first; the position after it."""
-    at = copied(out, at, texts.bytes, texts.names[slot], texts.names[slot + 1])
-    start, end, kind = slots.start[slot, row], slots.end[slot, row], slots.kind[slot, row]
-    if kind == SPAN:
-        return copied(out, at, data, start, end)
+def made_written(out, at, row, kind, start, end, texts, numbers, made):  # type: ignore[no-untyped-def]
+    """Write a value that is not the record's own; the position after it."""
     if kind == CONSTANT:
-        return copied(out, at, texts.bytes, texts.constants[start], texts.constants[start + 1])
+        return copied(out, at, texts.bytes, np.int64(texts.constants[start]), np.int64(texts.constants[start + 1]))
     if kind == NUMBER:
         return number_text(out, at, numbers[start, row])
     return copied(out, at, made, start, end)
 
 
 @compiled
-def row_written(out, at, data, row, slots, items, hidden, texts, numbers, made):  # type: ignore[no-untyped-def]
+def spliced(out, at, data, row, start, end, spots, texts, numbers, made):  # type: ignore[no-untyped-def]
+    """Copy bytes of a record, with what has become of the spots in them; the position after it."""
+    number, last = first_inside(spots, row, start), spots.first[row + 1]
+    while number < last and spots.begin[number] < end:
+        kind, after = spots.kind[number], np.int64(spots.close[number])
+        if spots.left[number] == 1:
+            at = copied(out, at, data, start, np.int64(spots.cut[number]))
+            start = after
+            if data[start] == _COMMA:
+                start += 1
+            elif out[at - 1] == _COMMA:  # it was the last one
+                at -= 1
+        elif kind != SPAN:
+            made_at, made_end = np.int64(spots.start[number]), np.int64(spots.end[number])
+            at = copied(out, at, data, start, np.int64(spots.begin[number]))
+            at = made_written(out, at, row, kind, made_at, made_end, texts, numbers, made)
+            start = after
+        else:
+            after = np.int64(spots.begin[number] + 1)
+        while number < last and spots.begin[number] < after:
+            number += 1
+    return copied(out, at, data, start, end)
+
+
+@compiled
+def slot_written(out, at, data, row, slot, slots, spots, texts, numbers, made):  # type: ignore[no-untyped-def]
+    """Write a slot, its name first; the position after it."""
+    at = copied(out, at, texts.bytes, np.int64(texts.names[slot]), np.int64(texts.names[slot + 1]))
+    start, end, kind = np.int64(slots.start[slot, row]), np.int64(slots.end[slot, row]), slots.kind[slot, row]
+    if kind == SPAN:
+        return spliced(out, at, data, row, start, end, spots, texts, numbers, made)
+    return made_written(out, at, row, kind, start, end, texts, numbers, made)
+
+
+@compiled
+def is_left_out(row, start, spots):  # type: ignore[no-untyped-def]
+    """Whether the spot of a member of the top level, if it has one, is left out."""
+    number = first_inside(spots, row, start)
+    return number < spots.first[row + 1] and spots.begin[number] == start and spots.left[number] == 1
+
+
+@compiled
+def row_written(out, at, data, row, slots, items, spots, hidden, texts, numbers, made):  # type: ignore[no-untyped-def]
     """Write one record; the position after it. A comma follows each member, until the last one."""
     out[at] = 0x7B
     at, first, empty, appended = at + 1, items.first[row], True, 0
     for item in range(first, items.first[row + 1]):
-        slot = items.slot[item]
+        slot, start, end = np.int64(items.slot[item]), np.int64(items.start[item]), np.int64(items.end[item])
         if slot >= 0:
             if slots.place[slot, row] != item - first:
                 continue
-            at = slot_written(out, at, data, row, slot, slots, texts, numbers, made)
-        elif hidden:
+            at = slot_written(out, at, data, row, slot, slots, spots, texts, numbers, made)
+        elif hidden or (slot == MEMBER and is_left_out(row, start, spots)):
             continue
-        elif slot == RUN:
-            at = copied(out, at, data, items.start[item], items.end[item])
-        elif slot == MEMBER:
-            at = copied(out, at, data, items.name_start[item], items.name_end[item])
-            out[at] = 0x3A
-            at = copied(out, at + 1, data, items.start[item], items.end[item])
+        else:
+            if slot == MEMBER:
+                at = copied(out, at, data, np.int64(items.name_start[item]), np.int64(items.name_end[item])) + 1
+                out[at - 1] = 0x3A
+            at = spliced(out, at, data, row, start, end, spots, texts, numbers, made)
         out[at] = _COMMA
         at, empty = at + 1, False
     for slot in range(len(texts.names) - 1):
@@ -71,7 +109,7 @@ def row_written(out, at, data, row, slots, items, hidden, texts, numbers, made):
     while appended > 0:
         for slot in range(len(texts.names) - 1):
             if slots.place[slot, row] == place:
-                at = slot_written(out, at, data, row, slot, slots, texts, numbers, made)
+                at = slot_written(out, at, data, row, slot, slots, spots, texts, numbers, made)
                 out[at] = _COMMA
                 at, empty, appended = at + 1, False, appended - 1
         place += 1
@@ -81,11 +119,12 @@ def row_written(out, at, data, row, slots, items, hidden, texts, numbers, made):
 
 
 @compiled
-def write(out, ends, data, rows, slots, items, texts, numbers, made):  # type: ignore[no-untyped-def]
+def write(out, ends, data, rows, slots, items, spots, texts, numbers, made):  # type: ignore[no-untyped-def]
     """Write all records that are not odd; of the others nothing."""
-    at = 0
+    at = np.int64(0)
     ends[0] = 0
     for row in range(len(rows.odd)):
         if rows.odd[row] == 0:
-            at = row_written(out, at, data, row, slots, items, rows.hidden[row] == 1, texts, numbers, made)
+            hidden = rows.hidden[row] == 1
+            at = row_written(out, at, data, row, slots, items, spots, hidden, texts, numbers, made)
         ends[row + 1] = at
