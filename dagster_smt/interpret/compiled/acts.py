@@ -10,7 +10,7 @@ from dagster_smt.authoring.field_changes import Act
 from dagster_smt.interpret.cache import Cache
 from dagster_smt.interpret.compiled import spans
 from dagster_smt.interpret.compiled.arrays import Bytes, bytes_of
-from dagster_smt.interpret.compiled.places import CONSTANT, MADE, SPAN, Array, Rows, Slots, Spots
+from dagster_smt.interpret.compiled.places import CONSTANT, MADE, SPAN, Array, Rows, Spots
 from dagster_smt.interpret.compiled.program import Program
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import JavaInteger
@@ -32,19 +32,23 @@ class Noted(NamedTuple):
     row: Array
 
 
-def of_slots(slots: Slots) -> list[Noted]:
+def of_slots(slots: Array) -> list[Noted]:
     """The values of slots, for each slot that has any with acts."""
-    rows = np.arange(slots.acts.shape[1])
-    chosen = np.nonzero(slots.acts.any(axis=1))[0]
-    return [Noted(slots.kind[n], slots.start[n], slots.end[n], slots.acts[n], rows) for n in chosen]
+    rows = np.arange(slots.shape[1])
+    chosen = np.nonzero(slots["acts"].any(axis=1))[0]
+    return [_noted(slots[n], rows) for n in chosen]
 
 
 def of_spots(spots: Spots) -> list[Noted]:
     """The values of spots, if any have acts."""
     count = spots.first[-1]
     rows = np.repeat(np.arange(len(spots.first) - 1), np.diff(spots.first))
-    noted = Noted(spots.kind[:count], spots.start[:count], spots.end[:count], spots.acts[:count], rows)
+    noted = _noted(spots.at[:count], rows)
     return [noted] if noted.acts.any() else []
+
+
+def _noted(values: Array, rows: Array) -> Noted:
+    return Noted(values["kind"], values["start"], values["end"], values["acts"], rows)
 
 
 class Acts:

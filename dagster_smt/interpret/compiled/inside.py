@@ -45,10 +45,11 @@ def number_of(met, data, start, end):  # type: ignore[no-untyped-def]
 def new_spot(spots, row, cut, begin, ends):  # type: ignore[no-untyped-def]
     """The number of a new spot of a row, ``ODD`` if there is no more room; where its value ends is not known yet."""
     number = spots.first[row + 1]
-    if number == len(spots.kind):
+    if number == len(spots.at):
         return ODD
-    spots.ends[number], spots.cut[number], spots.begin[number], spots.start[number] = ends, cut, begin, begin
-    spots.kind[number], spots.acts[number], spots.left[number], spots.lost[number] = SPAN, np.uint64(0), 0, 0
+    spot = spots.at[number]
+    spot.ends, spot.cut, spot.begin, spot.start = ends, cut, begin, begin
+    spot.kind, spot.acts, spot.left, spot.lost = SPAN, np.uint64(0), 0, 0
     spots.first[row + 1] = number + 1
     return number
 
@@ -57,7 +58,7 @@ def new_spot(spots, row, cut, begin, ends):  # type: ignore[no-untyped-def]
 def close(spots, number, at):  # type: ignore[no-untyped-def]
     """Note where the value of a spot ends."""
     if number >= 0:
-        spots.close[number] = spots.end[number] = at
+        spots.at[number].close = spots.at[number].end = at
 
 
 @compiled
@@ -70,33 +71,33 @@ def bits_below(passed, active, ways):  # type: ignore[no-untyped-def]
 def member(data, i, end, depth, row, ways, met, levels, spots):  # type: ignore[no-untyped-def]
     """(position of the value, active bits inside it, its spot or -1) of the member or element that begins at ``i``."""
     cut = i
-    if levels.is_object[depth] == 1:
+    if levels[depth].is_object == 1:
         name_end = after_plain_name(data, i + 1, end) if i < end and data[i] == _QUOTE else ODD
         if name_end == ODD or name_end >= end or data[name_end] != _COLON:
             return ODD, np.int64(0), np.int64(-1)
         number = number_of(met, data, i + 1, name_end - 1)
-        if number == ODD or met.container[number] == levels.serial[depth]:
+        if number == ODD or met.container[number] == levels[depth].serial:
             return ODD, np.int64(0), np.int64(-1)
-        met.container[number] = levels.serial[depth]
+        met.container[number] = levels[depth].serial
         passed, i = ways.names[number], name_end + 1
     else:
-        passed = ways.elements[min(levels.element[depth], len(ways.elements) - 1)]
-        levels.element[depth] += 1
-    passed &= levels.active[depth]
+        passed = ways.elements[min(levels[depth].element, len(ways.elements) - 1)]
+        levels[depth].element += 1
+    passed &= levels[depth].active
     ends, spot = passed & ways.final, np.int64(-1)
     if ends != 0:
         spot = new_spot(spots, row, cut, i, ends)
         if spot == ODD:
             return ODD, np.int64(0), np.int64(-1)
-    return i, bits_below(passed, levels.active[depth], ways), spot
+    return i, bits_below(passed, levels[depth].active, ways), spot
 
 
 @compiled
 def opened(levels, depth, byte, active, spot, met):  # type: ignore[no-untyped-def]
     """Note a container that is gone into."""
     met.counts[_CONTAINERS] += 1
-    levels.active[depth], levels.is_object[depth], levels.spot[depth] = active, byte == _OPEN_OBJECT, spot
-    levels.element[depth], levels.serial[depth] = 0, met.counts[_CONTAINERS]
+    levels[depth].active, levels[depth].is_object, levels[depth].spot = active, byte == _OPEN_OBJECT, spot
+    levels[depth].element, levels[depth].serial = 0, met.counts[_CONTAINERS]
 
 
 @compiled
@@ -107,10 +108,10 @@ def closed(data, i, end, depth, levels, spots):  # type: ignore[no-untyped-def]
             return ODD, depth
         if data[i] == _COMMA:
             return i + 1, depth
-        if data[i] != (_OPEN_OBJECT if levels.is_object[depth] == 1 else _OPEN_ARRAY) + 2:
+        if data[i] != (_OPEN_OBJECT if levels[depth].is_object == 1 else _OPEN_ARRAY) + 2:
             return ODD, depth
         i += 1
-        close(spots, levels.spot[depth], i)
+        close(spots, levels[depth].spot, i)
         depth -= 1
     return i, depth
 

@@ -27,54 +27,52 @@ _NO_ACTS = np.uint64(0)
 @compiled
 def lose_slot(slot, row, slots, spots):  # type: ignore[no-untyped-def]
     """The value of a slot goes, and all that is inside."""
-    if slots.kind[slot, row] == SPAN:
-        lose(spots, row, np.int64(slots.start[slot, row]), np.int64(slots.end[slot, row]))
+    if slots[slot, row].kind == SPAN:
+        lose(spots, row, np.int64(slots[slot, row].start), np.int64(slots[slot, row].end))
 
 
 @compiled
 def make_room(slot, row, slots, spots, rows):  # type: ignore[no-untyped-def]
     """Let a slot have another value: in the place of what is there, or at the end."""
-    if slots.place[slot, row] < 0:
-        slots.place[slot, row] = APPENDED + rows.appended[row]
+    if slots[slot, row].place < 0:
+        slots[slot, row].place = APPENDED + rows.appended[row]
         rows.appended[row] += 1
     else:
         lose_slot(slot, row, slots, spots)
-    if slots.acts[slot, row] != _NO_ACTS:
+    if slots[slot, row].acts != _NO_ACTS:
         rows.odd[row] = 1
-        slots.acts[slot, row] = _NO_ACTS
+        slots[slot, row].acts = _NO_ACTS
 
 
 @compiled
 def change(data, slot, text, act, bit, slots, spots, rows, texts):  # type: ignore[no-untyped-def]
-    places, kinds, starts, acts = slots.place[slot], slots.kind[slot], slots.start[slot], slots.acts[slot]
-    touched, flag = rows.touched, np.uint64(1) << np.uint64(act)
-    for row in range(len(places)):
-        if places[row] >= 0:
-            if text >= 0 and acts[row] == _NO_ACTS and is_text(data, kinds[row], starts[row], texts):
-                kinds[row], starts[row] = CONSTANT, text
-                touched[row] |= bit
-            elif kinds[row] == SPAN and has_spots(spots, row, np.int64(starts[row]), np.int64(slots.end[slot, row])):
+    flag = np.uint64(1) << np.uint64(act)
+    for row in range(len(rows.odd)):
+        found = slots[slot, row]
+        if found.place >= 0:
+            if text >= 0 and found.acts == _NO_ACTS and is_text(data, found.kind, found.start, texts):
+                found.kind, found.start = CONSTANT, text
+                rows.touched[row] |= bit
+            elif found.kind == SPAN and has_spots(spots, row, np.int64(found.start), np.int64(found.end)):
                 rows.odd[row] = 1
             else:
-                acts[row] |= flag
+                found.acts |= flag
 
 
 @compiled
 def fill(slot, slots, spots, rows):  # type: ignore[no-untyped-def]
-    places, kinds, starts = slots.place[slot], slots.kind[slot], slots.start[slot]
-    for row in range(len(places)):
-        if places[row] < 0:
+    for row in range(len(rows.odd)):
+        if slots[slot, row].place < 0:
             make_room(slot, row, slots, spots, rows)
-            kinds[row], starts[row] = CONSTANT, 0
+            slots[slot, row].kind, slots[slot, row].start = CONSTANT, 0
 
 
 @compiled
 def drop(slot, bit, slots, spots, rows):  # type: ignore[no-untyped-def]
-    places, touched = slots.place[slot], rows.touched
-    for row in range(len(places)):
-        if places[row] >= 0:
-            places[row] = -1
-            touched[row] |= bit
+    for row in range(len(rows.odd)):
+        if slots[slot, row].place >= 0:
+            slots[slot, row].place = -1
+            rows.touched[row] |= bit
             lose_slot(slot, row, slots, spots)
 
 
@@ -83,42 +81,44 @@ def hide(bit, items, spots, rows):  # type: ignore[no-untyped-def]
     """Drop all members that have no slot."""
     for row in range(len(rows.hidden)):
         for at in range(items.first[row], items.first[row + 1]):
-            if items.slot[at] < 0 and rows.hidden[row] == 0:
+            if items.at[at].slot < 0 and rows.hidden[row] == 0:
                 rows.hidden[row] = 1
                 rows.touched[row] |= bit
-            if items.slot[at] < 0:
-                lose(spots, row, np.int64(items.start[at]), np.int64(items.end[at]))
+            if items.at[at].slot < 0:
+                lose(spots, row, np.int64(items.at[at].start), np.int64(items.at[at].end))
+
+
+@compiled
+def move(source, target):  # type: ignore[no-untyped-def]
+    """Let a slot have what another one had, but not its place."""
+    target.kind, target.start, target.end, target.acts = source.kind, source.start, source.end, source.acts
+    source.place, source.acts = -1, _NO_ACTS
 
 
 @compiled
 def take(slot, other, bit, slots, rows):  # type: ignore[no-untyped-def]
-    places, touched = slots.place[slot], rows.touched
-    for row in range(len(places)):
-        slots.place[other, row] = -1
-        if places[row] >= 0:
-            places[row], slots.place[other, row] = -1, 0
-            slots.kind[other, row], slots.acts[other, row] = slots.kind[slot, row], slots.acts[slot, row]
-            slots.start[other, row], slots.end[other, row] = slots.start[slot, row], slots.end[slot, row]
-            slots.acts[slot, row] = _NO_ACTS
-            touched[row] |= bit
+    for row in range(len(rows.odd)):
+        slots[other, row].place = -1
+        if slots[slot, row].place >= 0:
+            move(slots[slot, row], slots[other, row])
+            slots[other, row].place = 0
+            rows.touched[row] |= bit
 
 
 @compiled
 def put(slot, other, slots, spots, rows):  # type: ignore[no-untyped-def]
     for row in range(len(rows.odd)):
-        if slots.place[slot, row] >= 0:
+        if slots[slot, row].place >= 0:
             make_room(other, row, slots, spots, rows)
-            slots.kind[other, row], slots.acts[other, row] = slots.kind[slot, row], slots.acts[slot, row]
-            slots.start[other, row], slots.end[other, row] = slots.start[slot, row], slots.end[slot, row]
-            slots.place[slot, row], slots.acts[slot, row] = -1, _NO_ACTS
+            move(slots[slot, row], slots[other, row])
 
 
 @compiled
 def insert(slot, kind, value, keeps, bit, slots, spots, rows):  # type: ignore[no-untyped-def]
     for row in range(len(rows.odd)):
-        if keeps == 0 or slots.place[slot, row] < 0:
+        if keeps == 0 or slots[slot, row].place < 0:
             make_room(slot, row, slots, spots, rows)
-            slots.kind[slot, row], slots.start[slot, row] = kind, value
+            slots[slot, row].kind, slots[slot, row].start = kind, value
             rows.touched[row] |= bit
 
 
@@ -133,7 +133,7 @@ def run_step(data, step, slots, items, spots, rows, texts, ways, keys):  # type:
     elif what == DROP:
         drop(slot, bit, slots, spots, rows)
     elif what == KEEP:
-        for one in range(len(slots.place)):
+        for one in range(len(slots)):
             if (other >> one) & 1 == 0:
                 drop(one, bit, slots, spots, rows)
         hide(bit, items, spots, rows)

@@ -70,7 +70,7 @@ def after_member(data, i, name_end, start, end, slot, row, ways, inner):  # type
 @compiled
 def is_spot(i, row, before, spots):  # type: ignore[no-untyped-def]
     """Whether the member of the top level that begins at ``i`` has a spot; ``before``: the spots before it."""
-    return spots.first[row + 1] > before and spots.cut[before] == i
+    return spots.first[row + 1] > before and spots.at[before].cut == i
 
 
 @compiled
@@ -94,18 +94,18 @@ def scan_members(data, i, end, names, row, slots, items, seen, ways, inner):  # 
         if value_end == ODD:
             return ODD
         if slot >= 0:
-            slots.place[slot, row], slots.kind[slot, row] = at - items.first[row], SPAN
-            slots.start[slot, row], slots.end[slot, row] = start, value_end
-            items.slot[at] = slot
+            slots[slot, row].place, slots[slot, row].kind = at - items.first[row], SPAN
+            slots[slot, row].start, slots[slot, row].end = start, value_end
+            items.at[at].slot = slot
             run_end, at = -1, at + 1
         elif start != name_end + 1 or is_spot(i, row, before, inner[2]):
-            items.slot[at], items.start[at], items.end[at] = MEMBER, start, value_end
-            items.name_start[at], items.name_end[at] = i, name_end
+            items.at[at].slot, items.at[at].start, items.at[at].end = MEMBER, start, value_end
+            items.at[at].name_start, items.at[at].name_end = i, name_end
             run_end, at = -1, at + 1
         elif run_end == i - 1:
-            items.end[at - 1] = run_end = value_end
+            items.at[at - 1].end = run_end = value_end
         else:
-            items.slot[at], items.start[at], items.end[at] = RUN, i, value_end
+            items.at[at].slot, items.at[at].start, items.at[at].end = RUN, i, value_end
             run_end, at = value_end, at + 1
         i = after_blanks(data, value_end, end)
         if i >= end or data[i] != 0x2C:

@@ -43,39 +43,59 @@ class Texts(NamedTuple):
     constants: Array
 
 
+ITEM = np.dtype([(name, np.int32) for name in ("slot", "start", "end", "name_start", "name_end")])
+"""Part of a record: a slot, ``RUN`` or ``MEMBER``; the bytes of the run, or of the member's value; its quoted name."""
+
+SLOT = np.dtype(
+    [("acts", np.uint64), ("place", np.int32), ("start", np.int32), ("end", np.int32), ("kind", np.int32)], align=True
+)
+"""A value that a chain may look at.
+
+place: The index of its item in the row; from ``APPENDED`` on: appended; -1: not there.
+kind: ``SPAN`` and so on. start, end: Its bytes; for constants and numbers ``start`` says which.
+acts: What is still to be done to it: a bit for each act of the program.
+"""
+
+SPOT = np.dtype(
+    [("ends", np.int64), ("acts", np.uint64)]
+    + [(name, np.int32) for name in ("cut", "begin", "close", "kind", "start", "end", "left", "lost")],
+    align=True,
+)
+"""A value that paths end at. Fields of the top level that have slots have no spots.
+
+ends: The bits of the paths that end there.
+cut: Where the member or element begins. begin, close: The bytes of its value.
+kind, start, end, acts: What is there now; as in ``SLOT``.
+left: 1 where it is left out.
+lost: 1 where no step looks at it any more: something around it has been left out or replaced.
+"""
+
+LEVEL = np.dtype([(name, np.int64) for name in ("active", "is_object", "spot", "element", "serial")])
+"""A container around a position: its active bits, whether it is an object, its spot, elements so far, its serial."""
+
+
 class Items(NamedTuple):
     """What records consist of, in the order of their bytes.
 
     Attributes:
         first: For each row its first item, and the end of the last row's.
-        slot: A slot, ``RUN`` or ``MEMBER``.
-        start, end: The bytes of a run, or of a member's value.
-        name_start, name_end: The name of a member, with its quotes.
+        at: Each an ``ITEM``.
     """
 
     first: Array
-    slot: Array
-    start: Array
-    end: Array
-    name_start: Array
-    name_end: Array
+    at: Array
 
 
-class Slots(NamedTuple):
-    """The values that a chain may look at, by slot and row.
+class Spots(NamedTuple):
+    """What paths end at, in the order of the bytes.
 
     Attributes:
-        place: The index of its item in the row; from ``APPENDED`` on: appended; -1: not there.
-        kind: ``SPAN`` and so on.
-        start, end: The bytes; for constants and numbers ``start`` says which.
-        acts: What is still to be done to it: a bit for each act of the program.
+        first: For each row its first spot, and the end of the last row's.
+        at: Each a ``SPOT``.
     """
 
-    place: Array
-    kind: Array
-    start: Array
-    end: Array
-    acts: Array
+    first: Array
+    at: Array
 
 
 class Rows(NamedTuple):
@@ -131,42 +151,6 @@ class Met(NamedTuple):
     counts: Array
 
 
-class Levels(NamedTuple):
-    """The containers around a position: their active bits, whether they are objects, spots, elements, serials."""
-
-    active: Array
-    is_object: Array
-    spot: Array
-    element: Array
-    serial: Array
-
-
-class Spots(NamedTuple):
-    """The values that paths end at, in the order of their bytes. Fields of the top level that have slots have none.
-
-    Attributes:
-        first: For each row its first spot, and the end of the last row's.
-        ends: The bits of the paths that end there.
-        cut: Where the member or element begins.
-        begin, close: The bytes of its value.
-        kind, start, end, acts: What is there now; as in ``Slots``.
-        left: 1 where it is left out.
-        lost: 1 where no step looks at it any more: something around it has been left out or replaced.
-    """
-
-    first: Array
-    ends: Array
-    cut: Array
-    begin: Array
-    close: Array
-    kind: Array
-    start: Array
-    end: Array
-    acts: Array
-    left: Array
-    lost: Array
-
-
 class Keys(NamedTuple):
     """The values that make a record's key, by number and row: their bytes; ``there`` 0: null."""
 
@@ -193,15 +177,14 @@ _BYTES_PER_SPOT = 16
 
 def new_items(rows: int, size: int) -> Items:
     """Room for the items of rows with so many bytes: a member takes five at least."""
-    most = size // 5 + rows + 1
-    return Items(np.empty(rows + 1, np.int64), *(np.empty(most, np.int32) for _ in range(5)))
+    return Items(np.empty(rows + 1, np.int64), np.empty(size // 5 + rows + 1, ITEM))
 
 
-def new_slots(slots: int, rows: int) -> Slots:
-    """Room for values, none there yet."""
-    shape = (slots, rows)
-    start, end = np.empty(shape, np.int32), np.empty(shape, np.int32)
-    return Slots(np.full(shape, -1, np.int32), np.zeros(shape, np.uint8), start, end, np.zeros(shape, np.uint64))
+def new_slots(slots: int, rows: int) -> Array:
+    """Room for values by slot and row, none there yet."""
+    made = np.zeros((slots, rows), SLOT)
+    made["place"] = -1
+    return made
 
 
 def new_rows(odd: Array) -> Rows:
@@ -221,20 +204,14 @@ def new_met() -> Met:
     return Met(np.empty(_NAME_BYTES, np.uint8), ends, hashes, table, container, np.zeros(2, np.int64))
 
 
-def new_levels() -> Levels:
+def new_levels() -> Array:
     """Room for the levels of a record."""
-    active, spot, element, serial = (np.empty(MAX_LEVELS, np.int64) for _ in range(4))
-    return Levels(active, np.empty(MAX_LEVELS, np.uint8), spot, element, serial)
+    return np.empty(MAX_LEVELS, LEVEL)
 
 
 def new_spots(rows: int, size: int) -> Spots:
     """Room for the spots of rows with so many bytes; those that do not fit make their records odd. None yet."""
-    most = size // _BYTES_PER_SPOT + 8 * rows if size else 0
-    numbers = [np.empty(most, np.int32) for _ in range(5)]
-    cut, begin, close, start, end = numbers
-    kind, left, lost = (np.empty(most, np.uint8) for _ in range(3))
-    ends, acts = np.empty(most, np.int64), np.empty(most, np.uint64)
-    return Spots(np.zeros(rows + 1, np.int64), ends, cut, begin, close, kind, start, end, acts, left, lost)
+    return Spots(np.zeros(rows + 1, np.int64), np.empty(size // _BYTES_PER_SPOT + 8 * rows if size else 0, SPOT))
 
 
 def new_keys(count: int, rows: int) -> Keys:

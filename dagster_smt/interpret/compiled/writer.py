@@ -45,23 +45,23 @@ def made_written(out, at, row, kind, start, end, texts, numbers, made):  # type:
 def spliced(out, at, data, row, start, end, spots, texts, numbers, made):  # type: ignore[no-untyped-def]
     """Copy bytes of a record, with what has become of the spots in them; the position after it."""
     number, last = first_inside(spots, row, start), spots.first[row + 1]
-    while number < last and spots.begin[number] < end:
-        kind, after = spots.kind[number], np.int64(spots.close[number])
-        if spots.left[number] == 1:
-            at = copied(out, at, data, start, np.int64(spots.cut[number]))
+    while number < last and spots.at[number].begin < end:
+        kind, after = spots.at[number].kind, np.int64(spots.at[number].close)
+        if spots.at[number].left == 1:
+            at = copied(out, at, data, start, np.int64(spots.at[number].cut))
             start = after
             if data[start] == _COMMA:
                 start += 1
             elif out[at - 1] == _COMMA:  # it was the last one
                 at -= 1
         elif kind != SPAN:
-            made_at, made_end = np.int64(spots.start[number]), np.int64(spots.end[number])
-            at = copied(out, at, data, start, np.int64(spots.begin[number]))
+            made_at, made_end = np.int64(spots.at[number].start), np.int64(spots.at[number].end)
+            at = copied(out, at, data, start, np.int64(spots.at[number].begin))
             at = made_written(out, at, row, kind, made_at, made_end, texts, numbers, made)
             start = after
         else:
-            after = np.int64(spots.begin[number] + 1)
-        while number < last and spots.begin[number] < after:
+            after = np.int64(spots.at[number].begin + 1)
+        while number < last and spots.at[number].begin < after:
             number += 1
     return copied(out, at, data, start, end)
 
@@ -70,7 +70,7 @@ def spliced(out, at, data, row, start, end, spots, texts, numbers, made):  # typ
 def slot_written(out, at, data, row, slot, slots, spots, texts, numbers, made):  # type: ignore[no-untyped-def]
     """Write a slot, its name first; the position after it."""
     at = copied(out, at, texts.bytes, np.int64(texts.names[slot]), np.int64(texts.names[slot + 1]))
-    start, end, kind = np.int64(slots.start[slot, row]), np.int64(slots.end[slot, row]), slots.kind[slot, row]
+    start, end, kind = np.int64(slots[slot, row].start), np.int64(slots[slot, row].end), slots[slot, row].kind
     if kind == SPAN:
         return spliced(out, at, data, row, start, end, spots, texts, numbers, made)
     return made_written(out, at, row, kind, start, end, texts, numbers, made)
@@ -80,7 +80,7 @@ def slot_written(out, at, data, row, slot, slots, spots, texts, numbers, made): 
 def is_left_out(row, start, spots):  # type: ignore[no-untyped-def]
     """Whether the spot of a member of the top level, if it has one, is left out."""
     number = first_inside(spots, row, start)
-    return number < spots.first[row + 1] and spots.begin[number] == start and spots.left[number] == 1
+    return number < spots.first[row + 1] and spots.at[number].begin == start and spots.at[number].left == 1
 
 
 @compiled
@@ -89,26 +89,26 @@ def row_written(out, at, data, row, slots, items, spots, hidden, texts, numbers,
     out[at] = 0x7B
     at, first, empty, appended = at + 1, items.first[row], True, 0
     for item in range(first, items.first[row + 1]):
-        slot, start, end = np.int64(items.slot[item]), np.int64(items.start[item]), np.int64(items.end[item])
+        slot, start, end = np.int64(items.at[item].slot), np.int64(items.at[item].start), np.int64(items.at[item].end)
         if slot >= 0:
-            if slots.place[slot, row] != item - first:
+            if slots[slot, row].place != item - first:
                 continue
             at = slot_written(out, at, data, row, slot, slots, spots, texts, numbers, made)
         elif hidden or (slot == MEMBER and is_left_out(row, start, spots)):
             continue
         else:
             if slot == MEMBER:
-                at = copied(out, at, data, np.int64(items.name_start[item]), np.int64(items.name_end[item])) + 1
+                at = copied(out, at, data, np.int64(items.at[item].name_start), np.int64(items.at[item].name_end)) + 1
                 out[at - 1] = 0x3A
             at = spliced(out, at, data, row, start, end, spots, texts, numbers, made)
         out[at] = _COMMA
         at, empty = at + 1, False
     for slot in range(len(texts.names) - 1):
-        appended += 1 if slots.place[slot, row] >= APPENDED else 0
+        appended += 1 if slots[slot, row].place >= APPENDED else 0
     place = APPENDED
     while appended > 0:
         for slot in range(len(texts.names) - 1):
-            if slots.place[slot, row] == place:
+            if slots[slot, row].place == place:
                 at = slot_written(out, at, data, row, slot, slots, spots, texts, numbers, made)
                 out[at] = _COMMA
                 at, empty, appended = at + 1, False, appended - 1
