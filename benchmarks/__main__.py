@@ -116,6 +116,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.list or not cases:
         print("\n".join(c.name for c in known))
         return 0 if options.list else 2
+    FOLDER.mkdir(exist_ok=True)
     scratch = Path(tempfile.mkdtemp(dir=FOLDER, prefix="scratch-")).resolve()
     kept = ExitStack()
     try:
