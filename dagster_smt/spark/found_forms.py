@@ -1,0 +1,113 @@
+"""What the records of a window bring along: the schemas that they hold or name, found before a chain is planned."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from dagster_smt.chain.forms import Form
+from dagster_smt.errors import DataError
+from dagster_smt.interpret.sides import self_described
+from dagster_smt.model.format import SELF_DESCRIBED, Format
+from dagster_smt.model.report import SchemaUse
+from dagster_smt.spark.workers import map_in_arrow
+from dagster_smt.tables.spec import TopicTable
+
+_SEEN = {
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+    "key": pa.binary(),
+    "value": pa.binary(),
+}
+_TEXTS = {**_SEEN, "records": pa.int64()}
+_AVRO_HEADER = "CASE WHEN length({0}) >= 5 AND substring({0}, 1, 1) = X'00' THEN substring({0}, 1, 5) END"
+"""What ``interpret.registry`` reads of an Avro record. In SQL it is no way to Python and back for every record."""
+_TEXTS_DDL = "topic string, partition int, offset bigint, key binary, value binary, records bigint"
+
+
+@dataclass(frozen=True)
+class FoundForms:
+    """What the records of a window bring along: their forms, and how many name each schema."""
+
+    forms: tuple[Form, ...]
+    uses: tuple[SchemaUse, ...]
+
+
+def found_forms(frame: DataFrame, table: TopicTable) -> FoundForms:
+    """The forms of a window's records, by topic and then in the order in which they appear. Payloads are not decoded.
+
+    Records without a schema, and those whose schema cannot be read, have none.
+
+    Args:
+        frame: Kafka's columns.
+        table: Where the records come from; the format of the values is one of ``SELF_DESCRIBED``.
+    """
+    key_describes = table.key.kind in SELF_DESCRIBED
+    seen = schema_texts(frame, table)
+    wanted = F.min(F.struct("partition", "offset")).alias("first"), F.sum("records").alias("records")
+    rows = sorted(seen.groupBy("topic", "key", "value").agg(*wanted).collect(), key=lambda r: (r.topic, r.first))
+    keys, values = self_described(table.key), self_described(table.value)
+    found: dict[Form, None] = {}
+    uses: Counter[tuple[str, str, str]] = Counter()
+    for row in rows:
+        uses[row.topic, "value", values.schema_id(bytes(row.value))] += row.records
+        if key_describes and row.key is not None:
+            uses[row.topic, "key", keys.schema_id(bytes(row.key))] += row.records
+        try:
+            value = values.schema(bytes(row.value))
+            key = keys.schema(bytes(row.key)) if key_describes and row.key is not None else table.key.known_schema
+        except DataError:
+            continue
+        free_key = key is None and (row.key is not None or table.key.kind == "json")
+        if value is not None:
+            found[Form(row.topic, key, value, free_key)] = None
+    return FoundForms(tuple(found), tuple(SchemaUse(*use, records) for use, records in uses.items()))
+
+
+def schema_texts(frame: DataFrame, table: TopicTable) -> DataFrame:
+    """What describes records, with the first places where it was seen and how many records have it."""
+    sides = {"key": table.key.kind, "value": table.value.kind}
+    if not all(kind == "avro-confluent" for kind in sides.values() if kind in SELF_DESCRIBED):
+        return map_in_arrow(frame.select(*_SEEN), SchemaTexts(table.key, table.value), _TEXTS_DDL)
+    found = {side: F.expr(_AVRO_HEADER.format(side)) for side, kind in sides.items() if kind in SELF_DESCRIBED}
+    readable = found["value"].isNotNull()
+    if "key" in found:
+        readable &= F.col("key").isNull() | found["key"].isNotNull()
+    key = found.get("key", F.lit(None).cast("binary"))
+    places = "topic", "partition", "offset", F.lit(1).cast("bigint").alias("records")
+    return frame.where(readable).select(*places, key.alias("key"), found["value"].alias("value"))
+
+
+@dataclass(frozen=True)
+class SchemaTexts:
+    """A picklable function for ``DataFrame.mapInArrow``: what describes records, each once per task.
+
+    ``key``, ``value``: their formats.
+    """
+
+    key: Format
+    value: Format
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        key_text = self_described(self.key).schema_text if self.key.kind in SELF_DESCRIBED else None
+        value_text = self_described(self.value).schema_text
+        first: dict[tuple[str, bytes | None, bytes], tuple[int, int]] = {}
+        records: Counter[tuple[str, bytes | None, bytes]] = Counter()
+        for batch in batches:
+            for topic, partition, offset, key, value in zip(*(batch.column(n).to_pylist() for n in _SEEN), strict=True):
+                try:
+                    text = value_text(value)
+                    form = None if text is None else (topic, key_text(key) if key_text else None, text)
+                except DataError:
+                    continue
+                if form is not None:
+                    first[form] = min(first.get(form, (partition, offset)), (partition, offset))
+                    records[form] += 1
+        rows = [(form[0], *place, *form[1:], records[form]) for form, place in first.items()]
+        columns = zip(*rows, strict=True) if rows else [[]] * len(_TEXTS)
+        arrays = [pa.array(column, kind) for column, kind in zip(columns, _TEXTS.values(), strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, names=list(_TEXTS))

@@ -1,0 +1,51 @@
+"""What names a record's Avro schema is found by SQL and by Python: both find the same."""
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+from pyspark.sql import functions as F
+
+from dagster_smt.model.format import Format
+from dagster_smt.spark.found_forms import _SEEN, _TEXTS_DDL, SchemaTexts, schema_texts
+from dagster_smt.spark.workers import map_in_arrow
+from dagster_smt.tables.spec import FileTopics, TopicTable
+
+AVRO = Format("avro-confluent", options={"url": "http://127.0.0.1:1"})
+SIDES = [
+    None,
+    b"",
+    b"\0",
+    b"\0\0\0\0",
+    b"\0\0\0\0\1",
+    b"\0\0\0\0\1x",
+    b"\0\0\0\0\2y",
+    b"\1\0\0\0\1x",
+    b"{}",
+    b"\0\xff\xff\xff\xff",
+]
+DDL = "topic string, partition int, offset bigint, key binary, value binary"
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("key", [AVRO, Format("string")], ids=["avro", "string"])
+def test_both_find_the_same(spark, key):
+    rows = [(f"t{n % 2}", n % 3, n, *sides) for n, sides in enumerate(product(SIDES, SIDES))]
+    frame = spark.createDataFrame(rows, DDL)
+    table = TopicTable(FileTopics(Path()), topics=("t0", "t1"), key=key, value=AVRO)
+
+    def grouped(found):
+        wanted = F.min(F.struct("partition", "offset")), F.sum("records")
+        return sorted(map(str, found.groupBy("topic", "key", "value").agg(*wanted).collect()))
+
+    by_sql = grouped(schema_texts(frame, table))
+    by_python = grouped(map_in_arrow(frame.select(*_SEEN), SchemaTexts(table.key, table.value), _TEXTS_DDL))
+    assert by_sql == by_python
+    assert len(by_sql) > 3
+
+
+def test_other_formats_are_looked_through_by_python(spark):
+    frame = spark.createDataFrame([("t", 0, 0, b"k", b'{"schema":null,"payload":1}')], DDL)
+    table = TopicTable(FileTopics(Path()), topics=("t",), value=Format("envelope"))
+    assert "MapInArrow" in schema_texts(frame, table)._jdf.queryExecution().toString()
