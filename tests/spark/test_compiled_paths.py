@@ -7,9 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dagster_smt.authoring.field_changes import Change
 from dagster_smt.chain import parse_chain
 from dagster_smt.interpret.compiled.eligibility import eligible
 from dagster_smt.interpret.compiled.lane import warm
+from dagster_smt.interpret.compiled.program import Acting, UnableError, built
+from dagster_smt.model.path import EXTENDED, parse_path
+from dagster_smt.transforms.cast import Cast
 from tests.spark.lanes import OPTIONS, PLAIN, agree, batch_of, chains, names, on, on_both, spelled
 
 MANY = settings(max_examples=settings.default.max_examples * 12)
@@ -69,6 +73,10 @@ RUN = {
     "a field that was put in": [("InsertField", {"topic.field": "b"}), mask("**.b")],
     "dropped everywhere": [without("**.b")],
     "the first, the last, all of them": [without("a[0]", "**.c", "**./^$/", "b.*")],
+    "a field that was put in is dropped by two paths": [
+        ("InsertField", {"topic.field": "b"}),
+        without("**.b", "/^b$/"),
+    ],
     "dropped inside what is dropped": [without("**.b", "a", "**.d")],
     "dropped and kept": [without("**.b", include="a,b,id")],
     "dropped and renamed": [without("**.b", renames="a:x")],
@@ -76,6 +84,8 @@ RUN = {
     "masked in what is gone": [without("a"), mask("**.b")],
     "dropped in what is gone": [without("a"), without("**.b")],
     "masked in what has been replaced": [("InsertField", {"static.field": "a", "static.value": "s"}), mask("**.b")],
+    "masked in what is not kept": [("ReplaceField", {"include": "id"}), mask("**.b")],
+    "dropped in what is not kept": [("ReplaceField", {"include": "id"}), without("**.b")],
     "masked twice": [mask("**.b", replacement="1"), mask("**.b", replacement="2")],
     "masked, then renamed": [mask("a.b"), ("ReplaceField", {"renames": "a:x"})],
     "renamed, then masked below all": [("ReplaceField", {"renames": "a:x"}), mask("**.b")],
@@ -106,6 +116,8 @@ MANY_LEFT = {
         extracted("id"),
     ],
     "masked, and what it is in": [("MaskField", {"fields": "**.b,a"})],
+    "masked in what has been masked": [("MaskField", {"fields": "a"}), mask("**.b")],
+    "masked in what has been masked below": [("MaskField", {"fields": "**.c"}), mask("**./^[bd]$/")],
     "cast, and dropped": [("Cast", {"spec": "**.b:int8"}), without("a")],
     "cast, and what it is in is masked": [("Cast", {"spec": "**.b:string"}), ("MaskField", {"fields": "a"})],
 }
@@ -152,7 +164,10 @@ def test_keys_that_are_objects(stages):
         [b'{"id":1,"a":{"b":"x"},"b":null}', b'{"a":["x",{}],"b":-7}', b"{}", b'{"a":5}'],
     )
     assert agree(chain, batch_of(scalars), key="json") == []
-    agree(chain, batch_of([*scalars, *DEEP, *PLAIN]), key="json")
+    numbers = [
+        f'{{"id":{n},"a":{{"b":{n}}},"b":{n}}}'.encode() for n in ("-0", "0", "1e2", "1.0", "1" * 19, "-" + "1" * 18)
+    ]
+    agree(chain, batch_of([*scalars, *numbers, *DEEP, *PLAIN]), key="json")
     assert len(agree(chain, batch_of(scalars))) == len(scalars)  # as a text: only the interpreter can write it
 
 
@@ -195,6 +210,31 @@ def test_what_it_cannot_run(stages):
     assert len(agree(chain_of(*stages), batch_of(values), key="json")) == len(values)
 
 
+def test_different_texts_at_once():
+    changes = [Change(parse_path(f"**.{n}", EXTENDED), lambda *_: None, 0, b'"%d"' % n) for n in range(2)]
+    assert built([Acting((changes[0],), "t", True), Acting((changes[1],), "t", True)], "t").fits
+    with pytest.raises(UnableError):
+        built([Acting(tuple(changes), "t", True)], "t")
+
+
+@pytest.mark.parametrize("made", [{"b": "x"}, [{"b": 1}], {}, "text"], ids=str)
+def test_paths_into_what_a_stage_has_made(made):
+    class Maker(Cast):
+        connect_class = "org.example.Maker"
+
+        def acts(self, bits):
+            def act(parent, key, record):
+                parent[key] = made
+                record.touched |= bits[0]
+
+            return (act,)
+
+    chain = chain_of(("Cast", {"spec": "a:string"}), mask("**.b"))
+    object.__setattr__(chain.stages[0], "transform", Maker(spec="a:string"))
+    assert eligible(chain)
+    agree(chain, batch_of([b'{"a":"x"}', b'{"a":{"c":1}}', b'{"b":"y"}']))
+
+
 def test_more_names_than_it_keeps():
     """Names that are data, such as numbers, fill the table: then records are left to the interpreter."""
     chain = chain_of(mask("**.b"))
@@ -220,7 +260,7 @@ paths = st.sampled_from(
     "**./b/.a c.b.a **.* [0] a.b[1] **.c""".split()
 )
 deep_lists = st.lists(paths | names, min_size=1, max_size=3).map(",".join)
-EXTENDED = st.fixed_dictionaries({"field.syntax.version": st.just("extended")})
+extended = st.fixed_dictionaries({"field.syntax.version": st.just("extended")})
 
 
 def both(*parts):
@@ -228,21 +268,21 @@ def both(*parts):
 
 
 def one_of(**options):
-    return both(EXTENDED, st.fixed_dictionaries(options))
+    return both(extended, st.fixed_dictionaries(options))
 
 
 to_key = st.lists(st.sampled_from(["a", "b", "c", "a.b", "b.a", "a[0]"]), min_size=1, max_size=2, unique=True)
 DEEP_OPTIONS = {
-    "MaskField": both(EXTENDED, st.fixed_dictionaries({"fields": deep_lists}, optional={"replacement": st.just("7")})),
+    "MaskField": both(extended, st.fixed_dictionaries({"fields": deep_lists}, optional={"replacement": st.just("7")})),
     "Cast": both(
-        EXTENDED,
+        extended,
         st.lists(
             st.tuples(paths | names, st.sampled_from("int8 float64 boolean string".split())), min_size=1, max_size=2
         ).map(lambda found: {"spec": ",".join(map(":".join, found))}),
     ),
     "ReplaceField": one_of(exclude=deep_lists) | OPTIONS["ReplaceField"],
     "TimestampConverter": both(
-        EXTENDED,
+        extended,
         st.fixed_dictionaries(
             {"field": paths, "target.type": st.sampled_from(["string", "unix"]), "format": st.just("yyyy-MM-dd")}
         ),
