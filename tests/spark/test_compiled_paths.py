@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dagster_smt.authoring.field_changes import Change
 from dagster_smt.chain import parse_chain
+from dagster_smt.interpret.compiled import lane
 from dagster_smt.interpret.compiled.eligibility import eligible
 from dagster_smt.interpret.compiled.lane import warm
 from dagster_smt.interpret.compiled.program import Acting, UnableError, built
@@ -242,6 +243,11 @@ def test_more_names_than_it_keeps():
     values = [f'{{"a":{{{text}}}}}'.encode() for text in inside]
     left = agree(chain, batch_of(values))
     assert 0 < len(left) < len(values)
+
+
+def test_records_that_might_grow_too_much(monkeypatch):
+    monkeypatch.setattr(lane, "MOST_ROOM", 100)
+    assert len(agree(chain_of(mask("**.b", "id")), batch_of(DEEP))) == len(DEEP)
 
 
 def test_the_webhooks():

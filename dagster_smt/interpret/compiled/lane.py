@@ -41,6 +41,8 @@ from dagster_smt.interpret.stages import runners
 from dagster_smt.model.path import EXTENDED, parse_path
 from dagster_smt.values.lazy import encode, encoder
 
+MOST_ROOM = 2**31 - 1
+"""Bytes that a batch may need at most: positions are 32-bit numbers."""
 _NUMBER = 20
 """Characters of a 64-bit number at most."""
 
@@ -113,8 +115,10 @@ class _Ready:
         if program.changes:
             columns = np.array([given.numbers(name) for name in program.numbers], np.int64).reshape(-1, size)
             made = self.acts.run(values, [*of_slots(slots), *of_spots(spots)], rows, columns)
-            grown = len(made) + size * self.room + int(spots.first[-1]) * self.longest
-            out, ends = np.empty(len(values.data) + grown, np.uint8), np.empty(size + 1, np.int32)
+            room = len(values.data) + len(made) + size * self.room + int(spots.first[-1]) * self.longest
+            if room > MOST_ROOM:
+                rows.odd[:], room = 1, 1
+            out, ends = np.empty(room, np.uint8), np.empty(size + 1, np.int32)
             writer.write(out, ends, values.data, rows, slots, items, spots, self.texts, columns, made)
             written = Bytes(out[: ends[-1]], ends)
         return Done(program.topic, rows.touched | program.touched, rows.odd, written, *made_keys)
