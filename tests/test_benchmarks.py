@@ -156,7 +156,13 @@ def test_every_case_of_a_transform_and_of_kafka_connect_runs(case, spark, tmp_pa
     case.run(Settings(spark, tmp_path, 40, tmp_path)[case.data])
 
 
-@pytest.mark.parametrize("schema", [None, records.value_schema()], ids=["without schema", "with schema"])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        pytest.param(None, id="without schema", marks=pytest.mark.long),
+        pytest.param(records.value_schema(), id="with schema"),
+    ],
+)
 def test_kafka_connect_makes_the_same_of_the_records(schema, tmp_path):
     values = records.ensure(tmp_path / "in", 8, "flat")
     with passes(tmp_path / "connect", values, beside_connect.FIVE, schema) as running:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:  # numba is loaded when there is enough to do
     from dagster_smt.interpret.compiled.lane import Lane
 
 Run = Callable[[pa.RecordBatch], pa.RecordBatch]
-_NO_KEY = pa.scalar(None, pa.binary())
 _TRIAL, _MOST_ODD = 10_000, 0.25
 _MOST_BYTES = 1 << 29
 """Of a batch: positions are 32-bit numbers, and records may grow."""
@@ -139,7 +138,8 @@ def _kept(batch: pa.RecordBatch, done: Done, words: int) -> pa.RecordBatch:
         columns["value"] = _binary(done.values)
     if done.keys is not None:
         made = _binary(done.keys)
-        columns["key"] = made if done.key_there is None else pc.if_else(pa.array(done.key_there), made, _NO_KEY)
+        nothing = pa.scalar(None, pa.binary())
+        columns["key"] = made if done.key_there is None else pc.if_else(pa.array(done.key_there), made, nothing)
     columns["topic"] = _repeated(done.topic, pa.string(), size)
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 

@@ -172,6 +172,7 @@ print(find_class("io.other.HashField$Value", known, "", "transform").cls is Hash
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_both_evaluators_on_spark(run):
     code = """
 import os, sys

@@ -106,7 +106,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGTERM])
 def test_terminating_a_run_cancels_its_spark_job(tmp_path, number):
     script = tmp_path / "long_run.py"
     script.write_text(RUN.format(slow=SLOW, signal=int(number), executor="dg.in_process_executor"))

@@ -115,6 +115,7 @@ resource.spark_session.stop()
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_after_the_jvm_died_the_next_use_makes_a_new_session():
     code = """
 import os, signal

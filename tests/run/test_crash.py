@@ -34,13 +34,8 @@ def value(number: int) -> bytes | None:
     return f'{{"name":"x","amount":"{"none" if number in FAILING else number}"}}'.encode()
 
 
-QUICK = ("while writing",)
-"""In CI, where kills at random times have the rest; all of them are long."""
-
-
-@pytest.mark.parametrize(
-    "point", [p if p in QUICK else pytest.param(p, marks=pytest.mark.long) for p in crash_run.POINTS]
-)
+@pytest.mark.long  # CI has kills at random times
+@pytest.mark.parametrize("point", crash_run.POINTS)
 def test_killed_and_run_again(spark, tmp_path, point):
     source = FileTopics(tmp_path / "topics")
     append_records(source, "orders", (NewRecord(b"%d" % n, value(n), (), n) for n in range(RECORDS)))

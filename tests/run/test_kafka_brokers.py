@@ -62,6 +62,7 @@ def test_a_broker_dies_and_comes_back(spark, tmp_path, own):
     assert report.records_out == 200 and [o for _, o in world.offsets()] == list(range(200))
 
 
+@pytest.mark.long
 def test_a_broker_is_gone_for_good(spark, tmp_path, own):
     world = Dying(tmp_path, spark, own, 6)
     world.add(*(order(n) for n in range(20)))

@@ -12,6 +12,7 @@ from dagster_smt.chain.registry import transforms
 from dagster_smt.errors import ConfigError
 from dagster_smt.interpret.compiled import loading
 from dagster_smt.interpret.compiled.eligibility import eligible
+from dagster_smt.interpret.compiled.kept import prepare
 from dagster_smt.interpret.compiled.lane import Lane, warm
 from dagster_smt.model.format import Format
 from dagster_smt.parity.datums import case_chain, parse_cases
@@ -60,6 +61,7 @@ FLAT = {
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled():
+    prepare()  # once, for all processes that test
     warm()
 
 

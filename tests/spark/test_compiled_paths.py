@@ -11,6 +11,7 @@ from dagster_smt.authoring.field_changes import Change
 from dagster_smt.chain import parse_chain
 from dagster_smt.interpret.compiled import lane
 from dagster_smt.interpret.compiled.eligibility import eligible
+from dagster_smt.interpret.compiled.kept import prepare
 from dagster_smt.interpret.compiled.lane import warm
 from dagster_smt.interpret.compiled.program import Acting, UnableError, built
 from dagster_smt.model.path import EXTENDED, parse_path
@@ -24,6 +25,7 @@ WEBHOOKS = Path(__file__).parents[2] / "definitions" / "chains" / "webhooks.prop
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled():
+    prepare()  # once, for all processes that test
     warm()
 
 

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 _COMPLETE, _BUSY = "complete", "busy"
-_PATIENCE = 60
+_PATIENCE = 180
 """Seconds that a process waits for another one to compile."""
 
 

@@ -90,7 +90,7 @@ def test_a_state_that_is_not_the_expected_one_is_refused(sink):
 
 
 @over(KINDS)
-@pytest.mark.parametrize("first", [True, False], ids=["new", "append"])
+@pytest.mark.parametrize("first", [True, pytest.param(False, marks=pytest.mark.long)], ids=["new", "append"])
 def test_of_two_writers_one_wins(sink, first):
     """The other one is told; nothing is doubled, nothing is lost."""
     expected, there = None, []
@@ -322,6 +322,7 @@ def test_upkeep_does_not_lose_the_state(sink):
     assert sink.open().state() == state(4) and sink.held() == sink.plain() == sink.outside() == [1, 2, 3, 4]
 
 
+@pytest.mark.long
 @over({"delta": KINDS["delta"]})
 def test_a_log_that_is_cleaned_up_does_not_lose_the_state(sink):
     table = sink.open()
