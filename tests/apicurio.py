@@ -85,7 +85,9 @@ def _retrieve(into: Path) -> None:
     if done.returncode or not archive.is_file():
         raise RegistryError(f"{_NAME} {VERSION} could not be fetched from Maven Central: {done.stdout[-500:]}")
     with tarfile.open(archive) as opened:
-        opened.extractall(into / "app", **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))  # not before Python 3.11.4
+        opened.extractall(
+            into / "app", **({"filter": "data"} if hasattr(tarfile, "data_filter") else {})
+        )  # not before Python 3.11.4
 
 
 @contextlib.contextmanager
