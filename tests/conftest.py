@@ -19,6 +19,8 @@ settings.register_profile(
 )
 settings.load_profile("tests")
 
+# Most of a test's JVM work is done once: what optimizes code that runs often takes a third of all the time of a CI run
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 os.environ["TZ"] = "UTC"  # PySpark shows timestamps in the zone of the process
 time.tzset()
 
@@ -64,6 +66,7 @@ def spark(tmp_path_factory):
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.ui.explainMode", "simple")
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
         .getOrCreate()
     )
@@ -90,12 +93,15 @@ def broker(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def code_generation(request):
-    """Compiling code for each plan takes half of the time of a small run; tests of the evaluators have it as it is."""
+def planning(request):
+    """Compiling and adapting each plan takes half of the time of a small run; tests of evaluators have it as it is."""
     if "spark" in request.fixturenames:
         folder = request.path.relative_to(request.config.rootpath).parts[1]
-        generate = folder not in ("run", "tables", "orchestration")
-        request.getfixturevalue("spark").conf.set("spark.sql.codegen.wholeStage", str(generate).lower())
+        small = folder in ("run", "tables", "orchestration")
+        conf = request.getfixturevalue("spark").conf
+        conf.set("spark.sql.codegen.wholeStage", str(not small).lower())
+        conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if small else "FALLBACK")
+        conf.set("spark.sql.adaptive.enabled", str(not small).lower())
 
 
 @pytest.fixture(scope="session")

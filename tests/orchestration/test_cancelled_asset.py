@@ -73,6 +73,7 @@ def write_topic(root, topic, count):
             file.write(json.dumps({**row, "value": '{"name":"x","more":{"a":[1,2,3]}}'}) + "\n")
 
 
+@pytest.mark.long  # CI terminates a run in test_guard
 @pytest.mark.spark
 def test_a_terminated_run_commits_nothing_and_the_next_one_takes_its_window(tmp_path):
     write_topic(tmp_path, "a", 3)
