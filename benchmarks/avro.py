@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
-from benchmarks.cases import FLAT, NOTHING, Case, Setting
+from benchmarks.cases import FLAT, NOTHING, Case, Setting, Target
 from benchmarks.records import TOPIC, value_schema
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.forms import plan_forms
@@ -23,6 +23,7 @@ from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.registry import Registry
 
 _BARE = "bare from_avro to Parquet columns"
+_OURS = "Avro with a registry to Parquet columns"
 
 
 @cache
@@ -61,15 +62,16 @@ def bare_avro(setting: Setting) -> None:
     setting.to_parquet(_frame(setting).select(parsed.alias("v")).select("v.*"))
 
 
-def with_registry(chain: dict[str, str]) -> Callable[[Setting], None]:
-    """Schemas looked for and fetched, the chain planned on them, rows made."""
+def with_registry(chain: dict[str, str], *, alone: bool = True) -> Callable[[Setting], None]:
+    """Schemas looked for and fetched, the chain planned on them, rows made; ``alone``: by Spark."""
 
     def measured(setting: Setting) -> None:
         frame, parsed = _frame(setting), parse_chain(chain)
         value = Format("avro-confluent", options={"url": _registry().url})
         table = TopicTable(FileTopics(Path()), topics=(TOPIC,), value=value)
-        plan = plan_forms(parsed, found_forms(frame, table).forms, topics=(TOPIC,))
-        done = evaluate(frame, plan, table, "columns")
+        found = found_forms(frame, table)
+        plan = plan_forms(parsed, found.forms, topics=(TOPIC,))
+        done = evaluate(frame, plan, table, "columns", None, found if alone else None)
         setting.to_parquet(done.where("__status = 0").select("__out.*"))
 
     return measured
@@ -77,6 +79,7 @@ def with_registry(chain: dict[str, str]) -> Callable[[Setting], None]:
 
 CASES = (
     Case(_BARE, bare_avro),
-    Case("Avro with a registry to Parquet columns, no stage", with_registry(NOTHING), _BARE),
-    Case("Avro with a registry to Parquet columns, six stages", with_registry(FLAT), _BARE),
+    Case(f"{_OURS}, no stage", with_registry(NOTHING), _BARE, target=Target(bare=1.25)),
+    Case(f"{_OURS}, six stages", with_registry(FLAT), _BARE, target=Target(bare=1.25)),
+    Case(f"{_OURS}, six stages, rows made by Python", with_registry(FLAT, alone=False), _BARE),
 )

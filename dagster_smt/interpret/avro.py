@@ -20,7 +20,7 @@ from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, date, decim
 
 Convert = Callable[[Any], Any]
 CONNECT_AVRO = "io.confluent.connect.avro."
-UNION, _ENUM, _DEFAULT_NAME = f"{CONNECT_AVRO}Union", f"{CONNECT_AVRO}Enum", f"{CONNECT_AVRO}ConnectDefault"
+UNION, ENUM, _DEFAULT_NAME = f"{CONNECT_AVRO}Union", f"{CONNECT_AVRO}Enum", f"{CONNECT_AVRO}ConnectDefault"
 PRECISION = "connect.decimal.precision"
 DAY = 86_400_000
 _LOGICAL = "dagster_smt.logical"
@@ -47,10 +47,14 @@ class Avro:
     Attributes:
         schema: The Connect schema.
         read: A function from bytes to the value; raises ``DataError`` SMT416.
+        told: The Avro schema that ``schema`` was made of.
+        names: The named types that it uses.
     """
 
     schema: Schema
     read: Callable[[bytes], Any]
+    told: Any
+    names: Mapping[str, Any]
 
 
 def avro_of(text: str, references: Sequence[str] = (), place: str = "avro") -> Avro:
@@ -82,15 +86,16 @@ def avro_of(text: str, references: Sequence[str] = (), place: str = "avro") -> A
         try:
             value = fastavro.schemaless_reader(source, parsed, None, return_named_type=True)
         except (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError, UnicodeDecodeError) as error:
-            raise _unreadable() from error
+            raise unreadable() from error
         if source.tell() != len(raw):
-            raise _unreadable()
+            raise unreadable()
         return convert(value)
 
-    return Avro(schema, read)
+    return Avro(schema, read, told, builder.names)
 
 
-def _unreadable() -> DataError:
+def unreadable() -> DataError:
+    """What is said of bytes that do not fit."""
     return data_error("SMT416", "the bytes do not fit the Avro schema", "look at the dead letter, or the schema")
 
 
@@ -176,7 +181,7 @@ class _Builder:
     def array(self, avro: dict[str, Any]) -> tuple[Schema, Convert]:
         items = avro["items"]
         entry = self.names.get(items) if isinstance(items, str) else items
-        if isinstance(entry, dict) and _is_entry(entry):
+        if isinstance(entry, dict) and is_entry(entry):
             return self.entries(entry)
         schema, convert = self.build(items)
         return Schema(Type.ARRAY, values=schema), lambda value: [convert(item) for item in value]
@@ -214,7 +219,7 @@ class _Builder:
             for name, fits, make in choices:
                 if fits(value):
                     return {**empty, name: make(value)}
-            raise _unreadable()
+            raise unreadable()
 
         return schema, _nullable(convert)
 
@@ -247,7 +252,7 @@ def _parameters(avro: dict[str, Any]) -> dict[str, str]:
     if kind == "enum":
         found |= {f"{CONNECT_AVRO}enum.doc.{short}": avro["doc"]} if avro.get("doc") else {}
         found |= {f"{CONNECT_AVRO}enum.default.{short}": avro["default"]} if avro.get("default") is not None else {}
-        found |= {_ENUM: avro["name"], **{f"{_ENUM}.{symbol}": symbol for symbol in avro["symbols"]}}
+        found |= {ENUM: avro["name"], **{f"{ENUM}.{symbol}": symbol for symbol in avro["symbols"]}}
     return found
 
 
@@ -284,7 +289,8 @@ def _nullable(convert: Convert) -> Convert:
     return convert if convert is _same else lambda value: None if value is None else convert(value)
 
 
-def _is_entry(avro: dict[str, Any]) -> bool:
+def is_entry(avro: dict[str, Any]) -> bool:
+    """Whether a record is an entry of a map whose keys are no texts."""
     ours = avro.get("name") == f"{CONNECT_AVRO}MapEntry" or avro.get("connect.internal.type") == "MapEntry"
     return avro.get("type") == "record" and ours
 

@@ -20,8 +20,15 @@ from dagster_smt.interpret.registry_client import SchemaKind, fetched, registere
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import Schema
 
-_HEADER = 5
+HEADER = 5
+"""Bytes before an Avro value."""
 _KINDS: dict[str, SchemaKind] = {"avro-confluent": "AVRO", "protobuf-confluent": "PROTOBUF"}
+
+
+def no_header() -> DataError:
+    """What is said of a record that names no schema."""
+    hint = "choose another format, if no registry's serializer has written it"
+    return data_error("SMT441", "the bytes do not begin with a schema's id", hint)
 
 
 @dataclass(frozen=True)
@@ -51,10 +58,9 @@ class RegistryReader:
         """What names a record's schema, the rest unread; None if there is no value."""
         if data is None:
             return None
-        if len(data) < _HEADER or data[0] != 0:
-            hint = "choose another format, if no registry's serializer has written it"
-            raise data_error("SMT441", "the bytes do not begin with a schema's id", hint)
-        return data[: read_indexes(data, _HEADER)[1]] if self.kind == "PROTOBUF" else data[:_HEADER]
+        if len(data) < HEADER or data[0] != 0:
+            raise no_header()
+        return data[: read_indexes(data, HEADER)[1]] if self.kind == "PROTOBUF" else data[:HEADER]
 
     def schema(self, text: bytes) -> Schema | None:
         """The schema that it names."""
@@ -62,7 +68,7 @@ class RegistryReader:
 
     def schema_id(self, text: bytes) -> str:
         """What people call the schema that it names."""
-        return str(int.from_bytes(text[1:_HEADER], "big"))
+        return str(int.from_bytes(text[1:HEADER], "big"))
 
     def _found(self, header: bytes) -> _Known:
         found = self.known.get(header)
@@ -73,14 +79,14 @@ class RegistryReader:
         return found
 
     def _made(self, header: bytes) -> "_Known | DataError":
-        number = int.from_bytes(header[1:_HEADER], "big")
+        number = int.from_bytes(header[1:HEADER], "big")
         try:
             there = fetched(tuple(self.form.settings.items()), number, self.kind)
             if self.kind == "AVRO":
                 avro = avro_of(there.text, there.references, place=f"schema {number}")
                 return _Known(avro.schema, avro.read)
             files = [_descriptor(text, number) for text in (*there.references, there.text)]
-            message = protobuf_of(files, read_indexes(header, _HEADER)[0], place=f"schema {number}")
+            message = protobuf_of(files, read_indexes(header, HEADER)[0], place=f"schema {number}")
             return _Known(message.schema, message.read)
         except DataError as error:
             return error

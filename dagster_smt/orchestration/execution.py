@@ -66,7 +66,7 @@ class SmtWork:
     def __post_init__(self) -> None:
         if isinstance(self.sink, KafkaSink):  # its consumer group has the name of the asset
             object.__setattr__(self, "sink", self.sink.of(re.sub(r"[^A-Za-z0-9._-]+", ".", self.name)))
-        need_packages(packages_of(self.table.source, self.sink, self.dead_letters))
+        need_packages(packages_of(self.table, self.sink, self.dead_letters))
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from dagster_smt.run.spec import Evaluate, Progress, RunSpec
 from dagster_smt.run.staging import Staged, staged
 from dagster_smt.spark.evaluate import evaluate as spark_evaluate
 from dagster_smt.spark.executors import check_executors
-from dagster_smt.spark.found_forms import found_forms
+from dagster_smt.spark.found_forms import FoundForms, found_forms
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.schemas import conformed, evolved_schema
 from dagster_smt.tables.sinks import open_table
@@ -113,11 +113,14 @@ class _Run:
         plan = plan_sink(spec.chain, spec.table, spec.sink, window.topics)
         with self.timed("read"):
             frame = self.source.read(window, lambda: self.say(""))
+        found: FoundForms | None = None
         if spec.finds_schemas:
             with self.timed("schemas"):
-                plan = self.plan_found(frame, window, None if replaced.everything else state)
+                self.say("looking for the schemas of the records")
+                found = found_forms(frame, spec.table)
+                plan = self.plan_found(found, window, None if replaced.everything else state)
         with self.timed("read"):
-            evaluated = self.evaluate(frame, plan, spec.table, spec.sink.kind, spec.written)
+            evaluated = self.evaluate(frame, plan, spec.table, spec.sink.kind, spec.written, found)
             schema = self.checked_schema(evaluated, replaced)
         draft = Draft(spec, secrets.token_hex(8), window, resolved.gaps, identities, replaced, state)
         return _Attempt(self, plan, frame, evaluated, schema, draft).run()
@@ -201,10 +204,8 @@ class _Run:
         except SmtError as error:
             self.say(f"the consumer group {self.spec.table.group} does not show it: {error.problems[0]}")
 
-    def plan_found(self, frame: DataFrame, window: Window, state: TableState | None) -> Plan:
-        """The plan of records that bring their schemas along: a pass over the window finds them."""
-        self.say("looking for the schemas of the records")
-        found = found_forms(frame, self.spec.table)
+    def plan_found(self, found: FoundForms, window: Window, state: TableState | None) -> Plan:
+        """The plan of records that bring their schemas along."""
         forms, self.schemas = found.forms, found.uses
         self.say(f"{len({form.value for form in forms})} schemas of values found")
         last = report_of(state) if state is not None and state.kind == self.spec.sink.kind else None

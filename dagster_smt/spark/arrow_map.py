@@ -113,14 +113,19 @@ def with_bitmap(frame: DataFrame, job: ArrowMap) -> DataFrame:
     return frame.withColumn("__touched", F.array(*parts) if parts else F.array().cast("array<bigint>"))
 
 
+def reads_keys(chain: Chain, key: Format) -> bool:
+    """Whether keys are decoded: as Connect does, but for texts and bytes that no stage may look at."""
+    looks = chain.reads_key or any(s.transform.reads_value for s in chain.stages)
+    return looks or key.kind not in ("string", "bytes")
+
+
 class BatchRunner:
     """Runs batches through one interpreter. Columns that no stage can change are handed on as they are."""
 
     def __init__(self, job: ArrowMap):
         self.job = job
         self.interpreter = Interpreter(job.chain, job.key, job.value, job.written)
-        looks = job.chain.reads_key or any(s.transform.reads_value for s in job.chain.stages)
-        self.passes_key = job.key.kind in ("string", "bytes") and not looks and not job.rewritten & KEY_DIRTY
+        self.passes_key = not reads_keys(job.chain, job.key) and not job.rewritten & KEY_DIRTY
         self.key_kind = None if self.passes_key else job.key.kind
         known = self.key_kind in (None, "string", "json")
         self.compilable = known and job.value.kind == "json" and not job.rewritten and job.words <= 1

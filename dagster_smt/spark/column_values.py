@@ -102,17 +102,23 @@ def _same(value: Any) -> Any:
     return value
 
 
+def unplanned(where: str) -> DataError:
+    """What is said of a value whose schema the plan of the window does not know."""
+    statement = f"{_named(where)} has a schema that the plan of the window does not know"
+    return data_error("SMT428", statement, "look at the dead letter, or write records instead of columns", "")
+
+
 def _unplanned(where: str) -> Convert:
     """The plan is made from all schemas of the window, so this is rare: a null that a stage has put into a struct."""
 
     def refuse(value: Any) -> Any:
-        statement = f"{_named(where)} has a schema that the plan of the window does not know"
-        raise data_error("SMT428", statement, "look at the dead letter, or write records instead of columns", "")
+        raise unplanned(where)
 
     return refuse
 
 
-def _unfit(column: Schema, where: str) -> DataError:
+def unfit(column: Schema, where: str) -> DataError:
+    """What is said of a value that its column cannot hold."""
     kind = spark_type(column).simpleString()
     hint = "cast the field to string, or write records instead of columns"
     return data_error("SMT426", f"{_named(where)} does not fit Spark's type {kind}", hint, "")
@@ -127,7 +133,7 @@ def _decimal(column: Schema, where: str) -> Convert:
 
     def write(value: Any) -> Any:
         if not fits_decimal(value, scale):
-            raise _unfit(column, where)
+            raise unfit(column, where)
         return value
 
     return write
@@ -141,7 +147,7 @@ def _integer(column: Schema, where: str) -> Convert:
     def write(value: Any) -> int:
         number = int(value) // unit
         if not least <= number <= most:
-            raise _unfit(column, where)
+            raise unfit(column, where)
         return number
 
     return write

@@ -1,20 +1,24 @@
 """Evaluating a plan on Spark: choose the evaluator, read the sides, run the stages, shape the result."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pyspark.sql import DataFrame
 
 from dagster_smt.chain.plan import Plan
-from dagster_smt.errors import Problem
+from dagster_smt.errors import PlanError, Problem, UnsupportedError
 from dagster_smt.interpret.interpreter import VALUE_CONVERTER
 from dagster_smt.model.format import SELF_DESCRIBED, Formats
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.arrow_map import ArrowMap, evaluate_records
+from dagster_smt.spark.avro_columns import AvroSide
 from dagster_smt.spark.columns import PROBLEM_TYPE
 from dagster_smt.spark.envelopes import evaluate_envelopes
+from dagster_smt.spark.found_forms import FoundForms
 from dagster_smt.spark.layout import Leaf
 from dagster_smt.spark.output import NO_COLUMNS, is_struct, with_output
 from dagster_smt.spark.output import output_schema as output_schema
+from dagster_smt.spark.single_schema import single_schema
 from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.start import problem_struct, typed_evaluator
 from dagster_smt.spark.typed import Beat, TypedEvaluator, no_beat
@@ -29,6 +33,7 @@ def evaluate(
     table: TopicTable,
     sink_kind: SinkKind,
     written: Formats | None = None,
+    found: FoundForms | None = None,
     *,
     ledger: bool = True,
     beat: Beat = no_beat,
@@ -42,6 +47,7 @@ def evaluate(
         table: Where the records come from, for the formats of key and value.
         sink_kind: ``records``: the Python evaluator; ``columns``: the Spark evaluator; of envelopes the Python one.
         written: The formats of records that are written; None: those of ``table``.
+        found: What ``plan`` was made of, if the records bring their schemas along: if it is one, Spark may do it alone.
         ledger: Whether to fill ``__touched``.
         beat: Called now and then while the columns are put together, which takes seconds for wide schemas: it may raise
             to stop that.
@@ -55,15 +61,23 @@ def evaluate(
     if sink_kind == "records":
         job = ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger, written)
         return evaluate_records(frame, job)
-    return _columns(frame, plan, table, ledger, beat)
+    if table.value.kind not in SELF_DESCRIBED:
+        return _columns(frame, plan, table, {}, ledger, beat)
+    single = single_schema(frame.sparkSession, plan, table, found) if found else None
+    if single is not None:
+        try:
+            return _columns(frame, single.plan, table, single.sides, ledger, beat)
+        except (PlanError, UnsupportedError):  # Python does it
+            pass
+    return evaluate_envelopes(frame, plan, table, output_schema(plan, "columns"), ledger=ledger)
 
 
-def _columns(frame: DataFrame, plan: Plan, table: TopicTable, ledger: bool, beat: Beat) -> DataFrame:
+def _columns(
+    frame: DataFrame, plan: Plan, table: TopicTable, avro: Mapping[str, AvroSide], ledger: bool, beat: Beat
+) -> DataFrame:
     wanted, after = output_schema(plan, "columns"), plan.after
     assert after is not None
-    if table.value.kind in SELF_DESCRIBED:
-        return evaluate_envelopes(frame, plan, table, wanted, ledger=ledger)
-    evaluator = typed_evaluator(frame, plan, table.key, table.value, ledger=ledger, beat=beat)
+    evaluator = typed_evaluator(frame, plan, table.key, table.value, avro=avro, ledger=ledger, beat=beat)
     evaluator.run()
     words = [F.col(n) for n in evaluator.touched]
     done = _without_tombstones(evaluator) if is_struct(after) else evaluator.frame

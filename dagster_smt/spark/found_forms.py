@@ -31,10 +31,17 @@ _TEXTS_DDL = "topic string, partition int, offset bigint, key binary, value bina
 
 @dataclass(frozen=True)
 class FoundForms:
-    """What the records of a window bring along: their forms, and how many name each schema."""
+    """What the records of a window bring along.
+
+    Attributes:
+        forms: Their forms.
+        uses: How many name each schema.
+        nulls: Whether there may be values that are null.
+    """
 
     forms: tuple[Form, ...]
     uses: tuple[SchemaUse, ...]
+    nulls: bool = True
 
 
 def found_forms(frame: DataFrame, table: TopicTable) -> FoundForms:
@@ -54,6 +61,8 @@ def found_forms(frame: DataFrame, table: TopicTable) -> FoundForms:
     found: dict[Form, None] = {}
     uses: Counter[tuple[str, str, str]] = Counter()
     for row in rows:
+        if row.value is None:
+            continue
         uses[row.topic, "value", values.schema_id(bytes(row.value))] += row.records
         if key_describes and row.key is not None:
             uses[row.topic, "key", keys.schema_id(bytes(row.key))] += row.records
@@ -65,13 +74,19 @@ def found_forms(frame: DataFrame, table: TopicTable) -> FoundForms:
         free_key = key is None and (row.key is not None or table.key.kind == "json")
         if value is not None:
             found[Form(row.topic, key, value, free_key)] = None
-    return FoundForms(tuple(found), tuple(SchemaUse(*use, records) for use, records in uses.items()))
+    nulls = not all_avro(table) or any(row.value is None for row in rows)
+    return FoundForms(tuple(found), tuple(SchemaUse(*use, records) for use, records in uses.items()), nulls)
+
+
+def all_avro(table: TopicTable) -> bool:
+    """Whether SQL finds what describes records."""
+    return all(kind == "avro-confluent" for kind in (table.key.kind, table.value.kind) if kind in SELF_DESCRIBED)
 
 
 def schema_texts(frame: DataFrame, table: TopicTable) -> DataFrame:
-    """What describes records, with the first places where it was seen and how many records have it."""
+    """What describes records, with the first places where it was seen and how many records have it; null for nulls."""
     sides = {"key": table.key.kind, "value": table.value.kind}
-    if not all(kind == "avro-confluent" for kind in sides.values() if kind in SELF_DESCRIBED):
+    if not all_avro(table):
         return map_in_arrow(frame.select(*_SEEN), SchemaTexts(table.key, table.value), _TEXTS_DDL)
     found = {side: F.expr(_AVRO_HEADER.format(side)) for side, kind in sides.items() if kind in SELF_DESCRIBED}
     readable = found["value"].isNotNull()
@@ -79,7 +94,8 @@ def schema_texts(frame: DataFrame, table: TopicTable) -> DataFrame:
         readable &= F.col("key").isNull() | found["key"].isNotNull()
     key = found.get("key", F.lit(None).cast("binary"))
     places = "topic", "partition", "offset", F.lit(1).cast("bigint").alias("records")
-    return frame.where(readable).select(*places, key.alias("key"), found["value"].alias("value"))
+    value = found["value"].alias("value")
+    return frame.where(readable | F.col("value").isNull()).select(*places, key.alias("key"), value)
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,20 @@
 """From Kafka's columns to the state a plan starts from: both sides read in their formats."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
+from dagster_smt.interpret.avro import unreadable
 from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CONVERTER
 from dagster_smt.model.format import READ_WHOLE, Format
 from dagster_smt.model.schema import Schema
 from dagster_smt.spark import sql as F
+from dagster_smt.spark.avro_columns import AvroSide
 from dagster_smt.spark.column_values import check_defaults
 from dagster_smt.spark.columns import (
     PROBLEM_FIELDS,
@@ -40,6 +44,7 @@ def typed_evaluator(
     key: Format,
     value: Format,
     *,
+    avro: Mapping[str, AvroSide] = MappingProxyType({}),
     ledger: bool = True,
     headers: bool = False,
     beat: Beat = no_beat,
@@ -50,6 +55,7 @@ def typed_evaluator(
         frame: Kafka's columns; those named ``in_*`` are kept to the end.
         plan: A typed plan.
         key, value: The formats. A key whose format has no schema when planning is left alone.
+        avro: Sides whose records all name one schema, and how they are read.
         ledger: Whether to keep the bitmap of ledger entries.
         headers: Whether to keep the headers although no stage needs them.
         beat: Called now and then; it may raise to stop the work.
@@ -57,14 +63,16 @@ def typed_evaluator(
     Raises:
         PlanError: SMT209, the value's format has no schema; SMT207, Spark has no type for a part of one.
     """
-    if value.known_schema is None:
+    if value.known_schema is None and "value" not in avro:
         hint = "declare a schema for the value, or write records"
         raise PlanError(Problem("SMT209", "", "a table of columns needs values with a schema", hint))
-    rest, masks = early_masks(plan)
+    rest, masks = (plan, {}) if avro else early_masks(plan)
     start = _Start(frame, plan, headers, masks)
-    start.read("value", value)
-    if plan.key is not None and key.known_schema is not None:
-        start.read("key", key)
+    for side, form in {"value": value, "key": key}.items():
+        if side in avro:
+            start.read_avro(side, form, avro[side])
+        elif side == "value" or (plan.key is not None and form.known_schema is not None):
+            start.read(side, form)
     state, early = start.state(), EarlyCalls(start.fields)
     if any(map(runs_python, rest.steps)):
         TypedEvaluator(rest, None, [], state, ledger=ledger, early=early).run()
@@ -145,7 +153,29 @@ class _Start:
         check_defaults(whole, side)
         schema = narrowed(self.plan, whole) if side == "value" and form.kind not in READ_WHOLE else whole
         columns = SideColumns(side, form, schema, below(self.masks, side))
-        made: dict[str, Column] = {}
+        self.declared.append(self._laid_out(side, whole, columns))
+
+    def read_avro(self, side: str, form: Format, read: AvroSide) -> None:
+        """Add the columns of a side whose records all name one schema."""
+        check_defaults(read.schema, side)
+        given, columns = F.col(side), SideColumns(side, form, read.schema)
+        raw = f"raw_{side}"
+        self._select([*map(F.col, self.columns), read.parsed(given).alias(raw)])
+        needed = narrowed(self.plan, read.schema) if side == "value" else read.schema
+        doubts = [F.when(wrong, problem_struct(problem)) for wrong, problem in read.bad(given, F.col(raw), needed)]
+        why = F.when(given.isNotNull(), F.coalesce(*doubts)).alias(columns.bad)
+        self._select([*map(F.col, self.columns), why])
+        good = given.isNotNull() & F.col(columns.bad).isNull()
+        value = F.when(good, read.value(F.col(raw))).alias(columns.column)
+        there = F.when(good, F.lit(True)).alias(columns.there)
+        self._select([*(F.col(c) for c in self.columns if c != raw), value, there])
+        made = self._laid_out(side, read.schema, columns, early=False).made
+        self._select([*map(F.col, self.columns), *(column.alias(name) for name, column in made.items())])
+        self.problems.append(unreadable().problem)
+
+    def _laid_out(self, side: str, whole: Schema, columns: SideColumns, *, early: bool = True) -> "_Declared":
+        """Say where the fields of a side are; ``early``: whether Python reads it, which may run rules on them."""
+        schema, made = columns.schema, dict[str, Column]()
         if not columns.apart:
             self.layouts[side] = Leaf(_column(side, columns.column, schema, made), schema)
         else:
@@ -155,10 +185,10 @@ class _Start:
                 read = f"{columns.column}.{known[name]}" if name in known else None
                 column = _column(side, read, child, made)
                 fields[name] = Leaf(column, child)
-                if read is not None:
+                if read is not None and early:
                     self.fields[column] = (columns.column, known[name])
             self.layouts[side] = Struct(whole, columns.there, fields)
-        self.declared.append(_Declared(columns, made))
+        return _Declared(columns, made)
 
     def _select(self, columns: list[Column]) -> None:
         self.frame = select(self.frame, *columns)

@@ -385,9 +385,12 @@ LetterPlace = FileTopics | KafkaTopics | TableSink
 """Where dead letters can go."""
 
 
-def packages_of(*specs: "SourceSpec | Sink | None") -> frozenset[str]:
-    """What a Spark session needs beyond Spark for sources and sinks; see ``spark.packages``."""
+def packages_of(*specs: "SourceSpec | Sink | TopicTable | None") -> frozenset[str]:
+    """What a Spark session needs beyond Spark; see ``spark.packages``. Avro is read without ``avro``, slower."""
+    tables = [spec for spec in specs if isinstance(spec, TopicTable)]
+    specs = (*specs, *(table.source for table in tables))
     found: set[str] = {spec.format for spec in specs if isinstance(spec, TableSource) and spec.format != "parquet"}
+    found |= {"avro" for table in tables if table.value.kind == "avro-confluent"}
     found |= {spec.storage for spec in specs if isinstance(spec, DeltaSink | IcebergSink)}
     return frozenset(found | {"kafka" for spec in specs if isinstance(spec, KafkaTopics | KafkaSink)})
 

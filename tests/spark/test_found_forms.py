@@ -39,7 +39,9 @@ def test_both_find_the_same(spark, key):
         wanted = F.min(F.struct("partition", "offset")), F.sum("records")
         return sorted(map(str, found.groupBy("topic", "key", "value").agg(*wanted).collect()))
 
-    by_sql = grouped(schema_texts(frame, table))
+    found = schema_texts(frame, table)
+    assert found.where("value is null").agg(F.sum("records")).first()[0] == len(SIDES)  # a value that is null is told
+    by_sql = grouped(found.where("value is not null"))
     by_python = grouped(map_in_arrow(frame.select(*_SEEN), SchemaTexts(table.key, table.value), _TEXTS_DDL))
     assert by_sql == by_python
     assert len(by_sql) > 3

@@ -1,0 +1,229 @@
+"""Avro on Spark alone: sides whose records all name one schema, read by ``from_avro`` without the way to Python.
+
+``from_avro`` gets the schema under names of our own and without logical types but decimals: names and what logical
+types mean are ours, the bytes are the same. Two things it does not tell: whether bytes are left over, so each value
+gets an end that must be met; and whether texts are UTF-8. What Connect makes structs and maps of (unions, entries) is
+left to ``interpret.avro``.
+"""
+
+import json
+import re
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from dagster_smt.errors import Problem
+from dagster_smt.interpret.avro import ENUM, Avro, is_entry, unreadable
+from dagster_smt.interpret.registry import HEADER, no_header
+from dagster_smt.model.extended_path import below
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.spark import sql as F
+from dagster_smt.spark.column_values import unfit, unplanned
+from dagster_smt.spark.literals import MAX_MILLIS
+from dagster_smt.spark.sql import Column
+from dagster_smt.spark.types import MAX_SCALE, internal_names
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_VALUE, _END, _SIZE = "v", "e", 16
+Doubt = tuple[Column, Problem]
+"""Where a record is not what its schema says, and what is said of it."""
+
+
+class UnableError(Exception):
+    """An Avro schema that ``from_avro`` reads as something else than Connect does, or not at all."""
+
+
+@dataclass(frozen=True)
+class AvroSide:
+    """How the records of a side are read.
+
+    Attributes:
+        header: What all of them begin with.
+        schema: Their schema.
+        text: The schema that ``from_avro`` gets: a record of the value and of its end.
+        end: Bytes that no record has where it ends.
+    """
+
+    header: bytes
+    schema: Schema
+    text: str
+    end: bytes = field(default_factory=lambda: secrets.token_bytes(_SIZE))
+
+    def parsed(self, side: Column) -> Column:
+        """The record of value and end; its fields are null where the bytes cannot be read."""
+        text = F.call_function("concat", F.call_function("substring", side, F.lit(HEADER + 1)), F.lit(self.end))
+        options = F.create_map(F.lit("mode"), F.lit("PERMISSIVE"))
+        return F.call_function("from_avro", text, F.lit(self.text), options)
+
+    def value(self, parsed: Column) -> Column:
+        """The value in its plain form, as ``fields`` of ``json_columns.SideColumns`` names what is in a struct."""
+        return parsed.getField(_VALUE)
+
+    def bad(self, side: Column, parsed: Column, needed: Schema) -> Iterator[Doubt]:
+        """What can be wrong with a side that is not null, the first to be told first.
+
+        Args:
+            side: Its bytes.
+            parsed: What ``parsed`` made of them.
+            needed: The schema with the fields that have to fit Spark's types; what the chain drops need not.
+        """
+        begins = F.call_function("substring", side, F.lit(1), F.lit(HEADER))
+        first = F.call_function("substring", side, F.lit(1), F.lit(1))
+        yield (F.length(side) < HEADER) | (first != b"\0"), no_header().problem
+        yield begins != self.header, unplanned("").problem
+        reached = F.coalesce(parsed.getField(_END) == self.end, F.lit(False))
+        yield ~reached, unreadable().problem
+        value = self.value(parsed)
+        texts = list(_texts(value, self.schema, top=True))
+        if texts:
+            wrong = texts[0]
+            for other in texts[1:]:
+                wrong = wrong | other
+            yield F.coalesce(wrong, F.lit(False)), unreadable().problem
+        names = {name for name, _ in needed.fields}
+        for name, part, child in _parts(value, self.schema, top=True):
+            if name in names:
+                yield from _ranges(part, child, name)
+        if not self.schema.fields:
+            yield from _ranges(value, self.schema, "")
+
+
+def avro_side(header: bytes, avro: Avro) -> AvroSide:
+    """Prepare the reading of records.
+
+    Raises:
+        UnableError: It is left to ``interpret.avro``.
+    """
+    names = _Names(avro.names)
+    fields = [
+        {"name": _VALUE, "type": names.bare(avro.told, avro.schema, top=True)},
+        {"name": _END, "type": {"type": "fixed", "name": names.fresh(), "size": _SIZE}},
+    ]
+    text = json.dumps({"type": "record", "name": names.fresh(), "fields": fields}, separators=(",", ":"))
+    return AvroSide(header, avro.schema, text)
+
+
+def reads_avro(session: SparkSession) -> bool:
+    """Whether a session has ``from_avro``."""
+    try:
+        session.range(0).selectExpr("from_avro(CAST(NULL AS BINARY), '\"int\"')")
+    except AnalysisException:
+        return False
+    return True
+
+
+@dataclass
+class _Names:
+    known: Mapping[str, Any]
+    numbers: Iterator[int] = field(default_factory=count)
+
+    def fresh(self) -> str:
+        return f"t{next(self.numbers)}"
+
+    def bare(self, avro: Any, schema: Schema, *, top: bool = False) -> Any:
+        """The schema of the same bytes."""
+        if isinstance(avro, list):
+            return self._union(avro, schema, top)
+        if isinstance(avro, str):
+            avro = self.known.get(avro, {"type": avro})
+        kind = avro["type"]
+        if isinstance(kind, list | dict):
+            return self.bare(kind, schema, top=top)
+        if schema.logical == "Decimal":
+            return self._decimal(avro, schema)
+        if kind == "record" and schema.type is Type.STRUCT:
+            names = [f"f{n}" for n, _ in enumerate(schema.fields)] if top else internal_names(schema)
+            parts = zip(names, avro["fields"], schema.fields, strict=True)
+            fields = [{"name": _valid(n), "type": self.bare(f["type"], child)} for n, f, (_, child) in parts]
+            return {"type": "record", "name": self.fresh(), "fields": fields}
+        if kind == "enum":
+            return {"type": "enum", "name": self.fresh(), "symbols": [_valid(s) for s in avro["symbols"]]}
+        if kind == "fixed":
+            return {"type": "fixed", "name": self.fresh(), "size": avro["size"]}
+        if kind == "array" and schema.values and not self._entries(avro["items"]):
+            return {"type": "array", "items": self.bare(avro["items"], schema.values)}
+        if kind == "map" and schema.values:
+            return {"type": "map", "values": self.bare(avro["values"], schema.values)}
+        if kind in ("array", "record", "map", "null") or schema.type in (Type.INT8, Type.INT16):
+            raise UnableError(kind)
+        return kind
+
+    def _union(self, members: list[Any], schema: Schema, top: bool) -> Any:
+        others = [member for member in members if member != "null"]
+        if len(members) != 2 or len(others) != 1 or top:
+            raise UnableError("a union")
+        return [member if member == "null" else self.bare(member, schema) for member in members]
+
+    def _decimal(self, avro: dict[str, Any], schema: Schema) -> Any:
+        """With all digits that Spark has: Connect's decimals have no limit."""
+        if not 0 <= schema.scale <= MAX_SCALE or avro["type"] == "fixed":
+            raise UnableError("a decimal")
+        return {"type": "bytes", "logicalType": "decimal", "precision": MAX_SCALE, "scale": schema.scale}
+
+    def _entries(self, items: Any) -> bool:
+        entry = self.known.get(items) if isinstance(items, str) else items
+        return isinstance(entry, dict) and is_entry(entry)
+
+
+def _valid(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise UnableError(name)
+    return name
+
+
+def _parts(column: Column, schema: Schema, *, top: bool = False) -> Iterator[tuple[str, Column, Schema]]:
+    names = [f"f{n}" for n, _ in enumerate(schema.fields)] if top else internal_names(schema)
+    for name, (shown, child) in zip(names, schema.fields, strict=True):
+        yield shown, column.getField(name), child
+
+
+def _texts(column: Column, schema: Schema, *, top: bool = False) -> Iterator[Column]:
+    """Whether there is a text that is no UTF-8, for all places of texts."""
+    if schema.type is Type.STRUCT:
+        for _, part, child in _parts(column, schema, top=top):
+            yield from _texts(part, child)
+    elif schema.type is Type.STRING and not _is_enum(schema):
+        yield ~F.coalesce(F.is_valid_utf8(column), F.lit(True))
+    elif schema.type is Type.MAP and schema.values:
+        yield F.exists(F.map_keys(column), lambda key: ~F.is_valid_utf8(key))
+        yield from _inside(F.map_values(column), schema.values)
+    elif schema.type is Type.ARRAY and schema.values:
+        yield from _inside(column, schema.values)
+
+
+def _inside(column: Column, item: Schema) -> Iterator[Column]:
+    yield from _each(column, lambda value: list(_texts(value, item)))
+
+
+def _each(column: Column, wrong: Callable[[Column], list[Column]]) -> Iterator[Column]:
+    """For each condition on elements: whether it holds for one of them."""
+
+    def holds(number: int) -> Callable[[Column], Column]:
+        return lambda value: F.coalesce(wrong(value)[number], F.lit(False))
+
+    for number in range(len(wrong(column))):
+        yield F.exists(column, holds(number))
+
+
+def _ranges(column: Column, schema: Schema, where: str) -> Iterator[Doubt]:
+    """Timestamps that Spark cannot hold, each with what is said of it."""
+    if schema.logical == "Timestamp":
+        yield F.coalesce(~column.between(-MAX_MILLIS, MAX_MILLIS), F.lit(False)), unfit(schema, where).problem
+    elif schema.type is Type.STRUCT:
+        for name, part, child in _parts(column, schema):
+            yield from _ranges(part, child, below(where, name))
+    elif schema.values is not None:
+        items = F.map_values(column) if schema.type is Type.MAP else column
+        inner = schema.values
+        problems = [problem for _, problem in _ranges(items, inner, f"{where}[]")]
+        conditions = _each(items, lambda value: [wrong for wrong, _ in _ranges(value, inner, f"{where}[]")])
+        yield from zip((F.coalesce(c, F.lit(False)) for c in conditions), problems, strict=True)
+
+
+def _is_enum(schema: Schema) -> bool:
+    return any(key == ENUM for key, _ in schema.parameters)
