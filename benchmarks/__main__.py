@@ -20,7 +20,7 @@ from benchmarks.data import Settings
 from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
 from benchmarks.processes import worker_megabytes
 from dagster_smt.interpret.compiled.loading import VARIABLE
-from dagster_smt.spark.packages import session_settings
+from dagster_smt.spark.packages import JVM_OPTIONS, session_settings
 
 FOLDER = Path(".bench")
 ALL = (*CASES, *file_topics.CASES, *runs.CASES, *transforms.CASES, *avro.CASES)
@@ -62,6 +62,7 @@ def session(scratch: Path) -> SparkSession:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault(VARIABLE, "now")  # else it depends on the number of records how a worker runs the first ones
     settings: dict[str, bool | float | int | str | None] = {
+        **JVM_OPTIONS,
         "spark.driver.memory": "4g",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

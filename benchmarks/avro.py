@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
-from benchmarks.cases import FLAT, NOTHING, Case, Setting, Target
+from benchmarks.cases import FLAT, NOTHING, Case, Setting, Target, write_counted
 from benchmarks.records import TOPIC, value_schema
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.forms import plan_forms
@@ -72,7 +72,7 @@ def with_registry(chain: dict[str, str], *, alone: bool = True) -> Callable[[Set
         found = found_forms(frame, table)
         plan = plan_forms(parsed, found.forms, topics=(TOPIC,))
         done = evaluate(frame, plan, table, "columns", None, found if alone else None)
-        setting.to_parquet(done.where("__status = 0").select("__out.*"))
+        write_counted(setting, done, plan, setting.to_parquet)
 
     return measured
 

@@ -219,6 +219,19 @@ def _through(
     table = TopicTable(FileTopics(Path()), topics=(TOPIC,), key=Format("string"), value=form)
     write = setting.discard if discard or as_json or sink_kind == "records" else setting.to_parquet
     frame = evaluate(setting.frame, plan, table, sink_kind, ledger=ledger)
+    write_counted(setting, frame, plan, write, as_json=as_json, ledger=ledger)
+
+
+def write_counted(
+    setting: Setting,
+    frame: DataFrame,
+    plan: Plan,
+    write: Callable[[DataFrame], None],
+    *,
+    as_json: bool = False,
+    ledger: bool = True,
+) -> None:
+    """Write what the evaluator made, and count what became of the records; all must have come through."""
     observation = Observation()
     # without observed columns below it, Spark would push the filter into the parsing and parse once per condition
     counted = count_columns(plan.chain, plan.entries) if ledger else [F.count(F.lit(1)).alias("records")]

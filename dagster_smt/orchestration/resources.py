@@ -11,7 +11,7 @@ from pydantic import Field, PrivateAttr
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.orchestration.guard import keep_sigint
 from dagster_smt.spark.environment import check_java, is_connect
-from dagster_smt.spark.packages import session_settings
+from dagster_smt.spark.packages import JVM_OPTIONS, session_settings
 
 SESSION_CONF = {
     "spark.sql.session.timeZone": "UTC",
@@ -25,6 +25,7 @@ CLASSIC_CONF = {
     "spark.master": "local[*]",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    **JVM_OPTIONS,
 }
 _warned: set[str] = set()
 _needed: set[str] = set()

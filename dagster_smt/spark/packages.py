@@ -27,6 +27,12 @@ SETTINGS: dict[str, dict[str, str]] = {
     },
     "iceberg": {"spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"},
 }
+JVM_OPTIONS = {
+    # Java does not compile methods of more than 8000 bytes, and Spark makes such of a few stages on fifty fields
+    f"spark.{where}.defaultJavaOptions": "-XX:-DontCompileHugeMethods"
+    for where in ("driver", "executor")
+}
+"""What classic sessions get beside packages."""
 TUNING = ("spark.databricks.delta.snapshotPartitions",)
 """Those of them that only make it faster."""
 _LISTS = ("spark.jars.packages", "spark.sql.extensions")

@@ -107,11 +107,13 @@ conf = resource.spark_session.conf
 print(signal.getsignal(signal.SIGINT) is before, conf.get("spark.sql.session.timeZone"), conf.get("spark.ui.enabled"))
 print(conf.get("spark.driver.host"), conf.get("spark.sql.execution.arrow.maxRecordsPerBatch"))
 print(bool(os.environ["PYSPARK_PYTHON"]))
+java = resource.spark_session._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()
+print("-XX:-DontCompileHugeMethods" in list(java))
 resource.spark_session.stop()
 """
     env = {k: v for k, v in os.environ.items() if k != "PYSPARK_PYTHON"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=120)
-    assert done.stdout.splitlines() == ["True UTC false", "127.0.0.1 1000", "True"], done.stderr
+    assert done.stdout.splitlines() == ["True UTC false", "127.0.0.1 1000", "True", "True"], done.stderr
 
 
 @pytest.mark.spark

@@ -84,15 +84,19 @@ TIMES = (50, 10, 30, 30, 20, 40, 90)
 OFFSETS_AT = {-5: 0, 10: 0, 50: 0, 51: 6, 90: 6, 91: 7}
 
 
-@pytest.mark.parametrize(("millis", "offset"), OFFSETS_AT.items())
-def test_offsets_at_of_unordered_timestamps(kind, millis, offset):
+def test_offsets_at_of_unordered_timestamps(kind):
     kind.add(placed("orders", 0, at(*TIMES[:3])))
     kind.add([*placed("orders", 0, at(*TIMES[3:])), *placed("orders", 1, at(30, 30, 60))])
-    found = kind.open().offsets_at(["orders"], millis)
-    other = next((n for n, time in enumerate((30, 30, 60)) if time >= millis), 3)
-    assert found == {("orders", 0): offset, ("orders", 1): other}
+    for millis, offset in OFFSETS_AT.items():
+        found = kind.open().offsets_at(["orders"], millis)
+        other = next((n for n, time in enumerate((30, 30, 60)) if time >= millis), 3)
+        assert found == {("orders", 0): offset, ("orders", 1): other}, millis
 
 
+MANY = [pytest.param(name, marks=[pytest.mark.long] if name in ("kafka", "delta", "iceberg") else []) for name in KINDS]
+
+
+@pytest.mark.parametrize("kind", MANY, indirect=True)
 def test_three_hundred_partitions(kind):
     kind.add([(f"t{n % 30}", n // 30, record) for n in range(300) for record in at(*range(n % 100 + 1))])
     source = kind.open()
