@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 
 import pyspark
@@ -85,26 +86,29 @@ def machine(spark: SparkSession, folder: Path) -> dict[str, object]:
         "cores": spark.sparkContext.defaultParallelism,
         "python": platform.python_version(),
         "pyspark": pyspark.__version__,
+        "java": spark._jvm.System.getProperty("java.version") if spark._jvm else "",
         "platform": f"{platform.system()} {platform.machine()}",
         "load_at_start": round(os.getloadavg()[0], 1),
         "bytes_per_value": round(value_bytes[0]) if value_bytes else 0,
     }
 
 
-def as_json(results: Sequence[Result], facts: dict[str, object], count: int) -> str:
-    """The results for programs."""
+def as_json(results: Sequence[Result], facts: dict[str, object], count: int, summary: Sequence[str] = ()) -> str:
+    """The results for programs; ``benchmarks.page`` makes a table of several."""
     bare, connect = ratios(results), ratios_to_connect(results)
     cases = [
         {
             "name": r.case.name,
             "seconds": r.seconds,
             "median": r.median,
+            "records": r.records,
+            "targets": asdict(r.case.target),
             "to_bare": bare[r.case.name],
             "to_connect": connect[r.case.name],
         }
         for r in results
     ]
-    return json.dumps({"records": count, **facts, "cases": cases}, indent=2)
+    return json.dumps({"records": count, **facts, "cases": cases, "summary": summary}, indent=2)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -137,12 +141,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         kept.close()
         shutil.rmtree(scratch, ignore_errors=True)
+    follows = beside_connect.summary(results, max(memory)) if options.connect else []
     if options.json:
-        print(as_json(results, facts, options.records))
+        print(as_json(results, facts, options.records, follows))
     else:
         print(f"{options.records} records; " + "; ".join(f"{k.replace('_', ' ')} {v}" for k, v in facts.items()))
         print(table(results))
-        print("\n".join(beside_connect.summary(results, max(memory)) if options.connect else ()))
+        print("\n".join(follows))
         print("Differences under 10 % are noise. Other work on the same cores spoils ratios too: see load at start.")
     return 0
 

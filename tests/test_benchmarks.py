@@ -16,6 +16,7 @@ from benchmarks.connect.in_memory import passes
 from benchmarks.data import DATA, Settings
 from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
 from benchmarks.nested_records import nested_schema, nested_value
+from benchmarks.page import page
 from benchmarks.processes import cpu_seconds
 from benchmarks.wide_records import wide_schema, wide_value
 from dagster_smt.authoring.transform import Transform
@@ -113,6 +114,25 @@ def test_results_say_how_many_times_bare_spark_a_case_takes():
     assert ratios(results[1:]) == {"ours": None}
     assert table(results).splitlines()[-1].split() == ["ours", "3.00", "3.00", "3.00", "-", "2", "1.50"]
     assert json.loads(as_json(results, {}, 6000))["cases"][1]["to_bare"] == 1.5
+
+
+def run_of(*seconds, **facts):
+    cases = [Case("bare", print), Case("ours", print, "bare", target=Target(bare=1.5))]
+    results = [Result(case, (s,), 6000) for case, s in zip(cases, seconds, strict=True)]
+    return json.loads(as_json(results, facts, 6000, ["ledger: +4.0 %"]))
+
+
+def test_runs_are_a_table_side_by_side():
+    lines = page([run_of(2.0, 3.0, cores=2), run_of(1.0, 2.0, cores=2), run_of(1.0, 1.25, cores=2)]).splitlines()
+    assert lines[0] == "records 6000; cores 2"
+    assert lines[4] == "| bare | 2.00 1.00 1.00 |  |  |  |"
+    assert lines[5] == "| ours | 3.00 2.00 1.25 | 1.50 2.00 1.25 |  | 1.5 × bare: met |"
+    assert lines[7:] == ["- ledger: +4.0 %"] * 3
+    assert "1.5 × bare: **missed**" in page([run_of(2.0, 3.0), run_of(1.0, 2.0), run_of(1.0, 1.75)])
+    with pytest.raises(ValueError, match="differ"):
+        page([run_of(2.0, 3.0, cores=2), run_of(2.0, 3.0, cores=4)])
+    with pytest.raises(ValueError, match="differ"):
+        page([run_of(2.0, 3.0), {**run_of(2.0, 3.0), "cases": []}])
 
 
 def test_results_say_how_many_times_kafka_connect_a_case_takes():

@@ -1,0 +1,58 @@
+"""A table of several runs side by side, as Markdown: ``python -m benchmarks.page one.json two.json three.json``.
+
+The files are what ``python -m benchmarks --json`` prints. Each cell has one figure per run, so that one sees how much
+they differ; a target is missed if most runs miss it.
+"""
+
+import json
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Run = Mapping[str, Any]
+_RATIOS = {"bare": "to_bare", "connect": "to_connect", "seconds": "median"}
+_NAMES = {"bare": "× bare", "connect": "× Connect", "seconds": "s"}
+
+
+def page(runs: Sequence[Run]) -> str:
+    """The table, what the figures depend on above it, what follows from them below.
+
+    Raises:
+        ValueError: The runs are of different cases, numbers of records or versions.
+    """
+    facts = [{k: v for k, v in run.items() if k not in ("cases", "summary", "load_at_start")} for run in runs]
+    names = [[case["name"] for case in run["cases"]] for run in runs]
+    if any(other != facts[0] for other in facts) or any(other != names[0] for other in names):
+        raise ValueError("the runs differ in more than their times")
+    lines = ["; ".join(f"{name.replace('_', ' ')} {value}" for name, value in facts[0].items()), ""]
+    lines += ["| case | seconds | × bare | × Connect | target |", "|---|--:|--:|--:|---|"]
+    for cases in zip(*(run["cases"] for run in runs), strict=True):
+        figures = (_figures([case[name] for case in cases]) for name in ("median", "to_bare", "to_connect"))
+        lines.append(f"| {' | '.join([cases[0]['name'], *figures, _target(cases)])} |")
+    lines += ["", *(f"- {line}" for texts in zip(*(run["summary"] for run in runs), strict=True) for line in texts)]
+    return "\n".join(lines)
+
+
+def _figures(values: Sequence[float | None]) -> str:
+    if None in values or set(values) == {
+        1.0
+    }:  # there is nothing to compare it with, or it is what others are compared with
+        return ""
+    return " ".join(f"{value:.2f}" for value in values)
+
+
+def _target(cases: Sequence[Run]) -> str:
+    found = []
+    for name, figure in _RATIOS.items():
+        target = cases[0]["targets"][name]
+        values = [case[figure] for case in cases if case[figure] is not None]
+        if target is not None and values:
+            missed = statistics.median(values) > target
+            found.append(f"{target:g} {_NAMES[name]}: {'**missed**' if missed else 'met'}")
+    return ", ".join(found)
+
+
+if __name__ == "__main__":
+    print(page([json.loads(Path(name).read_text()) for name in sys.argv[1:]]))
