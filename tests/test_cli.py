@@ -210,7 +210,7 @@ def test_preview_of_file_topics_shows_the_last_records_or_those_from_an_offset_o
     ):
         code, out, _ = run("preview", "chain.properties", "topics", "--topic", "orders", *arguments)
         assert (code, [line for line in out.splitlines() if not line.startswith(" ")]) == (0, places)
-    assert "SMT532" in run("preview", "chain.properties", "topics", "--topic", "orders", "--offset", "9")[2]
+    assert "SMT538" in run("preview", "chain.properties", "topics", "--topic", "orders", "--offset", "9")[2]
     assert "SMT042" in run("preview", "chain.properties", "topics")[2]
     assert run("preview", "chain.properties", "topics", "--topic", "none")[0] == 1
 

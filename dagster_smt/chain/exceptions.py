@@ -21,7 +21,7 @@ def mask_exceptions(source: Any) -> tuple[tuple[MaskException, ...], list[Proble
     ``mask.exceptions.a.reason``. YAML has ``mask.exceptions: [{fields: [...], reason: ...}]`` beside ``stages``.
 
     Returns:
-        The exceptions, and the problems of those that are wrong (SMT021).
+        The exceptions, and the problems of those that are wrong (SMT024).
     """
     found, problems = [], []
     for place, given in _entries(source):
@@ -53,16 +53,16 @@ def _entries(source: Any) -> Iterator[tuple[str, dict[str, Any] | None]]:
 
 
 def _stray(place: str) -> Problem:
-    return config_problem("SMT021", place, f"it is not in '{KEY}'", f"add {place.removeprefix(f'{KEY}.')} to {KEY}")
+    return config_problem("SMT024", place, f"it is not in '{KEY}'", f"add {place.removeprefix(f'{KEY}.')} to {KEY}")
 
 
 def _wrong(place: str, given: Mapping[str, Any]) -> Iterator[Problem]:
     for name in sorted(set(given) - {"fields", "reason"}):
-        yield config_problem("SMT021", f"{place} {name}", f"unknown option '{name}'", "there are: fields, reason")
+        yield config_problem("SMT024", f"{place} {name}", f"unknown option '{name}'", "there are: fields, reason")
     if not given.get("fields") or not isinstance(given["fields"], list):
-        yield config_problem("SMT021", f"{place}.fields", "no fields are given", "list paths such as value.**.url")
+        yield config_problem("SMT024", f"{place}.fields", "no fields are given", "list paths such as value.**.url")
     if not str(given.get("reason") or "").strip():
-        yield config_problem("SMT021", f"{place}.reason", "no reason is given", "say why masked values may stay there")
+        yield config_problem("SMT024", f"{place}.reason", "no reason is given", "say why masked values may stay there")
 
 
 def _paths(place: str, texts: Sequence[Any]) -> tuple[list[FieldPath], list[Problem]]:
@@ -80,5 +80,5 @@ def _paths(place: str, texts: Sequence[Any]) -> tuple[list[FieldPath], list[Prob
             or not all(isinstance(s, str | Every | Deep) for s in path.steps)
         ):
             hint = "begin with key, value, topic or header; go on with names, * and **"
-            problems.append(config_problem("SMT021", place, f"'{text}' names no fields of a record", hint))
+            problems.append(config_problem("SMT024", place, f"'{text}' names no fields of a record", hint))
     return found, problems

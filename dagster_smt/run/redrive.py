@@ -18,7 +18,7 @@ def redriven(spec: RunSpec, available: Available, state: TableState | None) -> t
 
     Raises:
         ConfigError: SMT513, the window is fixed already.
-        UnsupportedError: SMT575, the sink does not remember which records failed.
+        UnsupportedError: SMT578, the sink does not remember which records failed.
     """
     _check(spec)
     topics = {r.topic for r in available.ranges}
@@ -37,7 +37,7 @@ def _check(spec: RunSpec) -> None:
     if not spec.sink.replaceable:
         hint = "redrive into a table, or publish the records of the letters to their topic again"
         statement = "the sink does not remember which records failed, so they cannot be run again"
-        raise UnsupportedError(Problem("SMT575", spec.sink.place, statement, hint))
+        raise UnsupportedError(Problem("SMT578", spec.sink.place, statement, hint))
 
 
 def _lost(lost: Range) -> Problem:

@@ -18,7 +18,7 @@ def samples(topics: "FileTopics | KafkaTopics", topic: str, limit: int, start: i
     """The last records of a topic's partitions, or those from an offset on.
 
     Raises:
-        TableError: SMT501 or SMT515, there is no such topic; SMT532, there are no such offsets.
+        TableError: SMT501 or SMT515, there is no such topic; SMT538, there are no such offsets.
     """
     from dagster_smt.tables.sources import open_source
 
@@ -26,7 +26,7 @@ def samples(topics: "FileTopics | KafkaTopics", topic: str, limit: int, start: i
     ranges = [r for r in ranges if r.records > 0]
     if start is not None and not ranges:
         hint = "dagster-smt topics shows what there is"
-        raise TableError(Problem("SMT532", topic, f"there is no offset {start}", hint))
+        raise TableError(Problem("SMT538", topic, f"there is no offset {start}", hint))
     rows = _of_files(topics, ranges) if isinstance(topics, FileTopics) else _of_broker(topics, ranges)
     found = sorted(rows, key=lambda s: (s.timestamp or 0, s.partition, s.offset))
     return found[:limit] if start is not None else found[-limit:]

@@ -164,7 +164,7 @@ def test_records_of_topics_cannot_be_replaced(world):
     sink = FileTopicSink(world.folder / "out")
     spec = world.spec(CHAIN, **AGAIN)
     _run(world, spec, sink, window=WindowRequest())
-    with pytest.raises(UnsupportedError, match="SMT575"):
+    with pytest.raises(UnsupportedError, match="SMT578"):
         _run(world, spec, sink)
 
 
