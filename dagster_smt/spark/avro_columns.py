@@ -9,7 +9,7 @@ left to ``interpret.avro``.
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -29,7 +29,7 @@ from dagster_smt.spark.sql import Column
 from dagster_smt.spark.types import MAX_SCALE, internal_names
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_VALUE, _END, _SIZE = "v", "e", 16
+_VALUE, _END, _SIZE, _SKIPPED = "v", "e", 16, "u"
 Doubt = tuple[Column, Problem]
 """Where a record is not what its schema says, and what is said of it."""
 
@@ -45,12 +45,14 @@ class AvroSide:
     Attributes:
         header: What all of them begin with.
         schema: Their schema.
+        needed: It, with the fields that the chain and its result need: the others need not fit Spark's types.
         text: The schema that ``from_avro`` gets: a record of the value and of its end.
         end: Bytes that no record has where it ends.
     """
 
     header: bytes
     schema: Schema
+    needed: Schema
     text: str
     end: bytes = field(default_factory=lambda: secrets.token_bytes(_SIZE))
 
@@ -64,14 +66,8 @@ class AvroSide:
         """The value in its plain form, as ``fields`` of ``json_columns.SideColumns`` names what is in a struct."""
         return parsed.getField(_VALUE)
 
-    def bad(self, side: Column, parsed: Column, needed: Schema) -> Iterator[Doubt]:
-        """What can be wrong with a side that is not null, the first to be told first.
-
-        Args:
-            side: Its bytes.
-            parsed: What ``parsed`` made of them.
-            needed: The schema with the fields that have to fit Spark's types; what the chain drops need not.
-        """
+    def bad(self, side: Column, parsed: Column) -> Iterator[Doubt]:
+        """What can be wrong with a side that is not null, the first to be told first."""
         begins = F.call_function("substring", side, F.lit(1), F.lit(HEADER))
         first = F.call_function("substring", side, F.lit(1), F.lit(1))
         yield (F.length(side) < HEADER) | (first != b"\0"), no_header().problem
@@ -79,33 +75,34 @@ class AvroSide:
         reached = F.coalesce(parsed.getField(_END) == self.end, F.lit(False))
         yield ~reached, unreadable().problem
         value = self.value(parsed)
-        texts = list(_texts(value, self.schema, top=True))
+        names = _top(self.schema, self.needed)
+        texts = list(_texts(value, self.schema, names))
         if texts:
             wrong = texts[0]
             for other in texts[1:]:
                 wrong = wrong | other
             yield F.coalesce(wrong, F.lit(False)), unreadable().problem
-        names = {name for name, _ in needed.fields}
-        for name, part, child in _parts(value, self.schema, top=True):
-            if name in names:
-                yield from _ranges(part, child, name)
-        if not self.schema.fields:
-            yield from _ranges(value, self.schema, "")
+        yield from _ranges(value, self.needed, "", _top(self.needed, self.needed))
 
 
-def avro_side(header: bytes, avro: Avro) -> AvroSide:
+def avro_side(header: bytes, avro: Avro, needed: Schema) -> AvroSide:
     """Prepare the reading of records.
+
+    Args:
+        header: What they begin with.
+        avro: The schema.
+        needed: See ``AvroSide``.
 
     Raises:
         UnableError: It is left to ``interpret.avro``.
     """
-    names = _Names(avro.names)
+    names = _Names(avro.names, _top(avro.schema, needed))
     fields = [
         {"name": _VALUE, "type": names.bare(avro.told, avro.schema, top=True)},
         {"name": _END, "type": {"type": "fixed", "name": names.fresh(), "size": _SIZE}},
     ]
     text = json.dumps({"type": "record", "name": names.fresh(), "fields": fields}, separators=(",", ":"))
-    return AvroSide(header, avro.schema, text)
+    return AvroSide(header, avro.schema, needed, text)
 
 
 def reads_avro(session: SparkSession) -> bool:
@@ -120,6 +117,7 @@ def reads_avro(session: SparkSession) -> bool:
 @dataclass
 class _Names:
     known: Mapping[str, Any]
+    top: Sequence[str]
     numbers: Iterator[int] = field(default_factory=count)
 
     def fresh(self) -> str:
@@ -137,9 +135,13 @@ class _Names:
         if schema.logical == "Decimal":
             return self._decimal(avro, schema)
         if kind == "record" and schema.type is Type.STRUCT:
-            names = [f"f{n}" for n, _ in enumerate(schema.fields)] if top else internal_names(schema)
-            parts = zip(names, avro["fields"], schema.fields, strict=True)
-            fields = [{"name": _valid(n), "type": self.bare(f["type"], child)} for n, f, (_, child) in parts]
+            names = self.top if top else internal_names(schema)
+            kept = [
+                _raw(child) if top and n[0] == _SKIPPED else child
+                for n, (_, child) in zip(names, schema.fields, strict=True)
+            ]
+            parts = zip(names, avro["fields"], kept, strict=True)
+            fields = [{"name": _valid(n), "type": self.bare(f["type"], child)} for n, f, child in parts]
             return {"type": "record", "name": self.fresh(), "fields": fields}
         if kind == "enum":
             return {"type": "enum", "name": self.fresh(), "symbols": [_valid(s) for s in avro["symbols"]]}
@@ -176,16 +178,30 @@ def _valid(name: str) -> str:
     return name
 
 
-def _parts(column: Column, schema: Schema, *, top: bool = False) -> Iterator[tuple[str, Column, Schema]]:
-    names = [f"f{n}" for n, _ in enumerate(schema.fields)] if top else internal_names(schema)
+def _top(schema: Schema, needed: Schema) -> list[str]:
+    """Names for the fields of the top: those that are needed are numbered as ``json_columns.SideColumns`` does it."""
+    known = {name: f"f{n}" for n, (name, _) in enumerate(needed.fields)}
+    return [known.get(name, f"{_SKIPPED}{n}") for n, (name, _) in enumerate(schema.fields)]
+
+
+def _raw(schema: Schema) -> Schema:
+    """The schema with bytes for decimals, which then may have any number of digits."""
+    if schema.logical == "Decimal":
+        return schema.with_(name=None)
+    fields = tuple((name, _raw(child)) for name, child in schema.fields)
+    return schema.with_(fields=fields, values=schema.values and _raw(schema.values))
+
+
+def _parts(column: Column, schema: Schema, top: Sequence[str] | None = None) -> Iterator[tuple[str, Column, Schema]]:
+    names = internal_names(schema) if top is None else top
     for name, (shown, child) in zip(names, schema.fields, strict=True):
         yield shown, column.getField(name), child
 
 
-def _texts(column: Column, schema: Schema, *, top: bool = False) -> Iterator[Column]:
+def _texts(column: Column, schema: Schema, top: Sequence[str] | None = None) -> Iterator[Column]:
     """Whether there is a text that is no UTF-8, for all places of texts."""
     if schema.type is Type.STRUCT:
-        for _, part, child in _parts(column, schema, top=top):
+        for _, part, child in _parts(column, schema, top):
             yield from _texts(part, child)
     elif schema.type is Type.STRING and not _is_enum(schema):
         yield ~F.coalesce(F.is_valid_utf8(column), F.lit(True))
@@ -210,12 +226,12 @@ def _each(column: Column, wrong: Callable[[Column], list[Column]]) -> Iterator[C
         yield F.exists(column, holds(number))
 
 
-def _ranges(column: Column, schema: Schema, where: str) -> Iterator[Doubt]:
+def _ranges(column: Column, schema: Schema, where: str, top: Sequence[str] | None = None) -> Iterator[Doubt]:
     """Timestamps that Spark cannot hold, each with what is said of it."""
     if schema.logical == "Timestamp":
         yield F.coalesce(~column.between(-MAX_MILLIS, MAX_MILLIS), F.lit(False)), unfit(schema, where).problem
     elif schema.type is Type.STRUCT:
-        for name, part, child in _parts(column, schema):
+        for name, part, child in _parts(column, schema, top):
             yield from _ranges(part, child, below(where, name))
     elif schema.values is not None:
         items = F.map_values(column) if schema.type is Type.MAP else column

@@ -1,6 +1,7 @@
 """Evaluating a plan on Spark: choose the evaluator, read the sides, run the stages, shape the result."""
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import Literal
 
 from pyspark.sql import DataFrame
@@ -12,13 +13,13 @@ from dagster_smt.model.format import SELF_DESCRIBED, Formats
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.arrow_map import ArrowMap, evaluate_records
 from dagster_smt.spark.avro_columns import AvroSide
+from dagster_smt.spark.by_schema import by_schema
 from dagster_smt.spark.columns import PROBLEM_TYPE
 from dagster_smt.spark.envelopes import evaluate_envelopes
 from dagster_smt.spark.found_forms import FoundForms
 from dagster_smt.spark.layout import Leaf
 from dagster_smt.spark.output import NO_COLUMNS, is_struct, with_output
 from dagster_smt.spark.output import output_schema as output_schema
-from dagster_smt.spark.single_schema import single_schema
 from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.start import problem_struct, typed_evaluator
 from dagster_smt.spark.typed import Beat, TypedEvaluator, no_beat
@@ -47,7 +48,7 @@ def evaluate(
         table: Where the records come from, for the formats of key and value.
         sink_kind: ``records``: the Python evaluator; ``columns``: the Spark evaluator; of envelopes the Python one.
         written: The formats of records that are written; None: those of ``table``.
-        found: What ``plan`` was made of, if the records bring their schemas along: if it is one, Spark may do it alone.
+        found: What ``plan`` was made of, if the records bring their schemas along: Spark may do it alone.
         ledger: Whether to fill ``__touched``.
         beat: Called now and then while the columns are put together, which takes seconds for wide schemas: it may raise
             to stop that.
@@ -62,20 +63,28 @@ def evaluate(
         job = ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger, written)
         return evaluate_records(frame, job)
     if table.value.kind not in SELF_DESCRIBED:
-        return _columns(frame, plan, table, {}, ledger, beat)
-    single = single_schema(frame.sparkSession, plan, table, found) if found else None
-    if single is not None:
-        try:
-            return _columns(frame, single.plan, table, single.sides, ledger, beat)
-        except (PlanError, UnsupportedError):  # Python does it
-            pass
+        return _columns(frame, plan, table, plan, {}, ledger, beat)
+    schemas = by_schema(frame.sparkSession, plan, table, found) if found else ()
+    try:
+        parts = [_columns(s.of(frame), s.plan, table, plan, s.sides, ledger, beat) for s in schemas]
+    except (PlanError, UnsupportedError):  # Python does it
+        parts = []
+    if parts:
+        return reduce(DataFrame.union, parts)
     return evaluate_envelopes(frame, plan, table, output_schema(plan, "columns"), ledger=ledger)
 
 
 def _columns(
-    frame: DataFrame, plan: Plan, table: TopicTable, avro: Mapping[str, AvroSide], ledger: bool, beat: Beat
+    frame: DataFrame,
+    plan: Plan,
+    table: TopicTable,
+    rows: Plan,
+    avro: Mapping[str, AvroSide],
+    ledger: bool,
+    beat: Beat,
 ) -> DataFrame:
-    wanted, after = output_schema(plan, "columns"), plan.after
+    """Run a typed plan; ``rows``: the plan of the table's rows, which may have more columns."""
+    wanted, after = output_schema(rows, "columns"), rows.after
     assert after is not None
     evaluator = typed_evaluator(frame, plan, table.key, table.value, avro=avro, ledger=ledger, beat=beat)
     evaluator.run()

@@ -158,11 +158,10 @@ class _Start:
     def read_avro(self, side: str, form: Format, read: AvroSide) -> None:
         """Add the columns of a side whose records all name one schema."""
         check_defaults(read.schema, side)
-        given, columns = F.col(side), SideColumns(side, form, read.schema)
+        given, columns = F.col(side), SideColumns(side, form, read.needed)
         raw = f"raw_{side}"
         self._select([*map(F.col, self.columns), read.parsed(given).alias(raw)])
-        needed = narrowed(self.plan, read.schema) if side == "value" else read.schema
-        doubts = [F.when(wrong, problem_struct(problem)) for wrong, problem in read.bad(given, F.col(raw), needed)]
+        doubts = [F.when(wrong, problem_struct(problem)) for wrong, problem in read.bad(given, F.col(raw))]
         why = F.when(given.isNotNull(), F.coalesce(*doubts)).alias(columns.bad)
         self._select([*map(F.col, self.columns), why])
         good = given.isNotNull() & F.col(columns.bad).isNull()

@@ -1,7 +1,8 @@
-"""Avro that names one schema: what Spark makes of it alone is what Python makes of it, record by record."""
+"""Avro on Spark alone: what Spark makes of it is what Python makes of it, record by record."""
 
 import io
 import json
+from collections import Counter
 
 import fastavro
 import pytest
@@ -16,10 +17,11 @@ from dagster_smt.interpret.avro_write import avro_out
 from dagster_smt.interpret.codec import Inexact, reader
 from dagster_smt.interpret.sides import parse_json
 from dagster_smt.model.format import Format
+from dagster_smt.model.schema import STRING, Type
+from dagster_smt.spark.by_schema import by_schema
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.found_forms import found_forms
 from dagster_smt.spark.literals import MAX_MILLIS
-from dagster_smt.spark.single_schema import single_schema
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.registry import Registry
 from tests.spark.made_up import TOPICS, chains, payloads, structs
@@ -48,9 +50,9 @@ def both(frame, table, stages):
     chain = parse_chain(stages)
     found = found_forms(frame, table)
     plan = plan_forms(chain, found.forms, topics=TOPICS)
-    single = single_schema(frame.sparkSession, plan, table, found)
+    schemas = by_schema(frame.sparkSession, plan, table, found)
     python = evaluate(frame, plan, table, "columns")
-    if single is None:
+    if not schemas:
         return None, rows_of(python)
     spark = evaluate(frame, plan, table, "columns", None, found)
     assert python.schema.simpleString() == spark.schema.simpleString()
@@ -64,8 +66,13 @@ def plan_text(frame):
 
 def rows_of(frame):
     """By offset, as texts: they tell NaN and -0.0 apart, and know years that Python does not."""
-    text = F.to_json(F.struct("*"), {"ignoreNullFields": "false"})
-    return {row["__offset"]: row["text"] for row in frame.select("__offset", text.alias("text")).collect()}
+    text = F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("text")
+    return {row["__offset"]: in_order(row["text"]) for row in frame.select("__offset", text).collect()}
+
+
+def in_order(text):
+    """Entries of a map have no order; what fields have is that of the schema."""
+    return json.dumps(json.loads(text, parse_float=str), sort_keys=True)
 
 
 def values_of(schema, payload):
@@ -73,12 +80,23 @@ def values_of(schema, payload):
     return reader(schema, Format("json_schema", schema))(parse_json(json.dumps(payload).encode()))
 
 
+def readable(schema):
+    """The schema without types that are left to Python."""
+    small = {Type.INT8: Type.INT32, Type.INT16: Type.INT32}.get(schema.type, schema.type)
+    fields = tuple((name, readable(child)) for name, child in schema.fields)
+    keys, values = schema.keys and STRING, schema.values and readable(schema.values)
+    return schema.with_(type=small, fields=fields, keys=keys, values=values, default=None)
+
+
 @st.composite
 def windows(draw):
-    schema = draw(structs(2, NAMES))
-    plain = st.lists(payloads(schema.with_(optional=False)), min_size=4, max_size=6)
+    """Schemas with payloads each, a chain for the first, and what else there is in the window."""
+    schema = readable(draw(structs(2, NAMES))).with_(optional=False)
+    later = schema.with_(fields=(*schema.fields[draw(st.integers(0, 1)) :], ("added", STRING.with_(optional=True))))
+    schemas = draw(st.sampled_from([[schema], [schema, later], [later, schema]]))
+    plain = [(one, draw(st.lists(payloads(one), min_size=3, max_size=5))) for one in schemas]
     damages = st.lists(st.sampled_from(sorted(DAMAGES)), max_size=2)
-    return schema, draw(chains(schema)), draw(plain), draw(damages), draw(st.sampled_from([[], [None]]))
+    return plain, draw(chains(schema)), draw(damages), draw(st.sampled_from([[], [None]]))
 
 
 DAMAGES = {
@@ -92,19 +110,36 @@ DAMAGES = {
 }
 
 
+@pytest.fixture
+def few(monkeypatch):
+    """A few records are enough for a pass of their own."""
+    monkeypatch.setattr("dagster_smt.spark.by_schema._RECORDS", 0)
+
+
+@pytest.fixture(scope="module")
+def taken():
+    """How many schemas the windows had that Spark took, by number."""
+    found = Counter()
+    yield found
+    assert found[1] and found[2], found
+
+
 @SLOW
 @given(window=windows())
-def test_random_windows_agree(spark, registry, window):
-    schema, stages, payloads_, damages, nulls = window
+def test_random_windows_agree(spark, registry, few, taken, window):
+    plain, stages, damages, nulls = window
+    raw = []
     try:
-        out = avro_out(schema)
-        number = registry.add("x-value", out.text)
-        raw = [header(number) + out.write(values_of(schema, payload)) for payload in payloads_]
+        for schema, payloads_ in plain:
+            out = avro_out(schema)
+            head = header(registry.add("x-value", out.text))
+            raw += [head + out.write(values_of(schema, payload)) for payload in payloads_]
         raw += [DAMAGES[name](raw[0]) for name in damages]
         frame = frame_of(spark, [(value, topic, ("trace",)) for value in [*raw, *nulls] for topic in TOPICS[:2]])
         found, expected = both(frame, table_of(registry), stages)
     except (ConfigError, PlanError, UnsupportedError, DataError, Inexact):
         assume(False)
+    taken[len(plain)] += found is not None
     assert not found or differing(found, expected) == []
 
 
@@ -200,13 +235,18 @@ def test_all_types(spark, registry):
     assert found == expected
 
 
-DROP = [{"alias": "d", "type": "ReplaceField$Value", "options": {"exclude": ["at", "inner"]}}]
+DROP = [{"alias": "d", "type": "ReplaceField$Value", "options": {"exclude": ["at", "amount", "inner"]}}]
 
 
 def test_what_the_chain_drops_need_not_fit(spark, registry):
-    schema = record(("id", "long"), ("at", TIMESTAMP), ("inner", record(("at", TIMESTAMP), name="I")))
+    amount = {"type": "bytes", "logicalType": "decimal", "precision": 64, "scale": 2}
+    fixed = {"type": "fixed", "name": "F", "size": 4, "logicalType": "decimal", "precision": 5, "scale": 2}
+    inner = record(("at", TIMESTAMP), ("list", {"type": "array", "items": amount}), ("fixed", fixed), name="I")
+    schema = record(("at", TIMESTAMP), ("amount", amount), ("inner", inner), ("id", "long"))
     head = header(registry.add("drops-value", json.dumps(schema)))
-    late = fields_of(schema, {"id": 1, "at": MAX_MILLIS + 1, "inner": {"at": -MAX_MILLIS - 1}})
+    large = b"\x7f" * 20
+    inside = {"at": -MAX_MILLIS - 1, "list": [large], "fixed": b"abcd"}
+    late = fields_of(schema, {"id": 1, "at": MAX_MILLIS + 1, "amount": large, "inner": inside})
     found, expected = both(frame_of(spark, [(head + late, "orders", ())]), table_of(registry), DROP)
     assert found == expected and json.loads(found[0])["__problem"] is None
 
@@ -300,6 +340,58 @@ def test_a_record_that_was_not_there_when_schemas_were_looked_for(spark):
     assert rows[0] == rows[1] and json.loads(rows[0][0])["__problem"]["code"] == "SMT428"
 
 
+VERSIONS = {
+    1: record(("a", "int"), ("b", "string")),
+    2: record(("a", "int"), ("c", ["null", record(("x", "int"), name="I")])),
+    3: record(("c", ["null", record(("x", "int"), ("y", ["null", "int"]), name="I")]), ("a", ["null", "int"])),
+}
+BODIES = {1: b"\x02\x02z", 2: b"\x04\x02\x06", 3: b"\x02\x08\x02\x0a\x02\x0c"}
+
+
+def versions(spark, registry, *more, schemas=VERSIONS, stages=()):
+    for schema in schemas.values():
+        registry.add("v-value", json.dumps(schema))
+    rows = [(header(n) + BODIES[n], topic, ()) for n in schemas for topic in TOPICS[:2]]
+    return both(frame_of(spark, rows + [(value, "orders", ()) for value in more]), table_of(registry), list(stages))
+
+
+def test_three_versions_of_a_schema(spark, few):
+    with Registry() as registry:
+        found, expected = versions(spark, registry, None, b"\0\0", header(3) + b"\x01")
+    assert found == expected and len(found) == 9
+    assert [json.loads(found[n])["__out"] for n in (0, 2, 4)] == [
+        {"a": 1, "b": "z", "c": None},
+        {"a": 2, "b": None, "c": {"x": 3, "y": None}},
+        {"a": 6, "b": None, "c": {"x": 4, "y": 5}},
+    ]  # fmt: skip
+
+
+ONLY_B = [{"alias": "b", "type": "ExtractField$Value", "options": {"field": "b"}}]
+CLASH = {1: VERSIONS[1], 2: record(("a", "string"), ("b", "string"))}
+
+
+@pytest.mark.parametrize(
+    ("limit", "options"),
+    [
+        ({"_RECORDS": 20_000}, {}),
+        ({"_MOST": 2}, {}),
+        ({}, {"stages": ONLY_B, "schemas": {1: VERSIONS[1], 2: VERSIONS[2]}}),
+    ],
+    ids=["few records", "many schemas", "no structs, and one that is refused"],
+)
+def test_several_schemas_that_are_left_to_python(spark, few, monkeypatch, limit, options):
+    for name, number in limit.items():
+        monkeypatch.setattr(f"dagster_smt.spark.by_schema.{name}", number)
+    with Registry() as registry:
+        found, expected = versions(spark, registry, **options)
+    assert found is None and expected
+
+
+def test_types_that_clash_are_refused_as_ever(spark, few):
+    with Registry() as registry, pytest.raises(PlanError, match="SMT203"):
+        versions(spark, registry, schemas=CLASH)
+
+
 def test_a_value_that_is_no_struct(spark, registry):
     head = header(registry.add("text-value", '"string"'))
     rows = [(head + b"\x02a", "orders", ()), (head + b"\x02\xff", "orders", ()), (None, "orders", ())]
@@ -308,7 +400,7 @@ def test_a_value_that_is_no_struct(spark, registry):
 
 
 def test_a_session_without_from_avro(spark, registry, monkeypatch):
-    monkeypatch.setattr("dagster_smt.spark.single_schema.reads_avro", lambda session: False)
+    monkeypatch.setattr("dagster_smt.spark.by_schema.reads_avro", lambda session: False)
     head = header(registry.add("text-value", '"string"'))
     found, expected = both(frame_of(spark, [(head + b"\x02a", "orders", ())]), table_of(registry), [])
     assert found is None and len(expected) == 1

@@ -1,0 +1,146 @@
+"""Whether Spark alone can read what a window's records name: then it runs the chain as if their schemas were declared.
+
+Records of several schemas are several frames with a plan each, of which a table is made.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from dagster_smt.authoring.stage import Stage
+from dagster_smt.chain.merge import merge
+from dagster_smt.chain.plan import Plan, plan_chain
+from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
+from dagster_smt.interpret.avro import Avro, avro_of
+from dagster_smt.interpret.registry import HEADER
+from dagster_smt.interpret.registry_client import fetched
+from dagster_smt.model.format import SELF_DESCRIBED, Format
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.spark.arrow_map import reads_keys
+from dagster_smt.spark.avro_columns import AvroSide, UnableError, avro_side, reads_avro
+from dagster_smt.spark.found_forms import FoundForms
+from dagster_smt.spark.narrow import narrowed
+from dagster_smt.tables.spec import TopicTable
+
+_AVRO = "avro-confluent"
+_MOST, _RECORDS = 8, 20_000
+"""Each schema is a pass over the window and code that Spark compiles: so many at most, and so many records for each."""
+
+
+@dataclass(frozen=True)
+class OneSchema:
+    """The records of a window that name one schema.
+
+    Attributes:
+        plan: The chain on it.
+        sides: How the sides are read that name one.
+        others: What the values begin with that name another schema: all but them are read with this one.
+    """
+
+    plan: Plan
+    sides: Mapping[str, AvroSide]
+    others: tuple[bytes, ...] | None = None
+
+    def of(self, frame: DataFrame) -> DataFrame:
+        """Its records, and for one of the schemas those that name none."""
+        begins = F.substring("value", 1, HEADER)
+        if self.others is None:
+            return frame.where(begins == F.lit(self.sides["value"].header))
+        return frame.where(~F.coalesce(begins.isin(*self.others), F.lit(False))) if self.others else frame
+
+
+def by_schema(session: SparkSession, plan: Plan, table: TopicTable, found: FoundForms) -> tuple[OneSchema, ...]:
+    """Look whether Spark can do it alone.
+
+    Args:
+        session: It may lack ``from_avro``.
+        plan: The plan of the forms that were found.
+        table: Where the records come from.
+        found: What they name. A schema that cannot be read has no form, but its id is there.
+
+    Returns:
+        Each schema that values name; none if Python is to make the rows: keys of several schemas, a schema that Spark
+        does not read as Connect does, or too many for the number of records.
+    """
+    uses = [use for use in found.uses if use.side == "value"]
+    ids = {number: tuple(u.topic for u in uses if u.schema == number) for number in (use.schema for use in uses)}
+    many = len(ids) > 1 and (len(ids) > _MOST or sum(use.records for use in uses) < _RECORDS * len(ids))
+    if many or not found.forms or not _possible(plan, table, found):
+        return ()
+    try:
+        schemas = _schemas(plan, table, found, ids)
+    except (UnableError, PlanError, UnsupportedError, DataError):
+        return ()
+    return schemas if _make(plan.after, [one.plan.after for one in schemas]) and reads_avro(session) else ()
+
+
+def _possible(plan: Plan, table: TopicTable, found: FoundForms) -> bool:
+    """Whether values are Avro, keys have one schema, and no stage sees nulls."""
+    if table.value.kind != _AVRO or (found.nulls and any(map(_sees_null, plan.chain.stages))):
+        return False
+    if not reads_keys(plan.chain, table.key):
+        return True
+    keys = {(form.key, form.free_key) for form in found.forms}
+    return len(keys) == 1 and not found.forms[0].free_key and table.key.kind not in set(SELF_DESCRIBED) - {_AVRO}
+
+
+def _schemas(
+    plan: Plan, table: TopicTable, found: FoundForms, ids: Mapping[str, Sequence[str]]
+) -> tuple[OneSchema, ...]:
+    """The schemas with these ids, which records of some topics name; records that name none are in any topic."""
+    form = found.forms[0]
+    key = _key(table.key, found, form.key) if table.key.kind == _AVRO else {}
+    key_schema = form.key if reads_keys(plan.chain, table.key) else None
+    values = [_avro(table.value, int(number)) for number in ids]
+    if {avro.schema for avro in values} != {form.value for form in found.forms}:
+        raise UnableError("another schema")
+    rest = tuple(_header(number) for number in list(ids)[1:])
+    made: list[OneSchema] = []
+    for avro, (number, topics) in zip(values, ids.items(), strict=True):
+        there, others = (topics, None) if made else (plan.topics, rest)
+        typed = plan_chain(plan.chain, key_schema, avro.schema, topics=there, typed=True)
+        side = avro_side(_header(number), avro, narrowed(typed, avro.schema))
+        made.append(OneSchema(typed, {"value": side, **key}, others))
+    return tuple(made)
+
+
+def _make(after: Schema | None, parts: Sequence[Schema | None]) -> bool:
+    """Whether rows of all parts have their place in the table's rows."""
+    if len(parts) == 1:
+        return parts[0] == after
+    if after is None or after.type is not Type.STRUCT:
+        return False
+    for part in parts:
+        problems: list[Problem] = []
+        if part is None or part.type is not Type.STRUCT or not part.by_name.keys() <= after.by_name.keys():
+            return False
+        if merge(after, part, "", problems).fields != after.fields or problems:
+            return False
+    return True
+
+
+def _key(form: Format, found: FoundForms, schema: Schema | None) -> dict[str, AvroSide]:
+    ids = {use.schema for use in found.uses if use.side == "key"}
+    if len(ids) != 1:
+        raise UnableError("several schemas")
+    number = next(iter(ids))
+    avro = _avro(form, int(number))
+    if avro.schema != schema:
+        raise UnableError("another schema")
+    return {"key": avro_side(_header(number), avro, avro.schema)}
+
+
+def _header(number: str) -> bytes:
+    return b"\0" + int(number).to_bytes(4, "big")
+
+
+def _sees_null(stage: Stage) -> bool:
+    """Whether it makes something of a null side: to Spark that has the schema of the others, to Connect none (D6)."""
+    return bool(stage.acts_on) and stage.transform.on_null() in ("apply", "wrap")
+
+
+def _avro(form: Format, number: int) -> Avro:
+    there = fetched(tuple(form.settings.items()), number, "AVRO")
+    return avro_of(there.text, there.references, place=f"schema {number}")
