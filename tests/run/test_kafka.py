@@ -417,6 +417,7 @@ def test_many_topics_by_pattern(world, count):
     world.there.remove(*names)
 
 
+@pytest.mark.long
 def test_a_producer_that_keeps_writing(world):
     world.there.make(world.orders)
     stop = threading.Event()

@@ -300,6 +300,7 @@ def test_a_damaged_state_is_refused(spark, table):
     assert refused_code(table.state) == "SMT522"
 
 
+@pytest.mark.long
 def test_old_states_go(spark, table):
     """The last ones stay, so that the table can be rolled back; those of a table that was here before go, too."""
     leftover = {f"{iceberg.STATE}{n}.old": "ab" for n in range(70, 90)}
