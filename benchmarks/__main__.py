@@ -101,7 +101,6 @@ def as_json(results: Sequence[Result], facts: dict[str, object], count: int, sum
             "name": r.case.name,
             "seconds": r.seconds,
             "median": r.median,
-            "records": r.records,
             "targets": asdict(r.case.target),
             "to_bare": bare[r.case.name],
             "to_connect": connect[r.case.name],

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 Run = Mapping[str, Any]
-_RATIOS = {"bare": "to_bare", "connect": "to_connect", "seconds": "median"}
-_NAMES = {"bare": "× bare", "connect": "× Connect", "seconds": "s"}
+_TARGETS = {"bare": ("to_bare", "× bare"), "connect": ("to_connect", "× Connect"), "seconds": ("median", "s")}
+"""What each kind of target is held against, and how it is shown."""
 
 
 def page(runs: Sequence[Run]) -> str:
@@ -36,21 +36,20 @@ def page(runs: Sequence[Run]) -> str:
 
 
 def _figures(values: Sequence[float | None]) -> str:
-    if None in values or set(values) == {
-        1.0
-    }:  # there is nothing to compare it with, or it is what others are compared with
+    alone = {1.0}  # what others are compared with
+    if None in values or set(values) == alone:
         return ""
     return " ".join(f"{value:.2f}" for value in values)
 
 
 def _target(cases: Sequence[Run]) -> str:
     found = []
-    for name, figure in _RATIOS.items():
+    for name, (figure, unit) in _TARGETS.items():
         target = cases[0]["targets"][name]
         values = [case[figure] for case in cases if case[figure] is not None]
         if target is not None and values:
             missed = statistics.median(values) > target
-            found.append(f"{target:g} {_NAMES[name]}: {'**missed**' if missed else 'met'}")
+            found.append(f"{target:g} {unit}: {'**missed**' if missed else 'met'}")
     return ", ".join(found)
 
 

@@ -179,11 +179,10 @@ class _Builder:
         return schema, convert
 
     def array(self, avro: dict[str, Any]) -> tuple[Schema, Convert]:
-        items = avro["items"]
-        entry = self.names.get(items) if isinstance(items, str) else items
-        if isinstance(entry, dict) and is_entry(entry):
+        entry = entry_of(avro, self.names)
+        if entry is not None:
             return self.entries(entry)
-        schema, convert = self.build(items)
+        schema, convert = self.build(avro["items"])
         return Schema(Type.ARRAY, values=schema), lambda value: [convert(item) for item in value]
 
     def entries(self, entry: dict[str, Any]) -> tuple[Schema, Convert]:
@@ -289,8 +288,14 @@ def _nullable(convert: Convert) -> Convert:
     return convert if convert is _same else lambda value: None if value is None else convert(value)
 
 
-def is_entry(avro: dict[str, Any]) -> bool:
-    """Whether a record is an entry of a map whose keys are no texts."""
+def entry_of(array: dict[str, Any], names: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The record that an array has as items, if that is an entry of a map whose keys are no texts."""
+    items = array["items"]
+    record = names.get(items) if isinstance(items, str) else items
+    return record if isinstance(record, dict) and _is_entry(record) else None
+
+
+def _is_entry(avro: dict[str, Any]) -> bool:
     ours = avro.get("name") == f"{CONNECT_AVRO}MapEntry" or avro.get("connect.internal.type") == "MapEntry"
     return avro.get("type") == "record" and ours
 

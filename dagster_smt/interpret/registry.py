@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_error
-from dagster_smt.interpret.avro import avro_of
+from dagster_smt.interpret.avro import Avro, avro_of
 from dagster_smt.interpret.avro_write import avro_out
 from dagster_smt.interpret.cache import BySchema, Cache
 from dagster_smt.interpret.formats import without_schema
@@ -23,6 +23,21 @@ from dagster_smt.model.schema import Schema
 HEADER = 5
 """Bytes before an Avro value."""
 _KINDS: dict[str, SchemaKind] = {"avro-confluent": "AVRO", "protobuf-confluent": "PROTOBUF"}
+
+
+def header_of(number: int) -> bytes:
+    """What an Avro value begins with that names a schema."""
+    return b"\0" + number.to_bytes(HEADER - 1, "big")
+
+
+def registered_avro(form: Format, number: int) -> Avro:
+    """The Avro schema with an id.
+
+    Raises:
+        DataError: SMT441, the registry has none, or it cannot be used.
+    """
+    there = fetched(tuple(form.settings.items()), number, "AVRO")
+    return avro_of(there.text, there.references, place=f"schema {number}")
 
 
 def no_header() -> DataError:
@@ -81,10 +96,10 @@ class RegistryReader:
     def _made(self, header: bytes) -> "_Known | DataError":
         number = int.from_bytes(header[1:HEADER], "big")
         try:
-            there = fetched(tuple(self.form.settings.items()), number, self.kind)
             if self.kind == "AVRO":
-                avro = avro_of(there.text, there.references, place=f"schema {number}")
+                avro = registered_avro(self.form, number)
                 return _Known(avro.schema, avro.read)
+            there = fetched(tuple(self.form.settings.items()), number, self.kind)
             files = [_descriptor(text, number) for text in (*there.references, there.text)]
             message = protobuf_of(files, read_indexes(header, HEADER)[0], place=f"schema {number}")
             return _Known(message.schema, message.read)
@@ -143,7 +158,7 @@ class RegistryWriter:
         register = self.settings.get("auto.register.schemas", "true").lower() == "true"
         number = registered(tuple(self.settings.items()), subject, text, self.kind, register=register)
         indexes = write_indexes((0,)) if self.kind == "PROTOBUF" else b""
-        return b"\0" + number.to_bytes(4, "big") + indexes
+        return header_of(number) + indexes
 
     def _subject(self, topic: str, name: str | None) -> str:
         strategy = self.settings.get("subject.name.strategy", "TopicNameStrategy")

@@ -11,14 +11,16 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import count
+from operator import or_
 from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from dagster_smt.errors import Problem
-from dagster_smt.interpret.avro import ENUM, Avro, is_entry, unreadable
+from dagster_smt.interpret.avro import ENUM, Avro, entry_of, unreadable
 from dagster_smt.interpret.registry import HEADER, no_header
 from dagster_smt.model.extended_path import below
 from dagster_smt.model.schema import Schema, Type
@@ -78,10 +80,7 @@ class AvroSide:
         names = _top(self.schema, self.needed)
         texts = list(_texts(value, self.schema, names))
         if texts:
-            wrong = texts[0]
-            for other in texts[1:]:
-                wrong = wrong | other
-            yield F.coalesce(wrong, F.lit(False)), unreadable().problem
+            yield F.coalesce(reduce(or_, texts), F.lit(False)), unreadable().problem
         yield from _ranges(value, self.needed, "", _top(self.needed, self.needed))
 
 
@@ -147,7 +146,7 @@ class _Names:
             return {"type": "enum", "name": self.fresh(), "symbols": [_valid(s) for s in avro["symbols"]]}
         if kind == "fixed":
             return {"type": "fixed", "name": self.fresh(), "size": avro["size"]}
-        if kind == "array" and schema.values and not self._entries(avro["items"]):
+        if kind == "array" and schema.values and entry_of(avro, self.known) is None:
             return {"type": "array", "items": self.bare(avro["items"], schema.values)}
         if kind == "map" and schema.values:
             return {"type": "map", "values": self.bare(avro["values"], schema.values)}
@@ -166,10 +165,6 @@ class _Names:
         if not 0 <= schema.scale <= MAX_SCALE or avro["type"] == "fixed":
             raise UnableError("a decimal")
         return {"type": "bytes", "logicalType": "decimal", "precision": MAX_SCALE, "scale": schema.scale}
-
-    def _entries(self, items: Any) -> bool:
-        entry = self.known.get(items) if isinstance(items, str) else items
-        return isinstance(entry, dict) and is_entry(entry)
 
 
 def _valid(name: str) -> str:

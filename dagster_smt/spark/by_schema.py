@@ -13,9 +13,7 @@ from dagster_smt.authoring.stage import Stage
 from dagster_smt.chain.merge import merge
 from dagster_smt.chain.plan import Plan, plan_chain
 from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
-from dagster_smt.interpret.avro import Avro, avro_of
-from dagster_smt.interpret.registry import HEADER
-from dagster_smt.interpret.registry_client import fetched
+from dagster_smt.interpret.registry import HEADER, header_of, registered_avro
 from dagster_smt.model.format import SELF_DESCRIBED, Format
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark.arrow_map import reads_keys
@@ -65,7 +63,7 @@ def by_schema(session: SparkSession, plan: Plan, table: TopicTable, found: Found
         does not read as Connect does, or too many for the number of records.
     """
     uses = [use for use in found.uses if use.side == "value"]
-    ids = {number: tuple(u.topic for u in uses if u.schema == number) for number in (use.schema for use in uses)}
+    ids = {int(name): tuple(u.topic for u in uses if u.schema == name) for name in (use.schema for use in uses)}
     many = len(ids) > 1 and (len(ids) > _MOST or sum(use.records for use in uses) < _RECORDS * len(ids))
     if many or not found.forms or not _possible(plan, table, found):
         return ()
@@ -87,21 +85,21 @@ def _possible(plan: Plan, table: TopicTable, found: FoundForms) -> bool:
 
 
 def _schemas(
-    plan: Plan, table: TopicTable, found: FoundForms, ids: Mapping[str, Sequence[str]]
+    plan: Plan, table: TopicTable, found: FoundForms, ids: Mapping[int, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
     """The schemas with these ids, which records of some topics name; records that name none are in any topic."""
     form = found.forms[0]
     key = _key(table.key, found, form.key) if table.key.kind == _AVRO else {}
     key_schema = form.key if reads_keys(plan.chain, table.key) else None
-    values = [_avro(table.value, int(number)) for number in ids]
+    values = [registered_avro(table.value, number) for number in ids]
     if {avro.schema for avro in values} != {form.value for form in found.forms}:
         raise UnableError("another schema")
-    rest = tuple(_header(number) for number in list(ids)[1:])
+    rest = tuple(header_of(number) for number in list(ids)[1:])
     made: list[OneSchema] = []
     for avro, (number, topics) in zip(values, ids.items(), strict=True):
         there, others = (topics, None) if made else (plan.topics, rest)
         typed = plan_chain(plan.chain, key_schema, avro.schema, topics=there, typed=True)
-        side = avro_side(_header(number), avro, narrowed(typed, avro.schema))
+        side = avro_side(header_of(number), avro, narrowed(typed, avro.schema))
         made.append(OneSchema(typed, {"value": side, **key}, others))
     return tuple(made)
 
@@ -125,22 +123,13 @@ def _key(form: Format, found: FoundForms, schema: Schema | None) -> dict[str, Av
     ids = {use.schema for use in found.uses if use.side == "key"}
     if len(ids) != 1:
         raise UnableError("several schemas")
-    number = next(iter(ids))
-    avro = _avro(form, int(number))
+    number = int(next(iter(ids)))
+    avro = registered_avro(form, number)
     if avro.schema != schema:
         raise UnableError("another schema")
-    return {"key": avro_side(_header(number), avro, avro.schema)}
-
-
-def _header(number: str) -> bytes:
-    return b"\0" + int(number).to_bytes(4, "big")
+    return {"key": avro_side(header_of(number), avro, avro.schema)}
 
 
 def _sees_null(stage: Stage) -> bool:
     """Whether it makes something of a null side: to Spark that has the schema of the others, to Connect none (D6)."""
     return bool(stage.acts_on) and stage.transform.on_null() in ("apply", "wrap")
-
-
-def _avro(form: Format, number: int) -> Avro:
-    there = fetched(tuple(form.settings.items()), number, "AVRO")
-    return avro_of(there.text, there.references, place=f"schema {number}")

@@ -74,11 +74,11 @@ def found_forms(frame: DataFrame, table: TopicTable) -> FoundForms:
         free_key = key is None and (row.key is not None or table.key.kind == "json")
         if value is not None:
             found[Form(row.topic, key, value, free_key)] = None
-    nulls = not all_avro(table) or any(row.value is None for row in rows)
+    nulls = not _all_avro(table) or any(row.value is None for row in rows)
     return FoundForms(tuple(found), tuple(SchemaUse(*use, records) for use, records in uses.items()), nulls)
 
 
-def all_avro(table: TopicTable) -> bool:
+def _all_avro(table: TopicTable) -> bool:
     """Whether SQL finds what describes records."""
     return all(kind == "avro-confluent" for kind in (table.key.kind, table.value.kind) if kind in SELF_DESCRIBED)
 
@@ -86,7 +86,7 @@ def all_avro(table: TopicTable) -> bool:
 def schema_texts(frame: DataFrame, table: TopicTable) -> DataFrame:
     """What describes records, with the first places where it was seen and how many records have it; null for nulls."""
     sides = {"key": table.key.kind, "value": table.value.kind}
-    if not all_avro(table):
+    if not _all_avro(table):
         return map_in_arrow(frame.select(*_SEEN), SchemaTexts(table.key, table.value), _TEXTS_DDL)
     found = {side: F.expr(_AVRO_HEADER.format(side)) for side, kind in sides.items() if kind in SELF_DESCRIBED}
     readable = found["value"].isNotNull()

@@ -386,11 +386,12 @@ LetterPlace = FileTopics | KafkaTopics | TableSink
 
 
 def packages_of(*specs: "SourceSpec | Sink | TopicTable | None") -> frozenset[str]:
-    """What a Spark session needs beyond Spark; see ``spark.packages``. Avro is read without ``avro``, slower."""
+    """What a Spark session needs beyond Spark; see ``spark.packages``. Without ``avro`` columns are made slower."""
+    columns = any(isinstance(spec, TableSink) and spec.kind == "columns" for spec in specs)
     tables = [spec for spec in specs if isinstance(spec, TopicTable)]
     specs = (*specs, *(table.source for table in tables))
     found: set[str] = {spec.format for spec in specs if isinstance(spec, TableSource) and spec.format != "parquet"}
-    found |= {"avro" for table in tables if table.value.kind == "avro-confluent"}
+    found |= {"avro" for table in tables if columns and table.value.kind == "avro-confluent"}
     found |= {spec.storage for spec in specs if isinstance(spec, DeltaSink | IcebergSink)}
     return frozenset(found | {"kafka" for spec in specs if isinstance(spec, KafkaTopics | KafkaSink)})
 
