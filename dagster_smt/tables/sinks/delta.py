@@ -22,6 +22,7 @@ from dagster_smt.model.table_state import TableState
 from dagster_smt.spark.packages import SETTINGS, remedy
 from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.schemas import all_structs, case_twins
+from dagster_smt.tables.sinks.delta_log import last_commit
 from dagster_smt.tables.sinks.protocol import Replaced, Written, check_expected, taken
 from dagster_smt.tables.sinks.sql import packed, replaced_rows, unpacked
 from dagster_smt.tables.spec import DeltaSink
@@ -113,6 +114,8 @@ class DeltaTable:
 
     def _history(self, limit: int | None) -> list[Any]:
         """The latest commits, the last one first; none if there is no table. Each look lists the whole log."""
+        if limit == 1 and (last := last_commit(self.session, str(self.spec.path), self.spec.table)) is not None:
+            return [last]
         suffix = f" LIMIT {limit}" if limit else ""
         try:
             rows = self.session.sql(f"DESCRIBE HISTORY {self.name}{suffix}")

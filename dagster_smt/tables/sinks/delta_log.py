@@ -1,0 +1,47 @@
+"""The last commit of a Delta table, read by Delta's own log reader.
+
+``DESCRIBE HISTORY`` says the same with two Spark jobs and a plan of their own, the first with a task for each core of
+the cluster. A run asks three times.
+"""
+
+import json
+from typing import Any
+
+from pyspark.sql import Row, SparkSession
+
+
+def last_commit(session: SparkSession, path: str, table: str | None) -> Row | None:
+    """``version``, ``userMetadata`` and ``operationMetrics`` of the last commit.
+
+    Args:
+        session: A classic session with Delta; the classes that are asked have been there since Delta 3.
+        path: The folder of the table; not looked at if it has a name.
+        table: Its name in the session's catalog, as SQL has it.
+
+    Returns:
+        None where Delta's classes are others, the table is in another catalog, or there is none: ``DESCRIBE HISTORY``
+        tells these apart.
+    """
+    try:
+        delta, spark = session._jvm.org.apache.spark.sql.delta, session._jsparkSession  # type: ignore[union-attr]
+        place = spark.sessionState().sqlParser().parseTableIdentifier(table) if table else path
+        found = delta.DeltaLog.forTableWithSnapshot(spark, place)
+        log, snapshot = found._1(), found._2()
+        version = snapshot.version()
+        file = delta.util.DeltaCommitFileProvider.apply(snapshot).deltaFile(version)
+        lines = log.store().readAsIterator(file, log.newDeltaHadoopConf())
+    except Exception:  # noqa: BLE001 - of Py4J or Python: what is not there depends on version and session
+        return None
+    try:
+        return _commit(version, lines)
+    finally:
+        lines.close()
+
+
+def _commit(version: int, lines: Any) -> Row | None:
+    while lines.hasNext():  # it is the first one as Delta writes them
+        info = json.loads(lines.next()).get("commitInfo")
+        if info is not None:
+            metrics = info.get("operationMetrics")
+            return Row(version=version, userMetadata=info.get("userMetadata"), operationMetrics=metrics)
+    return None

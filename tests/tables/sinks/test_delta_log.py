@@ -1,0 +1,58 @@
+"""What a Delta table's log says of its last commit is what ``DESCRIBE HISTORY`` says."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from dagster_smt.tables.sinks import delta
+from dagster_smt.tables.sinks.delta_log import last_commit
+from dagster_smt.tables.spec import DeltaSink
+
+NAME = "of_log.`a`"
+
+
+@pytest.fixture(scope="module")
+def tables(spark, tmp_path_factory):
+    """A table by path and one by name, with several commits, a checkpoint for the last but one and the last."""
+    folder = str(tmp_path_factory.mktemp("delta") / "a b%20c")
+    spark.sql("CREATE SCHEMA IF NOT EXISTS of_log")
+    for number in range(4):
+        writer = spark.range(3).write.format("delta").mode("append").option("delta.checkpointInterval", "2")
+        if number != 2:  # one of somebody else
+            writer = writer.option("userMetadata", f"commit {number}")
+        writer.save(folder)
+        writer.saveAsTable(NAME)
+    spark.sql(f"DELETE FROM delta.`{folder}` WHERE id = 1")
+    yield {"path": folder, "name": NAME}
+    spark.sql("DROP SCHEMA of_log CASCADE")
+
+
+def as_history_says(spark, name):
+    rows = spark.sql(f"DESCRIBE HISTORY {name} LIMIT 1")
+    return rows.select("version", "userMetadata", "operationMetrics").collect()
+
+
+@pytest.mark.parametrize("kind", ["path", "name"])
+def test_the_last_commit(spark, tables, kind):
+    by_name = kind == "name"
+    found = last_commit(spark, "." if by_name else tables["path"], tables["name"] if by_name else None)
+    assert [found] == as_history_says(spark, NAME if by_name else f"delta.`{tables['path']}`")
+    assert found.version == (3 if by_name else 4) and found.operationMetrics
+    assert found.userMetadata == ("commit 3" if by_name else None)
+
+
+@pytest.mark.parametrize(
+    ("path", "table"),
+    [("/no/such/folder", None), ("", "nothing"), ("", "ice.db.orders"), ("", "not a name")],
+)
+def test_what_cannot_be_said(spark, path, table):
+    assert last_commit(spark, path, table) is None
+
+
+def test_a_session_without_these_classes(spark, tables, monkeypatch):
+    """Another version of Delta, or a session that has no JVM: SQL is asked."""
+    assert last_commit(SimpleNamespace(), tables["path"], None) is None
+    monkeypatch.setattr(delta, "last_commit", lambda *where: None)
+    table = delta.DeltaTable(spark, DeltaSink(tables["path"]))
+    assert table._history(1) == as_history_says(spark, f"delta.`{tables['path']}`")
+    assert table.numbered() == 5
