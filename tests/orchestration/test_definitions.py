@@ -140,6 +140,7 @@ def small_demo(tmp_path, monkeypatch):
     return tmp_path / "demo"
 
 
+@pytest.mark.long
 def test_the_demo_materializes_everything_and_then_what_is_appended(spark, small_demo, capsys):
     from dagster_smt.tables.sinks import open_table
     from dagster_smt.tables.spec import DeltaSink

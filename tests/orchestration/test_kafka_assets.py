@@ -43,6 +43,7 @@ def materialize(asset, instance, spark, **more):
     return dg.materialize([asset], instance=instance, resources={"spark": spark}, **more)
 
 
+@pytest.mark.long
 def test_partitions_of_time(spark, tmp_path, topic):
     """A partition is a range of offsets: a late record belongs to the day in whose offsets it lies."""
     Topics(cluster()).add((topic, 0, r) for r in [at(1), at(1, 13), at(2), at(1, 20), at(3), at(3, 13)])

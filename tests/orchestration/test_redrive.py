@@ -24,6 +24,7 @@ def letters_of(result):
     return [e.materialization for e in result.get_asset_materialization_events() if e.materialization.asset_key == key]
 
 
+@pytest.mark.long
 def test_failed_records_come_in_once_the_chain_is_mended(spark, tmp_path):
     append(tmp_path, "people", PERSON, {**PERSON, "id": "none"}, {**PERSON, "id": 3})
     broken, mended = asset(tmp_path, chain=[HIDE, CAST], **LETTERS), asset(tmp_path, chain=[HIDE], **LETTERS)

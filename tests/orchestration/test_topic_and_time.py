@@ -31,6 +31,7 @@ def key(day, topic):
     return dg.MultiPartitionKey({"day": f"2026-01-0{day}", "topic": topic})
 
 
+@pytest.mark.long
 def test_a_partition_is_one_topic_of_one_day(spark, tmp_path):
     for topic in ("people", "pets"):
         append_records(FileTopics(tmp_path / "topics"), topic, [at(1), at(2), at(2), at(3)])

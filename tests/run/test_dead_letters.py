@@ -55,6 +55,7 @@ def test_dead_letters(world):
 OPTIONS = {"errors_tolerance": "all", "dead_letter_topic": "orders.dead"}
 
 
+@pytest.mark.long
 def test_letters_of_a_replayed_window_are_not_published_again(world):
     mixed(world)
     world.run(CHAIN, **OPTIONS)

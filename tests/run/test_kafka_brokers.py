@@ -130,6 +130,7 @@ def login(broker, folder, **changes):
     return KafkaTopics(broker.servers_of("SASL_SSL"), options, create=NewTopics(), timeout=6)
 
 
+@pytest.mark.long
 def test_a_login_over_tls(spark, tmp_path, guarded, monkeypatch, capfd):
     """Right and wrong credentials; the password is in no message, no line and no state."""
     world = World(tmp_path, spark, guarded.servers)

@@ -110,6 +110,7 @@ def test_under_a_new_name_and_without_letters(world):
     assert run(spec, world.session).records_out == 2
 
 
+@pytest.mark.long
 def test_more_than_a_table_remembers_one_by_one(failed, monkeypatch):
     """Then those between them are read, too, and replaced: the table holds each once."""
     monkeypatch.setattr("dagster_smt.run.commits.MOST_FAILED", 1)
@@ -142,6 +143,7 @@ def _dying(*args):
     raise KeyboardInterrupt
 
 
+@pytest.mark.long
 def test_columns_need_not_tell_where_rows_come_from(world, monkeypatch):
     mixed(world)
     options = {"kind": "columns", "value": COLUMNS, "errors_tolerance": "all", "dead_letter_topic": "orders.dead"}

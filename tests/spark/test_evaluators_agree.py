@@ -37,7 +37,7 @@ FRAME = pa.schema(
     ]
 )
 SLOW = settings(
-    max_examples=int(__import__("os").environ.get("SPARK_EXAMPLES", "15")),
+    max_examples=int(__import__("os").environ.get("SPARK_EXAMPLES", "10")),
     deadline=None,
     database=None,
     derandomize=not __import__("os").environ.get("HYPOTHESIS_SEARCH"),

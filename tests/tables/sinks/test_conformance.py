@@ -361,6 +361,7 @@ for sink in (DeltaSink(folder + "/d"), DeltaSink(table="d"), IcebergSink(folder 
 """
 
 
+@pytest.mark.long
 def test_a_session_without_the_packages_is_told_what_is_missing(spark, tmp_path):
     command = [sys.executable, "-c", _BARE, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
