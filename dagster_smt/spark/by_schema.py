@@ -62,10 +62,12 @@ def by_schema(session: SparkSession, plan: Plan, table: TopicTable, found: Found
         Each schema that values name; none if Python is to make the rows: keys of several schemas, a schema that Spark
         does not read as Connect does, or too many for the number of records.
     """
+    if not found.forms or not _possible(plan, table, found):
+        return ()
     uses = [use for use in found.uses if use.side == "value"]
     ids = {int(name): tuple(u.topic for u in uses if u.schema == name) for name in (use.schema for use in uses)}
     many = len(ids) > 1 and (len(ids) > _MOST or sum(use.records for use in uses) < _RECORDS * len(ids))
-    if many or not found.forms or not _possible(plan, table, found):
+    if many:
         return ()
     try:
         schemas = _schemas(plan, table, found, ids)
