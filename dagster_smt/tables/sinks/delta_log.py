@@ -23,9 +23,9 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Row | No
         tells these apart.
     """
     try:
-        delta, spark = session._jvm.org.apache.spark.sql.delta, session._jsparkSession  # type: ignore[union-attr]
-        place = spark.sessionState().sqlParser().parseTableIdentifier(table) if table else path
-        found = delta.DeltaLog.forTableWithSnapshot(spark, place)
+        delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
+        place = _identifier(session, table) if table else path
+        found = delta.DeltaLog.forTableWithSnapshot(session._jsparkSession, place)
         log, snapshot = found._1(), found._2()
         version = snapshot.version()
         file = delta.util.DeltaCommitFileProvider.apply(snapshot).deltaFile(version)
@@ -36,6 +36,21 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Row | No
         return _commit(version, lines)
     finally:
         lines.close()
+
+
+def _identifier(session: SparkSession, table: str) -> Any:
+    """The name of a table in the session's own catalog: Delta's log reader knows no other.
+
+    Raises:
+        LookupError: It is in another catalog.
+    """
+    name = session._jsparkSession.sessionState().sqlParser().parseTableIdentifier(table)
+    database = name.database()
+    catalog = database.get() if database.isDefined() else "spark_catalog"  # Spark takes a catalog before a database
+    others = catalog != "spark_catalog" and session.conf.get(f"spark.sql.catalog.{catalog}", None) is not None
+    if others or session.catalog.currentCatalog() != "spark_catalog":
+        raise LookupError(table)
+    return name
 
 
 def _commit(version: int, lines: Any) -> Row | None:

@@ -49,6 +49,20 @@ def test_what_cannot_be_said(spark, path, table):
     assert last_commit(spark, path, table) is None
 
 
+def test_a_catalog_goes_before_a_database_of_that_name(spark, tables):
+    """``of_log.a`` may be a table in a catalog ``of_log``, or in that which is current."""
+    try:
+        spark.conf.set("spark.sql.catalog.of_log", "org.apache.iceberg.spark.SparkCatalog")
+        assert last_commit(spark, "", NAME) is None
+        spark.conf.unset("spark.sql.catalog.of_log")
+        assert last_commit(spark, "", NAME) is not None
+        spark.catalog.setCurrentCatalog("ice")
+        assert last_commit(spark, "", NAME) is None
+    finally:
+        spark.conf.unset("spark.sql.catalog.of_log")
+        spark.catalog.setCurrentCatalog("spark_catalog")
+
+
 def test_a_session_without_these_classes(spark, tables, monkeypatch):
     """Another version of Delta, or a session that has no JVM: SQL is asked."""
     assert last_commit(SimpleNamespace(), tables["path"], None) is None
