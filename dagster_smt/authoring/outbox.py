@@ -9,11 +9,12 @@ from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.edit import all_sources, clash, field_of, present
 from dagster_smt.authoring.options import java_split
 from dagster_smt.authoring.texts import with_default
-from dagster_smt.authoring.transform import refuse
+from dagster_smt.authoring.transform import Effect, refuse
 from dagster_smt.errors import CONNECT_EXCEPTION, DATA_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, with_fields
 from dagster_smt.model.java_text import trim
-from dagster_smt.model.schema import STRING, Schema, Type
+from dagster_smt.model.record import NO_TARGET
+from dagster_smt.model.schema import INT32, STRING, Schema, Type, optional
 from dagster_smt.values.basic import Default
 from dagster_smt.values.change_events import NotBlank
 from dagster_smt.values.change_times import PRECISIONS
@@ -21,6 +22,7 @@ from dagster_smt.values.headers import AppendHeader
 from dagster_smt.values.java_regex import ReplaceIfMatches
 from dagster_smt.values.needs import Needed
 from dagster_smt.values.outbox import NotSent, NoUpdate
+from dagster_smt.values.partitions import ChosenPartition
 from dagster_smt.values.timestamps import NoTimestamp, RecordTime
 
 HEADER, ENVELOPE, PARTITION = "header", "envelope", "partition"
@@ -38,7 +40,14 @@ class Placement:
     @property
     def side(self) -> str:
         """What the ledger says of where it goes."""
-        return "value" if self.where == ENVELOPE else "headers"
+        return {ENVELOPE: "value", HEADER: "headers"}.get(self.where, "")
+
+    @property
+    def effect(self) -> Effect:
+        """The line of the ledger."""
+        if self.where == PARTITION:
+            return Effect("extracted", self.column, "partition")
+        return Effect("added", self.name, self.column, self.side)
 
 
 class Seen(NamedTuple):
@@ -71,7 +80,7 @@ def placement_problems(items: Iterable[str]) -> Iterator[str]:
 
 
 def placement(item: str) -> Placement:
-    """Read an item ``column:placement`` or ``column:placement:name``.
+    """Read an item ``column:placement`` or ``column:placement:name``; a partition has no name.
 
     Raises:
         ValueError: It is no such thing, or goes where nothing can go.
@@ -80,10 +89,8 @@ def placement(item: str) -> Placement:
     if not 2 <= len(parts) <= 3:
         raise ValueError(f"'{item}' is not a column and its place, or these and its name there, with ':' between them")
     column, where, name = parts[0], parts[1].lower(), parts[-1] if parts[2:] else parts[0]
-    if where == PARTITION:
-        raise ValueError(f"'{item}' asks for a partition, but no stage can choose one: the sink does")
-    if where not in (HEADER, ENVELOPE):
-        raise ValueError(f"'{item}' goes to '{parts[1]}', but only header and envelope are places")
+    if where not in (HEADER, ENVELOPE, PARTITION):
+        raise ValueError(f"'{item}' goes to '{parts[1]}', but only header, envelope and partition are places")
     return Placement(column, where, name)
 
 
@@ -108,6 +115,43 @@ def appended(row: Group, headers: Cell, name: str, source: str) -> Cell:
     node = _put(row, name, column(row, source))
     call = Call(AppendHeader(name, node.schema), (headers.expr, there(node)))
     return Cell(headers.schema, call, headers.sources | all_sources(node))
+
+
+@dataclass(frozen=True)
+class Placed:
+    """What columns become beside the payload.
+
+    Attributes:
+        headers: The headers.
+        fields: The fields of an envelope.
+        partition: The partition; null where no column says it.
+    """
+
+    headers: Cell
+    fields: tuple[tuple[str, Node], ...] = ()
+    partition: Cell = NO_TARGET
+
+    def plus(self, item: Placement, row: Group) -> "Placed":
+        """With one more column; of several partitions the last one counts."""
+        if item.where == PARTITION:
+            return replace(self, partition=_partition(row, item.column))
+        if item.where == ENVELOPE:
+            return replace(self, fields=(*self.fields, (item.name, put(row, item.name, item.column))))
+        return replace(self, headers=appended(row, self.headers, item.name, item.column))
+
+
+def _partition(row: Group, name: str) -> Cell:
+    """A column as the number of a partition, as ``Struct.getInt32`` reads it; null leaves the choice to the topic."""
+    field = with_default(whole_number(row, name, Type.INT32), row)
+    assert isinstance(field, Cell)
+    return Cell(optional(INT32), field.expr, field.sources, nullable=True, marks=field.marks)
+
+
+def chosen(cell: Cell) -> Cell:
+    """The same for the record's way to its topic: a number that no partition can have is refused."""
+    if cell == NO_TARGET:
+        return cell
+    return replace(cell, expr=Call(ChosenPartition(), (cell.expr,)))
 
 
 def not_sent(event: Group, fatal: bool) -> Call:

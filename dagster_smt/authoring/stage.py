@@ -108,6 +108,11 @@ class Chain:
         return any(stage.transform.writes_timestamp for stage in self.stages)
 
     @property
+    def writes_partition(self) -> bool:
+        """Whether a stage chooses the partition that the record goes to."""
+        return any(stage.transform.writes_partition for stage in self.stages)
+
+    @property
     def reads_headers(self) -> bool:
         """Whether a stage or its predicate looks at headers, or makes some."""
         predicates = [stage.predicate for stage in self.stages if stage.predicate is not None]

@@ -125,6 +125,8 @@ class Transform(Options):
     """Whether it looks at the timestamp's type."""
     writes_timestamp: ClassVar[bool] = False
     """Whether it changes the record's timestamp."""
+    writes_partition: ClassVar[bool] = False
+    """Whether it chooses the partition that the record goes to."""
     reads_headers: ClassVar[bool] = False
     """Whether it looks at headers or makes some."""
     purpose: ClassVar[str] = ""

@@ -234,7 +234,8 @@ def plan_stage(
     try:
         after = revealed(_after(stage, seen, at), record)
         if not stage.transform.sided:
-            exprs = (after.dropped, after.topic.expr, after.headers.expr, after.timestamp.expr)
+            beside = (after.topic, after.headers, after.timestamp, after.partition, after.target_partition)
+            exprs = (after.dropped, *(cell.expr for cell in beside))
             check_references(type(stage.transform).__name__, exprs, stage.reads)
     except (PlanError, DataError) as error:
         problem = error.problems[0]
@@ -291,12 +292,13 @@ def next_record(after: PlanRecord) -> PlanRecord:
         key=restart(after.key, ("key",)),
         value=restart(after.value, ("value",)),
         topic=after.topic if isinstance(after.topic.expr, Const) else replace(after.topic, expr=Ref(("topic",))),
-        partition=after.partition,
+        partition=replace(after.partition, expr=Ref(("partition",))),
         offset=after.offset,
         timestamp=replace(after.timestamp, expr=Ref(("timestamp",))),
         timestamp_type=after.timestamp_type,
         headers=replace(after.headers, expr=Ref(("headers",))),
         kind=after.kind,
+        target_partition=replace(after.target_partition, expr=Ref(("target_partition",))),
     )
 
 

@@ -335,7 +335,7 @@ def _changes(before: PlanRecord, after: PlanRecord) -> list[tuple[str, Schema | 
         node, old = getattr(after, side), getattr(before, side)
         if node is not None and node is not old:
             found.append((side, node.schema, node_function(node)))
-    for name in ("topic", "headers", "timestamp"):
+    for name in ("topic", "headers", "timestamp", "partition", "target_partition"):
         cell: Cell = getattr(after, name)
         if cell != getattr(before, name):
             found.append((name, None, expr_function(cell.expr)))

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dagster_smt.model.cell import Cell, Expr, Node
-from dagster_smt.model.schema import Schema
+from dagster_smt.model.cell import Cell, Const, Expr, Node
+from dagster_smt.model.schema import INT32, Schema, optional
 
 KEY_DIRTY, VALUE_DIRTY = 1, 2
 Side = Literal["key", "value"]
@@ -33,7 +33,8 @@ class Record:
     A side whose schema is ``None`` is schemaless. ``timestamp`` is in milliseconds. ``kind`` is ``sink`` (read from
     Kafka) or ``source``. ``touched`` has one bit per ledger entry of the chain, ``dirty`` says which
     sides a stage has changed (``KEY_DIRTY``, ``VALUE_DIRTY``), ``number`` is its position among those it is with,
-    ``headers_read`` what its headers were before the first stage.
+    ``headers_read`` what its headers were before the first stage, ``target_partition`` the partition that a stage has
+    chosen for it in the topic it goes to.
     """
 
     topic: str | None
@@ -51,6 +52,11 @@ class Record:
     dirty: int = 0
     number: int = 0
     headers_read: Sequence[Header] = ()
+    target_partition: int | None = None
+
+
+NO_TARGET = Cell(optional(INT32), Const(None, optional(INT32)), frozenset())
+"""No stage has chosen a partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,7 @@ class PlanRecord:
     ``dropped`` is an expression where it depends on the record: true drops it, false and null keep it. A record that is
     dropped touches no ledger entry of the stage, and nothing else of the stage can fail for it. ``null_key`` and
     ``null_value`` are the schema of keys and values that are null after the stage (None: they have none), where it is
-    not that of the others.
+    not that of the others. ``target_partition`` is the partition that a stage has chosen in the topic of the record.
     """
 
     key: Node | None
@@ -85,3 +91,4 @@ class PlanRecord:
     dropped: Expr | bool = False
     null_key: Schema | Literal[False] | None = False
     null_value: Schema | Literal[False] | None = False
+    target_partition: Cell = NO_TARGET

@@ -141,7 +141,7 @@ class MetadataKey:
 
     Attributes:
         types: The types that a column of it may have, by Connect's names; the first is its own.
-        writable: Whether a topic can be given it.
+        writable: Whether a topic can be given it (a partition of its own type only).
         offered: Whether Spark's readers tell it.
     """
 
@@ -152,7 +152,7 @@ class MetadataKey:
 
 RECORD_METADATA: Mapping[str, MetadataKey] = {
     "topic": MetadataKey(("string",)),
-    "partition": MetadataKey(("int32", "int64", "string")),
+    "partition": MetadataKey(("int32", "int64", "string"), writable=True),
     "offset": MetadataKey(("int64", "int32", "string")),
     "timestamp": MetadataKey(("Timestamp", "int64"), writable=True),
     "timestamp-type": MetadataKey(("string",)),
@@ -366,6 +366,7 @@ def _written_to(row: Row, column: Column) -> str:
         return f"header '{column.source.key}'"
     if column.source is not None:
         known = RECORD_METADATA.get(column.source.key)
-        return column.source.key if known is not None and known.writable else ""
+        own = column.source.key != "partition" or column.schema.type is Type.INT32
+        return column.source.key if known is not None and known.writable and own else ""
     places = ["key"] if column.name in row.key_fields else []
     return ", ".join([*places, "value"] if row.in_value(column.name) else places)

@@ -28,6 +28,7 @@ from dagster_smt.run.rejects import first_rejects, located, rejected_rows
 from dagster_smt.run.report_json import report_of, report_to_json
 from dagster_smt.run.spec import Evaluate, Progress, RunSpec
 from dagster_smt.run.staging import Staged, staged
+from dagster_smt.spark.columns import TARGET
 from dagster_smt.spark.evaluate import evaluate as spark_evaluate
 from dagster_smt.spark.executors import check_executors
 from dagster_smt.spark.found_forms import FoundForms, found_forms
@@ -36,6 +37,7 @@ from dagster_smt.tables.schemas import conformed, evolved_schema
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import Replaced, Table
 from dagster_smt.tables.sources import Source, open_source
+from dagster_smt.tables.spec import TableSink
 from dagster_smt.tables.windows import Available, Resolved, choose_topics, describe, resolve_window
 
 Failures = dict[str, list[Problem]]
@@ -237,7 +239,8 @@ def output_rows(evaluated: DataFrame, spec: RunSpec) -> DataFrame:
     """
     coordinates = spec.sink.coordinates
     if spec.sink.kind == "records" or coordinates is None:
-        return evaluated.select("__out.*")
+        rows = evaluated.select("__out.*")
+        return rows.drop(TARGET) if isinstance(spec.sink, TableSink) else rows
     out = evaluated.schema["__out"].dataType
     assert isinstance(out, StructType)
     names = {name.lower() for name in coordinates.names}

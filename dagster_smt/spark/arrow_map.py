@@ -24,6 +24,7 @@ from dagster_smt.spark.columns import (
     HEADERS_DDL,
     PROBLEM_TYPE,
     RECORD_COLUMNS,
+    TARGET,
     TIMESTAMP_TYPES,
     UNREADABLE,
     problem_column,
@@ -96,9 +97,11 @@ def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
         headers, restored = F.to_json("headers"), F.from_json("headers", HEADERS_DDL)
     given = frame.select(*(headers.alias(n) if n == "headers" else F.col(n) for n in _SEEN))
     record = [given.schema[n] for n in ("timestamp", "timestampType", "headers", "key", "value", "topic")]
+    chosen = {TARGET: T.IntegerType()} if job.chain.writes_partition else {}
+    record += [T.StructField(name, kind) for name, kind in chosen.items()]
     done = map_in_arrow(given, job, T.StructType([*job.outcome_fields(), *record]))
     read = {"partition": "__partition", "offset": "__offset", "source_topic": "__topic"}
-    out = {n: restored if n == "headers" else F.col(read.get(n, n)) for n in RECORD_COLUMNS}
+    out = {n: restored if n == "headers" else F.col(read.get(n, n)) for n in (*RECORD_COLUMNS, *chosen)}
     kept = F.when(F.col("__status") == KEPT, F.struct(*(column.alias(n) for n, column in out.items())))
     return with_bitmap(done, job).select(*COMMON, kept.alias("__out"))
 
@@ -151,7 +154,7 @@ class BatchRunner:
         self.records += [Record(None, number=n) for n in range(len(self.records), size)]
         records = self.records if len(self.records) == size else self.records[:size]
         for record, topic in zip(records, topics, strict=True):
-            record.topic, record.touched, record.dirty = topic, 0, self.dirty
+            record.topic, record.touched, record.dirty, record.target_partition = topic, 0, self.dirty, None
         if self.job.chain.reads_metadata or self.job.chain.reads_timestamp_type:
             metadata = _Metadata(batch)
             for record in records:
@@ -188,7 +191,10 @@ class BatchRunner:
         if done.keys is not None:
             columns["key"] = pa.array(done.keys, pa.binary())
         topics = [record.topic for record in records]
-        return columns | {"value": pa.array(done.values, pa.binary()), "topic": pa.array(topics, pa.string())}
+        columns |= {"value": pa.array(done.values, pa.binary()), "topic": pa.array(topics, pa.string())}
+        if self.job.chain.writes_partition:
+            columns[TARGET] = pa.array([record.target_partition for record in records], pa.int32())
+        return columns
 
 
 class _Metadata:

@@ -47,6 +47,8 @@ UNREADABLE = Problem(
     "send timestamps in milliseconds since 1970",
 )
 RECORD_DDL = ", ".join(f"{name}: {type_}" for name, type_ in RECORD_COLUMNS.items())
+TARGET = "target_partition"
+"""One more column of a record where the chain chooses partitions: null leaves that to the topic."""
 
 
 def timestamp_type_name(number: Column) -> Column:

@@ -7,7 +7,7 @@ from pyspark.sql import types as T
 
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import AnyItem, Call, Cell, Const, Each, Expr, Group, Node, Ref, Rule
-from dagster_smt.model.schema import BOOLEAN, STRING, Schema, Type, timestamp
+from dagster_smt.model.schema import BOOLEAN, INT32, STRING, Schema, Type, optional, timestamp
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.early_calls import EarlyCalls, in_python
 from dagster_smt.spark.elements import changed, is_python, needs_python, python_elements, schema_after, some, without
@@ -19,7 +19,7 @@ from dagster_smt.spark.types import internal_names, internal_type
 from dagster_smt.values.headers import AppendHeader, HeaderBytes
 
 _BYTES = Schema(Type.BYTES, optional=True)
-METADATA_SCHEMAS = {"topic": STRING, "timestamp": timestamp(optional=True)}
+METADATA_SCHEMAS = {"topic": STRING, "timestamp": timestamp(optional=True), "partition": optional(INT32)}
 
 
 @dataclass

@@ -11,7 +11,7 @@ from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import PlanError, Problem
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.columns import RECORD_DDL
+from dagster_smt.spark.columns import RECORD_DDL, TARGET
 from dagster_smt.spark.layout import Layout, Leaf, Struct, built, field_of
 from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.typed import State
@@ -40,7 +40,8 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
             SMT213, the chain lets no value through.
     """
     if sink_kind == "records":
-        return cast(T.StructType, T.StructType.fromDDL(RECORD_DDL))
+        chosen = f", {TARGET}: int" if plan.chain.writes_partition else ""
+        return cast(T.StructType, T.StructType.fromDDL(RECORD_DDL + chosen))
     schema = plan.after
     if schema is None and plan.typed:
         hint = "look for a stage that drops or refuses every record, or write records instead of columns"

@@ -296,7 +296,7 @@ class _StepRun:
             node, old = getattr(after, side), getattr(before, side)
             if node is not None and node is not old:
                 self.after.sides[side] = self._root(node, self.before.sides.get(side))
-        for name in ("topic", "headers", "timestamp"):
+        for name in ("topic", "headers", "timestamp", "partition"):
             cell: Cell = getattr(after, name)
             if cell == getattr(before, name):
                 continue

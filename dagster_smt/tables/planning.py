@@ -1,11 +1,13 @@
 """What a chain does to a topic table, as far as it is known before a run. Needs no Spark."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Literal
 
 from dagster_smt.chain import Chain, Plan, plan_chain
 from dagster_smt.errors import Problem
-from dagster_smt.tables.rows.stages import with_row
-from dagster_smt.tables.spec import KafkaSink, Sink, SinkKind, TopicTable
+from dagster_smt.tables.rows.stages import RowStage, with_row
+from dagster_smt.tables.spec import KafkaSink, Sink, SinkKind, TableSink, TopicTable
 from dagster_smt.tables.written import check_names, written_formats
 
 
@@ -34,12 +36,31 @@ def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ..
     written = written_formats(table, sink)
     plan = _planned(with_row(chain, table, sink.kind, written.value), table, topics)
     check_names(plan, written, sink)
-    if not isinstance(sink, KafkaSink) or not plan.chain.writes_timestamp:
-        return plan
-    column = next(c.name for c in table.row.others if c.origin == "timestamp" and not c.virtual)
-    statement = "is not written: Spark's sink leaves timestamps to the brokers"
-    warning = Problem("SMT276", f"column {column}", statement, "declare it VIRTUAL, or insert it into the value")
-    return replace(plan, warnings=(*plan.warnings, warning))
+    return replace(plan, warnings=(*plan.warnings, *_not_written(plan.chain, table, sink)))
+
+
+def _not_written(chain: Chain, table: TopicTable, sink: Sink) -> Iterator[Problem]:
+    """What the chain or a column says of a record that the sink cannot hold."""
+    if sink.kind != "records":
+        return
+    if isinstance(sink, KafkaSink) and chain.writes_timestamp:
+        statement = "is not written: Spark's sink leaves timestamps to the brokers"
+        for place, hint in _said_by(chain, table, "timestamp"):
+            yield Problem("SMT276", place, statement, hint)
+    if isinstance(sink, TableSink) and chain.writes_partition:
+        statement = "is not written: a table of records holds the partition that a record comes from"
+        for place, hint in _said_by(chain, table, "partition"):
+            yield Problem("SMT277", place, statement, hint)
+
+
+def _said_by(chain: Chain, table: TopicTable, what: Literal["timestamp", "partition"]) -> Iterator[tuple[str, str]]:
+    """Where a timestamp or partition comes from, with what to do instead."""
+    for column in table.row.others:
+        if column.origin == what and not column.virtual:
+            yield f"column {column.name}", "declare it VIRTUAL, or insert it into the value"
+    for stage in chain.stages:
+        if getattr(stage.transform, f"writes_{what}") and not isinstance(stage, RowStage):
+            yield f"{stage.place}: the {what}", "insert it into the value as well, if readers need it"
 
 
 def _planned(chain: Chain, table: TopicTable, topics: tuple[str, ...]) -> Plan:

@@ -4,25 +4,34 @@ from dataclasses import replace
 from typing import Any
 
 from dagster_smt.authoring.options import option
-from dagster_smt.authoring.transform import Planning, SideFunction
-from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, field_nodes, open_struct
+from dagster_smt.authoring.transform import Planning, SideFunction, refuse
+from dagster_smt.errors import data_error
+from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, Rule, field_nodes, open_struct
 from dagster_smt.model.record import VALUE_DIRTY, PlanRecord, Record
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topic_columns import Column, HeaderValue, Metadata, decoder, header_form
 from dagster_smt.tables.rows.header_rules import HeadersFrom, NoHeaders, PutHeader
 from dagster_smt.tables.rows.row_stage import RowStage
 from dagster_smt.values.headers import DropNamed
+from dagster_smt.values.partitions import ChosenPartition
+from dagster_smt.values.timestamps import RecordTime
 
 _STRUCT = Schema(Type.STRUCT, optional=True)
 _READ = Ref(("headers_read",))
+_RULES: dict[str, dict[str, Rule]] = {
+    "timestamp": {"Timestamp": RecordTime("Timestamp", "Timestamp"), "int64": RecordTime("unix", "Timestamp")},
+    "partition": {"int32": ChosenPartition()},
+}
+"""What of a record is written from a column beside headers: by the column's type, how."""
 
 
 class WriteRow(RowStage):
-    """Put a row's columns where the topic table says: into key, value, headers and timestamp.
+    """Put a row's columns where the topic table says: into key, value, headers, timestamp and partition.
 
     A record without key stays one. A column that nobody changed writes nothing: headers keep their bytes, and what
     stages did to them. A header whose column the chain has dropped is dropped, a timestamp is null. Columns of all
-    headers come first: what a column of one header says counts.
+    headers come first: what a column of one header says counts. A partition that is null or dropped leaves the choice
+    to the topic.
     """
 
     purpose = "writing the columns of a topic table"
@@ -35,6 +44,10 @@ class WriteRow(RowStage):
     @property
     def writes_timestamp(self) -> bool:  # type: ignore[override]
         return any(c.origin == "timestamp" for c in self._persisted)
+
+    @property
+    def writes_partition(self) -> bool:  # type: ignore[override]
+        return any(map(_is_partition, self._persisted))
 
     @property
     def _persisted(self) -> tuple[Column, ...]:
@@ -56,8 +69,11 @@ class WriteRow(RowStage):
     def _beside(self, column: Column, node: Node | None, record: PlanRecord) -> PlanRecord:
         cell = node if isinstance(node, Cell) else None
         if column.origin == "timestamp":
-            expr = Const(None, record.timestamp.schema) if cell is None else cell.expr
+            expr = Const(None, record.timestamp.schema) if cell is None else _metadata(column, cell)
             return replace(record, timestamp=replace(record.timestamp, expr=expr))
+        if _is_partition(column):
+            expr = Const(None, record.target_partition.schema) if cell is None else _metadata(column, cell)
+            return replace(record, target_partition=replace(record.target_partition, expr=expr))
         rule = _header_rule(column, there=cell is not None)
         if rule is None:
             return record
@@ -90,6 +106,7 @@ class WriteRow(RowStage):
         rules = [(c.name, _header_rule(c, there=True), _header_rule(c, there=False)) for c in self._persisted]
         headers = [(name, put.bind(), drop.bind()) for name, put, drop in rules if put is not None]
         moments = [c.name for c in self._persisted if c.origin == "timestamp"]
+        places = [c.name for c in self._persisted if _is_partition(c)]
 
         def write(value: Any, record: Record) -> Any:
             if not isinstance(value, dict):
@@ -100,12 +117,41 @@ class WriteRow(RowStage):
                 else:
                     record.headers = drop(record.headers)
             for name in moments:
-                record.timestamp = value.get(name)
+                record.timestamp = _number("timestamp", name, value.get(name))
+            for name in places:
+                record.target_partition = _number("partition", name, value.get(name))
             for name in gone:
                 value.pop(name, None)
             record.dirty |= VALUE_DIRTY
 
         return write
+
+
+def _is_partition(column: Column) -> bool:
+    """Whether it is the partition as its own type: what casts make of it is read only."""
+    return column.origin == "partition" and column.schema.type is Type.INT32
+
+
+def _metadata(column: Column, cell: Cell) -> Expr:
+    """The value of a column as the timestamp or the partition of a record."""
+    rule = _RULES[column.origin].get(cell.schema.logical or cell.schema.type.value)
+    if rule is None:
+        raise refuse(*_other(column.origin, column.name, cell.schema.label))
+    return Call(rule, (cell.expr,))
+
+
+def _number(origin: str, name: str, value: Any) -> int | None:
+    """The same without schema."""
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise data_error(*_other(origin, name, "no number"))
+    return int(_RULES[origin]["int64" if origin == "timestamp" else "int32"].python(value))
+
+
+def _other(origin: str, name: str, kind: str) -> tuple[str, str, str]:
+    statement = f"the column '{name}' is the record's {origin}, but the chain makes it {kind}"
+    return "SMT278", statement, f"keep it {' or '.join(_RULES[origin])}, or declare it VIRTUAL"
 
 
 def _header_rule(column: Column, *, there: bool) -> Any:

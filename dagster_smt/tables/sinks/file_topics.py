@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.table_state import TableState
 from dagster_smt.model.window import Window
+from dagster_smt.spark.columns import TARGET
 from dagster_smt.tables import local
 from dagster_smt.tables.sinks.append_once import Trace, append_once, last_header
 from dagster_smt.tables.sinks.protocol import Replaced, Written, same_state
@@ -23,6 +24,8 @@ from dagster_smt.tables.sinks.topics import FilePlace
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.frame_writer import append_frame
 from dagster_smt.tables.spec import FileTopics, FileTopicSink
+
+_ORDER = ("source_topic", "source_partition", "offset")
 
 
 class _Progress(msgspec.Struct):
@@ -85,10 +88,9 @@ class FileTopicsTable(RecordTable):
             if self._same_root(state):
                 refuse_own_topics(written, state.window.topics)
             before = self._progress().ends
-            order = ("source_topic", "partition", "offset")
             taken_in = state.covered
             ends, rows = append_once(
-                FilePlace(self.session, self.topics), records, sorted(written), self._trace(), before, taken_in, order
+                FilePlace(self.session, self.topics), records, sorted(written), self._trace(), before, taken_in, _ORDER
             )
         finally:
             records.unpersist()
@@ -107,11 +109,13 @@ class FileTopicsTable(RecordTable):
 
     def _with_source(self, frame: DataFrame) -> DataFrame:
         """The records as ``append_frame`` takes them."""
-        return with_source(frame, self.spec.group).withColumn("timestamp_ms", F.unix_millis("timestamp"))
+        made = with_source(frame, self.spec.group).withColumn("timestamp_ms", F.unix_millis("timestamp"))
+        made = made.withColumn("source_partition", F.col("partition"))
+        return made.withColumn("partition", F.coalesce(TARGET, "partition")) if TARGET in made.columns else made
 
     def append(self, frame: DataFrame) -> None:
         """See ``Table``."""
-        append_frame(self.topics, self._with_source(frame), ("source_topic", "partition", "offset"))
+        append_frame(self.topics, self._with_source(frame), _ORDER)
 
     def read(self) -> DataFrame:
         """See ``Table``: every record of every topic."""

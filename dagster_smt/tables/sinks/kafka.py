@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from dagster_smt.errors import ConfigError, EngineError, Problem, TableError
 from dagster_smt.model.table_state import TableState
 from dagster_smt.model.window import Window
+from dagster_smt.spark.columns import TARGET
 from dagster_smt.tables.kafka.client import Committed, KafkaClient, Place
 from dagster_smt.tables.kafka.progress import from_commits, to_commits
 from dagster_smt.tables.kafka.spec import KafkaTopics
@@ -110,8 +111,10 @@ class KafkaTable(RecordTable):
 
         A run has Spark keep its rows, so that counting them first costs little, and a copy would cost more.
         """
-        places = frame.select("topic", "source_topic", "partition", F.spark_partition_id().alias("task"))
-        totals = F.count("*").alias("rows"), F.count_distinct("task").alias("tasks")
+        chosen = F.col(TARGET) if TARGET in frame.columns else F.lit(None).cast("int")
+        task, target = F.spark_partition_id().alias("task"), chosen.alias("target")
+        places = frame.select("topic", "source_topic", "partition", task, target)
+        totals = F.count("*").alias("rows"), F.count_distinct("task").alias("tasks"), F.max("target").alias("target")
         counts = places.groupBy("topic", "source_topic", "partition").agg(*totals).collect()
         topics = sorted({row["topic"] for row in counts})
         if not counts:
@@ -119,6 +122,7 @@ class KafkaTable(RecordTable):
         if self._same_cluster():
             refuse_own_topics(topics, state.window.topics)
         self.place.client.make_missing(topics)
+        self.place.refuse_partitions([(row["topic"], row["target"]) for row in counts if row["target"] is not None])
         if any(row["tasks"] > 1 for row in counts):
             frame = frame.repartition("source_topic", "partition").sortWithinPartitions(*_ORDER)
         self.place.write(with_source(frame, self.spec.group))

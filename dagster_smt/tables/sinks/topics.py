@@ -8,7 +8,9 @@ from typing import Protocol
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.window import Range, Window
+from dagster_smt.spark.columns import TARGET
 from dagster_smt.tables import local
 from dagster_smt.tables.kafka.client import KafkaClient
 from dagster_smt.tables.kafka.spec import KafkaTopics
@@ -39,7 +41,8 @@ class Topics(Protocol):
         """Append records.
 
         Args:
-            frame: ``key, value, topic, headers``; for file topics also ``partition, timestamp_ms, timestampType``.
+            frame: ``key, value, topic, headers``; for topics of a cluster also ``target_partition``, if the chain
+                chooses it; for file topics ``partition, timestamp_ms, timestampType``.
             order: Columns by which the records of a topic's partition are ordered.
             say: Hears how far this is.
 
@@ -104,14 +107,31 @@ class KafkaPlace:
         grown = {topic: sum(r.records for r in now if r.topic == topic) for topic in counts}
         return [r for r in now if grown[r.topic] == counts[r.topic]], sum(counts.values())
 
+    def refuse_partitions(self, chosen: Sequence[tuple[str, int]]) -> None:
+        """Refuse partitions that topics do not have: a producer would wait for them until it gives up.
+
+        Raises:
+            TableError: SMT579, for each such topic.
+        """
+        known = self.client.described(topic for topic, _ in chosen)
+        wrong = sorted({topic for topic, number in chosen if number > known[topic][1][-1]})
+        if wrong:
+            hint = "give the topic more partitions, or correct what the chain takes the partition from"
+            statement = "the chain chooses a partition that the topic does not have; nothing was written"
+            raise TableError([Problem("SMT579", topic, statement, hint) for topic in wrong])
+
     def write(self, frame: DataFrame) -> None:
-        """Write records through Spark's writer: ``key, value, topic, headers``."""
+        """Write records through Spark's writer: ``key, value, topic, headers``, and ``target_partition`` where it is.
+
+        A null partition leaves the choice to the producer.
+        """
         options = {
             **_TUNED,
             **self.spec.connector_options(),
             "includeHeaders": "true",
         }
-        frame.select("key", "value", "topic", F.col("headers")).write.format("kafka").options(**options).save()
+        chosen = [F.col(TARGET).alias("partition")] if TARGET in frame.columns else []
+        frame.select("key", "value", "topic", F.col("headers"), *chosen).write.format("kafka").options(**options).save()
 
 
 def open_topics(session: SparkSession, place: FileTopics | KafkaTopics) -> Topics:

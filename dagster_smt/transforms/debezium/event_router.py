@@ -37,9 +37,11 @@ class EventRouter(Transform):
     refused, and so are an event without a row and a timestamp that Spark cannot hold (beyond the year 294247).
 
     `table.fields.additional.placement` takes items `column:header` and `column:envelope`, with `:name` behind them or
-    not. Without an envelope the value is the payload alone; with one it is a struct of `payload` and those columns,
-    with the version of `table.field.event.schema.version`. Its schema is named after the row's and the topic before
-    the regular expression: `shop.Order.Value` for `shop.Value`. Columns of a table have neither name nor version.
+    not, and `column:partition`: an int32 that says to which partition of its topic a message goes. Without that, or
+    where it is null, the topic places the message by its key, and later stages see no partition. Without an envelope
+    the value is the payload alone; with one it is a struct of `payload` and those columns, with the version of
+    `table.field.event.schema.version`. Its schema is named after the row's and the topic before the regular expression:
+    `shop.Order.Value` for `shop.Value`. Columns of a table have neither name nor version.
 
     `table.expand.json.payload` makes a struct of a text that begins with `{`. Its schema is that of the values in it:
     all optional, numbers int32, int64 or double, structs named after their path. Nulls are left out or become optional
@@ -52,9 +54,8 @@ class EventRouter(Transform):
     that it does not have; here it stays what it is. It loses values whose fields get other names under
     `field.name.adjustment.mode`, and what objects in an array differ in is left to the order of a hash set: here no
     value is lost. Defaults of columns that a row has in upper case only, as in Oracle, are found there, whatever the
-    connector. The placement `partition` is refused: no stage can choose a partition, and records keep theirs for later
-    stages. `table.field.event.type` and the options of tracing have no effect. A row without a column that is named is
-    refused for deleted rows, too.
+    connector. `table.field.event.type` and the options of tracing have no effect. A row without a column that is named
+    is refused for deleted rows, too.
     """
 
     connect_class = "io.debezium.transforms.outbox.EventRouter"
@@ -72,7 +73,9 @@ class EventRouter(Transform):
     table_field_event_timestamp: Text | None = option(
         "Column that becomes the timestamp; where it is null, as without it, that is the `ts_ms` of the event.", None
     )
-    table_fields_additional_placement: Names = option("More columns: `column:header:name` or `column:envelope`.", ())
+    table_fields_additional_placement: Names = option(
+        "More columns: `column:header:name`, `column:envelope` or `column:partition`.", ()
+    )
     table_field_additional_missing: Annotated[Text, one_of("error", "ignore"), AnyCase] = option(
         "Whether a row without one of them is refused (`error`) or does without (`ignore`).", "error"
     )
@@ -118,13 +121,17 @@ class EventRouter(Transform):
     def check(self) -> Iterator[tuple[str, str, str]]:
         key = "table.fields.additional.placement"
         for statement in outbox.placement_problems(self.table_fields_additional_placement):
-            yield key, statement, "write column:header:name, or column:envelope:name"
+            yield key, statement, "write column:header:name, column:envelope:name, or column:partition"
         if not self.table_fields_additional_placement and "table_fields_additional_placement" in self.model_fields_set:
             yield key, "the list is empty", "leave the option out"
 
     @cached_property
     def _added(self) -> tuple[outbox.Placement, ...]:
         return tuple(map(outbox.placement, self.table_fields_additional_placement))
+
+    @property
+    def writes_partition(self) -> bool:  # type: ignore[override]
+        return any(item.where == outbox.PARTITION for item in self._added)
 
     @property
     def _makes_envelope(self) -> bool:
@@ -138,7 +145,7 @@ class EventRouter(Transform):
             Effect("extracted", self.table_field_event_timestamp or "ts_ms", "timestamp"),
             Effect("added", "id", self.table_field_event_id, "headers"),
             Effect("changed", self.table_field_event_payload, "JSON", "value"),
-            *(Effect("added", item.name, item.column, item.side) for item in self._added),
+            *(item.effect for item in self._added),
         )
 
     def _name(self, option: str, names: Collection[str]) -> str:
@@ -182,19 +189,23 @@ class EventRouter(Transform):
         if self.table_expand_json_payload and not isinstance(at.variant, outbox.Seen):
             raise no_variant("texts of JSON", "set table.expand.json.payload=false")
         payload, tombstones = self._payload(row, seen, at), self.route_tombstone_on_empty_payload
-        headers, fields = self._more(record.headers, row, at)
+        placed = self._placed(record.headers, row, at)
         for line in range(_OTHERS - 1):
             at.touch(line)
         value = outbox.filled(payload) if tombstones else payload
         if self._makes_envelope:
-            value = outbox.envelope(row, payload, fields, tombstones, self.table_field_event_schema_version, seen)
+            value = outbox.envelope(
+                row, payload, placed.fields, tombstones, self.table_field_event_schema_version, seen
+            )
         rule = ReplaceIfMatches(self.route_topic_regex, self.route_topic_replacement)
         return replace(
             record,
             key=outbox.column(row, self._name("table_field_event_key", row.by_name)),
             value=value,
             topic=outbox.routed(row, self._name("route_by_field", row.by_name), rule),
-            headers=headers,
+            headers=placed.headers,
+            partition=placed.partition,
+            target_partition=outbox.chosen(placed.partition),
             timestamp=outbox.event_time(record.timestamp, event, row, self.table_field_event_timestamp),
             dropped=sent,
             null_value=None if tombstones else False,
@@ -208,20 +219,16 @@ class EventRouter(Transform):
         at.touch(_OTHERS - 1)
         return Cell(seen.payload, Call(self._json(name), (node.expr,)), node.sources, marks=node.marks)
 
-    def _more(self, headers: Cell, row: Group, at: Planning) -> tuple[Cell, list[tuple[str, Node]]]:
-        """The headers with those that are added, and the fields beside the payload."""
-        headers = outbox.appended(row, headers, "id", self._name("table_field_event_id", row.by_name))
-        fields = []
+    def _placed(self, headers: Cell, row: Group, at: Planning) -> outbox.Placed:
+        """Where the header `id` and the columns that are added go."""
+        placed = outbox.Placed(outbox.appended(row, headers, "id", self._name("table_field_event_id", row.by_name)))
         for number, item in enumerate(self._added, _OTHERS):
             if self.table_field_additional_missing == "ignore" and item.column not in row.by_name:
                 at.miss(item.column, tuple(row.by_name))
                 continue
-            if item.where == outbox.ENVELOPE:
-                fields.append((item.name, outbox.put(row, item.name, item.column)))
-            else:
-                headers = outbox.appended(row, headers, item.name, item.column)
+            placed = placed.plus(item, row)
             at.touch(number)
-        return headers, fields
+        return placed
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         def keep(value: Any, record: Record) -> None:

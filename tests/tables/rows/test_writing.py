@@ -38,12 +38,13 @@ def set_to(field, text):
 
 
 def written(one, record, *given):
-    """Key, value, headers and timestamp of what is written; or the problem's code."""
+    """Key, value, headers, timestamp and chosen partition of what is written; or the problem's code."""
     ((value, key, record),) = in_python(one, [record], stages(*given), "records")
     if isinstance(value, str):
         return value
     headers = [(h.key, header_bytes(h)) for h in record.headers]
-    return {"key": key, "value": value, "headers": headers, "timestamp": record.timestamp}
+    found = {"key": key, "value": value, "headers": headers, "timestamp": record.timestamp}
+    return found if record.target_partition is None else {**found, "partition": record.target_partition}
 
 
 HEADERS = (("trace", b"abc"), ("n", b"\0\0\0\7"), ("trace", b"def"))
@@ -57,7 +58,7 @@ COLUMNS = {
     "n": {**header("int_from_bytes", "INT", "n"), "virtual": True},
 }
 RECORD = Given(b'{"id":1,"name":"ann","more":true}', HEADERS, b'"k"')
-SAME = {"key": b'"k"', "value": {"id": 1, "name": "ann"}, "headers": list(HEADERS), "timestamp": TIME}
+SAME = {"key": b'"k"', "value": {"id": 1, "name": "ann"}, "headers": list(HEADERS), "timestamp": TIME, "partition": 3}
 WRITTEN = [
     ([], SAME),  # what is read only is not written, be it virtual or not
     ([mask("name")], {**SAME, "value": {"id": 1, "name": ""}}),
@@ -69,6 +70,10 @@ WRITTEN = [
     ([("InsertField$Value", {"static.field": "env", "static.value": "x"})],
      {**SAME, "value": {"id": 1, "name": "ann", "env": "x"}}),
     (set_to("trace", "new"), {**SAME, "headers": [("n", b"\0\0\0\7"), ("trace", b"new")]}),
+    ([mask("partition")], {**SAME, "partition": 0}),
+    ([drop("partition")], {name: found for name, found in SAME.items() if name != "partition"}),
+    *[([("Cast$Value", {"spec": f"{name}:string"})], "SMT278") for name in ("at", "partition")],
+    *[(set_to(name, "x"), "SMT278") for name in ("at", "partition")],
 ]  # fmt: skip
 
 

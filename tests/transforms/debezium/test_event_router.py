@@ -230,9 +230,17 @@ CONFIGURED = (
             "these and its name there, with ':' between them"),
     refusal("no items", {PLACES: ""}, "null", f"SMT014 {ITEM}the list is empty"),
     refusal("another place", {PLACES: "type:footer"}, "null",
-            f"SMT014 {ITEM}'type:footer' goes to 'footer', but only header and envelope are places"),
-    refusal("a partition", {PLACES: "p:partition"}, "null",
-            f"SMT014 {ITEM}'p:partition' asks for a partition, but no stage can choose one: the sink does"),
+            f"SMT014 {ITEM}'type:footer' goes to 'footer', but only header, envelope and partition are places"),
+    refusal("a partition of another type", {PLACES: "type:partition"}, outbox(),
+            PLACE.format("SMT487", "the field 'type' is string, but int32 is needed")),
+    refusal("a partition that is not there", {PLACES: "p:partition"}, outbox(),
+            PLACE.format("SMT487", "there is no field 'p', but int32 is needed")),
+    refusal("a negative partition", {PLACES: "p:partition"}, outbox(columns={"p": INT}, p=-1),
+            PLACE.format("SMT444", "what is to be the partition is no number that one can have")),
+    Case("a partition is no part of the message", {PLACES: "p:partition"}, outbox(columns={"p": INT}, p=2),
+         value("{}"), touches=("aggregatetype", "aggregateid", "payload", "ts_ms", "id", "p")),
+    Case("an absent partition that may be", {PLACES: "p:partition", "table.field.additional.missing": "ignore"},
+         outbox(), value("{}")),
     refusal("another behavior", {"table.op.invalid.behavior": "invalidOption"}, "null",
             "SMT013 transforms.t (EventRouter) table.op.invalid.behavior: must be one of: warn, error, fatal"),
     Case("options without effect", {"tracing.span.context.field": "x", "tracing.operation.name": "y",
@@ -452,4 +460,22 @@ def test_a_row_is_no_event():
 def test_all_places_that_are_none_are_told_at_once():
     with pytest.raises(ConfigError) as raised:
         chain_of(EventRouter, {PLACES: "a:header,b:footer,c:partition,d"})
-    assert [p.statement.split("'")[1] for p in raised.value.problems] == ["b:footer", "c:partition", "d"]
+    assert [p.statement.split("'")[1] for p in raised.value.problems] == ["b:footer", "d"]
+
+
+OPTIONAL = {**INT, "optional": True}
+PARTITIONS = [  # EventRouterTest: canSetPartition; EventRouterDelegate: without a placement the new record has none
+    ({}, {}, {}, None),
+    ({PLACES: "p:partition"}, {"p": INT}, {"p": 2}, 2),
+    ({PLACES: "p:PARTITION:name"}, {"p": INT}, {"p": 0}, 0),
+    ({PLACES: "p:partition"}, {"p": OPTIONAL}, {"p": None}, None),
+    ({PLACES: "p:partition"}, {"p": {**OPTIONAL, "default": 7}}, {"p": None}, 7),
+    ({PLACES: "p:partition,q:partition"}, {"p": INT, "q": INT}, {"p": 2, "q": 3}, 3),
+]
+
+
+@pytest.mark.parametrize(("options", "columns", "values", "partition"), PARTITIONS)
+def test_a_column_chooses_the_partition(options, columns, values, partition):
+    record = run(options, outbox(columns=columns, **values))
+    assert (record.partition, record.target_partition) == (partition, partition)
+    assert run(options, CREATE.replace("dummy.Envelope", "dummy.Row")).partition == 0  # no event: as it was
