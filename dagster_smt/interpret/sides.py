@@ -1,7 +1,7 @@
 """Reading and writing one side of a record in its format."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal, Protocol
@@ -95,6 +95,19 @@ def self_described(form: Format) -> SelfDescribed:
 
         return RegistryReader(form)
     return EnvelopeReader(form)
+
+
+def schema_names(form: Format) -> Callable[[Sequence[bytes | None]], list[bytes | None]]:
+    """A function that gives what names the schema of each record of a registry's format; None where nothing does."""
+    text = self_described(form).schema_text
+
+    def name(data: bytes | None) -> bytes | None:
+        try:
+            return text(data)
+        except DataError:
+            return None
+
+    return lambda sides: list(map(name, sides))
 
 
 def _unread(data: bytes | None) -> tuple[Schema | None, Any]:

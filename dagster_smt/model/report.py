@@ -141,7 +141,8 @@ class RunReport:
         files, bytes: Data files that the commit added, and their size.
         seconds: Wall time per phase.
         status: ``committed``, ``empty`` (nothing new), or ``already committed``.
-        schemas: Of records that bring their schemas along, into columns: how many name each.
+        schemas: How many records name each schema, of those that bring theirs along into columns, and of those whose
+            schemas a registry has.
         warnings: Problems that did not stop the run, such as a mask that touched nothing.
     """
 

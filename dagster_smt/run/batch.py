@@ -274,6 +274,7 @@ class _Attempt:
         with ExitStack() as kept:
             with run_.timed("evaluate"):
                 found = kept.enter_context(staged(self.evaluated, self.plan))
+                run_.schemas = run_.schemas or found.schemas(self.spec.table)
             return self.commit(found)
 
     def commit(self, found: Staged) -> RunReport:

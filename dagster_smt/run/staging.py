@@ -5,6 +5,7 @@ tolerance can stop. Spark keeps the rows on its executors, on disk where memory 
 but counts.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,10 +15,14 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from dagster_smt.chain import Plan
+from dagster_smt.interpret.sides import self_described
+from dagster_smt.model.guarded import SIDES
 from dagster_smt.model.offsets import OffsetSet, offsets_of
-from dagster_smt.model.report import TopicCounts
+from dagster_smt.model.report import SchemaUse, TopicCounts
 from dagster_smt.model.window import Range
 from dagster_smt.run.counts import FAILED, count_columns, read_counts
+from dagster_smt.spark.columns import schema_column
+from dagster_smt.tables.spec import TopicTable
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,21 @@ class Staged:
         """The rows of the records that are kept, without those of some topics."""
         rows = self.frame.where("__status = 0")
         return rows.where(~F.col("__topic").isin(*left_out)) if left_out else rows
+
+    def schemas(self, table: TopicTable) -> tuple[SchemaUse, ...]:
+        """How many records name each schema of a registry, where the evaluator tells that: it does for records."""
+        found = []
+        for side in SIDES:
+            name = schema_column(side)
+            if name not in self.frame.columns:
+                continue
+            codec = self_described(table.key if side == "key" else table.value)
+            rows = self.frame.where(F.col(name).isNotNull()).groupBy("__topic", name).count().collect()
+            uses = Counter[tuple[str, str]]()
+            for topic, text, count in rows:
+                uses[topic, codec.schema_id(bytes(text))] += count
+            found += [SchemaUse(topic, side, schema, count) for (topic, schema), count in sorted(uses.items())]
+        return tuple(found)
 
     def failed(self) -> OffsetSet:
         """The offsets of the records that failed. Their ranges are found where the rows are."""

@@ -17,8 +17,9 @@ from pyspark.sql import types as T
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.interpret.garbage import no_collection
 from dagster_smt.interpret.interpreter import FAILED, KEPT, NO_STAGE, VALUE_CONVERTER, Batch, Interpreter, Outcome
+from dagster_smt.interpret.sides import schema_names
 from dagster_smt.model.format import Format, Formats
-from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Header, Record
+from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Header, Record, Side
 from dagster_smt.spark.columns import (
     BITS,
     HEADERS_DDL,
@@ -28,6 +29,7 @@ from dagster_smt.spark.columns import (
     TIMESTAMP_TYPES,
     UNREADABLE,
     problem_column,
+    schema_column,
     timestamp_micros,
     unreadable_timestamps,
     words,
@@ -50,6 +52,7 @@ class ArrowMap:
     """A picklable function for ``DataFrame.mapInArrow``.
 
     ``ledger`` False leaves ``__touched`` empty. ``written``: the formats of what comes out; None: as it is read.
+    ``named``: sides of a registry's formats, for which there is a column with what names each record's schema.
     """
 
     chain: Chain
@@ -58,6 +61,7 @@ class ArrowMap:
     entries: int
     ledger: bool = True
     written: Formats | None = None
+    named: tuple[Side, ...] = ()
 
     @property
     def rewritten(self) -> int:
@@ -87,7 +91,9 @@ class ArrowMap:
     def outcome_fields(self) -> list[T.StructField]:
         """The columns that each runner gives: coordinates as read, outcome, bitmap."""
         touched = {f"__t{n}": T.LongType() for n in range(self.words)}
-        return [T.StructField(name, kind) for name, kind in {**_COORDINATES, **_OUTCOMES, **touched}.items()]
+        named = {schema_column(side): T.BinaryType() for side in self.named}
+        columns = {**_COORDINATES, **_OUTCOMES, **touched, **named}
+        return [T.StructField(name, kind) for name, kind in columns.items()]
 
 
 def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
@@ -103,7 +109,7 @@ def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
     read = {"partition": "__partition", "offset": "__offset", "source_topic": "__topic"}
     out = {n: restored if n == "headers" else F.col(read.get(n, n)) for n in (*RECORD_COLUMNS, *chosen)}
     kept = F.when(F.col("__status") == KEPT, F.struct(*(column.alias(n) for n, column in out.items())))
-    return with_bitmap(done, job).select(*COMMON, kept.alias("__out"))
+    return with_bitmap(done, job).select(*COMMON, *map(schema_column, job.named), kept.alias("__out"))
 
 
 COMMON = (*_COORDINATES, *_OUTCOMES, "__touched")
@@ -132,6 +138,7 @@ class BatchRunner:
         self.key_kind = None if self.passes_key else job.key.kind
         known = self.key_kind in (None, "string", "json")
         self.compilable = known and job.value.kind == "json" and not job.rewritten and job.words <= 1
+        self.names = {side: schema_names(job.key if side == "key" else job.value) for side in job.named}
         self.records: list[Record] = []
         self.dirty = job.rewritten
 
@@ -178,6 +185,8 @@ class BatchRunner:
         for word in range(self.job.words):
             bits = touched if self.job.words == 1 else [bits >> BITS * word & _MASK for bits in touched]
             columns[f"__t{word}"] = pa.array(bits, pa.int64())
+        for side, names in self.names.items():
+            columns[schema_column(side)] = pa.array(names(_column(batch, side).to_pylist()), pa.binary())
         return columns
 
     def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pyspark.sql import types as T
 
 from dagster_smt.errors import Problem
+from dagster_smt.model.record import Side
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.sql import Column
 from dagster_smt.values.headers import HEADERS_DDL
@@ -49,6 +50,11 @@ UNREADABLE = Problem(
 RECORD_DDL = ", ".join(f"{name}: {type_}" for name, type_ in RECORD_COLUMNS.items())
 TARGET = "target_partition"
 """One more column of a record where the chain chooses partitions: null leaves that to the topic."""
+
+
+def schema_column(side: Side) -> str:
+    """The column with what names the schema of a record's side, where a registry has it and records are written."""
+    return f"__{side}_schema"
 
 
 def timestamp_type_name(number: Column) -> Column:

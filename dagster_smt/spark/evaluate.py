@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import PlanError, Problem, UnsupportedError
 from dagster_smt.interpret.interpreter import VALUE_CONVERTER
-from dagster_smt.model.format import SELF_DESCRIBED, Formats
+from dagster_smt.model.format import REGISTERED, SELF_DESCRIBED, Format, Formats
+from dagster_smt.model.record import Side
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.arrow_map import ArrowMap, evaluate_records
 from dagster_smt.spark.avro_columns import AvroSide
@@ -60,7 +61,9 @@ def evaluate(
         PlanError: The values have no schema but columns are asked for, or the chain does not fit the schema.
     """
     if sink_kind == "records":
-        job = ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger, written)
+        formats: dict[Side, Format] = {"key": table.key, "value": table.value}
+        named = tuple(side for side, form in formats.items() if form.kind in REGISTERED)
+        job = ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger, written, named)
         return evaluate_records(frame, job)
     if table.value.kind not in SELF_DESCRIBED:
         return _columns(frame, plan, table, plan, {}, ledger, beat)
