@@ -28,8 +28,8 @@ class Change:
         bit: The bit.
         text: The JSON text that it makes of each text, if it makes the same of all.
         fills: Whether a missing field becomes null, where the path is one name.
-        rule: Gives the function that it puts values of a kind (``string``, ``int64``) through, if it does just that and
-            sets its bit; None, or an error, if not.
+        rule: Gives the function that it puts many values of a kind (``string``, ``int64``) through, if it does just
+            that to each and sets its bit; None, or an error, if not.
     """
 
     path: FieldPath
@@ -37,7 +37,7 @@ class Change:
     bit: int
     text: bytes | None = None
     fills: bool = False
-    rule: Callable[[str], Callable[[Any], Any] | None] | None = None
+    rule: Callable[[str], Callable[[list[Any]], list[Any]] | None] | None = None
 
 
 @dataclass(frozen=True)

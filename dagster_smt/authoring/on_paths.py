@@ -63,11 +63,10 @@ class OnPaths(NullDefaults, NestedPaths, Transform):
         """For each path what it makes of texts, if it makes the same of all: deep scans then stay in the bytes."""
         return ()
 
-    def value_function(self, number: int, kind: str) -> Callable[[Any], Any] | None:
-        """What becomes of values of a kind (``string``, ``int64``) without schema, for the path of a number.
+    def values_function(self, number: int, kind: str) -> Callable[[list[Any]], list[Any]] | None:
+        """What becomes of many values of a kind (``string``, ``int64``) without schema, for the path of a number.
 
-        Only where the act does just that, and sets its bit: many values then go through it together. None, or a
-        ``DataError``: they go through the act.
+        Only where the act does just that to each, and sets its bit. None, or a ``DataError``: they go through the act.
         """
         return None
 
@@ -102,10 +101,10 @@ class OnPaths(NullDefaults, NestedPaths, Transform):
             return None
         acts, same = self.acts(bits), self.same_texts(bits)
         texts = [text.new for text in same] if same else [None] * len(bits)
-        together = speaks_for(type(self), "value_function", "acts")
+        together = speaks_for(type(self), "values_function", "acts")
         each = enumerate(zip(self.paths, acts, bits, texts, strict=True))
         return tuple(
-            Change(path, act, bit, text, self.fills, partial(self.value_function, number) if together else None)
+            Change(path, act, bit, text, self.fills, partial(self.values_function, number) if together else None)
             for number, (path, act, bit, text) in each
         )
 
@@ -152,9 +151,9 @@ class FieldRules(OnFields):
         cell = node.call(rule, after, nullable=node.nullable)
         return replace(cell, marks=node.marks | {"masked"}) if self.action == "masked" else cell
 
-    def value_function(self, number: int, kind: str) -> Callable[[Any], Any] | None:
+    def values_function(self, number: int, kind: str) -> Callable[[list[Any]], list[Any]] | None:
         rule = self.rule(kind)
-        return None if rule is None else rule.bind()
+        return None if rule is None else rule.bind_many()
 
     def acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
         functions: dict[str, Callable[[Any], Any] | None] = {}

@@ -104,10 +104,11 @@ def _is_utf8(values: pa.Array) -> bool:
 
 
 def _bytes(values: pa.Array) -> Bytes:
-    _, ends, data = values.buffers()
-    first, last = values.offset, values.offset + len(values) + 1
-    empty = data is None or not data.size  # all values are empty or null
-    return Bytes(np.frombuffer(b"\0" if empty else data, np.uint8), np.frombuffer(ends, np.int32)[first:last])
+    _, bounds, data = values.buffers()
+    ends = np.frombuffer(bounds, np.int32)[values.offset : values.offset + len(values) + 1]
+    if data is None or ends[0] == ends[-1]:  # all values are empty or null
+        return Bytes(np.zeros(1, np.uint8), np.zeros_like(ends))
+    return Bytes(np.frombuffer(data, np.uint8)[ends[0] : ends[-1]], ends - ends[0])
 
 
 def _odd(batch: pa.RecordBatch, reads_metadata: bool) -> Any:

@@ -40,7 +40,16 @@ class EarlyCall:
     def results(self) -> Callable[[pa.Array], pa.Array]:
         """A function from the field's column to that of the results, both in the plain form."""
         run, kind = in_python(self.rule.bind(), (self.source,), self.returns), arrow_type(self.returns)
-        return lambda column: pa.array([run(value) for value in column.to_pylist()], kind)
+        given, many, made = reader(self.source), self.rule.bind_many(), writer(self.returns)
+
+        def results(column: pa.Array) -> pa.Array:
+            values = column.to_pylist()
+            try:
+                return pa.array(list(map(made, many(list(map(given, values))))), kind)
+            except DataError:  # one by one those that fail become null
+                return pa.array(list(map(run, values)), kind)
+
+        return results
 
 
 @dataclass
@@ -78,7 +87,7 @@ def runs_python(step: Step) -> bool:
     after, exprs = step.plan.after, [step.plan.condition]
     nodes: list[Node | None] = []
     if after is not None:
-        nodes = [after.key, after.value, after.topic, after.headers, after.timestamp]
+        nodes = [after.key, after.value, after.topic, after.headers, after.timestamp, after.partition]
         exprs += [after.dropped, *(touch.when for touch in after.touched if touch.when is not None)]
     nodes += [Cell(BOOLEAN, expr, frozenset()) for expr in exprs if not isinstance(expr, bool)]
     return any(is_python(call) for node in nodes for call in calls_in(node))

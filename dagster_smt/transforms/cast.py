@@ -117,8 +117,13 @@ class Cast(OnPaths):
     def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
         return super().field_changes(bits)  # ``schemaless`` has a way of its own for whole values alone
 
-    def value_function(self, number: int, kind: str) -> Callable[[Any], Any] | None:
-        return _caster(tuple(self.casts.values())[number])
+    def values_function(self, number: int, kind: str) -> Callable[[list[Any]], list[Any]] | None:
+        target = tuple(self.casts.values())[number]
+        cast = CastTo(kind, target).bind_many()
+        if target not in BOXED:
+            return cast
+        boxed = boxer(target)
+        return lambda values: list(map(boxed, cast(values)))
 
     def acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
         return tuple(_in_place(_caster(t), bit) for t, bit in zip(self.casts.values(), bits, strict=True))

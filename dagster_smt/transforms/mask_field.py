@@ -59,9 +59,9 @@ class MaskField(OnFields):
         masked = node.call(KeepNull(), node.schema, constant, nullable=node.nullable)
         return replace(masked, marks=node.marks | {"masked"})
 
-    def value_function(self, number: int, kind: str) -> Callable[[Any], Any] | None:
+    def values_function(self, number: int, kind: str) -> Callable[[list[Any]], list[Any]] | None:
         new = mask_value(kind, self.replacement)
-        return lambda value: new
+        return lambda values: [new] * len(values)
 
     def acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
         masks: dict[str, Any] = {}  # by kind

@@ -113,8 +113,8 @@ class TimestampConverter(OnPaths):
 
         return convert
 
-    def value_function(self, number: int, kind: str) -> Callable[[Any], Any] | None:
-        return self._rule(_KINDS[kind]).bind() if kind in _KINDS else None
+    def values_function(self, number: int, kind: str) -> Callable[[list[Any]], list[Any]] | None:
+        return self._rule(_KINDS[kind]).bind_many() if kind in _KINDS else None
 
     def acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
         convert = self._convert()

@@ -28,6 +28,14 @@ class ValueRule:
         """The Python form as a function for a hot loop; a rule may choose a faster one here, once."""
         return self.python  # type: ignore[attr-defined]
 
+    def bind_many(self) -> Callable[[list[Any]], list[Any]]:
+        """A function of many values at once, for rules of one value; a rule may choose a faster one here, once.
+
+        It gives what the other gives of each, or raises if that would raise for one of them.
+        """
+        one = self.bind()
+        return lambda values: list(map(one, values))
+
 
 @dataclass(frozen=True, slots=True)
 class PythonRule(ValueRule):

@@ -22,6 +22,7 @@ from dagster_smt.values.numbers import (
     parse_float,
     parse_float32,
     parse_integer,
+    plain_floats,
     saturate,
     to_float32,
     wrap,
@@ -80,6 +81,13 @@ class CastTo(ValueRule):
             return result
 
         return convert
+
+    def bind_many(self) -> Callable[[list[Any]], list[Any]]:
+        """Texts to floating point: plain decimals are what ``Double.parseDouble`` and Python read alike."""
+        slow = ValueRule.bind_many(self)
+        if self.kind != "string" or self.target is not Type.FLOAT64:
+            return slow
+        return lambda values: slow(values) if None in values else plain_floats(values) or slow(values)
 
     def _cast(self, value: Any) -> Any:
         target = self.target

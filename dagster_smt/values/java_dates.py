@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, Problem
+from dagster_smt.values.date_texts import texts_of
 from dagster_smt.values.java_calendar import DAY, Fields, Moment, civil, day_number
 from dagster_smt.values.numbers import wrap
 
@@ -135,6 +136,11 @@ class DateFormat:
         text = self._days.get(day) or self._of_day(day)
         return text % tuple([number(of_day) for number in self._clock])
 
+    def format_all(self, instants: list[int]) -> list[str]:
+        """As ``format``, of each."""
+        made = texts_of(instants, lambda day: self._days.get(day) or self._of_day(day), self._letters, _CLOCK)
+        return list(map(self.format, instants)) if made is None else made
+
     def _of_day(self, day: int) -> str:
         """What all instants of a day have in common, with ``%`` for the rest; most records are of few days."""
         moment = Moment(day * DAY)
@@ -150,7 +156,11 @@ class DateFormat:
 
     @cached_property
     def _clock(self) -> list[Callable[[int], Any]]:
-        return [_CLOCK[part.letter] for part in self.parts if part.letter in _CLOCK]
+        return [_CLOCK[letter] for letter in self._letters]
+
+    @cached_property
+    def _letters(self) -> list[str]:
+        return [part.letter for part in self.parts if part.letter in _CLOCK]
 
     def parse(self, text: str) -> int | None:
         """The instant, in milliseconds since the epoch, that the beginning of a text means; None if it does not fit."""

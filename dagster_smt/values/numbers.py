@@ -18,6 +18,7 @@ _HEX = r"0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+"
 FLOAT_PATTERN = rf"[+-]?(?:NaN|Infinity|(?:{_DECIMAL}|{_HEX})[fFdD]?)"
 _FLOAT = re.compile(FLOAT_PATTERN)
 _STARTS = "0123456789+-."
+_NO_DIGITS = str.maketrans("", "", "0123456789.-+eE")
 
 
 def wrap(value: int, bits: int) -> int:
@@ -121,6 +122,17 @@ def parse_float(text: str) -> float | None:
     if "x" in text or "X" in text:
         return _hexadecimal(text.rstrip("fFdD"))
     return float(text if text.endswith(("NaN", "Infinity")) else text.rstrip("fFdD"))
+
+
+def plain_floats(texts: list[str]) -> list[float] | None:
+    """As ``parse_float`` for each of many texts, if all look like plain decimals, and none is too large."""
+    if "".join(texts).translate(_NO_DIGITS):
+        return None
+    try:
+        found = list(map(float, texts))
+    except ValueError:
+        return None
+    return found if all(map(math.isfinite, found)) else None
 
 
 def _hexadecimal(text: str) -> float:

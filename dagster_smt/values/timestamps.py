@@ -70,6 +70,14 @@ class ConvertTime(ValueRule):
         text = date_format(self.format).format
         return lambda value: None if value is None else text(int(value))
 
+    def bind_many(self) -> Callable[[list[Any]], list[Any]]:
+        """To texts, from whole milliseconds: all of them are laid out together."""
+        if self.target != "string" or self.source == "string" or PRECISIONS[self.precision] != (1, 1):
+            return ValueRule.bind_many(self)
+        texts = date_format(self.format).format_all
+        one = self.bind()
+        return lambda values: list(map(one, values)) if None in values else texts(values)
+
     def _millis(self, value: Any) -> int:
         if self.source == "string":
             instant = date_format(self.format).parse(value) if self.format else None

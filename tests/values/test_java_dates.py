@@ -6,8 +6,9 @@ import time
 import pytest
 
 from dagster_smt.errors import ConfigError
+from dagster_smt.values.date_texts import texts_of
 from dagster_smt.values.java_calendar import Moment, civil, day_number
-from dagster_smt.values.java_dates import date_format
+from dagster_smt.values.java_dates import _CLOCK, date_format
 
 PARSED = [
     ("yyyy-MM-dd", "2020-13-45", 1613260800000),
@@ -248,3 +249,64 @@ def test_a_format_keeps_days_and_forgets_them():
     assert form.format(-1) == "1969-12-31 23:59:59.999 PM 23 11 11"
     assert form.format(0) == "1970-01-01 00:00:00.000 AM 24 0 12"
     assert len(form._days) <= 10_000
+
+
+AT_ONCE = [
+    "yyyy-MM-dd HH:mm:ss",
+    "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'",
+    "HH",
+    "ssSSS mm KK",
+    "HHmmss dd.MM.yy",
+    "MMM dd HH:mm",
+    "DDD ss",
+]
+NOT_AT_ONCE = [
+    "",
+    "yyyy",
+    "H:m:s",
+    "yyyy-MM-dd hh:mm a",
+    "kk",
+    "HH'%'mm",
+    "HH'é'",
+    "HH'\0'",
+    "MMMM HH EEEE",
+    "HH E yyyy MMMM ss",
+]
+EDGES = [
+    0,
+    -1,
+    86_399_999,
+    86_400_000,
+    -12_219_292_800_000,
+    -12_219_292_800_001,
+    253_402_300_800_000,
+    2**63 - 1,
+    2**63,
+]
+
+
+@pytest.mark.parametrize("pattern", [*AT_ONCE, *NOT_AT_ONCE, *(pattern for pattern, _, _ in FORMATTED)])
+def test_many_instants_are_written_as_each_of_them(pattern):
+    form, rng = date_format(pattern), random.Random(pattern)
+    near = [1_556_204_536_123 + rng.randrange(-5 * 86_400_000, 5 * 86_400_000) for _ in range(300)]
+    far = [rng.randrange(-62_135_596_800_000 - 10**13, 253_402_300_799_000 + 10**13) for _ in range(300)]
+    for instants in (
+        [],
+        [0],
+        near,
+        far[:5],
+        far,
+        EDGES[:3],
+        EDGES[:-2],
+        EDGES,
+        [instant for _, instant, _ in FORMATTED],
+    ):
+        assert form.format_all(instants) == list(map(form.format, instants))
+
+
+@pytest.mark.parametrize("pattern", [*AT_ONCE, *NOT_AT_ONCE])
+def test_which_are_written_at_once(pattern):
+    form = date_format(pattern)
+    instants = [1_556_204_536_123 + number * 86_400_007 for number in range(60)]
+    made = texts_of(instants, form._of_day, form._letters, _CLOCK)
+    assert (made is not None) is (pattern in AT_ONCE)

@@ -18,6 +18,7 @@ from dagster_smt.values.numbers import (
     parse_float,
     parse_float32,
     parse_integer,
+    plain_floats,
     saturate,
     to_float32,
     wrap,
@@ -214,6 +215,22 @@ def test_parse_integer(text, width, result):
 @pytest.mark.parametrize(("text", "result"), DOUBLES, ids=lambda x: repr(x)[:30])
 def test_parse_float(text, result):
     assert same(parse_float(text), result)
+
+
+@pytest.mark.parametrize(("text", "result"), DOUBLES, ids=lambda x: repr(x)[:30])
+def test_many_floats_are_read_as_each_of_them(text, result):
+    found = plain_floats(["1.5", text])
+    assert found is None or (found[0] == 1.5 and same(found[1], result))
+
+
+@pytest.mark.parametrize("text", ["0", "-0.0", "12.50", ".5", "5.", "1e5", "1E-400", "+7", "9" * 30])
+def test_plain_floats(text):
+    assert same(plain_floats([text])[0], parse_float(text))
+
+
+@pytest.mark.parametrize("text", ["", " 1", "1f", "NaN", "Infinity", "1e400", "1_0", "0x1p3", "1..2", "-", "e", "١"])
+def test_floats_that_are_not_plain(text):
+    assert plain_floats(["1", text, "2"]) is None
 
 
 @pytest.mark.parametrize(("text", "result"), SINGLES, ids=lambda x: repr(x)[:30])

@@ -63,7 +63,7 @@ class Acts:
         self.known: Cache[tuple[int, int], tuple[bytes, int]] = Cache()
         rules = enumerate(change.rule for change in program.acts)
         self.rules = {1 << number: rule for number, rule in rules if rule is not None}
-        self.functions: dict[tuple[int, str], Callable[[Any], Any] | None] = {}
+        self.functions: dict[tuple[int, str], Callable[[list[Any]], list[Any]] | None] = {}
 
     def run(self, values: Bytes, noted: list[Noted], rows: Rows, columns: Array) -> Array:
         """Give values their new ones, and records their bits; where a value is refused, the record is odd.
@@ -104,7 +104,7 @@ class Acts:
             given = np.empty(int((ends - starts).sum()) + len(chosen) + 1, np.uint8)
             spans.gather(data, starts, ends, given)
             try:
-                text = encoder.encode(list(map(function, _decode(given))))
+                text = encoder.encode(function(_decode(given)))
             except Exception:  # noqa: BLE001 one by one it shows which value it was
                 continue
             found = np.frombuffer(text, np.uint8)
@@ -121,7 +121,7 @@ class Acts:
             long = np.nonzero(ends - starts > len("[]"))[0]
             rows.odd[row[long[np.isin(text[starts[long]], _OPENERS)]]] = 1
 
-    def _function(self, flag: int, kind: str) -> Callable[[Any], Any] | None:
+    def _function(self, flag: int, kind: str) -> Callable[[list[Any]], list[Any]] | None:
         if (flag, kind) not in self.functions:
             try:
                 self.functions[flag, kind] = self.rules[flag](kind)
