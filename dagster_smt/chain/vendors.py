@@ -26,7 +26,6 @@ _VENDORS = {
 }
 # By vendor's prefix and class: what comes close here, and how it differs.
 _CLOSE = {
-    "io.confluent.connect.transforms.Drop": "Filter drops whole records, not keys or values alone",
     "io.confluent.connect.transforms.Flatten": f"{KAFKA}Flatten has the same option delimiter, but no "
     "behavior.on.nested.map",
     "io.confluent.connect.transforms.ReplaceField": f"{KAFKA}ReplaceField has the same options",

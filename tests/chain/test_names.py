@@ -63,7 +63,6 @@ def test_kafka_itself_knows_no_former_names():
 @pytest.mark.parametrize(
     ("type_", "vendor", "close"),
     [
-        ("io.confluent.connect.transforms.Drop$Value", "Confluent's", "Filter drops whole records, not keys or values"),
         ("io.confluent.connect.transforms.ReplaceField$Value", "Confluent's", f"{KAFKA}ReplaceField has the same"),
         ("io.debezium.transforms.ContentBasedRouter", "Debezium's", "RegexRouter takes the topic's name"),
         ("io.debezium.transforms.partitions.PartitionRouting", "Debezium's", ""),
