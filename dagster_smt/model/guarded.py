@@ -49,16 +49,21 @@ def hidden(record: PlanRecord, errors: Mapping[Side, ClassError | PlanError]) ->
     if not errors:
         return record
     sides = {side: _Hidden(errors[side]) if side in errors else getattr(record, side) for side in SIDES}
+    return _guarded(sides)(**{name: getattr(record, name) for name in GuardedRecord.__dataclass_fields__})
+
+
+def _guarded(sides: Mapping[Side, Any]) -> type[GuardedRecord]:
+    """The class of a record with these sides: it knows what ``replace`` has to leave alone."""
 
     class Guarded(GuardedRecord):
-        """Knows what ``replace`` has to leave alone."""
-
         __slots__ = ()
 
         def __init__(self, key: Any = sides["key"], value: Any = sides["value"], **rest: Any):
             PlanRecord.__init__(self, key, value, **rest)
+            if key is not sides["key"] or value is not sides["value"]:  # the next ``replace`` starts from these
+                object.__setattr__(self, "__class__", _guarded({"key": key, "value": value}))
 
-    return Guarded(**{name: getattr(record, name) for name in GuardedRecord.__dataclass_fields__})
+    return Guarded
 
 
 def revealed(after: PlanRecord, before: PlanRecord) -> PlanRecord:
