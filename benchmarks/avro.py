@@ -18,7 +18,7 @@ from dagster_smt.interpret.avro_write import avro_out
 from dagster_smt.interpret.sides import side_codec
 from dagster_smt.model.format import Format
 from dagster_smt.spark.evaluate import evaluate
-from dagster_smt.spark.found_forms import found_forms
+from dagster_smt.spark.reading.found_forms import found_forms
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.registry import Registry
 

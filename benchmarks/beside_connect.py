@@ -44,8 +44,8 @@ from dagster_smt.model.format import Format
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.run.batch import run
 from dagster_smt.run.spec import RunSpec
-from dagster_smt.spark.arrow_map import ArrowMap
 from dagster_smt.spark.evaluate import evaluate
+from dagster_smt.spark.records.arrow_map import ArrowMap
 from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable
 
 _KAFKA = "org.apache.kafka.connect.transforms."

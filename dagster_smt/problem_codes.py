@@ -51,8 +51,8 @@ SHARED = {
     "SMT303": "chain/plan orchestration/checks",
     "SMT350": "orchestration/checks run/counts",
     "SMT401": "interpret/codec interpret/texts values/basic",
-    "SMT414": "interpret/codec interpret/described interpret/sides spark/start",
-    "SMT416": "interpret/avro interpret/formats interpret/protobuf_kinds interpret/sides spark/start",
+    "SMT414": "interpret/codec interpret/described interpret/sides spark/reading/start",
+    "SMT416": "interpret/avro interpret/formats interpret/protobuf_kinds interpret/sides spark/reading/start",
     "SMT440": "interpret/avro_write interpret/formats interpret/protobuf_kinds interpret/registry",
     "SMT451": "authoring/topics transforms/aiven/extract_timestamp transforms/aiven/hash",
     "SMT452": "transforms/aiven/extract_timestamp transforms/aiven/extract_topic transforms/aiven/hash "

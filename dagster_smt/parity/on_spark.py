@@ -23,9 +23,9 @@ from dagster_smt.spark import sql as F
 from dagster_smt.spark.layout import Layout, built
 from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.spark.plain import reader, to_plain
+from dagster_smt.spark.reading.start import typed_evaluator
 from dagster_smt.spark.sql import Column, select
-from dagster_smt.spark.start import typed_evaluator
-from dagster_smt.spark.typed import State, TypedEvaluator
+from dagster_smt.spark.stages.typed import State, TypedEvaluator
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.values.header_literals import parse_simple_header
 

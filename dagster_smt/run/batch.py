@@ -31,7 +31,7 @@ from dagster_smt.run.staging import Staged, staged
 from dagster_smt.spark.columns import TARGET
 from dagster_smt.spark.evaluate import evaluate as spark_evaluate
 from dagster_smt.spark.executors import check_executors
-from dagster_smt.spark.found_forms import FoundForms, found_forms
+from dagster_smt.spark.reading.found_forms import FoundForms, found_forms
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.schemas import conformed, evolved_schema
 from dagster_smt.tables.sinks import open_table

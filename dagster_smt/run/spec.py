@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from dagster_smt.chain import Chain, Plan
 from dagster_smt.model.format import SELF_DESCRIBED, Formats
 from dagster_smt.model.window import Window
-from dagster_smt.spark.found_forms import FoundForms
+from dagster_smt.spark.reading.found_forms import FoundForms
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import LetterPlace, Sink, SinkKind, TopicTable, WindowRequest
 from dagster_smt.tables.written import written_formats

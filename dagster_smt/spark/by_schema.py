@@ -16,10 +16,10 @@ from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
 from dagster_smt.interpret.registry import HEADER, header_of, registered_avro
 from dagster_smt.model.format import SELF_DESCRIBED, Format
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.spark.arrow_map import reads_keys
-from dagster_smt.spark.avro_columns import AvroSide, UnableError, avro_side, reads_avro
-from dagster_smt.spark.found_forms import FoundForms
-from dagster_smt.spark.narrow import narrowed
+from dagster_smt.spark.reading.avro_columns import AvroSide, UnableError, avro_side, reads_avro
+from dagster_smt.spark.reading.found_forms import FoundForms
+from dagster_smt.spark.reading.narrow import narrowed
+from dagster_smt.spark.records.arrow_map import reads_keys
 from dagster_smt.tables.spec import TopicTable
 
 _AVRO = "avro-confluent"

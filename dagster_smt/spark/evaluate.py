@@ -12,18 +12,18 @@ from dagster_smt.interpret.interpreter import VALUE_CONVERTER
 from dagster_smt.model.format import REGISTERED, SELF_DESCRIBED, Format, Formats
 from dagster_smt.model.record import Side
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.arrow_map import ArrowMap, evaluate_records
-from dagster_smt.spark.avro_columns import AvroSide
 from dagster_smt.spark.by_schema import by_schema
 from dagster_smt.spark.columns import PROBLEM_TYPE
-from dagster_smt.spark.envelopes import evaluate_envelopes
-from dagster_smt.spark.found_forms import FoundForms
 from dagster_smt.spark.layout import Leaf
-from dagster_smt.spark.output import NO_COLUMNS, is_struct, with_output
-from dagster_smt.spark.output import output_schema as output_schema
+from dagster_smt.spark.reading.avro_columns import AvroSide
+from dagster_smt.spark.reading.found_forms import FoundForms
+from dagster_smt.spark.reading.start import problem_struct, typed_evaluator
+from dagster_smt.spark.records.arrow_map import ArrowMap, evaluate_records
+from dagster_smt.spark.records.envelopes import evaluate_envelopes
 from dagster_smt.spark.sql import Column, select
-from dagster_smt.spark.start import problem_struct, typed_evaluator
-from dagster_smt.spark.typed import Beat, TypedEvaluator, no_beat
+from dagster_smt.spark.stages.output import NO_COLUMNS, is_struct, with_output
+from dagster_smt.spark.stages.output import output_schema as output_schema
+from dagster_smt.spark.stages.typed import Beat, TypedEvaluator, no_beat
 from dagster_smt.tables.spec import TopicTable
 
 SinkKind = Literal["records", "columns"]
@@ -45,7 +45,7 @@ def evaluate(
     Args:
         frame: Kafka's columns (``key, value, topic, partition, offset, timestamp, timestampType, headers``).
         plan: The plan; records sinks need only its chain and ledger. For envelopes into columns: a plan of the forms
-            that ``spark.envelopes`` finds in the records.
+            that ``spark.records.envelopes`` finds in the records.
         table: Where the records come from, for the formats of key and value.
         sink_kind: ``records``: the Python evaluator; ``columns``: the Spark evaluator; of envelopes the Python one.
         written: The formats of records that are written; None: those of ``table``.

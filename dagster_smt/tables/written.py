@@ -53,7 +53,7 @@ def check_names(plan: Plan, written: Formats, sink: Sink) -> None:
 def _refused_columns(plan: Plan, sink: Sink) -> list[Problem]:
     if plan.after is None or not _unusual(plan.after):
         return []
-    from dagster_smt.spark.output import output_schema  # loads pyspark, which plans rarely need
+    from dagster_smt.spark.stages.output import output_schema  # loads pyspark, which plans rarely need
     from dagster_smt.tables.sinks import delta, iceberg_sql
 
     rows = output_schema(plan, "columns")

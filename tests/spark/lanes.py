@@ -11,8 +11,8 @@ from dagster_smt.interpret.compiled.lane import Lane
 from dagster_smt.model.format import Format
 from dagster_smt.predicates.record_is_tombstone import RecordIsTombstone
 from dagster_smt.predicates.topic_name_matches import TopicNameMatches
-from dagster_smt.spark.arrow_map import ArrowMap, BatchRunner
-from dagster_smt.spark.compiled_batches import CompiledBatches
+from dagster_smt.spark.records.arrow_map import ArrowMap, BatchRunner
+from dagster_smt.spark.records.compiled_batches import CompiledBatches
 from tests.random_chains import configured, joined, parsed, topics
 
 MOMENT = datetime(2026, 1, 1, 12, 0, 0, 123000, tzinfo=timezone.utc)

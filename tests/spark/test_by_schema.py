@@ -20,8 +20,8 @@ from dagster_smt.model.format import Format
 from dagster_smt.model.schema import STRING, Type
 from dagster_smt.spark.by_schema import by_schema
 from dagster_smt.spark.evaluate import evaluate
-from dagster_smt.spark.found_forms import found_forms
 from dagster_smt.spark.literals import MAX_MILLIS
+from dagster_smt.spark.reading.found_forms import found_forms
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.registry import Registry
 from tests.spark.made_up import TOPICS, chains, payloads, structs

@@ -12,8 +12,8 @@ from dagster_smt.model.record import Record
 from dagster_smt.model.schema_json import schema_from_json
 from dagster_smt.spark import sql
 from dagster_smt.spark.evaluate import evaluate
-from dagster_smt.spark.found_forms import found_forms
 from dagster_smt.spark.plain import to_plain
+from dagster_smt.spark.reading.found_forms import found_forms
 from dagster_smt.spark.types import internal_type
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from dagster_smt.transforms.debezium.extract_new_record_state import ExtractNewRecordState

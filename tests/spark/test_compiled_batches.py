@@ -16,9 +16,9 @@ from dagster_smt.interpret.compiled.kept import prepare
 from dagster_smt.interpret.compiled.lane import Lane, warm
 from dagster_smt.model.format import Format
 from dagster_smt.parity.datums import case_chain, parse_cases
-from dagster_smt.spark.arrow_map import ArrowMap, BatchRunner
 from dagster_smt.spark.columns import UNREADABLE_TIMESTAMP
-from dagster_smt.spark.compiled_batches import CompiledBatches
+from dagster_smt.spark.records.arrow_map import ArrowMap, BatchRunner
+from dagster_smt.spark.records.compiled_batches import CompiledBatches
 from dagster_smt.transforms.cast import Cast
 from dagster_smt.transforms.mask_field import MaskField
 from tests.random_chains import joined, parsed, stages

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.model.schema import INT32, STRING, Schema, Type, date, decimal, optional, timestamp
-from dagster_smt.spark.early_masks import early_masks
+from dagster_smt.spark.reading.early_masks import early_masks
 from tests.spark.made_up import TOPICS, Example
 from tests.spark.test_evaluators_agree import SLOW, compare
 from tests.spark.test_nested_agree import nested_examples, nested_paths, struct

@@ -15,8 +15,8 @@ from dagster_smt.model.schema import Type
 from dagster_smt.model.schema_json import schema_to_json
 from dagster_smt.spark import sql
 from dagster_smt.spark.evaluate import evaluate, output_schema
-from dagster_smt.spark.found_forms import found_forms
 from dagster_smt.spark.plain import reader, to_plain
+from dagster_smt.spark.reading.found_forms import found_forms
 from dagster_smt.spark.types import internal_type
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.spark.made_up import TOPICS, chains, examples, structs, texts_of

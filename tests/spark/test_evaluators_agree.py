@@ -17,8 +17,8 @@ from dagster_smt.model.record import Header, Record
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 from dagster_smt.spark import sql
 from dagster_smt.spark.evaluate import evaluate, output_schema
-from dagster_smt.spark.narrow import narrowed
 from dagster_smt.spark.plain import reader, to_plain
+from dagster_smt.spark.reading.narrow import narrowed
 from dagster_smt.spark.types import internal_type
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.spark.made_up import TOPICS, Example, examples, nest

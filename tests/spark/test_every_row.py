@@ -33,7 +33,7 @@ from dagster_smt.spark.column_values import arrow_type, column_writer
 from dagster_smt.spark.layout import Leaf, built
 from dagster_smt.spark.plain import from_plain, reader, to_plain
 from dagster_smt.spark.sql import select
-from dagster_smt.spark.typed import State, TypedEvaluator
+from dagster_smt.spark.stages.typed import State, TypedEvaluator
 from dagster_smt.values.headers import header_bytes
 from tests.spark.test_evaluators_agree import alike
 from tests.transforms.helpers import Case, chain_of, record_of

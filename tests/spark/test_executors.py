@@ -59,7 +59,7 @@ def test_the_list_of_modules_is_what_executors_import():
     code = """
 import sys
 there = {*sys.modules}
-import dagster_smt.spark.arrow_map, dagster_smt.spark.envelopes, dagster_smt.spark.json_columns
+import dagster_smt.spark.records.arrow_map, dagster_smt.spark.records.envelopes, dagster_smt.spark.reading.json_columns
 import dagster_smt.tables.sources.file_topics, dagster_smt.tables.sources.frame_writer
 import dagster_smt.tables.sources.parquet_rows
 print(*{name.split(".")[0] for name in sys.modules} - there - set(sys.stdlib_module_names))

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from dagster_smt.model.format import Format
-from dagster_smt.spark.found_forms import _SEEN, _TEXTS_DDL, SchemaTexts, schema_texts
+from dagster_smt.spark.reading.found_forms import _SEEN, _TEXTS_DDL, SchemaTexts, schema_texts
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables.spec import FileTopics, TopicTable
 

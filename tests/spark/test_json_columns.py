@@ -26,10 +26,10 @@ from dagster_smt.model.schema import (
     timestamp,
 )
 from dagster_smt.spark import sql
-from dagster_smt.spark.json_columns import ReadColumns, SideColumns
 from dagster_smt.spark.layout import built
 from dagster_smt.spark.plain import reader, to_plain
-from dagster_smt.spark.start import typed_evaluator
+from dagster_smt.spark.reading.json_columns import ReadColumns, SideColumns
+from dagster_smt.spark.reading.start import typed_evaluator
 from tests.spark.made_up import structs, texts_of
 from tests.spark.test_evaluators_agree import frame_of
 
@@ -301,7 +301,7 @@ def test_a_batch_of_many_values_is_read_in_parts(monkeypatch):
     texts = [json.dumps({"s": str(n)}).encode() for n in range(7)] + [b"{"]
     batch = pa.RecordBatch.from_pydict({"value": texts, "number": list(range(8))})
     (whole,) = ReadColumns((side,), ("number",))([batch])
-    monkeypatch.setattr("dagster_smt.spark.json_columns._VALUES", 3 * (len(OPTIONAL.fields) + 1))
+    monkeypatch.setattr("dagster_smt.spark.reading.json_columns._VALUES", 3 * (len(OPTIONAL.fields) + 1))
     parts = list(ReadColumns((side,), ("number",))([batch]))
     assert [part.num_rows for part in parts] == [3, 3, 2]
     assert [row for part in parts for row in part.to_pylist()] == whole.to_pylist()

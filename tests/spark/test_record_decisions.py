@@ -70,7 +70,7 @@ def test_spark_decides_as_python_does(spark, name):
 
 def test_a_field_that_only_decides_is_read(spark):
     """It does not leave the chain, so it would be left out of what is parsed."""
-    from dagster_smt.spark.narrow import narrowed
+    from dagster_smt.spark.reading.narrow import narrowed
     from dagster_smt.transforms.replace_field import ReplaceField
 
     gone = Stage("r", ReplaceField(exclude="a"), "value")

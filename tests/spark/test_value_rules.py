@@ -17,11 +17,11 @@ from dagster_smt.parity.bridges import unordered
 from dagster_smt.parity.spellings import spellings
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.column_values import arrow_type, column_writer
-from dagster_smt.spark.expressions import Scope
 from dagster_smt.spark.layout import Leaf, Struct
 from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.spark.plain import from_plain, reader, to_plain
 from dagster_smt.spark.sql import select
+from dagster_smt.spark.stages.expressions import Scope
 from dagster_smt.transforms.regex_router import MatchesOrNull
 from dagster_smt.values import basic, containers, headers, java_regex, mask, timestamps
 from dagster_smt.values.basic import ValueRule

@@ -14,7 +14,6 @@ from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CON
 from dagster_smt.model.format import READ_WHOLE, Format
 from dagster_smt.model.schema import Schema
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.avro_columns import AvroSide
 from dagster_smt.spark.column_values import check_defaults
 from dagster_smt.spark.columns import (
     PROBLEM_FIELDS,
@@ -23,14 +22,15 @@ from dagster_smt.spark.columns import (
     UNREADABLE_TIMESTAMP,
     timestamp_type_name,
 )
-from dagster_smt.spark.early_calls import EarlyCalls, runs_python
-from dagster_smt.spark.early_masks import Masks, below, early_masks
-from dagster_smt.spark.json_columns import ReadColumns, SideColumns
 from dagster_smt.spark.layout import Layout, Leaf, Struct
-from dagster_smt.spark.narrow import narrowed
 from dagster_smt.spark.plain import from_plain, plain_type
+from dagster_smt.spark.reading.avro_columns import AvroSide
+from dagster_smt.spark.reading.early_masks import Masks, below, early_masks
+from dagster_smt.spark.reading.json_columns import ReadColumns, SideColumns
+from dagster_smt.spark.reading.narrow import narrowed
 from dagster_smt.spark.sql import Column, select
-from dagster_smt.spark.typed import Beat, State, TypedEvaluator, no_beat
+from dagster_smt.spark.stages.early_calls import EarlyCalls, runs_python
+from dagster_smt.spark.stages.typed import Beat, State, TypedEvaluator, no_beat
 from dagster_smt.spark.types import internal_type, spark_type
 from dagster_smt.spark.workers import map_in_arrow
 

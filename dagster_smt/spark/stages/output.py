@@ -14,7 +14,7 @@ from dagster_smt.spark import sql as F
 from dagster_smt.spark.columns import RECORD_DDL, TARGET
 from dagster_smt.spark.layout import Layout, Leaf, Struct, built, field_of
 from dagster_smt.spark.sql import Column, select
-from dagster_smt.spark.typed import State
+from dagster_smt.spark.stages.typed import State
 from dagster_smt.spark.types import internal_type, spark_type, struct_field
 
 WHOLE = "value"

@@ -15,8 +15,8 @@ from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Call, Cell, Node, Rule, calls_in
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
 from dagster_smt.spark.column_values import arrow_type
-from dagster_smt.spark.elements import is_python
 from dagster_smt.spark.plain import reader, writer
+from dagster_smt.spark.stages.elements import is_python
 
 _CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
 

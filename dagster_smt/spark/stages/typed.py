@@ -20,11 +20,11 @@ from dagster_smt.model.record import PlanRecord, Touch
 from dagster_smt.model.schema import BOOLEAN, Type
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.columns import BITS, words
-from dagster_smt.spark.early_calls import EarlyCalls
-from dagster_smt.spark.elements import needs_python, problems_of
-from dagster_smt.spark.expressions import Scope, eaches, failing_calls, failing_inside
 from dagster_smt.spark.layout import Layout, Leaf, Place, Struct, built, columns_of, field_of, presence_of
 from dagster_smt.spark.sql import Column, select
+from dagster_smt.spark.stages.early_calls import EarlyCalls
+from dagster_smt.spark.stages.elements import needs_python, problems_of
+from dagster_smt.spark.stages.expressions import Scope, eaches, failing_calls, failing_inside
 from dagster_smt.values.basic import NotNull
 
 _META = ("__topic", "__partition", "__offset", "__status", "__stage", "__why")

@@ -9,12 +9,20 @@ from dagster_smt.errors import DataError
 from dagster_smt.model.cell import AnyItem, Call, Cell, Const, Each, Expr, Group, Node, Ref, Rule
 from dagster_smt.model.schema import BOOLEAN, INT32, STRING, Schema, Type, optional, timestamp
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.early_calls import EarlyCalls, in_python
-from dagster_smt.spark.elements import changed, is_python, needs_python, python_elements, schema_after, some, without
 from dagster_smt.spark.layout import Layout, Place, Struct, field_of, find_place, presence_of, value_of
 from dagster_smt.spark.literals import literal
 from dagster_smt.spark.plain import from_plain, plain_type, python_function, to_plain
 from dagster_smt.spark.sql import Column
+from dagster_smt.spark.stages.early_calls import EarlyCalls, in_python
+from dagster_smt.spark.stages.elements import (
+    changed,
+    is_python,
+    needs_python,
+    python_elements,
+    schema_after,
+    some,
+    without,
+)
 from dagster_smt.spark.types import internal_names, internal_type
 from dagster_smt.values.headers import AppendHeader, HeaderBytes
 

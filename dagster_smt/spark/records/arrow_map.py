@@ -34,7 +34,7 @@ from dagster_smt.spark.columns import (
     unreadable_timestamps,
     words,
 )
-from dagster_smt.spark.compiled_batches import CompiledBatches
+from dagster_smt.spark.records.compiled_batches import CompiledBatches
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.values.header_literals import parse_simple_header
 from dagster_smt.values.headers import header_bytes

@@ -17,12 +17,12 @@ from dagster_smt.interpret.sides import SideCodec
 from dagster_smt.model.record import VALUE_DIRTY, Record
 from dagster_smt.model.schema import Schema
 from dagster_smt.spark import sql
-from dagster_smt.spark.arrow_map import COMMON, ArrowMap, BatchRunner, with_bitmap
 from dagster_smt.spark.column_values import Convert, arrow_type, column_writer
 from dagster_smt.spark.layout import Leaf
-from dagster_smt.spark.output import NO_COLUMNS, is_struct, with_output
 from dagster_smt.spark.plain import from_plain, plain_type
-from dagster_smt.spark.typed import State
+from dagster_smt.spark.records.arrow_map import COMMON, ArrowMap, BatchRunner, with_bitmap
+from dagster_smt.spark.stages.output import NO_COLUMNS, is_struct, with_output
+from dagster_smt.spark.stages.typed import State
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables.spec import TopicTable
 

@@ -26,9 +26,9 @@ from dagster_smt.model.format import Format
 from dagster_smt.model.schema import INTEGER_BITS, Schema, Type
 from dagster_smt.spark.column_values import arrow_type, column_writer
 from dagster_smt.spark.columns import problem_column
-from dagster_smt.spark.early_calls import EarlyCall
-from dagster_smt.spark.early_masks import Masks, below, masking
 from dagster_smt.spark.literals import MAX_MILLIS
+from dagster_smt.spark.reading.early_masks import Masks, below, masking
+from dagster_smt.spark.stages.early_calls import EarlyCall
 from dagster_smt.values.cast import DAY
 
 Build = Callable[[Sequence[Any]], pa.Array]
