@@ -28,6 +28,7 @@ from dagster_smt.values.basic import ValueRule
 from dagster_smt.values.cast import CASTABLE, DAY, TARGETS, CastTo
 from dagster_smt.values.header_literals import simple_header_bytes
 from dagster_smt.values.numbers import to_float32
+from dagster_smt.values.partitions import ChosenPartition
 
 TEXTS = (
     "", "0", "-0", "+5", "007", "128", "-129", "70000", "2147483648", "9223372036854775807", "9223372036854775808",
@@ -102,6 +103,7 @@ def times():
             if precision == "milliseconds" or "unix" in (source, target):
                 yield timestamps.ConvertTime(source, target, "yyyy-MM-dd", precision), (kind,), schema
     yield timestamps.NoTimestamp("SMT211", "no"), ("int64",), SCHEMAS["int64"]
+    yield ChosenPartition(), ("int32",), SCHEMAS["int32"]
     yield timestamps.RouteByTime("${topic}-${timestamp}", "yyyyMMdd"), ("string", "Timestamp"), STRING
 
 
@@ -246,6 +248,27 @@ def test_both_forms_agree(answers, number):
         assert found["f"] == failed, (rule, args, wanted)
         if not failed:
             assert same(wanted, read(found["v"])), (rule, args, wanted, found["v"])
+
+
+ALONE = [rule for rule, kinds, _ in RULES if len(kinds) == 1 and kinds[0] != "headers"]
+KINDS = [kinds[0] for _, kinds, _ in RULES if len(kinds) == 1 and kinds[0] != "headers"]
+
+
+@pytest.mark.parametrize(("rule", "kind"), list(zip(ALONE, KINDS, strict=True)), ids=lambda x: str(x)[:60])
+def test_many_values_become_what_each_of_them_does(rule, kind):
+    run, many = rule.bind(), rule.bind_many()
+    good, bad = [], []
+    for value in (None, *VALUES[kind][1]):
+        try:
+            good.append((value, run(value)))
+        except DataError:
+            bad.append(value)
+    for some in (good, good[1:], [pair for pair in good if pair[1] is not None and pair[0] != ""]):
+        found = many([value for value, _ in some])
+        assert len(found) == len(some) and all(same(w, f) for (_, w), f in zip(some, found, strict=True))
+    for value in bad:
+        with pytest.raises(DataError):
+            many([pair[0] for pair in good] + [value])
 
 
 def made(kind, value):
