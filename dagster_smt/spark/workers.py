@@ -3,10 +3,11 @@
 Spark puts jars on the path of its Python workers: its own core, and those of ``spark.jars.packages``, for some hold
 Python modules. Before each task a worker calls ``importlib.invalidate_caches``, and Python reads the directory of each
 again: 0.1 to 0.5 seconds, as Iceberg's jar alone has 25,000 entries. Archives do not change while a process runs, so
-one look is enough.
+one look is enough. Of an archive without Python nothing is kept: the directories of these jars take 70 MB of a worker.
 """
 
 import sys
+import zipimport
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
@@ -66,8 +67,23 @@ class _Steady(zipimporter):
         """Keep what is known."""
 
 
+class _Nothing:
+    """An archive without Python."""
+
+    def find_spec(self, name: str, target: object = None) -> None:
+        """There is no module."""
+
+    def invalidate_caches(self) -> None:
+        """There is nothing to forget."""
+
+
 def keep_directories() -> None:
-    """Keep the directories of the archives on this process's path; a worker's first task does it for the others."""
-    for place, finder in list(sys.path_importer_cache.items()):
+    """Keep what there is of the archives on this process's path; a worker's first task does it for the others."""
+    finders: dict[str, Any] = sys.path_importer_cache
+    for place, finder in list(finders.items()):
         if type(finder) is zipimporter:
-            sys.path_importer_cache[place] = _Steady(place)
+            if any(name.endswith((".py", ".pyc")) for name in getattr(finder, "_files", (".py",))):
+                finders[place] = _Steady(place)
+            else:
+                finders[place] = _Nothing()
+                getattr(zipimport, "_zip_directory_cache", {}).pop(place, None)
