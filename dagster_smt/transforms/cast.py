@@ -21,6 +21,7 @@ from dagster_smt.model.runtime import BOXED, boxer, kind_of, kind_of_schema
 from dagster_smt.model.schema import DECIMAL_SCALE, Schema, Type
 from dagster_smt.values.cast import CASTABLE, TARGETS, CastTo
 from dagster_smt.values.lazy import look
+from dagster_smt.values.numbers import plain_floats
 
 _TYPES = {t.name: t for t in TARGETS}
 
@@ -123,6 +124,8 @@ class Cast(OnPaths):
         if target not in BOXED:
             return cast
         boxed = boxer(target)
+        if (kind, target) == ("string", Type.FLOAT64):  # plain numbers are finite, and need no box
+            return lambda values: plain_floats(values) or list(map(boxed, cast(values)))
         return lambda values: list(map(boxed, cast(values)))
 
     def acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
