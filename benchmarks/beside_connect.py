@@ -195,6 +195,7 @@ def small_run(*, again: bool) -> Callable[[Setting], Taken]:
 _FLAT, _FLAT_SCHEMA = "Connect: flat, five stages", "Connect: flat with a schema, five stages"
 _JSON, _COLUMNS = "flat: bare from_json + to_json", "flat: bare from_json to Parquet columns"
 _NESTED, _WIDE = "nested: bare from_json + to_json", "wide: bare from_json to columns, discarded"
+_FEW, _FEW_DATA = "Connect: 100,000 flat records, five stages", "flat, 100,000"
 _HOOKS, _PARSED = "Connect: webhooks, no stage", "webhooks: msgspec decode + encode, one thread"
 _STAGES = (1, 5, 20, 40)
 
@@ -225,6 +226,8 @@ CASES = (
     connect(_FLAT, FIVE),
     Case("flat: JSON to JSON, five stages", lazy(FIVE), _JSON, connect=_FLAT, target=Target(0.75, 0.8)),
     Case("flat: JSON to JSON, five stages, no ledger", lazy(FIVE, ledger=False), _JSON, connect=_FLAT),
+    connect(_FEW, FIVE, data=_FEW_DATA),
+    Case("100,000 flat records: JSON to JSON, five stages", lazy(FIVE), data=_FEW_DATA, connect=_FEW),
     Case(_COLUMNS, bare_columns),
     connect(_FLAT_SCHEMA, FIVE, value_schema()),
     Case(
