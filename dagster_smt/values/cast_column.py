@@ -19,6 +19,8 @@ _ZEROS = (  # the digit zero of every script whose digits Java's parseInt takes;
     "\u0660\u06f0\u07c0\u0966\u09e6\u0a66\u0ae6\u0b66\u0be6\u0c66\u0ce6\u0d66\u0de6\u0e50\u0ed0\u0f20\u1040\u1090"
     "\u17e0\u1810\u1946\u19d0\u1a80\u1a90\u1b50\u1bb0\u1c40\u1c50\ua620\ua8d0\ua900\ua9d0\ua9f0\uaa50\uabf0\uff10"
 )
+_PLAIN = "0123456789.+-eE"
+"""What Java and Spark read as a decimal alike, or both not."""
 _DIGITS = "".join(chr(ord(zero) + n) for zero in _ZEROS for n in range(10))
 
 
@@ -88,7 +90,8 @@ def _parsed(F: Any, value: Any, target: Type) -> Any:
         fits = is_number & (F.length(short) <= 20)
         return F.when(fits, short).try_cast("decimal(20,0)").try_cast(_SPARK[target])
     blanks = F.regexp_replace(value, r"\A[\x00-\x20]+|[\x00-\x20]+\z", "")
-    number = F.when(blanks.rlike(rf"\A{FLOAT_PATTERN}\z"), blanks)
+    plain = F.translate(value, _PLAIN, "") == F.lit("")  # no regular expression for what most texts are
+    number = F.when(plain, value).when(blanks.rlike(rf"\A{FLOAT_PATTERN}\z"), blanks)
     return number.try_cast("float" if target is Type.FLOAT32 else "double")
 
 
