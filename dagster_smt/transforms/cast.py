@@ -120,13 +120,13 @@ class Cast(OnPaths):
 
     def values_function(self, number: int, kind: str) -> Callable[[list[Any]], list[Any]] | None:
         target = tuple(self.casts.values())[number]
-        cast = CastTo(kind, target).bind_many()
+        rule = CastTo(kind, target)
         if target not in BOXED:
-            return cast
-        boxed = boxer(target)
+            return rule.bind_many()
+        one, boxed = rule.bind(), boxer(target)
         if (kind, target) == ("string", Type.FLOAT64):  # plain numbers are finite, and need no box
-            return lambda values: plain_floats(values) or list(map(boxed, cast(values)))
-        return lambda values: list(map(boxed, cast(values)))
+            return lambda values: plain_floats(values) or [boxed(one(value)) for value in values]
+        return lambda values: [boxed(one(value)) for value in values]
 
     def acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
         return tuple(_in_place(_caster(t), bit) for t, bit in zip(self.casts.values(), bits, strict=True))
