@@ -21,6 +21,7 @@ from benchmarks.data import Settings
 from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
 from benchmarks.processes import worker_megabytes
 from dagster_smt.interpret.compiled.loading import VARIABLE
+from dagster_smt.orchestration.resources import SESSION_CONF
 from dagster_smt.spark.packages import JVM_OPTIONS, session_settings
 
 FOLDER = Path(".bench")
@@ -70,8 +71,7 @@ def session(scratch: Path) -> SparkSession:
         "spark.log.level": "FATAL",  # a case reads a table that is not there yet, and Spark prints that at length
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+        **SESSION_CONF,
     }
     for key, value in session_settings(["avro", "delta", "iceberg", "kafka"], {}, pyspark.__version__).items():
         settings[key] = value

@@ -67,7 +67,7 @@ def spark(tmp_path_factory):
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.ui.explainMode", "simple")
-        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
+        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "500")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")

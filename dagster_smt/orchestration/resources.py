@@ -15,7 +15,11 @@ from dagster_smt.spark.packages import JVM_OPTIONS, session_settings
 
 SESSION_CONF = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",  # larger batches of Python objects are slower
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "500",  # Kafka lets a record have 1 MB
+    # Spark would measure a batch after each record, which costs as much as sending it
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    # what a run keeps of its rows is read once, and mostly bytes that do not get smaller
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
 }
 LOCAL_CONF = {
     "spark.driver.bindAddress": "127.0.0.1",

@@ -113,7 +113,7 @@ resource.spark_session.stop()
 """
     env = {k: v for k, v in os.environ.items() if k != "PYSPARK_PYTHON"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=120)
-    assert done.stdout.splitlines() == ["True UTC false", "127.0.0.1 1000", "True", "True"], done.stderr
+    assert done.stdout.splitlines() == ["True UTC false", "127.0.0.1 500", "True", "True"], done.stderr
 
 
 @pytest.mark.spark
