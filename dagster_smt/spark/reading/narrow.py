@@ -16,16 +16,28 @@ def narrowed(plan: Plan, schema: Schema) -> Schema:
     """The value's schema with only the top-level fields the plan needs (all of them if it uses the whole)."""
     if schema.type is not Type.STRUCT or not schema.fields:
         return schema
-    sources: set[str] = set()
+    sources = _needed(plan)
     for record in plan.results.values():
-        for node in (record.key, record.value):
-            sources |= _of_result(node, inside=False)
-    for step in plan.steps:
-        sources |= _of_step(step)
+        sources |= _of_result(record.key, inside=False)
     if "value" in sources:
         return schema
     kept = tuple((n, c) for n, c in schema.fields if any(_is_in(s, below("value", n)) for s in sources))
     return schema.with_(fields=kept or schema.fields[:1])
+
+
+def needs_key(plan: Plan) -> bool:
+    """Whether columns are made of the key, or a stage computes something from it."""
+    return any(_is_in(source, "key") for source in _needed(plan))
+
+
+def _needed(plan: Plan) -> set[str]:
+    """Input fields that reach the values which come out, or that a stage computes with."""
+    sources: set[str] = set()
+    for record in plan.results.values():
+        sources |= _of_result(record.value, inside=False)
+    for step in plan.steps:
+        sources |= _of_step(step)
+    return sources
 
 
 def _is_in(source: str, field: str) -> bool:

@@ -27,7 +27,7 @@ from dagster_smt.spark.plain import from_plain, plain_type
 from dagster_smt.spark.reading.avro_columns import AvroSide
 from dagster_smt.spark.reading.early_masks import Masks, below, early_masks
 from dagster_smt.spark.reading.json_columns import ReadColumns, SideColumns
-from dagster_smt.spark.reading.narrow import narrowed
+from dagster_smt.spark.reading.narrow import narrowed, needs_key
 from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.stages.early_calls import EarlyCalls, runs_python
 from dagster_smt.spark.stages.typed import Beat, State, TypedEvaluator, no_beat
@@ -102,11 +102,15 @@ class _Declared:
 
 
 class _Start:
-    """Reads one side after the other; ``problems`` has one line per side, ``in_problem`` tells it in detail."""
+    """Reads one side after the other; ``problems`` has one line per side, ``in_problem`` tells it in detail.
+
+    ``bad_key`` and ``bad_value`` say what is wrong with a side, or, where that is ``known``, only whether it is.
+    """
 
     def __init__(self, frame: DataFrame, plan: Plan, headers: bool, masks: Masks):
         self.plan, self.masks = plan, masks
         self.problems: list[Problem] = []
+        self.known: dict[str, Problem] = {}
         self.layouts: dict[str, Layout] = {}
         self.declared: list[_Declared] = []
         chain = plan.chain
@@ -141,9 +145,9 @@ class _Start:
 
     def _plain(self, side: str, form: Format, value: Column, problem: Problem, bad: Column) -> None:
         assert form.known_schema is not None
-        why = F.when(bad, problem_struct(problem)).alias(f"bad_{side}")
-        self._select([*map(F.col, self.columns), value.alias(f"s_{side}"), why])
+        self._select([*map(F.col, self.columns), value.alias(f"s_{side}"), bad.alias(f"bad_{side}")])
         self.problems.append(problem)
+        self.known[side] = problem
         self.layouts[side] = Leaf(f"s_{side}", form.known_schema)
 
     def _json(self, side: str, form: Format) -> None:
@@ -204,11 +208,11 @@ class _Start:
         status, stage, why = F.lit(0), F.lit(NO_STAGE), F.lit(-1)
         problem = F.lit(None).cast(PROBLEM_TYPE)
         for number, side in enumerate(self.layouts):
-            bad = F.col(f"bad_{side}")
-            status = F.when(bad.isNotNull(), F.lit(2)).otherwise(status)
-            stage = F.when(bad.isNotNull(), F.lit(_CODES[side])).otherwise(stage)
-            why = F.when(bad.isNotNull(), F.lit(number)).otherwise(why)
-            problem = F.coalesce(bad, problem)
+            bad, text = self._bad(side)
+            status = F.when(bad, F.lit(2)).otherwise(status)
+            stage = F.when(bad, F.lit(_CODES[side])).otherwise(stage)
+            why = F.when(bad, F.lit(number)).otherwise(why)
+            problem = F.coalesce(text, problem)
         gone = F.coalesce(F.col("unreadable"), F.lit(False))
         status, stage = F.when(gone, F.lit(2)).otherwise(status), F.when(gone, F.lit(VALUE_CONVERTER)).otherwise(stage)
         why = F.when(gone, F.lit(len(self.problems))).otherwise(why)
@@ -219,13 +223,21 @@ class _Start:
         meta = [status.cast("tinyint").alias("__status"), stage.alias("__stage"), why.alias("__why")]
         self._select([*renamed, *kept, problem.alias("in_problem"), *meta])
 
+    def _bad(self, side: str) -> tuple[Column, Column]:
+        """Whether a side could not be read, and why."""
+        column = F.col(f"bad_{side}")
+        if side not in self.known:
+            return column.isNotNull(), column
+        return column, F.when(column, problem_struct(self.known[side]))
+
     def _parse(self, early: EarlyCalls) -> None:
         """Read the sides with declared schemas, in Python."""
         sides = tuple(replace(d.columns, calls=tuple(early.calls.get(d.columns.column, ()))) for d in self.declared)
         texts = [side.side for side in sides]
-        kept = [c for c in self.columns if c not in ("key", "value")]
+        idle = [] if needs_key(self.plan) else [c for c in self.columns if c == "s_key"]
+        kept = [c for c in self.columns if c not in ("key", "value", *idle)]
         fields = [self.frame.schema[c] for c in kept]
-        columns = [F.col(c) for c in kept]
+        columns = [F.lit(None).cast(self.frame.schema[c].dataType).alias(c) for c in idle] + [F.col(c) for c in kept]
         for side, declared in zip(sides, self.declared, strict=True):
             read = [T.StructField(name, plain_type(child)) for name, child in side.columns().items()]
             read = [T.StructField(side.column, T.StructType(read))] if side.apart and read else read
