@@ -7,7 +7,7 @@
 | ``__stage`` | int | stage that dropped or failed it; -1 none, -2 key converter, -3 value converter |
 | ``__problem`` | struct | why it failed |
 | ``__touched`` | array<bigint> | bitmap over the plan's ledger entries, 62 in each element |
-| ``__out`` | struct | the output row; null unless kept |
+| ``__out`` | struct | the output row; of records that are not kept it may be null, or say anything |
 """
 
 import pyarrow as pa

@@ -41,7 +41,8 @@ from dagster_smt.values.headers import header_bytes
 
 _MASK = (1 << BITS) - 1
 _PART = 4 << 20
-"""Bytes of records that go through the chain together; of 100 MB each record takes twice the time."""
+"""Bytes of records that go through the chain together: of 100 MB each record takes twice the time, and compiled code
+has what it does for each batch once for more of them."""
 _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
 _SEEN = ("topic", "partition", "offset", "timestamp", "timestampType", "headers", "key", "value")
@@ -74,16 +75,13 @@ class ArrowMap:
         return (KEY_DIRTY if key else 0) | (VALUE_DIRTY if value else 0)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        runner = BatchRunner(self)
-        run = (
-            CompiledBatches(self.chain, self.words, runner.run, runner.key_kind).run
-            if runner.compilable
-            else runner.run
-        )
+        runner, run = BatchRunner(self), None
+        if runner.compilable:
+            run, batches = CompiledBatches(self.chain, self.words, runner.run, runner.key_kind).run, _together(batches)
         for batch in batches:
             for part in _parts(batch):
                 with no_collection():
-                    done = run(part)
+                    done = (run or runner.run)(part)
                 yield done
 
     @property
@@ -105,14 +103,14 @@ def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
     if not job.chain.reads_headers:
         headers, restored = F.to_json("headers"), F.from_json("headers", HEADERS_DDL)
     given = frame.select(*(headers.alias(n) if n == "headers" else F.col(n) for n in _SEEN))
-    record = [given.schema[n] for n in ("timestamp", "timestampType", "headers", "key", "value", "topic")]
+    fields = [given.schema[n] for n in ("timestamp", "timestampType", "headers", "key", "value", "topic")]
     chosen = {TARGET: T.IntegerType()} if job.chain.writes_partition else {}
-    record += [T.StructField(name, kind) for name, kind in chosen.items()]
-    done = map_in_arrow(given, job, T.StructType([*job.outcome_fields(), *record]))
+    fields += [T.StructField(name, kind) for name, kind in chosen.items()]
+    done = map_in_arrow(given, job, T.StructType([*job.outcome_fields(), *fields]))
     read = {"partition": "__partition", "offset": "__offset", "source_topic": "__topic"}
     out = {n: restored if n == "headers" else F.col(read.get(n, n)) for n in (*RECORD_COLUMNS, *chosen)}
-    kept = F.when(F.col("__status") == KEPT, F.struct(*(column.alias(n) for n, column in out.items())))
-    return with_bitmap(done, job).select(*COMMON, *map(schema_column, job.named), kept.alias("__out"))
+    record = F.struct(*(column.alias(n) for n, column in out.items()))
+    return with_bitmap(done, job).select(*COMMON, *map(schema_column, job.named), record.alias("__out"))
 
 
 COMMON = (*_COORDINATES, *_OUTCOMES, "__touched")
@@ -224,6 +222,26 @@ class _Metadata:
         micros = self.micros[number]
         record.timestamp = None if micros is None else micros // 1000
         record.timestamp_type = TIMESTAMP_TYPES.get(self.types[number])
+
+
+def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Small batches joined to larger ones."""
+    waiting: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        if waiting and size + batch.nbytes > _PART:
+            yield _joined(waiting)
+            waiting, size = [], 0
+        waiting.append(batch)
+        size += batch.nbytes
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(batches) == 1 or not any(batch.num_rows for batch in batches):
+        return batches[0]
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
