@@ -15,6 +15,7 @@ from dagster_smt.interpret.cache import BySchema, Cache
 from dagster_smt.interpret.formats import without_schema
 from dagster_smt.interpret.protobuf import protobuf_of
 from dagster_smt.interpret.protobuf_files import read_indexes, write_indexes
+from dagster_smt.interpret.protobuf_text import proto_files
 from dagster_smt.interpret.protobuf_write import protobuf_out
 from dagster_smt.interpret.registry_client import SchemaKind, fetched, registered
 from dagster_smt.model.format import Format
@@ -37,7 +38,7 @@ def registered_avro(form: Format, number: int) -> Avro:
         DataError: SMT441, the registry has none, or it cannot be used.
     """
     there = fetched(tuple(form.settings.items()), number, "AVRO")
-    return avro_of(there.text, there.references, place=f"schema {number}")
+    return avro_of(there.text, [text for _, text in there.references], place=f"schema {number}")
 
 
 def no_header() -> DataError:
@@ -100,23 +101,13 @@ class RegistryReader:
                 avro = registered_avro(self.form, number)
                 return _Known(avro.schema, avro.read)
             there = fetched(tuple(self.form.settings.items()), number, self.kind)
-            files = [_descriptor(text, number) for text in (*there.references, there.text)]
-            message = protobuf_of(files, read_indexes(header, HEADER)[0], place=f"schema {number}")
+            files = proto_files(there.text, there.references, place := f"schema {number}")
+            message = protobuf_of(files, read_indexes(header, HEADER)[0], place)
             return _Known(message.schema, message.read)
         except DataError as error:
             return error
         except ConfigError as error:
             return DataError(error.problems[0])
-
-
-def _descriptor(text: str, number: int) -> bytes:
-    """A file of Protobuf as a registry gives it when asked for its serialized form."""
-    try:
-        return base64.b64decode(text, validate=True)
-    except ValueError as error:
-        hint = "use a registry that has format=serialized, as Confluent's, or let the producer register descriptors"
-        statement = f"the registry gives schema {number} as text, not as a descriptor"
-        raise data_error("SMT441", statement, hint) from error
 
 
 class RegistryWriter:

@@ -35,12 +35,12 @@ class Fetched:
     """A schema of a registry.
 
     Attributes:
-        text: Avro as JSON; of Protobuf the file's descriptor, in base64.
-        references: Those that it refers to, each after those that it refers to itself.
+        text: Avro as JSON; of Protobuf the file's descriptor in base64, or its text if the registry has no other form.
+        references: (name, text) of those that it refers to, each after those that it refers to itself.
     """
 
     text: str
-    references: tuple[str, ...]
+    references: tuple[tuple[str, str], ...]
 
 
 def fetched(options: Options, number: int, kind: SchemaKind) -> Fetched:
@@ -61,7 +61,7 @@ def fetched(options: Options, number: int, kind: SchemaKind) -> Fetched:
     schema, references = _asked(options, ask, lambda status: _unknown(number, "the registry does not know it"), (404,))
     if (schema.schema_type or "AVRO") != kind:
         raise _unknown(number, f"it is {schema.schema_type or 'AVRO'}, not {kind}")
-    return Fetched(schema.schema_str, tuple(references.values()))
+    return Fetched(schema.schema_str, tuple(references.items()))
 
 
 def registered(options: Options, subject: str, text: str, kind: SchemaKind, *, register: bool) -> int:
@@ -137,6 +137,13 @@ def _refused(subject: str, status: int) -> DataError:
         return data_error("SMT442", f"the registry has no such schema under {subject}", hint, DATA_EXCEPTION)
     hint = "look at the compatibility that the subject asks for, and at the subject's last schema"
     return data_error("SMT442", f"the registry refuses the schema under {subject} ({status})", hint, DATA_EXCEPTION)
+
+
+def no_protoc() -> EngineError:
+    """The error of Protobuf that a registry gives as text where nothing reads it: SMT637."""
+    statement = "the registry gives Protobuf as text, and there is no protoc to read it with"
+    hint = "install dagster_smt[protoc], which is the package grpcio-tools, where Python runs for Spark"
+    return EngineError(Problem("SMT637", "protobuf-confluent", statement, hint))
 
 
 def silent_registry(url: str, why: str) -> EngineError:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from datetime import datetime, timezone
 
 import pytest
-from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry import Schema as RegisteredSchema
+from confluent_kafka.schema_registry import SchemaReference, SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -15,7 +16,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.errors import EngineError, PlanError
+from dagster_smt.errors import EngineError, PlanError, SmtError
 from dagster_smt.run.batch import run
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord
@@ -114,6 +115,44 @@ def test_three_versions_of_a_message_are_one_table_and_written_as_messages_again
     context = SerializationContext(f"clean.{topic}", MessageField.VALUE)
     found = [deserializer(r.value(), context) for r in Topics(cluster).read(f"clean.{topic}")]
     assert [(m.id, m.name, m.state, m.more) for m in found] == [(1, "", "", 0), (2, "", SECRET, 0), (3, "", SECRET, 3)]
+
+
+PLACE = (
+    'syntax = "proto3"; package geo; message Place { string name = 1; enum Kind { TOWN = 0; FARM = 1; } Kind k = 2; }'
+)
+ORDER = """\
+syntax = "proto3";
+package shop;
+import "geo/place.proto";
+message Order { int64 id = 1; geo.Place place = 2; oneof how { string card = 3; } map<string, int32> parts = 4; }
+"""
+ORDER_BYTES = b"\x08\x05\x12\x05\x0a\x01x\x10\x01\x1a\x01c\x22\x05\x0a\x01p\x10\x07"
+
+
+def test_messages_of_a_registry_that_gives_its_schemas_as_text(world, apicurio):
+    client, subject = SchemaRegistryClient({"url": apicurio}), f"orders-{uuid.uuid4().hex[:8]}"
+    client.register_schema(f"{subject}-place", RegisteredSchema(PLACE, "PROTOBUF"))
+    to_place = SchemaReference("geo/place.proto", f"{subject}-place", 1)
+    number = client.register_schema(subject, RegisteredSchema(ORDER, "PROTOBUF", [to_place]))
+    world.add(NewRecord(b"k", b"\0" + number.to_bytes(4, "big") + b"\0" + ORDER_BYTES))
+    form = Format("protobuf-confluent", options={"url": apicurio, "subject": subject})
+    table = TopicTable(world.topics, ("orders",), value=form)
+    report = run(replace(world.spec({"transforms": ""}, kind="columns"), table=table), world.session)
+    (row,) = world.table.read().select("id", "place", "how_0", "parts").collect()
+    assert report.records_out == 1 and row.asDict(recursive=True) == {
+        "id": 5, "place": {"name": "x", "k": "FARM"}, "how_0": {"card": "c"}, "parts": {"p": 7},
+    }  # fmt: skip
+
+
+def test_a_text_that_is_no_protobuf_is_found_before_anything_is_written(world, registry):
+    number = registry.add("orders-value", "message {", kind="PROTOBUF")
+    world.add(NewRecord(b"k", b"\0" + number.to_bytes(4, "big") + b"\0\x0a" + SECRET.encode()))
+    table = TopicTable(world.topics, ("orders",), value=Format("protobuf-confluent", options={"url": registry.url}))
+    sink = FileTopicSink(world.folder / "out")
+    spec = replace(world.spec({"transforms": ""}, kind="records"), table=table, sink=sink)
+    with pytest.raises(SmtError, match=r"SMT273.*Expected message name") as caught:
+        run(spec, world.session)
+    assert SECRET not in str(caught.value) and world.state is None
 
 
 def test_columns_are_fitted_to_the_schema_of_each_record(world, registry):
