@@ -143,18 +143,9 @@ def _write(path: Path, text: str, place: str) -> None:
 
 
 def _imported(texts: Mapping[str, str]) -> Iterable[FileDescriptorProto]:
-    """Published files that are imported and that ``protoc`` does not have."""
-    waiting = [name for text in texts.values() for name in _IMPORT.findall(text)]
-    seen = {*texts, META}
-    while waiting:
-        name = waiting.pop()
-        if name in seen or name.startswith("google/protobuf/"):
-            continue
-        seen.add(name)
-        file = well_known(name)
-        if file is not None:
-            waiting += file.dependency
-            yield file
+    """Published files that are imported; what lies in the folder comes first, and ``protoc`` has what they import."""
+    names = dict.fromkeys(name for text in texts.values() for name in _IMPORT.findall(text))
+    return [file for name in names if (file := well_known(name)) is not None]
 
 
 def _first_mistake(said: str) -> str:
