@@ -53,7 +53,7 @@ SHARED = {
     "SMT401": "interpret/codec interpret/texts values/basic",
     "SMT414": "interpret/codec interpret/described interpret/sides spark/reading/start",
     "SMT416": "interpret/avro interpret/formats interpret/protobuf_kinds interpret/sides spark/reading/start",
-    "SMT440": "interpret/avro_write interpret/formats interpret/protobuf_kinds interpret/registry",
+    "SMT440": "interpret/avro_anything interpret/avro_write interpret/formats interpret/protobuf_kinds",
     "SMT451": "authoring/topics transforms/aiven/extract_timestamp transforms/aiven/hash",
     "SMT452": "transforms/aiven/extract_timestamp transforms/aiven/extract_topic transforms/aiven/hash "
     "transforms/confluent/extract_topic",

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_error
+from dagster_smt.interpret import avro_anything
 from dagster_smt.interpret.avro import Avro, avro_of
+from dagster_smt.interpret.avro_anything import is_anything, read_anything
 from dagster_smt.interpret.avro_write import avro_out
 from dagster_smt.interpret.cache import BySchema, Cache
 from dagster_smt.interpret.formats import without_schema
@@ -35,10 +37,13 @@ def registered_avro(form: Format, number: int) -> Avro:
     """The Avro schema with an id.
 
     Raises:
-        DataError: SMT441, the registry has none, or it cannot be used.
+        DataError: SMT441, the registry has none; SMT273, Connect has no schema for it.
     """
     there = fetched(tuple(form.settings.items()), number, "AVRO")
-    return avro_of(there.text, [text for _, text in there.references], place=f"schema {number}")
+    try:
+        return avro_of(there.text, [text for _, text in there.references], place=f"schema {number}")
+    except ConfigError as error:
+        raise DataError(error.problems[0]) from error
 
 
 def no_header() -> DataError:
@@ -97,10 +102,12 @@ class RegistryReader:
     def _made(self, header: bytes) -> "_Known | DataError":
         number = int.from_bytes(header[1:HEADER], "big")
         try:
+            there = fetched(tuple(self.form.settings.items()), number, self.kind)
+            if self.kind == "AVRO" and is_anything(there.text):
+                return _Known(None, read_anything)
             if self.kind == "AVRO":
                 avro = registered_avro(self.form, number)
                 return _Known(avro.schema, avro.read)
-            there = fetched(tuple(self.form.settings.items()), number, self.kind)
             files = proto_files(there.text, there.references, place := f"schema {number}")
             message = protobuf_of(files, read_indexes(header, HEADER)[0], place)
             return _Known(message.schema, message.read)
@@ -110,8 +117,11 @@ class RegistryReader:
             return DataError(error.problems[0])
 
 
+_ANYTHING = avro_anything.NAME, avro_anything.TEXT, avro_anything.write_anything
+
+
 class RegistryWriter:
-    """Writes values with a schema, which it registers; keeps what it has met.
+    """Writes values with a schema, which it registers; keeps what it has met. Avro has a schema for those without, too.
 
     Subjects are those of Confluent's serializers: ``<topic>-key`` and ``<topic>-value``, or what ``subject`` or
     ``subject.name.strategy`` says.
@@ -126,9 +136,9 @@ class RegistryWriter:
         """The bytes of a value; null stays null."""
         if value is None:
             return None
-        if schema is None:
+        if schema is None and self.kind != "AVRO":
             raise without_schema(self.form)
-        name, text, write = self.known[schema]
+        name, text, write = _ANYTHING if schema is None else self.known[schema]
         subject = self._subject(topic, name)
         header = self.headers.get((subject, text))
         if header is None:

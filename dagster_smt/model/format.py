@@ -46,8 +46,8 @@ WRITING_OPTIONS = ("subject", "subject.name.strategy", "auto.register.schemas")
 STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy")
 SELF_DESCRIBED = ("envelope", "avro-confluent", "protobuf-confluent")
 """Formats whose records bring their schema along, or name it."""
-SCHEMALESS = ("json", "json_schema", "envelope", "string", "bytes", "debezium-json", "canal-json")
-"""Formats that values without a schema can be written in, as JSON."""
+SCHEMALESS = ("json", "json_schema", "envelope", "string", "bytes", "debezium-json", "canal-json", "avro-confluent")
+"""Formats that values without a schema can be written in: as JSON, or as Connect writes them as Avro."""
 DESCRIBED = ("avro", "protobuf")
 """Formats whose schema is given beside the topic."""
 READ_WHOLE = ("csv", *DESCRIBED)

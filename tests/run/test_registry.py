@@ -28,6 +28,7 @@ from tests.run.world import MASK, ROUTE, SECRET, World, window
 ID, NAME = {"name": "id", "type": "long"}, {"name": "name", "type": "string"}
 STATE = {"name": "state", "type": {"type": "enum", "name": "State", "symbols": ["NEW", "DONE"]}, "default": "NEW"}
 AT = {"name": "at", "type": ["null", {"type": "long", "logicalType": "timestamp-millis"}], "default": None}
+ONLY_ROUTE = {key: value for key, value in ROUTE.items() if "mask" not in key} | {"transforms": "route"}
 VERSIONS = [
     ([ID, NAME], {"id": 1, "name": SECRET}),
     ([ID, NAME, STATE], {"id": 2, "name": SECRET, "state": "DONE"}),
@@ -228,6 +229,27 @@ def test_json_becomes_avro_with_a_key(world, registry):
     found = [tuple(data and read_back(registry.url, bytes(data)) for data in (r.key, r.value)) for r in rows]
     assert found == [("eu", {"id": 1, "name": ""}), (None, {"id": 2, "name": ""})]
     assert sorted(registry.subjects) == ["orders-key", "orders-value"]
+
+
+def test_values_without_a_schema_are_written_as_connect_writes_them_and_read_again(world, registry):
+    texts = [b'{"id":1,"tags":["a",null,1.5]}', b"7", None, b'"x"']
+    world.add(*(NewRecord(b'{"k":1}', text) for text in texts))
+    avro = Format("avro-confluent", options={"url": registry.url})
+    sink = FileTopicSink(world.folder / "out", key=avro, value=avro)
+    table = TopicTable(world.topics, ("orders",), key=Format("json"))
+    run(replace(world.spec(ONLY_ROUTE, kind="records"), sink=sink, table=table), world.session)
+    there = FileTopics(world.folder / "out")
+    (topic,) = {
+        record.topic for record in open_source(there, world.session).read(window(0, 4, "clean.orders")).collect()
+    }
+    assert sorted(registry.subjects) == [f"{topic}-key", f"{topic}-value"] and len(registry.schemas) == 1
+    back = replace(world.spec({"transforms": ""}, kind="records"), name="back")
+    back = replace(back, table=TopicTable(there, (topic,), key=avro, value=avro))
+    json_sink = FileTopicSink(world.folder / "json", key=Format("json"), value=Format("json"))
+    run(replace(back, sink=json_sink), world.session)
+    rows = open_source(FileTopics(world.folder / "json"), world.session).read(window(0, 4, topic)).collect()
+    found = [(json.loads(r.key), r.value and json.loads(r.value)) for r in sorted(rows, key=lambda r: r.offset)]
+    assert found == [({"k": 1}, text and json.loads(text)) for text in texts]
 
 
 def test_a_registry_that_refuses_makes_dead_letters_and_one_that_is_silent_ends_the_run(world, registry):
