@@ -46,7 +46,7 @@ SHARED = {
     "SMT267": "tables/rows/columns tables/rows/statement",
     "SMT269": "tables/rows/declare tables/spec",
     "SMT270": "cli/schemas tables/rows/with_options tables/spec",
-    "SMT273": "interpret/avro interpret/described interpret/protobuf_files tables/described",
+    "SMT273": "interpret/avro interpret/described interpret/protobuf_files interpret/registered tables/described",
     "SMT274": "interpret/avro_write interpret/protobuf_schema",
     "SMT303": "chain/plan orchestration/checks",
     "SMT350": "orchestration/checks run/counts",
@@ -58,7 +58,7 @@ SHARED = {
     "SMT452": "transforms/aiven/extract_timestamp transforms/aiven/extract_topic transforms/aiven/hash "
     "transforms/confluent/extract_topic",
     "SMT441": "interpret/protobuf_files interpret/registry interpret/registry_client",
-    "SMT442": "interpret/registry interpret/registry_client",
+    "SMT442": "interpret/registered interpret/registry_client",
     "SMT501": "tables/kafka/client tables/sources/file_topics tables/sources/table",
     "SMT505": "tables/sources/file_topics tables/sources/segments",
     "SMT510": "tables/sources/file_topics tables/windows",

@@ -132,9 +132,9 @@ class Interpreter:
             try:
                 if keys is not None:
                     where = KEY_CONVERTER
-                    record.key_schema, record.key = read_key(keys[record.number])
+                    record.key_schema, record.key = read_key(keys[record.number], record.topic or "")
                 where = VALUE_CONVERTER
-                record.value_schema, record.value = read_value(value)
+                record.value_schema, record.value = read_value(value, record.topic or "")
             except DataError as error:
                 batch.lost[record.number] = self._failed(error, where, record)
         return batch.left(records)

@@ -42,7 +42,8 @@ REGISTRY_OPTIONS = (
 )
 """Options of formats with a registry: the first three as Flink names them, files of certificates as librdkafka does."""
 WRITING_OPTIONS = ("subject", "subject.name.strategy", "auto.register.schemas")
-"""Options of formats with a registry, for what is written: the first as Flink, the others as Confluent names them."""
+"""Options of formats with a registry: the first as Flink, the others as Confluent names them. Two name the subject, for
+reading as well: schemas have versions there."""
 STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy")
 SELF_DESCRIBED = ("envelope", "avro-confluent", "protobuf-confluent")
 """Formats whose records bring their schema along, or name it."""
