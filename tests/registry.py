@@ -16,6 +16,7 @@ class Registry:
     Attributes:
         schemas, subjects: What is registered; a version of a subject is a place in its list.
         deleted: (subject, version) of what is found only by who asks for deleted versions, too.
+        serialized: The other form of schemas by id, for who asks for it.
         asked: The ids that somebody asked for.
         looked_up: The subjects that somebody looked for a schema under.
         authorization: What came with it.
@@ -25,6 +26,7 @@ class Registry:
     schemas: dict[int, dict[str, Any]] = field(default_factory=dict)
     subjects: dict[str, list[int]] = field(default_factory=dict)
     deleted: set[tuple[str, int]] = field(default_factory=set)
+    serialized: dict[int, str] = field(default_factory=dict)
     asked: list[int] = field(default_factory=list)
     looked_up: list[str] = field(default_factory=list)
     authorization: set[str] = field(default_factory=set)
@@ -77,6 +79,8 @@ class _Handler(BaseHTTPRequestHandler):
         if parts[:2] == ["schemas", "ids"]:
             registry.asked.append(int(parts[2]))
             found = registry.schemas.get(int(parts[2]))
+            if found and int(parts[2]) in registry.serialized and "format=serialized" in self.path:
+                found = {**found, "schema": registry.serialized[int(parts[2])]}
             return self.answer(200, found) if found else self.answer(404, {"error_code": 40403, "message": "not found"})
         if parts[0] == "subjects" and parts[2:3] == ["versions"] and len(parts) == 4:
             number = registry.subjects[parts[1]][int(parts[3]) - 1]
