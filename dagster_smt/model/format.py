@@ -131,6 +131,11 @@ class Format:
         return Schema(WHOLE[self.kind], optional=True) if self.kind in WHOLE else self.schema
 
 
+def names_topic(settings: Mapping[str, str]) -> bool:
+    """Whether the subjects of a registry's format are of topics: by default they are."""
+    return "subject" not in settings and settings.get("subject.name.strategy") != "RecordNameStrategy"
+
+
 @dataclass(frozen=True)
 class Formats:
     """The formats of both sides of records."""

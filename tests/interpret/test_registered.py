@@ -307,3 +307,28 @@ def test_the_text_is_looked_up_as_it_was_registered(registry):
     registry.serialized[number] = base64.b64encode(file.SerializeToString()).decode()
     schema, value = reader(registry, kind="protobuf-confluent").read(header(number) + b"\0\x08\5", "orders")
     assert (schema.version, value) == (2, {"number": 5})
+
+
+# -- what is written -------------------------------------------------------------------------------------------------
+
+ROUTE = {"alias": "r", "type": "RegexRouter", "options": {"regex": "orders", "replacement": "clean"}}
+MOVED = [
+    ({}, "orders", True),
+    ({}, "others", False),
+    ({"subject_name_strategy": "TopicRecordNameStrategy"}, "orders", True),
+    ({"subject_name_strategy": "RecordNameStrategy"}, "orders", False),
+    ({"subject": "mine"}, "orders", False),
+]
+
+
+@pytest.mark.parametrize(("given", "topic", "written"), MOVED)
+def test_what_goes_to_another_topic_is_registered_there(registry, given, topic, written):
+    text = json.dumps(record(ID))
+    for subject in ("orders-value", "others-value", "orders-shop.Order", "shop.Order", "mine"):
+        registry.add(subject, text)
+    form = Format("avro-confluent", options=options(registry, **given))
+    data = header(1) + b"\2"
+    outcome, key, value = Interpreter(parse_chain([ROUTE]), None, form).process(Record(topic), b"k", data)
+    assert outcome.problem is None and key == b"k"
+    assert (value != data) is written and any("clean" in subject for subject in registry.subjects) is written
+    assert value[5:] == data[5:]

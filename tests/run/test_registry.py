@@ -231,6 +231,27 @@ def test_json_becomes_avro_with_a_key(world, registry):
     assert sorted(registry.subjects) == ["orders-key", "orders-value"]
 
 
+@pytest.mark.parametrize("kind", ["avro-confluent", "protobuf-confluent"])
+def test_records_that_a_router_sends_elsewhere_are_registered_there_and_can_be_read_there(world, registry, kind):
+    if kind == "avro-confluent":
+        data = serialized(registry.url, "orders", *VERSIONS[0])
+    else:
+        number = registry.add("orders-value", 'syntax = "proto3"; message Order { int64 id = 1; }', kind="PROTOBUF")
+        data = b"\0" + number.to_bytes(4, "big") + b"\0\x08\1"
+    world.add(*(NewRecord(b"k", value) for value in (data, None)))
+    form = Format(kind, options={"url": registry.url})
+    spec = replace(world.spec(ONLY_ROUTE, kind="records"), table=TopicTable(world.topics, ("orders",), value=form))
+    run(replace(spec, sink=FileTopicSink(world.folder / "out")), world.session)
+    there = FileTopics(world.folder / "out")
+    assert registry.subjects["clean.orders-value"] and len(registry.subjects) == 2
+    back = replace(world.spec({"transforms": ""}, kind="records"), name="back")
+    back = replace(back, table=TopicTable(there, ("clean.orders",), value=form))
+    run(replace(back, sink=FileTopicSink(world.folder / "json", value=Format("json"))), world.session)
+    rows = open_source(FileTopics(world.folder / "json"), world.session).read(window(0, 2, "clean.orders")).collect()
+    first, second = (row.value for row in sorted(rows, key=lambda r: r.offset))
+    assert json.loads(first)["id"] == 1 and second is None
+
+
 def test_values_without_a_schema_are_written_as_connect_writes_them_and_read_again(world, registry):
     texts = [b'{"id":1,"tags":["a",null,1.5]}', b"7", None, b'"x"']
     world.add(*(NewRecord(b'{"k":1}', text) for text in texts))
