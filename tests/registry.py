@@ -11,18 +11,31 @@ from urllib.parse import unquote, urlsplit
 
 @dataclass
 class Registry:
-    """A running registry; ``asked`` are the ids that somebody asked for, ``authorization`` what came with it."""
+    """A running registry.
+
+    Attributes:
+        schemas, subjects: What is registered; a version of a subject is a place in its list.
+        deleted: (subject, version) of what is found only by who asks for deleted versions, too.
+        serialized: The other form of schemas by id, for who asks for it.
+        asked: The ids that somebody asked for.
+        looked_up: The subjects that somebody looked for a schema under.
+        authorization: What came with it.
+        status: Another one than 200 is its only answer.
+    """
 
     schemas: dict[int, dict[str, Any]] = field(default_factory=dict)
     subjects: dict[str, list[int]] = field(default_factory=dict)
+    deleted: set[tuple[str, int]] = field(default_factory=set)
+    serialized: dict[int, str] = field(default_factory=dict)
     asked: list[int] = field(default_factory=list)
+    looked_up: list[str] = field(default_factory=list)
     authorization: set[str] = field(default_factory=set)
     status: int = 200
 
     def __enter__(self) -> "Registry":
         handler = type("Handler", (_Handler,), {"registry": self})
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         return self
 
@@ -66,6 +79,8 @@ class _Handler(BaseHTTPRequestHandler):
         if parts[:2] == ["schemas", "ids"]:
             registry.asked.append(int(parts[2]))
             found = registry.schemas.get(int(parts[2]))
+            if found and int(parts[2]) in registry.serialized and "format=serialized" in self.path:
+                found = {**found, "schema": registry.serialized[int(parts[2])]}
             return self.answer(200, found) if found else self.answer(404, {"error_code": 40403, "message": "not found"})
         if parts[0] == "subjects" and parts[2:3] == ["versions"] and len(parts) == 4:
             number = registry.subjects[parts[1]][int(parts[3]) - 1]
@@ -89,7 +104,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def look_up(self, subject: str, body: dict[str, Any]) -> None:
         """What there is of a schema under a subject."""
+        self.registry.looked_up.append(subject)
+        gone = set() if "deleted=true" in self.path.lower() else self.registry.deleted
         for version, number in enumerate(self.registry.subjects.get(subject, ()), 1):
-            if self.registry.schemas[number]["schema"] == body["schema"]:
+            found = self.registry.schemas[number]
+            same = found["schema"] == body["schema"] and found["references"] == (body.get("references") or [])
+            if same and (subject, version) not in gone:
                 return self.answer(200, {"id": number, "subject": subject, "version": version, **body})
         return self.answer(404, {"error_code": 40403, "message": "not found"})

@@ -6,6 +6,7 @@ metadata of Connect is kept, enums are texts, a union of null and one type is th
 
 import io
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -56,6 +57,17 @@ class Avro:
     told: Any
     names: Mapping[str, Any]
 
+    @property
+    def top(self) -> Any:
+        """``told`` in full: the list of a union, or a dict."""
+        return self.names.get(self.told, {"type": self.told}) if isinstance(self.told, str) else self.told
+
+    @property
+    def name(self) -> str | None:
+        """The full name of the record (``AvroSchema.name``); None if it is none."""
+        top = self.top
+        return top["name"] if isinstance(top, dict) and top["type"] == "record" else None
+
 
 def avro_of(text: str, references: Sequence[str] = (), place: str = "avro") -> Avro:
     """Prepare an Avro schema.
@@ -92,6 +104,23 @@ def avro_of(text: str, references: Sequence[str] = (), place: str = "avro") -> A
         return convert(value)
 
     return Avro(schema, read, told, builder.names)
+
+
+def stamped(schema: Schema, version: int) -> Schema | None:
+    """A schema with a version (``AvroData.toConnectSchema``); None if it has another one already."""
+    if version < 0 or schema.version == version:
+        return schema
+    return None if schema.version is not None else schema.with_(version=version)
+
+
+def with_version(avro: Avro, version: int) -> Schema | None:
+    """The Connect schema with the version that a registry has; None if it is a logical type of another version.
+
+    ``connect.version`` counts more. A union of null and a type, or of one type, passes none on to its member.
+    """
+    top = avro.top
+    own = avro.schema.name != UNION if isinstance(top, list) else "connect.version" in top
+    return avro.schema if own else stamped(avro.schema, version)
 
 
 def unreadable() -> DataError:
@@ -202,6 +231,8 @@ class _Builder:
 
     def union(self, members: list[Any], nullable: bool) -> tuple[Schema, Convert]:
         others = [member for member in members if member != "null"]
+        if len(members) == 1:  # flatten.singleton.unions
+            return self.build(members[0])
         if len(others) == 1 and len(members) == 2:
             return self.build(others[0], nullable=True)
         if any(all(kind in map(_kind, others) for kind in pair) for pair in _SAME):
@@ -231,10 +262,22 @@ class _Builder:
         name = avro.get("connect.name", avro.get("name") if schema.logical is None else None)
         return schema.with_(
             name=schema.name if name is None or name.startswith(_DEFAULT_NAME) else name,
-            version=schema.version or avro.get("connect.version"),
+            version=self.version(schema, avro),
             doc=avro.get("connect.doc"),
             parameters=tuple(sorted(parameters.items())),
         )
+
+    def version(self, schema: Schema, avro: dict[str, Any]) -> int | None:
+        """What ``connect.version`` says; a logical type of Connect's has 1 already, and no other."""
+        if "connect.version" not in avro:
+            return schema.version
+        given = avro["connect.version"]
+        if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
+            raise self.refused("connect.version is no number")
+        found = stamped(schema, int(given))
+        if found is None:
+            raise self.refused("connect.version is not that of the logical type")
+        return found.version
 
     def refused(self, statement: str) -> ConfigError:
         hint = "read the values as bytes, or change the schema"

@@ -52,7 +52,7 @@ class DescribedCodec:
         self.form, self.known = form, described(form)
         self.writers = BySchema(self._writer)
 
-    def read(self, data: bytes | None) -> tuple[Schema | None, Any]:
+    def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
         """(schema, value) of a record; no value at all is null without schema."""
         if data is None:
             return None, None

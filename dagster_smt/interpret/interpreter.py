@@ -9,7 +9,7 @@ from dagster_smt.chain.plan import first_entries
 from dagster_smt.errors import DataError, Problem
 from dagster_smt.interpret.sides import SideCodec, side_codec
 from dagster_smt.interpret.stages import DROPPED, ApplyAll, Runner, runners
-from dagster_smt.model.format import Format, Formats
+from dagster_smt.model.format import REGISTERED, Format, Formats, names_topic
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, Record
 
 KEPT, DROPPED_STATUS, FAILED = 0, 1, 2
@@ -58,6 +58,16 @@ def _codec(side: Literal["key", "value"], read: Format, written: Format) -> Side
     return codec if written == read else SideCodec(codec.read, side_codec(written, side).write)
 
 
+def _by_topic(written: Formats) -> int:
+    """The sides whose schemas are registered under a subject of the topic that the records go to.
+
+    Those of a record in another topic are written though no stage has changed them, as Connect's converters write them
+    always: who reads that topic looks for their schemas there.
+    """
+    forms = ((KEY_DIRTY, written.key), (VALUE_DIRTY, written.value))
+    return sum(bit for bit, form in forms if form.kind in REGISTERED and names_topic(form.settings))
+
+
 class Interpreter:
     """A chain ready to run on records.
 
@@ -74,6 +84,7 @@ class Interpreter:
         read = Formats(key or Format("string"), value or Format())
         self.key = _codec("key", read.key, written.key if written else read.key)
         self.value = _codec("value", read.value, written.value if written else read.value)
+        self.by_topic = _by_topic(written or read)
         self.runners, self.reads_headers = runners(chain), chain.reads_headers
         self.earlier = tuple((1 << first) - 1 for first in first_entries(chain))
         self.dropped = tuple(Outcome(DROPPED_STATUS, n) for n in range(len(chain.stages)))
@@ -112,7 +123,11 @@ class Interpreter:
             values: The bytes of the values.
         """
         batch = Batch(keys, values)
+        topics = [record.topic for record in records] if self.by_topic else []
         rest = self._run_stages(self._read_all(records, batch), batch)
+        if topics:
+            for record in rest:
+                record.dirty |= self.by_topic if record.topic != topics[record.number] else 0
         self._write_all(rest, batch)
         return batch
 
@@ -132,9 +147,9 @@ class Interpreter:
             try:
                 if keys is not None:
                     where = KEY_CONVERTER
-                    record.key_schema, record.key = read_key(keys[record.number])
+                    record.key_schema, record.key = read_key(keys[record.number], record.topic or "")
                 where = VALUE_CONVERTER
-                record.value_schema, record.value = read_value(value)
+                record.value_schema, record.value = read_value(value, record.topic or "")
             except DataError as error:
                 batch.lost[record.number] = self._failed(error, where, record)
         return batch.left(records)

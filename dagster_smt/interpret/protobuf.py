@@ -69,11 +69,13 @@ class Protobuf:
         schema: The Connect schema.
         read: A function from bytes to the value; raises ``DataError`` SMT416.
         write: A function from a value to bytes; raises ``DataError`` SMT440.
+        name: The message's full name.
     """
 
     schema: Schema
     read: Callable[[bytes], Any]
     write: Callable[[Any], bytes]
+    name: str
 
 
 def protobuf_of(files: Sequence[bytes], message: str | Sequence[int], place: str = "protobuf") -> Protobuf:
@@ -93,7 +95,8 @@ def protobuf_of(files: Sequence[bytes], message: str | Sequence[int], place: str
     builder = _Builder(place)
     kind = builder.root(descriptor)
     made = message_factory.GetMessageClass(descriptor)
-    return Protobuf(kind.schema, _reader(made, kind, demanding=builder.demanding), _writer(made, kind))
+    read, write = _reader(made, kind, demanding=builder.demanding), _writer(made, kind)
+    return Protobuf(kind.schema, read, write, descriptor.full_name)
 
 
 def _reader(made: Any, kind: Kind, *, demanding: bool) -> Callable[[bytes], Any]:

@@ -44,7 +44,8 @@ _SHIPPED = {
     "google/type/date.proto": "google.type.Date year:int32 month:int32 day:int32",
     "google/type/timeofday.proto": "google.type.TimeOfDay hours:int32 minutes:int32 seconds:int32 nanos:int32",
 }
-_META = "confluent/meta.proto"
+META = "confluent/meta.proto"
+"""The file of Confluent's options, in which texts say what fields mean."""
 _FIELD_META = 1088
 _GENERATED = re.compile(r"google/(protobuf|type)/[a-z_]+\.proto")
 _FAILED = "Couldn't build proto file into descriptor pool: "
@@ -83,7 +84,7 @@ def _parsed(raw: bytes, place: str) -> FileDescriptorProto:
 def _add(pool: DescriptorPool, file: FileDescriptorProto, known: set[str], place: str) -> None:
     for name in file.dependency:
         if name not in known:
-            found = _well_known(name)
+            found = well_known(name)
             if found is None:
                 statement = f"it imports '{name}', which is not there"
                 raise refused(place, statement, "register the file as a reference of the schema")
@@ -96,9 +97,9 @@ def _add(pool: DescriptorPool, file: FileDescriptorProto, known: set[str], place
     known.add(file.name)
 
 
-def _well_known(name: str) -> FileDescriptorProto | None:
+def well_known(name: str) -> FileDescriptorProto | None:
     """A file that Confluent or Google publishes, or None."""
-    if name == _META:
+    if name == META:
         return _meta_file()
     if name in _SHIPPED:
         return _one_message(name, _SHIPPED[name])
@@ -125,7 +126,7 @@ def _one_message(name: str, text: str) -> FileDescriptorProto:
 
 def _meta_file() -> FileDescriptorProto:
     """``confluent/meta.proto``, as far as Connect reads it; options of fields have it under number 1088."""
-    file = _one_message(_META, "confluent.Meta doc:string params:string")
+    file = _one_message(META, "confluent.Meta doc:string params:string")
     (meta,) = file.message_type
     entry = _one_message("", "x.ParamsEntry key:string value:string").message_type[0]
     entry.options.map_entry = True

@@ -6,38 +6,31 @@ Of Protobuf the places of the message in its file stand between id and value.
 import base64
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_error
-from dagster_smt.interpret.avro import Avro, avro_of
+from dagster_smt.errors import ConfigError, DataError, data_error
+from dagster_smt.interpret import avro_anything
 from dagster_smt.interpret.avro_write import avro_out
 from dagster_smt.interpret.cache import BySchema, Cache
 from dagster_smt.interpret.formats import without_schema
-from dagster_smt.interpret.protobuf import protobuf_of
 from dagster_smt.interpret.protobuf_files import read_indexes, write_indexes
 from dagster_smt.interpret.protobuf_write import protobuf_out
-from dagster_smt.interpret.registry_client import SchemaKind, fetched, registered
+from dagster_smt.interpret.registered import (
+    HEADER,
+    KINDS,
+    KeyOrValue,
+    Registered,
+    header_of,
+    number_of,
+    registered_schema,
+    subject_of,
+    versioned,
+)
+from dagster_smt.interpret.registry_client import registered
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import Schema
 
-HEADER = 5
-"""Bytes before an Avro value."""
-_KINDS: dict[str, SchemaKind] = {"avro-confluent": "AVRO", "protobuf-confluent": "PROTOBUF"}
-
-
-def header_of(number: int) -> bytes:
-    """What an Avro value begins with that names a schema."""
-    return b"\0" + number.to_bytes(HEADER - 1, "big")
-
-
-def registered_avro(form: Format, number: int) -> Avro:
-    """The Avro schema with an id.
-
-    Raises:
-        DataError: SMT441, the registry has none, or it cannot be used.
-    """
-    there = fetched(tuple(form.settings.items()), number, "AVRO")
-    return avro_of(there.text, there.references, place=f"schema {number}")
+_ANYTHING = avro_anything.NAME, avro_anything.TEXT, avro_anything.write_anything
 
 
 def no_header() -> DataError:
@@ -48,25 +41,26 @@ def no_header() -> DataError:
 
 @dataclass(frozen=True)
 class _Known:
-    """A schema that records name; or why nothing can be read with it."""
+    """What records of a topic are read with that name a schema."""
 
     schema: Schema | None
     read: Callable[[bytes], Any]
 
 
 class RegistryReader:
-    """Reads records that name their schema; keeps what it has met."""
+    """Reads records that name their schema; keeps what it has met: nothing is asked for twice, whatever the answer."""
 
-    def __init__(self, form: Format):
-        self.form, self.kind = form, _KINDS[form.kind]
-        self.known: Cache[bytes, _Known | DataError] = Cache()
+    def __init__(self, form: Format, side: KeyOrValue = "value"):
+        self.form, self.side, self.kind = form, side, KINDS[form.kind]
+        self.schemas: Cache[bytes, Registered | DataError] = Cache()
+        self.known: Cache[tuple[str, bytes], _Known | DataError] = Cache()
 
-    def read(self, data: bytes | None) -> tuple[Schema | None, Any]:
-        """(schema, value) of a record; no value at all is null without schema."""
+    def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
+        """(schema, value) of a record of a topic; no value at all is null without schema."""
         if data is None:
             return None, None
         header = self.schema_text(data) or b""
-        found = self._found(header)
+        found = self._found(header, topic)
         return found.schema, found.read(data[len(header) :])
 
     def schema_text(self, data: bytes | None) -> bytes | None:
@@ -77,57 +71,51 @@ class RegistryReader:
             raise no_header()
         return data[: read_indexes(data, HEADER)[1]] if self.kind == "PROTOBUF" else data[:HEADER]
 
-    def schema(self, text: bytes) -> Schema | None:
-        """The schema that it names."""
-        return self._found(text).schema
+    def schema(self, text: bytes, topic: str = "") -> Schema | None:
+        """The schema that it names in records of a topic."""
+        return self._found(text, topic).schema
 
     def schema_id(self, text: bytes) -> str:
         """What people call the schema that it names."""
-        return str(int.from_bytes(text[1:HEADER], "big"))
+        return str(number_of(text))
 
-    def _found(self, header: bytes) -> _Known:
-        found = self.known.get(header)
+    def _found(self, header: bytes, topic: str) -> _Known:
+        found = self.known.get((topic, header))
         if found is None:
-            found = self.known[header] = self._made(header)
+            found = self.known[topic, header] = self._made(header, topic)
         if isinstance(found, DataError):
             raise found
         return found
 
-    def _made(self, header: bytes) -> "_Known | DataError":
-        number = int.from_bytes(header[1:HEADER], "big")
+    def _made(self, header: bytes, topic: str) -> "_Known | DataError":
         try:
-            if self.kind == "AVRO":
-                avro = registered_avro(self.form, number)
-                return _Known(avro.schema, avro.read)
-            there = fetched(tuple(self.form.settings.items()), number, self.kind)
-            files = [_descriptor(text, number) for text in (*there.references, there.text)]
-            message = protobuf_of(files, read_indexes(header, HEADER)[0], place=f"schema {number}")
-            return _Known(message.schema, message.read)
+            found = self._schema(header)
+            return _Known(versioned(found, self.form, header, self.side, topic), found.read)
         except DataError as error:
             return error
-        except ConfigError as error:
-            return DataError(error.problems[0])
 
-
-def _descriptor(text: str, number: int) -> bytes:
-    """A file of Protobuf as a registry gives it when asked for its serialized form."""
-    try:
-        return base64.b64decode(text, validate=True)
-    except ValueError as error:
-        hint = "use a registry that has format=serialized, as Confluent's, or let the producer register descriptors"
-        statement = f"the registry gives schema {number} as text, not as a descriptor"
-        raise data_error("SMT441", statement, hint) from error
+    def _schema(self, header: bytes) -> Registered:
+        found = self.schemas.get(header)
+        if found is None:
+            try:
+                found = registered_schema(self.form, header)
+            except DataError as error:
+                found = error
+            self.schemas[header] = found
+        if isinstance(found, DataError):
+            raise found
+        return found
 
 
 class RegistryWriter:
-    """Writes values with a schema, which it registers; keeps what it has met.
+    """Writes values with a schema, which it registers; keeps what it has met. Avro has a schema for those without, too.
 
     Subjects are those of Confluent's serializers: ``<topic>-key`` and ``<topic>-value``, or what ``subject`` or
     ``subject.name.strategy`` says.
     """
 
-    def __init__(self, form: Format, side: Literal["key", "value"]):
-        self.form, self.side, self.kind, self.settings = form, side, _KINDS[form.kind], form.settings
+    def __init__(self, form: Format, side: KeyOrValue):
+        self.form, self.side, self.kind, self.settings = form, side, KINDS[form.kind], form.settings
         self.known = BySchema(self._made)
         self.headers: Cache[tuple[str, str], bytes] = Cache()
 
@@ -135,10 +123,10 @@ class RegistryWriter:
         """The bytes of a value; null stays null."""
         if value is None:
             return None
-        if schema is None:
+        if schema is None and self.kind != "AVRO":
             raise without_schema(self.form)
-        name, text, write = self.known[schema]
-        subject = self._subject(topic, name)
+        name, text, write = _ANYTHING if schema is None else self.known[schema]
+        subject = subject_of(self.settings, self.side, topic, name)
         header = self.headers.get((subject, text))
         if header is None:
             header = self.headers[subject, text] = self._header(subject, text)
@@ -159,14 +147,3 @@ class RegistryWriter:
         number = registered(tuple(self.settings.items()), subject, text, self.kind, register=register)
         indexes = write_indexes((0,)) if self.kind == "PROTOBUF" else b""
         return header_of(number) + indexes
-
-    def _subject(self, topic: str, name: str | None) -> str:
-        strategy = self.settings.get("subject.name.strategy", "TopicNameStrategy")
-        if "subject" in self.settings:
-            return self.settings["subject"]
-        if strategy == "TopicNameStrategy":
-            return f"{topic}-{self.side}"
-        if name is None:
-            hint = "use TopicNameStrategy, or write structs"
-            raise data_error("SMT442", f"{strategy} needs a record with a name", hint, DATA_EXCEPTION)
-        return name if strategy == "RecordNameStrategy" else f"{topic}-{name}"

@@ -35,12 +35,12 @@ class Fetched:
     """A schema of a registry.
 
     Attributes:
-        text: Avro as JSON; of Protobuf the file's descriptor, in base64.
-        references: Those that it refers to, each after those that it refers to itself.
+        text: Avro as JSON; of Protobuf the file's descriptor in base64, or its text if the registry has no other form.
+        references: (name, text) of those that it refers to, each after those that it refers to itself.
     """
 
     text: str
-    references: tuple[str, ...]
+    references: tuple[tuple[str, str], ...]
 
 
 def fetched(options: Options, number: int, kind: SchemaKind) -> Fetched:
@@ -61,7 +61,43 @@ def fetched(options: Options, number: int, kind: SchemaKind) -> Fetched:
     schema, references = _asked(options, ask, lambda status: _unknown(number, "the registry does not know it"), (404,))
     if (schema.schema_type or "AVRO") != kind:
         raise _unknown(number, f"it is {schema.schema_type or 'AVRO'}, not {kind}")
-    return Fetched(schema.schema_str, tuple(references.values()))
+    return Fetched(schema.schema_str, tuple(references.items()))
+
+
+def version_of(options: Options, number: int, subject: str, kind: SchemaKind) -> int:
+    """The version that a schema has under a subject (``AbstractKafkaAvroDeserializer.schemaVersion``).
+
+    The schema's own metadata says more than the subject. Deleted versions count, as they do to the converter.
+
+    Raises:
+        DataError: SMT441, the subject does not have it: the converter fails there, too.
+        EngineError: SMT636, the registry does not answer.
+    """
+
+    def error_of(status: int) -> DataError:
+        why = f"the subject {subject}, where Connect looks for its version, does not have it"
+        return _unknown(number, why, "say where it is with the option subject.name.strategy, or subject")
+
+    use = "as registered" if kind == "PROTOBUF" else ""
+    schema = _asked(options, lambda client: client.get_schema(number), error_of, (404,), use)
+    own = _own_version(schema)
+    if own is not None:
+        return own
+
+    def ask(client: Any) -> Any:
+        return client.lookup_schema(subject, schema, deleted=True).version
+
+    return int(_asked(options, ask, error_of, (*_REFUSED, 404), "versions"))
+
+
+def _own_version(schema: Any) -> int | None:
+    """``Metadata.getConfluentVersionNumber``."""
+    properties = getattr(schema.metadata, "properties", None)
+    given = properties.properties.get("confluent:version") if properties else None
+    try:
+        return None if given is None else int(given)
+    except ValueError:
+        return None
 
 
 def registered(options: Options, subject: str, text: str, kind: SchemaKind, *, register: bool) -> int:
@@ -91,14 +127,18 @@ def registered(options: Options, subject: str, text: str, kind: SchemaKind, *, r
 
 
 def _asked(
-    options: Options, ask: Callable[[Any], Any], error_of: Callable[[int], DataError], known: tuple[int, ...]
+    options: Options,
+    ask: Callable[[Any], Any],
+    error_of: Callable[[int], DataError],
+    known: tuple[int, ...],
+    use: str = "",
 ) -> Any:
     """An answer of the registry; ``error_of`` makes the error of what it answers on purpose."""
     from confluent_kafka.schema_registry.error import SchemaRegistryError
 
     url = dict(options)["url"]
     try:
-        return ask(_client(options))
+        return ask(_client(options, use))
     except SchemaRegistryError as error:
         if error.http_status_code in known:
             raise error_of(error.http_status_code) from error
@@ -108,7 +148,8 @@ def _asked(
 
 
 @cache
-def _client(options: Options) -> Any:
+def _client(options: Options, use: str) -> Any:
+    """A client for one use: it keeps a schema whatever form it was asked for in, and versions though deleted."""
     from confluent_kafka.schema_registry import SchemaRegistryClient
 
     given: Mapping[str, str] = resolved(dict(options), "schema registry")
@@ -126,8 +167,7 @@ def _collect(client: Any, schema: Any, found: dict[str, str], form: str | None) 
             found[reference.name] = inner.schema_str
 
 
-def _unknown(number: int, why: str) -> DataError:
-    hint = "look for the registry that its producer has used"
+def _unknown(number: int, why: str, hint: str = "look for the registry that its producer has used") -> DataError:
     return data_error("SMT441", f"the schema with id {number} cannot be used: {why}", hint)
 
 
@@ -137,6 +177,13 @@ def _refused(subject: str, status: int) -> DataError:
         return data_error("SMT442", f"the registry has no such schema under {subject}", hint, DATA_EXCEPTION)
     hint = "look at the compatibility that the subject asks for, and at the subject's last schema"
     return data_error("SMT442", f"the registry refuses the schema under {subject} ({status})", hint, DATA_EXCEPTION)
+
+
+def no_protoc() -> EngineError:
+    """The error of Protobuf that a registry gives as text where nothing reads it: SMT637."""
+    statement = "the registry gives Protobuf as text, and there is no protoc to read it with"
+    hint = "install dagster_smt[protoc], which is the package grpcio-tools, where Python runs for Spark"
+    return EngineError(Problem("SMT637", "protobuf-confluent", statement, hint))
 
 
 def silent_registry(url: str, why: str) -> EngineError:

@@ -20,7 +20,6 @@ from dagster_smt.model.schema import STRING, Schema, Type, optional
 from dagster_smt.model.schema_json import schema_from_json, schema_to_json
 from dagster_smt.values.lazy import UNREADABLE, check_depth, decode_whole, deeper, encode, encoder
 
-Read = Callable[[bytes | None], tuple[Schema | None, Any]]
 _OPTIONAL_STRING = optional(STRING)
 _OPTIONAL_BYTES = Schema(Type.BYTES, optional=True)
 _json = msgspec.json.Decoder()
@@ -33,6 +32,12 @@ class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
 
 
 _envelopes = msgspec.json.Decoder(_Envelope)
+
+
+class Read(Protocol):
+    """Gives (schema, value) of bytes; registries have versions of schemas by the topic that records come from."""
+
+    def __call__(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]: ...
 
 
 class Write(Protocol):
@@ -52,17 +57,17 @@ class SideCodec:
 def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCodec:
     """The codec of a format, for one side of records."""
     if form.kind == "json":
-        return SideCodec(lambda data: (None, None if data is None else decode_whole(data)), _write_schemaless)
+        return SideCodec(_read_schemaless, _write_schemaless)
     if form.kind == "string":
         return SideCodec(_read_text, _Writer(form).write_text)
     if form.kind == "bytes":
-        return SideCodec(lambda data: (None if data is None else _OPTIONAL_BYTES, data), _Writer(form).write_bytes)
+        return SideCodec(_read_bytes, _Writer(form).write_bytes)
     if form.kind == "envelope":
         return SideCodec(self_described(form).read, _Writer(form).write_envelope)
     if form.kind in REGISTERED:
         from dagster_smt.interpret.registry import RegistryWriter  # loads fastavro
 
-        return SideCodec(self_described(form).read, RegistryWriter(form, side).write)
+        return SideCodec(self_described(form, side).read, RegistryWriter(form, side).write)
     if form.kind in DESCRIBED:
         from dagster_smt.interpret.described import DescribedCodec  # loads fastavro
 
@@ -82,18 +87,18 @@ def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCod
 class SelfDescribed(Protocol):
     """Reads records that bring their schema along; see ``EnvelopeReader`` and ``RegistryReader``."""
 
-    def read(self, data: bytes | None) -> tuple[Schema | None, Any]: ...
+    def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]: ...
     def schema_text(self, data: bytes | None) -> bytes | None: ...
-    def schema(self, text: bytes) -> Schema | None: ...
+    def schema(self, text: bytes, topic: str = "") -> Schema | None: ...
     def schema_id(self, text: bytes) -> str: ...
 
 
-def self_described(form: Format) -> SelfDescribed:
+def self_described(form: Format, side: Literal["key", "value"] = "value") -> SelfDescribed:
     """The reader of a format of ``SELF_DESCRIBED``."""
     if form.kind in REGISTERED:
         from dagster_smt.interpret.registry import RegistryReader  # loads fastavro
 
-        return RegistryReader(form)
+        return RegistryReader(form, side)
     return EnvelopeReader(form)
 
 
@@ -110,7 +115,7 @@ def schema_names(form: Format) -> Callable[[Sequence[bytes | None]], list[bytes 
     return lambda sides: list(map(name, sides))
 
 
-def _unread(data: bytes | None) -> tuple[Schema | None, Any]:
+def _unread(data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
     """Of a format that records are only written in."""
     raise data_error("SMT414", "the format has no schema to read with", "declare a schema")
 
@@ -118,7 +123,7 @@ def _unread(data: bytes | None) -> tuple[Schema | None, Any]:
 def _of_codec(form: Format, decode: Decode, encode_value: Encode) -> SideCodec:
     schema = form.known_schema
     return SideCodec(
-        lambda data: (None, None) if data is None else (schema, decode(data)),
+        lambda data, topic="": (None, None) if data is None else (schema, decode(data)),
         lambda schema, value, topic="": None if value is None else encode_value(schema, value),
     )
 
@@ -129,7 +134,15 @@ def _write_schemaless(schema: Schema | None, value: Any, topic: str = "") -> byt
     return encode(value)
 
 
-def _read_text(data: bytes | None) -> tuple[Schema | None, Any]:
+def _read_schemaless(data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
+    return None, None if data is None else decode_whole(data)
+
+
+def _read_bytes(data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
+    return None if data is None else _OPTIONAL_BYTES, data
+
+
+def _read_text(data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
     if data is None:
         return None, None
     try:
@@ -169,7 +182,7 @@ class _DeclaredReader:
         self.schema, self.exact = form.schema, _has_decimals(form.schema)
         self.convert = convert or reader(form.schema, form)
 
-    def read(self, data: bytes | None) -> tuple[Schema | None, Any]:
+    def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
         if not data:
             return None, None
         return self.schema, converted(self.convert, data, self.exact)
@@ -183,7 +196,7 @@ class EnvelopeReader:
         self.known: Cache[bytes, tuple[Schema | None, Convert | None, bool]] = Cache()
         self.by_text: Cache[bytes, Schema] = Cache()
 
-    def read(self, data: bytes | None) -> tuple[Schema | None, Any]:
+    def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
         """(schema, value) of an envelope; no value at all is null without schema, a text of no bytes is none."""
         if data is None:
             return None, None
@@ -201,7 +214,7 @@ class EnvelopeReader:
         """The JSON text of an envelope's schema, the payload unread; None if there is no value."""
         return None if data is None else bytes(_envelope(data).schema)
 
-    def schema(self, text: bytes) -> Schema | None:
+    def schema(self, text: bytes, topic: str = "") -> Schema | None:
         """The schema that a JSON text describes; None if the text is ``null``."""
         return self._known(text)[0]
 

@@ -42,12 +42,13 @@ REGISTRY_OPTIONS = (
 )
 """Options of formats with a registry: the first three as Flink names them, files of certificates as librdkafka does."""
 WRITING_OPTIONS = ("subject", "subject.name.strategy", "auto.register.schemas")
-"""Options of formats with a registry, for what is written: the first as Flink, the others as Confluent names them."""
+"""Options of formats with a registry: the first as Flink, the others as Confluent names them. Two name the subject, for
+reading as well: schemas have versions there."""
 STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy")
 SELF_DESCRIBED = ("envelope", "avro-confluent", "protobuf-confluent")
 """Formats whose records bring their schema along, or name it."""
-SCHEMALESS = ("json", "json_schema", "envelope", "string", "bytes", "debezium-json", "canal-json")
-"""Formats that values without a schema can be written in, as JSON."""
+SCHEMALESS = ("json", "json_schema", "envelope", "string", "bytes", "debezium-json", "canal-json", "avro-confluent")
+"""Formats that values without a schema can be written in: as JSON, or as Connect writes them as Avro."""
 DESCRIBED = ("avro", "protobuf")
 """Formats whose schema is given beside the topic."""
 READ_WHOLE = ("csv", *DESCRIBED)
@@ -128,6 +129,11 @@ class Format:
     def known_schema(self) -> Schema | None:
         """The schema that every value has, as Connect's converter of this format gives it; None if it varies."""
         return Schema(WHOLE[self.kind], optional=True) if self.kind in WHOLE else self.schema
+
+
+def names_topic(settings: Mapping[str, str]) -> bool:
+    """Whether the subjects of a registry's format are of topics: by default they are."""
+    return "subject" not in settings and settings.get("subject.name.strategy") != "RecordNameStrategy"
 
 
 @dataclass(frozen=True)

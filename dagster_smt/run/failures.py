@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pyspark.errors import PySparkException
 
 from dagster_smt.errors import EngineError, Problem, SmtError
-from dagster_smt.interpret.registry_client import silent_registry
+from dagster_smt.interpret.registry_client import no_protoc, silent_registry
 from dagster_smt.spark.executors import SHIPPING
 
 _JAVA = re.compile(r"(?:^|Caused by: |: )((?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error))", re.MULTILINE)
@@ -94,6 +94,8 @@ def _of_spark(error: Exception, place: str) -> Problem:
         return Problem("SMT624", place, statement, SHIPPING)
     if found := _SILENT_REGISTRY.search(text):  # in a worker
         return silent_registry(found[1], found[2]).problems[0]
+    if "EngineError: SMT637 " in text:
+        return no_protoc().problems[0]
     for pattern, (code, statement, hint) in _KAFKA.items():
         if re.search(pattern, text):
             return Problem(code, place, statement, hint)

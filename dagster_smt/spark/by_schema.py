@@ -13,7 +13,8 @@ from dagster_smt.authoring.stage import Stage
 from dagster_smt.chain.merge import merge
 from dagster_smt.chain.plan import Plan, plan_chain
 from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
-from dagster_smt.interpret.registry import HEADER, header_of, registered_avro
+from dagster_smt.interpret.avro import Avro
+from dagster_smt.interpret.registered import HEADER, header_of, registered_avro
 from dagster_smt.model.format import SELF_DESCRIBED, Format
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark.reading.avro_columns import AvroSide, UnableError, avro_side, reads_avro
@@ -82,7 +83,7 @@ def _possible(plan: Plan, table: TopicTable, found: FoundForms) -> bool:
         return False
     if not reads_keys(plan.chain, table.key):
         return True
-    keys = {(form.key, form.free_key) for form in found.forms}
+    keys = {(_unversioned(form.key), form.free_key) for form in found.forms}
     return len(keys) == 1 and not found.forms[0].free_key and table.key.kind not in set(SELF_DESCRIBED) - {_AVRO}
 
 
@@ -93,8 +94,8 @@ def _schemas(
     form = found.forms[0]
     key = _key(table.key, found, form.key) if table.key.kind == _AVRO else {}
     key_schema = form.key if reads_keys(plan.chain, table.key) else None
-    values = [registered_avro(table.value, number) for number in ids]
-    if {avro.schema for avro in values} != {form.value for form in found.forms}:
+    values = [_avro(registered_avro(table.value, number, "value", there)) for number, there in ids.items()]
+    if {_unversioned(avro.schema) for avro in values} != {_unversioned(form.value) for form in found.forms}:
         raise UnableError("another schema")
     rest = tuple(header_of(number) for number in list(ids)[1:])
     made: list[OneSchema] = []
@@ -122,14 +123,26 @@ def _make(after: Schema | None, parts: Sequence[Schema | None]) -> bool:
 
 
 def _key(form: Format, found: FoundForms, schema: Schema | None) -> dict[str, AvroSide]:
-    ids = {use.schema for use in found.uses if use.side == "key"}
+    uses = [use for use in found.uses if use.side == "key"]
+    ids = {use.schema for use in uses}
     if len(ids) != 1:
         raise UnableError("several schemas")
-    number = int(next(iter(ids)))
-    avro = registered_avro(form, number)
-    if avro.schema != schema:
+    number = int(ids.pop())
+    avro = _avro(registered_avro(form, number, "key", [use.topic for use in uses]))
+    if _unversioned(avro.schema) != _unversioned(schema):
         raise UnableError("another schema")
     return {"key": avro_side(header_of(number), avro, avro.schema)}
+
+
+def _avro(found: Avro | None) -> Avro:
+    if found is None:
+        raise UnableError("no schema")
+    return found
+
+
+def _unversioned(schema: Schema | None) -> Schema | None:
+    """A schema as all topics have it: one id may be another version under the subject of each."""
+    return schema and schema.with_(version=None)
 
 
 def _sees_null(stage: Stage) -> bool:

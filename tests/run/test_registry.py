@@ -6,7 +6,8 @@ from dataclasses import replace
 from datetime import datetime, timezone
 
 import pytest
-from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry import Schema as RegisteredSchema
+from confluent_kafka.schema_registry import SchemaReference, SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -15,7 +16,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.errors import EngineError, PlanError
+from dagster_smt.errors import EngineError, PlanError, SmtError
 from dagster_smt.run.batch import run
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord
@@ -27,6 +28,7 @@ from tests.run.world import MASK, ROUTE, SECRET, World, window
 ID, NAME = {"name": "id", "type": "long"}, {"name": "name", "type": "string"}
 STATE = {"name": "state", "type": {"type": "enum", "name": "State", "symbols": ["NEW", "DONE"]}, "default": "NEW"}
 AT = {"name": "at", "type": ["null", {"type": "long", "logicalType": "timestamp-millis"}], "default": None}
+ONLY_ROUTE = {key: value for key, value in ROUTE.items() if "mask" not in key} | {"transforms": "route"}
 VERSIONS = [
     ([ID, NAME], {"id": 1, "name": SECRET}),
     ([ID, NAME, STATE], {"id": 2, "name": SECRET, "state": "DONE"}),
@@ -116,6 +118,44 @@ def test_three_versions_of_a_message_are_one_table_and_written_as_messages_again
     assert [(m.id, m.name, m.state, m.more) for m in found] == [(1, "", "", 0), (2, "", SECRET, 0), (3, "", SECRET, 3)]
 
 
+PLACE = (
+    'syntax = "proto3"; package geo; message Place { string name = 1; enum Kind { TOWN = 0; FARM = 1; } Kind k = 2; }'
+)
+ORDER = """\
+syntax = "proto3";
+package shop;
+import "geo/place.proto";
+message Order { int64 id = 1; geo.Place place = 2; oneof how { string card = 3; } map<string, int32> parts = 4; }
+"""
+ORDER_BYTES = b"\x08\x05\x12\x05\x0a\x01x\x10\x01\x1a\x01c\x22\x05\x0a\x01p\x10\x07"
+
+
+def test_messages_of_a_registry_that_gives_its_schemas_as_text(world, apicurio):
+    client, subject = SchemaRegistryClient({"url": apicurio}), f"orders-{uuid.uuid4().hex[:8]}"
+    client.register_schema(f"{subject}-place", RegisteredSchema(PLACE, "PROTOBUF"))
+    to_place = SchemaReference("geo/place.proto", f"{subject}-place", 1)
+    number = client.register_schema(subject, RegisteredSchema(ORDER, "PROTOBUF", [to_place]))
+    world.add(NewRecord(b"k", b"\0" + number.to_bytes(4, "big") + b"\0" + ORDER_BYTES))
+    form = Format("protobuf-confluent", options={"url": apicurio, "subject": subject})
+    table = TopicTable(world.topics, ("orders",), value=form)
+    report = run(replace(world.spec({"transforms": ""}, kind="columns"), table=table), world.session)
+    (row,) = world.table.read().select("id", "place", "how_0", "parts").collect()
+    assert report.records_out == 1 and row.asDict(recursive=True) == {
+        "id": 5, "place": {"name": "x", "k": "FARM"}, "how_0": {"card": "c"}, "parts": {"p": 7},
+    }  # fmt: skip
+
+
+def test_a_text_that_is_no_protobuf_is_found_before_anything_is_written(world, registry):
+    number = registry.add("orders-value", "message {", kind="PROTOBUF")
+    world.add(NewRecord(b"k", b"\0" + number.to_bytes(4, "big") + b"\0\x0a" + SECRET.encode()))
+    table = TopicTable(world.topics, ("orders",), value=Format("protobuf-confluent", options={"url": registry.url}))
+    sink = FileTopicSink(world.folder / "out")
+    spec = replace(world.spec({"transforms": ""}, kind="records"), table=table, sink=sink)
+    with pytest.raises(SmtError, match=r"SMT273.*Expected message name") as caught:
+        run(spec, world.session)
+    assert SECRET not in str(caught.value) and world.state is None
+
+
 def test_columns_are_fitted_to_the_schema_of_each_record(world, registry):
     other = serialized(registry.url, "orders", [{"name": "id", "type": "string"}, NAME], {"id": "x", "name": SECRET})
     values = [*(serialized(registry.url, "orders", fields, value) for fields, value in VERSIONS), other]
@@ -189,6 +229,48 @@ def test_json_becomes_avro_with_a_key(world, registry):
     found = [tuple(data and read_back(registry.url, bytes(data)) for data in (r.key, r.value)) for r in rows]
     assert found == [("eu", {"id": 1, "name": ""}), (None, {"id": 2, "name": ""})]
     assert sorted(registry.subjects) == ["orders-key", "orders-value"]
+
+
+@pytest.mark.parametrize("kind", ["avro-confluent", "protobuf-confluent"])
+def test_records_that_a_router_sends_elsewhere_are_registered_there_and_can_be_read_there(world, registry, kind):
+    if kind == "avro-confluent":
+        data = serialized(registry.url, "orders", *VERSIONS[0])
+    else:
+        number = registry.add("orders-value", 'syntax = "proto3"; message Order { int64 id = 1; }', kind="PROTOBUF")
+        data = b"\0" + number.to_bytes(4, "big") + b"\0\x08\1"
+    world.add(*(NewRecord(b"k", value) for value in (data, None)))
+    form = Format(kind, options={"url": registry.url})
+    spec = replace(world.spec(ONLY_ROUTE, kind="records"), table=TopicTable(world.topics, ("orders",), value=form))
+    run(replace(spec, sink=FileTopicSink(world.folder / "out")), world.session)
+    there = FileTopics(world.folder / "out")
+    assert registry.subjects["clean.orders-value"] and len(registry.subjects) == 2
+    back = replace(world.spec({"transforms": ""}, kind="records"), name="back")
+    back = replace(back, table=TopicTable(there, ("clean.orders",), value=form))
+    run(replace(back, sink=FileTopicSink(world.folder / "json", value=Format("json"))), world.session)
+    rows = open_source(FileTopics(world.folder / "json"), world.session).read(window(0, 2, "clean.orders")).collect()
+    first, second = (row.value for row in sorted(rows, key=lambda r: r.offset))
+    assert json.loads(first)["id"] == 1 and second is None
+
+
+def test_values_without_a_schema_are_written_as_connect_writes_them_and_read_again(world, registry):
+    texts = [b'{"id":1,"tags":["a",null,1.5]}', b"7", None, b'"x"']
+    world.add(*(NewRecord(b'{"k":1}', text) for text in texts))
+    avro = Format("avro-confluent", options={"url": registry.url})
+    sink = FileTopicSink(world.folder / "out", key=avro, value=avro)
+    table = TopicTable(world.topics, ("orders",), key=Format("json"))
+    run(replace(world.spec(ONLY_ROUTE, kind="records"), sink=sink, table=table), world.session)
+    there = FileTopics(world.folder / "out")
+    (topic,) = {
+        record.topic for record in open_source(there, world.session).read(window(0, 4, "clean.orders")).collect()
+    }
+    assert sorted(registry.subjects) == [f"{topic}-key", f"{topic}-value"] and len(registry.schemas) == 1
+    back = replace(world.spec({"transforms": ""}, kind="records"), name="back")
+    back = replace(back, table=TopicTable(there, (topic,), key=avro, value=avro))
+    json_sink = FileTopicSink(world.folder / "json", key=Format("json"), value=Format("json"))
+    run(replace(back, sink=json_sink), world.session)
+    rows = open_source(FileTopics(world.folder / "json"), world.session).read(window(0, 4, topic)).collect()
+    found = [(json.loads(r.key), r.value and json.loads(r.value)) for r in sorted(rows, key=lambda r: r.offset)]
+    assert found == [({"k": 1}, text and json.loads(text)) for text in texts]
 
 
 def test_a_registry_that_refuses_makes_dead_letters_and_one_that_is_silent_ends_the_run(world, registry):

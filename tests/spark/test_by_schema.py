@@ -36,8 +36,12 @@ def registry():
         yield running
 
 
-def table_of(registry, key="string"):
-    avro = Format("avro-confluent", options={"url": registry.url})
+SUBJECT = "all-values"
+"""Of all topics, where versions do not matter."""
+
+
+def table_of(registry, key="string", subject=SUBJECT):
+    avro = Format("avro-confluent", options={"url": registry.url, **({"subject": subject} if subject else {})})
     return TopicTable(FileTopics("unused"), TOPICS, key=avro if key == "avro" else Format(key), value=avro)
 
 
@@ -132,7 +136,7 @@ def test_random_windows_agree(spark, registry, few, taken, window):
     try:
         for schema, payloads_ in plain:
             out = avro_out(schema)
-            head = header(registry.add("x-value", out.text))
+            head = header(registry.add(SUBJECT, out.text))
             raw += [head + out.write(values_of(schema, payload)) for payload in payloads_]
         raw += [DAMAGES[name](raw[0]) for name in damages]
         frame = frame_of(spark, [(value, topic, ("trace",)) for value in [*raw, *nulls] for topic in TOPICS[:2]])
@@ -197,7 +201,7 @@ def fields_of(schema, value):
 
 
 def test_all_types(spark, registry):
-    head = header(registry.add("types-value", json.dumps(TYPES)))
+    head = header(registry.add(SUBJECT, json.dumps(TYPES)))
     late, none = MAX_MILLIS + 1, b"\x7f" * 16
     values = {
         0: head + encoded(TYPES),
@@ -243,7 +247,7 @@ def test_what_the_chain_drops_need_not_fit(spark, registry):
     fixed = {"type": "fixed", "name": "F", "size": 4, "logicalType": "decimal", "precision": 5, "scale": 2}
     inner = record(("at", TIMESTAMP), ("list", {"type": "array", "items": amount}), ("fixed", fixed), name="I")
     schema = record(("at", TIMESTAMP), ("amount", amount), ("inner", inner), ("id", "long"))
-    head = header(registry.add("drops-value", json.dumps(schema)))
+    head = header(registry.add(SUBJECT, json.dumps(schema)))
     large = b"\x7f" * 20
     inside = {"at": -MAX_MILLIS - 1, "list": [large], "fixed": b"abcd"}
     late = fields_of(schema, {"id": 1, "at": MAX_MILLIS + 1, "amount": large, "inner": inside})
@@ -266,7 +270,7 @@ LEFT = {
 
 @pytest.mark.parametrize("name", LEFT)
 def test_what_is_left_to_python(spark, registry, name):
-    head = header(registry.add("left-value", json.dumps(LEFT[name])))
+    head = header(registry.add(SUBJECT, json.dumps(LEFT[name])))
     found, expected = both(frame_of(spark, [(head, "orders", ())]), table_of(registry), [])
     assert found is None and len(expected) == 1
 
@@ -285,7 +289,7 @@ def test_windows_that_are_left_to_python(spark, values, stages):
     with Registry() as registry:
         one, two = record(("a", "int")), record(("a", "int"), ("b", ["null", "int"]))
         for version in (one, two, {**one, "aliases": ["S"]}):
-            registry.add("v-value", json.dumps(version))
+            registry.add(SUBJECT, json.dumps(version))
         frame = frame_of(spark, [(value and value + b"\x02\0", "orders", ()) for value in values])
         found, expected = both(frame, table_of(registry), stages)
     assert found is None and len(expected) == len(values)
@@ -309,7 +313,7 @@ READS_KEY = [{"alias": "k", "type": "ExtractField$Key", "options": {"field": "a"
 )
 def test_keys(spark, kind, keys, stages, taken):
     with Registry() as registry:
-        registry.add("k-value", json.dumps(record(("a", "int"))))
+        registry.add(SUBJECT, json.dumps(record(("a", "int"))))
         frame = frame_of(spark, [(header(1) + b"\x06", "orders", (), key) for key in keys])
         found, expected = both(frame, table_of(registry, kind), stages)
     assert (found is not None) is taken
@@ -320,8 +324,8 @@ def test_keys(spark, kind, keys, stages, taken):
 def test_another_schema_beside_a_key_that_cannot_be_read(spark, stages):
     """Such a record names no schema when they are looked for."""
     with Registry() as registry:
-        registry.add("k-value", json.dumps(record(("a", "int"))))
-        registry.add("k-value", json.dumps(record(("b", "int"))))
+        registry.add(SUBJECT, json.dumps(record(("a", "int"))))
+        registry.add(SUBJECT, json.dumps(record(("b", "int"))))
         rows = [(header(1) + b"\x06", header(1) + b"\x04"), (header(2) + b"\x06", b"x"), (header(2) + b"\x06", b"\0x")]
         frame = frame_of(spark, [(value, "orders", (), key) for value, key in rows])
         found, expected = both(frame, table_of(registry, "avro"), stages)
@@ -331,13 +335,45 @@ def test_another_schema_beside_a_key_that_cannot_be_read(spark, stages):
 def test_a_record_that_was_not_there_when_schemas_were_looked_for(spark):
     with Registry() as registry:
         for name in ("a", "b"):
-            registry.add("k-value", json.dumps(record((name, "int"))))
+            registry.add(SUBJECT, json.dumps(record((name, "int"))))
         before, after = (frame_of(spark, [(header(n) + b"\x06", "orders", ())]) for n in (1, 2))
         table = table_of(registry)
         found = found_forms(before, table)
         plan = plan_forms(parse_chain([]), found.forms, topics=TOPICS)
         rows = [rows_of(evaluate(after, plan, table, "columns", None, given)) for given in (found, None)]
     assert rows[0] == rows[1] and json.loads(rows[0][0])["__problem"]["code"] == "SMT428"
+
+
+@pytest.mark.parametrize("key", ["string", "avro"])
+@pytest.mark.parametrize(
+    ("before", "taken"),
+    [({}, True), ({"orders-eu": 2}, True), ({"orders-eu": None}, False)],
+    ids=["the same version everywhere", "another version in a topic", "a topic whose subject does not have it"],
+)
+def test_one_id_is_read_once_whatever_its_versions(spark, key, before, taken):
+    """The rows are those of Python, which reads each topic by itself. The table's version is that of the first."""
+    schema = json.dumps(record(("a", "int"), ("b", ["null", record(("x", "int"), name="I")])))
+    with Registry() as registry:
+        for topic in TOPICS[:2]:
+            for side in ("key", "value"):
+                for number in range(before.get(topic) or 0):
+                    registry.add(f"{topic}-{side}", json.dumps({"type": "fixed", "name": f"F{number}", "size": 1}))
+                if before.get(topic, 0) is not None:
+                    registry.add(f"{topic}-{side}", schema)
+        number = next((n for n, one in registry.schemas.items() if one["schema"] == schema))
+        data = header(number) + b"\x06\x02\x08"
+        rows = [(data, topic, (), data if key == "avro" else b"k") for topic in TOPICS[:2] for _ in range(2)]
+        frame, table = frame_of(spark, rows), table_of(registry, key, None)
+        hoist = [{"alias": "h", "type": "HoistField$Value", "options": {"field": "w"}}]
+        found, expected = both(frame, table, hoist)
+        seen = found_forms(frame, table)
+        plan = plan_forms(parse_chain(hoist), seen.forms, topics=TOPICS)
+        schemas = by_schema(frame.sparkSession, plan, table, seen)
+    assert (found is not None) is taken and len(schemas) == taken
+    assert found in (None, expected) and len(expected) == 4
+    problems = [json.loads(row)["__problem"] for row in expected.values()]
+    assert [p and p["code"] for p in problems] == [None, None, *([None] * 2 if taken else ["SMT441"] * 2)]
+    assert plan.value.version == plan.after.by_name["w"].version == 1
 
 
 VERSIONS = {
@@ -350,7 +386,7 @@ BODIES = {1: b"\x02\x02z", 2: b"\x04\x02\x06", 3: b"\x02\x08\x02\x0a\x02\x0c"}
 
 def versions(spark, registry, *more, schemas=VERSIONS, stages=()):
     for schema in schemas.values():
-        registry.add("v-value", json.dumps(schema))
+        registry.add(SUBJECT, json.dumps(schema))
     rows = [(header(n) + BODIES[n], topic, ()) for n in schemas for topic in TOPICS[:2]]
     return both(frame_of(spark, rows + [(value, "orders", ()) for value in more]), table_of(registry), list(stages))
 
@@ -393,7 +429,7 @@ def test_types_that_clash_are_refused_as_ever(spark, few):
 
 
 def test_a_value_that_is_no_struct(spark, registry):
-    head = header(registry.add("text-value", '"string"'))
+    head = header(registry.add(SUBJECT, '"string"'))
     rows = [(head + b"\x02a", "orders", ()), (head + b"\x02\xff", "orders", ()), (None, "orders", ())]
     found, expected = both(frame_of(spark, rows), table_of(registry), [])
     assert found == expected
@@ -401,6 +437,6 @@ def test_a_value_that_is_no_struct(spark, registry):
 
 def test_a_session_without_from_avro(spark, registry, monkeypatch):
     monkeypatch.setattr("dagster_smt.spark.by_schema.reads_avro", lambda session: False)
-    head = header(registry.add("text-value", '"string"'))
+    head = header(registry.add(SUBJECT, '"string"'))
     found, expected = both(frame_of(spark, [(head + b"\x02a", "orders", ())]), table_of(registry), [])
     assert found is None and len(expected) == 1

@@ -21,7 +21,8 @@ from pyspark.sql import SparkSession
 
 from dagster_smt.errors import Problem
 from dagster_smt.interpret.avro import ENUM, Avro, entry_of, unreadable
-from dagster_smt.interpret.registry import HEADER, no_header
+from dagster_smt.interpret.registered import HEADER
+from dagster_smt.interpret.registry import no_header
 from dagster_smt.model.extended_path import below
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark import sql as F

@@ -57,7 +57,7 @@ def found_forms(frame: DataFrame, table: TopicTable) -> FoundForms:
     seen = schema_texts(frame, table)
     wanted = F.min(F.struct("partition", "offset")).alias("first"), F.sum("records").alias("records")
     rows = sorted(seen.groupBy("topic", "key", "value").agg(*wanted).collect(), key=lambda r: (r.topic, r.first))
-    keys, values = self_described(table.key), self_described(table.value)
+    keys, values = self_described(table.key, "key"), self_described(table.value)
     found: dict[Form, None] = {}
     uses: Counter[tuple[str, str, str]] = Counter()
     for row in rows:
@@ -67,8 +67,9 @@ def found_forms(frame: DataFrame, table: TopicTable) -> FoundForms:
         if key_describes and row.key is not None:
             uses[row.topic, "key", keys.schema_id(bytes(row.key))] += row.records
         try:
-            value = values.schema(bytes(row.value))
-            key = keys.schema(bytes(row.key)) if key_describes and row.key is not None else table.key.known_schema
+            value, key = values.schema(bytes(row.value), row.topic), table.key.known_schema
+            if key_describes and row.key is not None:
+                key = keys.schema(bytes(row.key), row.topic)
         except DataError:
             continue
         free_key = key is None and (row.key is not None or table.key.kind == "json")
