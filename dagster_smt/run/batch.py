@@ -28,7 +28,7 @@ from dagster_smt.run.rejects import first_rejects, located, rejected_rows
 from dagster_smt.run.report_json import report_of, report_to_json
 from dagster_smt.run.spec import Evaluate, Progress, RunSpec
 from dagster_smt.run.staging import Staged, staged
-from dagster_smt.run.unread import needed, with_unread
+from dagster_smt.run.unread import counted, needed, with_unread
 from dagster_smt.spark.columns import TARGET
 from dagster_smt.spark.evaluate import evaluate as spark_evaluate
 from dagster_smt.spark.executors import check_executors
@@ -133,7 +133,7 @@ class _Run:
     def narrow(self, window: Window) -> Narrowed:
         """What of the window must be read; says what need not be."""
         with self.timed("window"):
-            narrow = needed(self.spec, window, self.source)
+            narrow = counted(needed(self.spec, window, self.source), self.source)
         for unread in narrow.unread:
             self.say(unread.text)
         return narrow

@@ -11,9 +11,13 @@ from dagster_smt.tables.sources import Source
 
 
 def needed(spec: RunSpec, window: Window, source: Source) -> Narrowed:
-    """What a run must read of its window, and the rest, counted."""
+    """What a run must read of its window; the rest is not counted."""
     offsets_at = source.offsets_at if source.knows_times else None
-    found = narrowed(window, spec.chain, spec.table, offsets_at, found_schemas=spec.finds_schemas)
+    return narrowed(window, spec.chain, spec.table, offsets_at, found_schemas=spec.finds_schemas)
+
+
+def counted(found: Narrowed, source: Source) -> Narrowed:
+    """The same with the number of records that are not read."""
     return replace(found, unread=tuple(_counted(unread, source) for unread in found.unread))
 
 
