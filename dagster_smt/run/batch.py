@@ -43,6 +43,8 @@ from dagster_smt.tables.spec import TableSink
 from dagster_smt.tables.windows import Available, Resolved, choose_topics, describe, resolve_window
 
 Failures = dict[str, list[Problem]]
+NAMED = 5
+"""Lines of one kind in the log."""
 
 
 def run(
@@ -134,8 +136,10 @@ class _Run:
         """What of the window must be read; says what need not be."""
         with self.timed("window"):
             narrow = counted(needed(self.spec, window, self.source), self.source)
-        for unread in narrow.unread:
+        for unread in narrow.unread[:NAMED]:
             self.say(unread.text)
+        if len(narrow.unread) > NAMED:
+            self.say(f"nor were those of {len(narrow.unread) - NAMED} more topics and stages")
         return narrow
 
     def state(self) -> TableState | None:

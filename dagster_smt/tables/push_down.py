@@ -106,7 +106,7 @@ def explained(chain: Chain, table: TopicTable) -> list[str]:
         offsets = place.possible(keeps)
         only = "" if offsets == place.whole else f": only {_offsets(offsets)}"
         line = f"stage '{chain.stages[index].alias}' keeps records by {', '.join(by)}{only}"
-        if not replace(place, null=True).possible(Not(keeps)):
+        if table.push_down != "no-tombstones" and not replace(place, null=True).possible(Not(keeps)):
             line += "; and tombstones, so that all is read unless push-down is no-tombstones"
         lines.append(line)
     return [f"push-down is {table.push_down}", *lines] if lines else []
@@ -121,7 +121,7 @@ def _offsets(offsets: Intervals) -> str:
 
 def _metadata(table: TopicTable) -> dict[str, Column]:
     """The columns by which a record's place is known, as it is."""
-    found = {c.name: c for c in table.row.others if c.origin in _KNOWN}
+    found = {c.name: c for c in table.row.others if c.origin in _KNOWN and c.schema.default is None}
     # with a schema a moment cannot be compared
     moments = {n for n, c in found.items() if c.origin == "timestamp" and c.schema.logical is not None}
     return {n: c for n, c in found.items() if n not in moments}

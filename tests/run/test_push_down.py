@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dagster_smt.errors import RecordsRejected
 from dagster_smt.model.report import RunReport
+from dagster_smt.model.topic_columns import PUSH_DOWN
 from dagster_smt.model.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.micro_batch import MicroBatches, run_batches
@@ -112,6 +113,8 @@ def both(world, *stages, push_down="no-tombstones", **options):
     """Run without push-down and with it: what was read then, and the report. All else is the same."""
     without, with_ = (world.spec(*stages, push_down=word, **options) for word in ("off", push_down))
     expected = world.run(without)
+    if expected.failed:  # what is not read cannot fail
+        return None, expected
     world.asked.clear()
     found = world.run(with_)
     assert told(found) == told(expected) and not expected.unread
@@ -125,20 +128,15 @@ def both(world, *stages, push_down="no-tombstones", **options):
 
 CHAINS = [
     ("at least", (keep("$[?(@.offset >= 4)]"), MASK), 24),
-    ("more than", (keep("$[?(@.offset > 4)]"),), 20),
-    ("at most", (keep("$[?(@.offset <= 4)]"),), 20),
     ("less than", (keep("$[?(@.offset < 4)]"),), 16),
     ("one", (keep("$[?(@.offset == 4)]"),), 4),
-    ("some", (keep("$[?(@.offset in [2, 5])]"),), 16),
     ("a range and more", (keep("$[?(@.offset >= 2 && @.offset < 6 && @.id != 3)]"),), 16),
     ("what is dropped", (drop("$[?(@.offset < 4 || @.offset >= 9)]"),), 20),
-    ("a partition", (keep("$[?(@.part == '1')]"), MASK), 10),
     ("by partition", (keep("$[?((@.partition == 1 && @.offset < 5) || (@.topic == 'other'))]"),), 15),
     ("none", (keep("$[?(@.offset > 10)]"), MASK), 0),
     ("as an INT", (keep("$[?(@.position > 4)]"),), 20),
     ("as a text", (keep("$[?(@.place > '4')]"),), 40),
     ("topics", (if_(ALL, "orders"), MASK), 10),
-    ("other topics", (if_(ALL, "!orders"),), 30),
     ("a guard", (if_(OFFSET, "!orders"), if_(keep("$[?(@.offset >= 7)]"), "orders")), 9),
     ("a guard that only the record knows", (if_(keep("$[?(@.offset >= 7)]"), "traced"),), 40),
     ("Aiven's", (aiven(name="topic", value="other"), aiven(name="partition", value_pattern="[01]")), 10),
@@ -149,7 +147,6 @@ CHAINS = [
     ("a range of times", (keep("$[?(@.at >= 70 && @.at < 95)]"),), 28),
     ("not older", (drop("$[?(@.at < 70)]"),), 40),
     ("behind a change", (CHANGED, keep("$[?(@.offset >= 4)]")), 40),
-    ("behind a mask", (MASK, keep("$[?(@.offset >= 4)]")), 40),
 ]
 
 
@@ -171,18 +168,13 @@ def test_so_they_are_in_other_forms(world, form):
     assert asked.records == 24 and unread == {("orders", "s0"): 12, ("other", "s0"): 4}
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(stages=st.lists(st.one_of(filters, guarded), min_size=1, max_size=3))
-def test_results_and_counts_of_any_filters_are_the_same(spark, tmp_path_factory, monkeypatch, stages):
-    """No record of these fails: what is not read could not have failed."""
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(stages=st.lists(st.one_of(filters, guarded), min_size=1, max_size=3), push_down=st.sampled_from(PUSH_DOWN[1:]))
+def test_results_and_counts_of_any_filters_are_the_same(spark, tmp_path_factory, monkeypatch, stages, push_down):
     with monkeypatch.context() as patch:
         world = listening(World(spark, tmp_path_factory.mktemp("push_down")), patch)
         fill(world)
-        options = {"errors_tolerance": "all"}
-        expected = world.run(world.spec(*stages, push_down="off", to="check", **options))
-        if not expected.failed:
-            both(world, *stages, **options)
-            both(world, *stages, push_down="exact", **options)
+        both(world, *stages, push_down=push_down, errors_tolerance="all")
 
 
 def test_tombstones_are_read_where_they_pass(world):

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError
 from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED, Interpreter
 from dagster_smt.model.format import Format
+from dagster_smt.model.keeps import FieldTest
 from dagster_smt.model.record import Record
 from dagster_smt.model.window import Range, Window
 from dagster_smt.tables.push_down import explained, narrowed
@@ -147,6 +149,7 @@ CASES = [
     Case("a partition as a text", (keep("$[?(@.part == '1')]"),), "orders-1 0:200", {"s0": "orders-0 0:200"},
          places=TWO),
     Case("a text and a number", (keep("$[?(@.part == 1)]"),), "orders-1 0:200", {"s0": "orders-0 0:200"}, places=TWO),
+    Case("an order of texts", (keep("$[?(@.part > '0')]"),), "orders-1 0:200", {"s0": "orders-0 0:200"}, places=TWO),
     Case("an expression on it", (drop("$[?(@.partition =~ /[0-4]/)]"),), NONE, {"s0": "orders-0 0:200, orders-1 0:200"},
          places=TWO),
     Case("by partition", (keep("$[?((@.partition == 0 && @.offset >= 100) || (@.partition == 1 && @.offset < 5))]"),),
@@ -159,6 +162,10 @@ CASES = [
          {"s0": "orders-1 0:200"}, places=TWO),
     Case("a number, whose class may be another", (aiven(name="partition", value="1"),), NONE,
          {"s0": "orders-0 0:200, orders-1 0:200"}, places=TWO),
+    Case("its class depends on the schema", (aiven(name="partition", value="40000"),), "orders-40000 0:200",
+         {"s0": "orders-0 0:200"}, places="orders-0, orders-40000"),
+    Case("so both are possible", (aiven(name="partition", value="40000", value_matches="false"),),
+         "orders-0 0:200, orders-40000 0:200", places="orders-0, orders-40000"),
     Case("of offsets it is not known", (aiven(name="offset", value="100"),), WHOLE),
     Case("nor where it fails", (aiven(name="topic", value="null"),), WHOLE),
     # predicates
@@ -273,6 +280,22 @@ def test_a_class_that_does_more_than_the_one_it_derives_from_says_nothing():
 
     (stage,) = chain_of(ALL).stages
     assert stage.keeps is not None and replace(stage, transform=Other()).keeps is None
+
+
+def test_a_condition_of_ones_own_need_not_say_what_a_null_meets():
+    """A field of what is null is whatever the class makes of it."""
+
+    class Own(Filter):
+        def plan_record(self, record, at):
+            return record
+
+        def keeps(self, side):
+            return FieldTest("offset", lambda schema, value: value >= 100, (100,))
+
+    for push_down, read in (("no-tombstones", "orders-0 100:200"), ("exact", WHOLE)):
+        table = table_of(push_down)
+        chain = with_row(Chain((Stage("own", Own()),)), table, "columns")
+        assert text_of(narrowed(window_of("orders-0"), chain, table, None).window.ranges) == read
 
 
 # --- every record that is not read would be dropped, and by that stage ---
@@ -392,6 +415,7 @@ def test_it_is_explained():
 
     pass_ = "; and tombstones, so that all is read unless push-down is no-tombstones"
     assert lines(MASK) == lines(keep("$[?(@.id > 3)]")) == []
+    assert lines(OFFSET, push_down="no-tombstones")[1] == "stage 's0' keeps records by offset: only offsets from 100"
     assert lines(OFFSET) == ["push-down is exact", f"stage 's0' keeps records by offset: only offsets from 100{pass_}"]
     assert lines(
         if_(ALL, "!third"), keep("$[?(@.offset >= 5 && @.offset < 9 && @.topic == 'a')]"), push_down="off"
