@@ -390,6 +390,17 @@ def test_schemas_are_read_from_ddl_or_a_file(files):
         read_schema("id NOTYPE")
 
 
+def test_it_is_explained_what_is_not_read(run, files):
+    (files / "orders.sql").write_text(TABLE.replace("WITH (", "WITH ('scan.push-down' = 'no-tombstones', "))
+    (files / "new.properties").write_text(
+        "transforms=new\ntransforms.new.type=io.confluent.connect.transforms.Filter$Value\n"
+        "transforms.new.filter.type=exclude\ntransforms.new.filter.condition=$[?(@.offset < 100)]\n"
+    )
+    code, out, _ = run("explain", "new.properties", "--table", "orders.sql")
+    assert code == 0
+    assert "push-down is no-tombstones\nstage 'new' keeps records by offset: only offsets from 100\n" in out
+
+
 TABLE = """CREATE TABLE orders (
   id BIGINT, name STRING, `offset` BIGINT METADATA VIRTUAL, trace INT HEADER('trace-id')
 ) WITH ('topic' = 'orders', 'header.trace.decode' = 'int_from_bytes')"""
@@ -406,7 +417,7 @@ def test_a_topic_table_stands_for_the_schema(run, files):
         ["offset", "int64?", "metadata", "'offset'"],
         ["trace", "int32?", "header", "'trace-id',", "int_from_bytes", "header", "'trace-id'"],
     ]
-    assert "value trace: int32?  <- headers.trace-id" in out
+    assert "value trace: int32?  <- headers.trace-id" in out and "push-down" not in out
     assert run("lint", "chain.properties", "--table", "orders.sql")[:2] == (
         0, "chain.properties: 2 stages, no problems\n",
     )  # fmt: skip

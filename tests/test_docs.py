@@ -65,12 +65,33 @@ def test_three_spellings_of_a_topic_table_mean_the_same():
     from dagster_smt import TopicTable
 
     names: dict = {}
-    (statement, *_), (python, *_), (text, *_) = (
+    (statement, *_), (python, *_), (text, *_) = (  # the first of each kind
         blocks("docs/topic-tables.md", kind) for kind in ("sql", "python", "yaml")
     )
     exec(python, names)
     component, _ = loaded({**LEAST, **yaml.safe_load(text)})
     assert TopicTable.create(statement) == names["orders"] == component.table
+
+
+def test_the_example_of_records_left_unread_leaves_some():
+    from dagster_smt.model.window import Range, Window
+    from dagster_smt.tables.push_down import narrowed
+    from dagster_smt.tables.rows.stages import with_row
+
+    names: dict = {}
+    (text,) = [b for b in blocks("docs/topic-tables.md", "python") if "push_down" in b]
+    exec(text, names)
+    table, asked = names["recent"], []
+
+    def offsets_at(topics, millis):
+        asked.append(millis)
+        return {("orders", 0): 0, ("orders", 1): 150}
+
+    chain = with_row(names["chain"], table, "columns")
+    window = Window((Range("orders", 0, 50, 200), Range("orders", 1, 50, 200), Range("orders", 2, 0, 90)))
+    found = narrowed(window, chain, table, offsets_at)
+    assert found.window == Window((Range("orders", 0, 100, 200), Range("orders", 1, 150, 200)))
+    assert [(u.alias, u.records) for u in found.unread] == [("new", 50 + 100 + 90)] and asked == [1767225600000]
 
 
 def test_chains_of_the_readme_are_read():

@@ -10,19 +10,27 @@ from dagster_smt.model.cell import Call, Const, Expr, Group, Node, open_struct
 from dagster_smt.model.extended_path import route_text
 from dagster_smt.model.json_path import (
     SUBSET,
+    All,
     JsonPath,
     Matched,
     Names,
+    Not,
     RefusedJsonPath,
+    Test,
     There,
     Where,
     parse_json_path,
     tests_in,
 )
+from dagster_smt.model.json_path import Any as AnyTest
+from dagster_smt.model.keeps import All as AllOf
+from dagster_smt.model.keeps import Any as AnyOf
+from dagster_smt.model.keeps import Condition, FieldTest, Unknown
+from dagster_smt.model.keeps import Not as NotOf
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
 from dagster_smt.values.basic import IsNull
 from dagster_smt.values.java_regex import compile_java
-from dagster_smt.values.json_path import Answer, Leaf, Part, not_comparable
+from dagster_smt.values.json_path import Answer, Leaf, Part, Passes, cuts_of, not_comparable
 
 Tree = dict[str, Any]
 """Names, each with the names below it."""
@@ -64,6 +72,27 @@ def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
     args: list[Expr] = []
     shape = _part(group, wanted, args, (), at)
     return Call(Answer(path, shape), tuple(args))
+
+
+def finding(path: JsonPath) -> Condition:
+    """When a path finds something in an object, as data: as far as it begins with filters of the object itself."""
+    found: list[Condition] = []
+    for step in path.steps:
+        if not isinstance(step, Where):
+            return AllOf((*found, Unknown()))
+        found.append(_passing(step.test))
+    return AllOf(tuple(found))
+
+
+def _passing(test: Test) -> Condition:
+    if isinstance(test, Not):
+        return NotOf(_passing(test.test))
+    if isinstance(test, All | AnyTest):
+        parts = tuple(map(_passing, test.tests))
+        return AllOf(parts) if isinstance(test, All) else AnyOf(parts)
+    if len(test.names) != 1:
+        return Unknown()
+    return FieldTest(test.names[0], Passes(test), cuts_of(test))
 
 
 def _places(path: JsonPath) -> Iterator[Names]:

@@ -6,6 +6,7 @@ from typing import ClassVar
 from dagster_smt.authoring.options import Options
 from dagster_smt.authoring.transform import Example
 from dagster_smt.model.cell import Expr
+from dagster_smt.model.keeps import Condition, Unknown
 from dagster_smt.model.record import PlanRecord, Record
 
 PACKAGE = "org.apache.kafka.connect.transforms.predicates."
@@ -31,6 +32,10 @@ class Predicate(Options):
     def test(self, record: PlanRecord) -> Expr | bool:
         """The condition: an expression that yields a boolean, or the answer if it is known when planning."""
         raise NotImplementedError
+
+    def holds(self) -> Condition:
+        """When it is true, as data: optional, see ``Transform.keeps``."""
+        return Unknown()
 
     def schemaless(self) -> Callable[[Record], bool]:
         """The condition on a record whose side has no schema and is not null (lazily decoded, as for transforms)."""

@@ -5,11 +5,14 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from dagster_smt.authoring.field_changes import speaks_for
 from dagster_smt.authoring.mask_exception import MaskException
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import PACKAGE, Transform
 from dagster_smt.errors import Problem
 from dagster_smt.model.guarded import SIDES
+from dagster_smt.model.keeps import Any as AnyOf
+from dagster_smt.model.keeps import Condition, Not, Unknown
 from dagster_smt.model.record import Side
 
 
@@ -60,6 +63,19 @@ class Stage:
         """The sides whose fields the transform may look at."""
         declared = {"key": self.transform.reads_key, "value": self.transform.reads_value}
         return tuple(side for side in SIDES if side == self.side or declared[side])
+
+    @property
+    def keeps(self) -> Condition | None:
+        """Which records pass the stage, its predicate included; None: it does other things than to drop."""
+        does = ("plan_record", "plan_side", "schemaless")
+        if not all(speaks_for(type(self.transform), "keeps", name) for name in does):
+            return None
+        kept = self.transform.keeps(self.side)
+        if kept is None or self.predicate is None:
+            return kept
+        sure = all(speaks_for(type(self.predicate), "holds", name) for name in ("test", "schemaless"))
+        holds = self.predicate.holds() if sure else Unknown()
+        return AnyOf((holds if self.negate else Not(holds), kept))
 
     @property
     def connect_class(self) -> str:

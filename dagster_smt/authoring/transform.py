@@ -8,6 +8,7 @@ from dagster_smt.authoring.field_changes import FieldChange
 from dagster_smt.authoring.options import Options
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Expr, Node
+from dagster_smt.model.keeps import Condition
 from dagster_smt.model.record import PlanRecord, Record, Side, Touch
 from dagster_smt.values.basic import NotNull
 
@@ -180,6 +181,14 @@ class Transform(Options):
         """What ``schemaless`` does to objects, as data, for the compiled lane: optional, for what chains do most.
 
         None where that cannot say it all.
+        """
+        return None
+
+    def keeps(self, side: str) -> Condition | None:
+        """Which records it keeps, as data: optional, for one that drops records and does nothing else.
+
+        What this says must hold whatever is in a record that does not fail; what it cannot say is ``Unknown``. None:
+        it does other things than to drop.
         """
         return None
 

@@ -15,6 +15,7 @@ from dagster_smt.cli.page import page
 from dagster_smt.cli.schemas import planned, read_schema, read_table
 from dagster_smt.errors import ConfigError, Problem, SmtError
 from dagster_smt.model.topic_columns import describe_columns
+from dagster_smt.tables.push_down import explained
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -66,6 +67,8 @@ def _explain(arguments: argparse.Namespace) -> int:
     if table is not None and arguments.html is None:
         print("columns of the topic table")
         print(grid([("column", "type", "read from", "written to"), *describe_columns(table.row)], left=4))
+        for line in explained(plan.chain, table):
+            print(line)
     if arguments.html is None:
         print(explain(plan, full=arguments.full))
         return 0

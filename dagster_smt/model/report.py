@@ -92,11 +92,44 @@ class Reject:
 
 
 @dataclass(frozen=True, slots=True)
+class Unread:
+    """Records of one topic that were not read, because a stage drops them whatever they hold.
+
+    Attributes:
+        topic: The topic.
+        stage, alias: The stage, by number and name: it has dropped them in all counts.
+        records: How many they are.
+        ranges: Where they are.
+        counted: Whether that is their number; else it is that of their offsets, and there may be fewer records.
+    """
+
+    topic: str
+    stage: int
+    alias: str
+    records: int
+    ranges: tuple[Range, ...] = ()
+    counted: bool = True
+
+    @property
+    def text(self) -> str:
+        """``100 records of orders were not read, as stage 'new' drops them: orders-0 [0, 100)``"""
+        what = "records" if self.counted else "offsets"
+        return (
+            f"{self.records} {what} of {self.topic} were not read, as stage '{self.alias}' drops them: {self.places()}"
+        )
+
+    def places(self, most: int = 5) -> str:
+        """The ranges in words."""
+        texts = [f"{r.topic}-{r.partition} [{r.start}, {r.end})" for r in self.ranges[:most]]
+        return ", ".join(texts) + (f" and {len(self.ranges) - most} more" if len(self.ranges) > most else "")
+
+
+@dataclass(frozen=True, slots=True)
 class TopicCounts:
     """What became of the records of one topic.
 
     Attributes:
-        records: Records read.
+        records: Records of the window.
         converters: Records that a converter refused.
         dropped, failed: Per stage.
         touched: Per ledger entry.
@@ -127,7 +160,7 @@ class RunReport:
 
     Attributes:
         name: Name of the run's asset or op.
-        window: The offsets read.
+        window: The offsets of the run.
         records_in, records_out, dropped, failed: Counts; ``failed`` are dead letters under ``errors.tolerance=all``.
         stages: Counts per stage, in order.
         ledger: Counts per (stage, path).
@@ -144,6 +177,7 @@ class RunReport:
         schemas: How many records name each schema, of those that bring theirs along into columns, and of those whose
             schemas a registry has.
         warnings: Problems that did not stop the run, such as a mask that touched nothing.
+        unread: What of the window was not read, and yet is in the counts; the ledger does not know it.
     """
 
     name: str
@@ -168,6 +202,7 @@ class RunReport:
     seconds: dict[str, float] = field(default_factory=dict)
     status: str = "committed"
     warnings: list[Problem] = field(default_factory=list)
+    unread: tuple[Unread, ...] = ()
 
     def of_topic(self, topic: str) -> "RunReport":
         """The part of the report that is about one topic. Files and bytes are those of the whole commit."""
@@ -185,6 +220,7 @@ class RunReport:
             rejects=[r for r in self.rejects if r.topic == topic],
             topics={topic: counts},
             failures={},
+            unread=tuple(u for u in self.unread if u.topic == topic),
         )
 
     def touched(self, action: str) -> dict[str, int]:
@@ -271,6 +307,7 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
         bytes=sum(r.bytes for r in reports),
         seconds=seconds,
         warnings=list(dict.fromkeys(w for r in reports for w in r.warnings)),
+        unread=tuple(u for r in reports for u in r.unread),
     )
 
 

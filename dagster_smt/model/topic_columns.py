@@ -23,6 +23,8 @@ Match = Duplicates | int
 """Which header of one name a column holds; a number counts from 1."""
 FieldsInclude = Literal["ALL", "EXCEPT_KEY"]
 Integrity = bool | Literal["check"]
+PushDown = Literal["off", "exact", "no-tombstones"]
+PUSH_DOWN: tuple[PushDown, ...] = ("off", "exact", "no-tombstones")
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ _LEDGER_COLUMNS = {
     "target": "string",
     "records": "int",
 }
+_UNREAD_COLUMNS = {"topic": "string", "stage": "string", "offsets": "string", "number": "int", "of": "string"}
 _DIFF_COLUMNS = {"field": "string", "change": "string", "before": "string", "after": "string"}
 _REJECT_COLUMNS = {
     "code": "string",
@@ -133,6 +134,8 @@ def run_metadata(report: RunReport, run: RunContext) -> Metadata:
         "dagster_smt/chain": dg.MetadataValue.md(chain_markdown(run.plan.chain)),
         **_technical_part(report, run),
     }
+    if report.unread:
+        found["dagster_smt/not_read"] = _unread_table(report)
     if run.gaps:
         found["dagster_smt/gaps"] = dg.MetadataValue.json(dict(run.gaps))
     return found
@@ -218,6 +221,12 @@ def _table_part(report: RunReport, diff: Sequence[FieldChange], since: Sequence[
     if since:
         found["dagster_smt/schema_change"] = _diff_table(since)
     return {**found, "dagster_smt/warnings": problem_table(report.warnings)} if report.warnings else found
+
+
+def _unread_table(report: RunReport) -> dg.TableMetadataValue:
+    """What was not read, by topic and stage. Where records cannot be counted, offsets are."""
+    rows = [(u.topic, u.alias, u.places(), u.records, "records" if u.counted else "offsets") for u in report.unread]
+    return table([dict(zip(_UNREAD_COLUMNS, row, strict=True)) for row in rows], _UNREAD_COLUMNS)
 
 
 def _diff_table(changes: Sequence[FieldChange]) -> dg.TableMetadataValue:

@@ -76,7 +76,9 @@ def _did(report: RunReport, number: int, stage: StageCounts) -> str:
         if entry.stage == number:
             target = f" {_WORDS.get(entry.action, '→')} {code(entry.target)}" if entry.target else ""
             found.append(f"{entry.action} {code(entry.path)}{target} in {line.records:,}")
-    found += [f"dropped {stage.dropped:,} records"] if stage.dropped else []
+    unread = sum(u.records for u in report.unread if u.stage == number)
+    apart = f", {unread:,} of them unread" if unread else ""
+    found += [f"dropped {stage.dropped:,} records{apart}"] if stage.dropped else []
     found += [f"**{stage.failed:,} failed**"] if stage.failed else []
     more = f"; {len(found) - _MOST} more" if len(found) > _MOST else ""
     return "; ".join(found[:_MOST]) + more or "nothing"

@@ -3,6 +3,7 @@
 from dagster_smt.authoring.predicate import PACKAGE, Predicate
 from dagster_smt.authoring.transform import Example
 from dagster_smt.model.cell import Call, Expr, Ref
+from dagster_smt.model.keeps import Condition, NullValue
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.values.basic import IsNull
 
@@ -12,6 +13,9 @@ class RecordIsTombstone(Predicate):
 
     connect_class = PACKAGE + "RecordIsTombstone"
     examples = (Example("no value", {}, "null", "true"), Example("an empty object", {}, "{}", "false"))
+
+    def holds(self) -> Condition:
+        return NullValue()
 
     def test(self, record: PlanRecord) -> Expr | bool:
         return Call(IsNull(), (Ref(("value",)),))

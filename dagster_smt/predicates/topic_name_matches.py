@@ -5,6 +5,7 @@ from dagster_smt.authoring.predicate import PACKAGE, Predicate
 from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import Regex
 from dagster_smt.model.cell import Call, Const, Expr
+from dagster_smt.model.keeps import Condition, TopicTest
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.values.java_regex import Matches
 
@@ -18,6 +19,9 @@ class TopicNameMatches(Predicate):
         Example("the whole name", {"pattern": "orders-.*"}, "orders-eu", "true", shows="topic"),
         Example("a part is not enough", {"pattern": "orders"}, "orders-eu", "false", shows="topic"),
     )
+
+    def holds(self) -> Condition:
+        return TopicTest(Matches(self.pattern).python)
 
     def test(self, record: PlanRecord) -> Expr | bool:
         rule = Matches(self.pattern)

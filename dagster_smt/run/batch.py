@@ -28,11 +28,13 @@ from dagster_smt.run.rejects import first_rejects, located, rejected_rows
 from dagster_smt.run.report_json import report_of, report_to_json
 from dagster_smt.run.spec import Evaluate, Progress, RunSpec
 from dagster_smt.run.staging import Staged, staged
+from dagster_smt.run.unread import counted, needed, with_unread
 from dagster_smt.spark.columns import TARGET
 from dagster_smt.spark.evaluate import evaluate as spark_evaluate
 from dagster_smt.spark.executors import check_executors
 from dagster_smt.spark.reading.found_forms import FoundForms, found_forms
 from dagster_smt.tables.planning import plan_sink
+from dagster_smt.tables.push_down import Narrowed
 from dagster_smt.tables.schemas import conformed, evolved_schema
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import Replaced, Table
@@ -41,6 +43,8 @@ from dagster_smt.tables.spec import TableSink
 from dagster_smt.tables.windows import Available, Resolved, choose_topics, describe, resolve_window
 
 Failures = dict[str, list[Problem]]
+NAMED = 5
+"""Lines of one kind in the log."""
 
 
 def run(
@@ -113,8 +117,9 @@ class _Run:
         self.begun(window)
         replaced = replaced_rows_of(spec, window, state)
         plan = plan_sink(spec.chain, spec.table, spec.sink, window.topics)
+        narrow = self.narrow(window)
         with self.timed("read"):
-            frame = self.source.read(window, lambda: self.say(""))
+            frame = self.source.read(narrow.window, lambda: self.say(""))
         found: FoundForms | None = None
         if spec.finds_schemas:
             with self.timed("schemas"):
@@ -125,7 +130,17 @@ class _Run:
             evaluated = self.evaluate(frame, plan, spec.table, spec.sink.kind, spec.written, found)
             schema = self.checked_schema(evaluated, replaced)
         draft = Draft(spec, secrets.token_hex(8), window, resolved.gaps, identities, replaced, state)
-        return _Attempt(self, plan, frame, evaluated, schema, draft).run()
+        return _Attempt(self, plan, frame, evaluated, schema, draft, narrow).run()
+
+    def narrow(self, window: Window) -> Narrowed:
+        """What of the window must be read; says what need not be."""
+        with self.timed("window"):
+            narrow = counted(needed(self.spec, window, self.source), self.source)
+        for unread in narrow.unread[:NAMED]:
+            self.say(unread.text)
+        if len(narrow.unread) > NAMED:
+            self.say(f"nor were those of {len(narrow.unread) - NAMED} more topics and stages")
+        return narrow
 
     def state(self) -> TableState | None:
         """The table's state, if this run may go on from it."""
@@ -263,6 +278,7 @@ class _Attempt:
     evaluated: DataFrame
     schema: StructType
     draft: Draft
+    narrow: Narrowed
 
     @property
     def spec(self) -> RunSpec:
@@ -280,6 +296,8 @@ class _Attempt:
     def commit(self, found: Staged) -> RunReport:
         run_, draft = self.run_, self.draft
         self.verify(found)
+        sizes = len(self.spec.chain.stages), len(self.plan.entries)
+        found = replace(found, topics=with_unread(found.topics, self.narrow.unread, *sizes))
         report = self.report(found)
         letters = dict(draft.before.dead_letters) if draft.before and not self.spec.rebuild else {}
         if any(c.all_failed for c in found.topics.values()):
@@ -289,6 +307,7 @@ class _Attempt:
         again = any(found.topics[t].all_failed for t in draft.window.topics if t in found.topics)
         failed = found.failed().without(run_.failures) if again else OffsetSet()
         report = replace(report, window=draft.window, topics=draft.of_topics(report.topics))
+        report.unread = tuple(u for u in self.narrow.unread if u.topic in report.topics)
         report = self.totals(report)
         rows = conformed(output_rows(found.kept(frozenset(run_.failures)), self.spec), self.schema)
         state = draft.state(report, report_to_json(report), letters, failed, run_.table)
@@ -303,7 +322,7 @@ class _Attempt:
     def verify(self, found: Staged) -> None:
         """Every record that was to be read was read."""
         read = {topic: counts.records for topic, counts in found.topics.items()}
-        if problems := self.run_.source.verify(self.draft.window, read, lambda: self.run_.say("")):
+        if problems := self.run_.source.verify(self.narrow.window, read, lambda: self.run_.say("")):
             raise TableError(problems)
 
     def report(self, found: Staged) -> RunReport:

@@ -17,6 +17,7 @@ from dagster_smt.run.contract import contract_problems
 from dagster_smt.run.failures import coded_failures
 from dagster_smt.run.report_json import report_of
 from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.unread import needed
 from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.schemas import WIDER
 from dagster_smt.tables.sinks import open_table
@@ -102,7 +103,7 @@ def table_facts(
         if schema is not None and contract is not None:
             coordinates = spec.sink.coordinates
             broken = contract_problems(contract, schema, made, coordinates.names if coordinates else ())
-        sample = sample_of(window) if search else Window()
+        sample = sample_of(needed(spec, window, source).window) if search else Window()
         residue = _residue(spec, source.read(sample)) if sample.ranges else {}
     found = TableFacts(
         lag=lag, counted=counted, schema_problems=problems, residue=residue, sampled=sample.records, broken=broken

@@ -11,8 +11,8 @@ from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.change_formats import is_change
 from dagster_smt.model.format import DESCRIBED
 from dagster_smt.model.format import Format as Format
+from dagster_smt.model.topic_columns import PUSH_DOWN, FieldsInclude, Integrity, PushDown, Row
 from dagster_smt.model.topic_columns import Column as Column
-from dagster_smt.model.topic_columns import FieldsInclude, Integrity, Row
 from dagster_smt.model.window import Window
 from dagster_smt.tables.kafka.spec import KafkaTopics as KafkaTopics
 from dagster_smt.tables.kafka.spec import NewTopics as NewTopics
@@ -82,6 +82,9 @@ class TopicTable:
         value_fields_include: ``ALL``: the value holds the key's columns, too, and wins; or ``EXCEPT_KEY``.
         fields_verify_integrity: What becomes of a record whose key and value differ in a column that both hold: True
             makes it a failed one; ``check`` counts it, and the asset gets the check ``key_matches_value``.
+        push_down: Whether records are read that the chain's first stages drop for their topic, partition, offset or
+            timestamp: ``off``, they are; ``exact``, not those that are dropped whatever is in them; ``no-tombstones``,
+            nor those that are dropped unless their value is null. What is not read cannot fail: it counts as dropped.
     """
 
     source: SourceSpec
@@ -97,12 +100,16 @@ class TopicTable:
     key_fields_prefix: str = ""
     value_fields_include: FieldsInclude = "ALL"
     fields_verify_integrity: Integrity = False
+    push_down: PushDown = "off"
 
     def __post_init__(self) -> None:
         check_start(self.start, "start")
         self._declare()
         if self.on_data_loss not in ("fail", "gap"):
             raise ConfigError(Problem("SMT584", "on_data_loss", f"no such way: {self.on_data_loss}", "fail or gap"))
+        if self.push_down not in PUSH_DOWN:
+            hint = f"use {', '.join(PUSH_DOWN)}"
+            raise ConfigError(Problem("SMT584", "push_down", f"no such way: {self.push_down}", hint))
         if self.group and not isinstance(self.source, KafkaTopics):
             statement = "only the topics of a Kafka cluster have consumer groups"
             raise ConfigError(Problem("SMT585", "group", statement, "leave group out"))

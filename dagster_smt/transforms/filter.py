@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from dagster_smt.authoring.transform import PACKAGE, Example, Planning, Transform
+from dagster_smt.model.keeps import NOTHING, Condition
 from dagster_smt.model.record import PlanRecord
 
 
@@ -12,6 +13,9 @@ class Filter(Transform):
     connect_class = PACKAGE + "Filter"
     sided = False
     examples = (Example("without a predicate all are dropped", {}, '{"a":1}', None),)
+
+    def keeps(self, side: str) -> Condition:
+        return NOTHING
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         return replace(record, dropped=True)

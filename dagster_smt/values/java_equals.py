@@ -87,3 +87,13 @@ class EqualsLiteral(ValueRule):
         if not self._same_class:
             return F.lit(False)
         return F.coalesce(value == F.lit(expected(self.text)[1]), F.lit(False))
+
+
+@dataclass(frozen=True, slots=True)
+class IsLiteral:
+    """``EqualsLiteral`` for values of any schema: a test of ``model.keeps``."""
+
+    text: str
+
+    def __call__(self, schema: Schema | None, value: Any) -> bool:
+        return EqualsLiteral(schema, self.text).python(value)

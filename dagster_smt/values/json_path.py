@@ -218,3 +218,25 @@ class Answer(PythonRule):
     def python(self, *args: Any) -> str | None:
         document = self.shape.read(iter(args))
         return None if document is None else answer(self.path, document)
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """Whether an object passes a test that looks at one of its fields, given that field: a test of ``model.keeps``."""
+
+    test: Compared | Matched | There
+
+    def __call__(self, schema: Schema | None, value: Any) -> bool:
+        (name,) = self.test.names
+        return passes(self.test, {name: value})
+
+
+def cuts_of(test: Compared | Matched | There) -> tuple[int, ...] | None:
+    """The whole numbers at which the answer of a test can change (``model.keeps.FieldTest``)."""
+    if isinstance(test, Matched):
+        return None
+    literals = test.literals if isinstance(test, Compared) else ()
+    numbers = (parse_big_decimal(lit) if isinstance(lit, str) else _number(lit) for lit in literals)
+    # beyond 64 bits there is no field, and it takes long to write such a number out
+    near = (n for n in numbers if n is not None and n.adjusted() < 19)
+    return tuple(sorted({math.floor(n) if n.adjusted() > -19 else -int(n < 0) for n in near}))

@@ -13,7 +13,7 @@ from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, optional
 from dagster_smt.values.basic import PythonRule, ValueRule
 from dagster_smt.values.header_literals import literal_text
 from dagster_smt.values.java_dates import date_format
-from dagster_smt.values.java_regex import compile_java
+from dagster_smt.values.java_regex import Matches, compile_java
 from dagster_smt.values.lazy import whole
 from dagster_smt.values.needs import Needed
 from dagster_smt.values.numbers import decimal_text, float_text
@@ -259,3 +259,13 @@ class Finds(PythonRule):
 
     def python(self, text: str | None) -> bool:
         return text is not None and compile_java(self.pattern).search(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class TextPasses:
+    """Whether the text that Connect makes of a value in a header passes a rule: a test of ``model.keeps``."""
+
+    rule: "IsText | Finds | Matches"
+
+    def __call__(self, schema: Schema | None, value: Any) -> bool:
+        return self.rule.python(None if value is None else literal_text(schema, value))

@@ -210,6 +210,13 @@ def test_columns_and_statements(table):
     assert spec_of(defs).deps
 
 
+def test_push_down_is_said_in_the_table_or_in_its_statement():
+    with_option = STATEMENT.replace("'connector'", "'scan.push-down' = 'exact', 'connector'")
+    for table in ({**TABLES[0], "push_down": "exact"}, {"statement": with_option}):
+        component, _ = loaded({**LEAST, "table": table})
+        assert component.table == TopicTable.create(with_option) and component.table.push_down == "exact"
+
+
 def test_the_topic_lists_what_the_columns_come_from():
     columns = {
         **COLUMNS,

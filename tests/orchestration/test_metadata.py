@@ -7,7 +7,7 @@ import pytest
 
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.errors import Problem
-from dagster_smt.model.report import LedgerEntry, LedgerLine, Reject, RunReport, StageCounts
+from dagster_smt.model.report import LedgerEntry, LedgerLine, Reject, RunReport, StageCounts, Unread
 from dagster_smt.model.window import Range, Window
 from dagster_smt.orchestration.metadata import RunContext, definition_metadata, run_metadata
 from dagster_smt.orchestration.versions import code_version, data_version
@@ -120,6 +120,21 @@ def test_a_report_becomes_metadata_that_dagster_takes():
     assert (values["chain_hash"], values["chain_overridden"]) == (CHAIN.hash, False)
     assert found["dagster/row_count"].value == 200
     assert {"dagster/column_schema", "dagster/column_lineage"} <= set(found)
+
+
+def test_what_was_not_read_stands_in_the_metadata_and_the_report():
+    unread = (
+        Unread("orders", 0, "hide", 1000, (Range("orders", 0, 10, 1010),)),
+        Unread("orders-eu", 0, "hide", 5, (Range("orders-eu", 0, 0, 5),), counted=False),
+    )
+    stages = [StageCounts("hide", "MaskField$Value", 1014, 1006, 2)]
+    found = run_metadata(report(unread=unread, stages=stages), RunContext(typed_plan(), COLUMNS, [TOPIC]))
+    assert [r.data for r in found["dagster_smt/not_read"].records] == [
+        {"topic": "orders", "stage": "hide", "offsets": "orders-0 [10, 1010)", "number": 1000, "of": "records"},
+        {"topic": "orders-eu", "stage": "hide", "offsets": "orders-eu-0 [0, 5)", "number": 5, "of": "offsets"},
+    ]
+    assert "dropped 1,006 records, 1,005 of them unread" in found["dagster_smt/report"].value
+    assert "dagster_smt/not_read" not in run_metadata(report(), RunContext(typed_plan(), COLUMNS, [TOPIC]))
 
 
 TABLES = [

@@ -104,6 +104,11 @@ class TopicTableModel(dg.Model):
         default="fail", description="When records were deleted before they were read."
     )
     group: str = Field(default="", description="A consumer group that shows the table's progress.")
+    push_down: Literal["off", "exact", "no-tombstones"] = Field(
+        default="off",
+        description="Whether records stay unread that the chain's first stages drop for their topic, partition, offset "
+        "or timestamp.",
+    )
     statement: str | None = Field(
         default=None,
         description="A CREATE TABLE of Flink or CREATE STREAM of ksqlDB, or a .sql file beside defs.yaml that holds "

@@ -13,10 +13,11 @@ from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import Regex
 from dagster_smt.errors import PlanError
 from dagster_smt.model.cell import Call, Expr, Node
+from dagster_smt.model.keeps import All, Condition, FieldTest, Not, NullValue, Unknown
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.values.header_literals import literal_text
 from dagster_smt.values.java_regex import Matches
-from dagster_smt.values.texts import IsText
+from dagster_smt.values.texts import IsText, TextPasses
 
 
 class FieldValueMatches(NestedPaths, Predicate):
@@ -53,6 +54,12 @@ class FieldValueMatches(NestedPaths, Predicate):
     @property
     def _rule(self) -> IsText | Matches:
         return IsText(self.value) if self.value is not None else Matches(self.value_pattern or "")
+
+    def holds(self) -> Condition:
+        found: Condition = Unknown()
+        if self.field and len(steps := self.path(self.field).steps) == 1 and isinstance(steps[0], str):
+            found = FieldTest(steps[0], TextPasses(self._rule))
+        return All((Not(NullValue()), found))
 
     def test(self, record: PlanRecord) -> Expr | bool:
         assert record.value is not None  # a null is false

@@ -130,7 +130,9 @@ class Scope:
         if isinstance(expr, Ref) and expr.path[0] in self.sides:
             place = self.place(expr)
             return place is not None and isinstance(place.layout, Struct)
-        return isinstance(expr, Call) and bool(expr.args) and self.is_struct(expr.args[0])
+        if not isinstance(expr, Call) or not expr.args or getattr(expr.rule, "returns", None) is not None:
+            return False
+        return self.is_struct(expr.args[0])  # a rule that does not say what it gives gives what it gets
 
     def arguments(self, call: Call) -> list[Column]:
         """The columns of a call's arguments."""

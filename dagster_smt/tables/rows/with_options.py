@@ -7,7 +7,7 @@ from typing import Any
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.format import DESCRIBED, REGISTERED
-from dagster_smt.model.topic_columns import Column, Metadata, match_of
+from dagster_smt.model.topic_columns import PUSH_DOWN, Column, Metadata, match_of
 from dagster_smt.tables.rows.statement import Statement
 
 _NOT_DONE = {
@@ -87,6 +87,7 @@ def table_arguments(statement: Statement) -> dict[str, Any]:
     _key(statement, options, found)
     found["properties"] = options.below("properties.")
     found["servers"] = found["properties"].pop("bootstrap.servers", "")
+    found["push_down"] = _push_down(options)
     found["start"] = _start(options, found["properties"].pop("group.id", ""))
     for option in options.left:
         hint = _NOT_DONE.get(option) or _NOT_DONE.get(option.upper()) or "leave it out"
@@ -163,6 +164,11 @@ def _names(text: str, options: _Options) -> tuple[str, ...]:
         elif plain:
             found.append(plain)
     return tuple(found)
+
+
+def _push_down(options: _Options) -> str:
+    found = options.chosen("scan.push-down", options.take("scan.push-down"), {word: word for word in PUSH_DOWN})
+    return str(found or "off")
 
 
 def _start(options: _Options, group: str) -> str:

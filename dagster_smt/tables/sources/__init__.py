@@ -24,6 +24,9 @@ class Source(Protocol):
     be wrong while Spark reads leaves it out, so that the number of records cannot fit.
     """
 
+    knows_times: bool
+    """Whether ``offsets_at`` does without reading the records."""
+
     def topics(self) -> list[str]:
         """The names of all topics, sorted."""
 
@@ -76,6 +79,9 @@ class Source(Protocol):
         Raises:
             TableError: The window is not there, or cannot be read.
         """
+
+    def count(self, window: Window) -> dict[str, int] | None:
+        """How many records of each topic lie in a window; None where the source would have to read them for it."""
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = lambda: None) -> list[Problem]:
         """Why what was read cannot be all of a window; nothing if it can be.

@@ -45,6 +45,8 @@ def nothing() -> None:
 class FileTopicsSource:
     """File topics, opened. Lists each topic once, and again when asked for its ranges."""
 
+    knows_times = False
+
     def __init__(self, spec: FileTopics, session: "SparkSession | None" = None):
         self.spec = spec
         self.session = session
@@ -151,6 +153,10 @@ class FileTopicsSource:
     def mirror(self, group: str, ends: Mapping[tuple[str, int], int]) -> None:
         """See ``Source``."""
         raise no_groups(str(self.spec.root))
+
+    def count(self, window: Window) -> dict[str, int]:
+        """See ``Source``: each offset is a record."""
+        return {t: sum(r.records for r in window.ranges if r.topic == t) for t in window.topics}
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = nothing) -> list[Problem]:
         """See ``Source``: every offset of a window has a record."""

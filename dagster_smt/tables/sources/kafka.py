@@ -39,6 +39,8 @@ class KafkaReader:
         session: The Spark session; listing and measuring topics does without one.
     """
 
+    knows_times = True
+
     def __init__(self, spec: KafkaTopics, session: "SparkSession | None" = None):
         self.spec, self.session = spec, session
         self.client = KafkaClient(spec)
@@ -106,6 +108,9 @@ class KafkaReader:
         if tasks < len(window.ranges):  # a task of its own for each of many small partitions costs more than reading it
             frame = frame.coalesce(tasks)
         return frame.withColumn("headers", _headers()).select(*KAFKA_COLUMNS)
+
+    def count(self, window: Window) -> None:
+        """See ``Source``: offsets are not dense, so not known."""
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = nothing) -> list[Problem]:
         """See ``Source``.

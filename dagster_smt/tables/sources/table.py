@@ -34,6 +34,8 @@ _TYPES: dict[str, tuple[type[T.DataType], ...]] = {
 class TableReader:
     """A table, opened. Each call sees the table as it is then, except that a frame stays with what it was made from."""
 
+    knows_times = False
+
     def __init__(self, spec: TableSource, session: SparkSession):
         self.spec = spec
         self.session = session
@@ -112,6 +114,10 @@ class TableReader:
     def mirror(self, group: str, ends: Mapping[tuple[str, int], int]) -> None:
         """See ``Source``."""
         raise no_groups(self.spec.place)
+
+    def count(self, window: Window) -> dict[str, int]:
+        """See ``Source``."""
+        return dict(within(self._frame(), window).groupBy("topic").count().collect())
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = lambda: None) -> list[Problem]:
         """See ``Source``: a table may lack offsets, so that no number of records is wrong."""

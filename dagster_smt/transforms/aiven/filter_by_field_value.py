@@ -10,15 +10,17 @@ from dagster_smt.authoring.transform import Example, Planning, SideFunction, Tra
 from dagster_smt.authoring.validate import Regex
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Node, open_struct
+from dagster_smt.model.keeps import Any as AnyOf
+from dagster_smt.model.keeps import Condition, FieldTest, Not, NullValue, Unknown
 from dagster_smt.model.record import DropRecord, PlanRecord, Record
 from dagster_smt.model.runtime import java_class
 from dagster_smt.model.schema import BOOLEAN, Type
 from dagster_smt.values.basic import WhereThere
 from dagster_smt.values.header_literals import literal_text, parse_literal
-from dagster_smt.values.java_equals import EqualsLiteral, expected, is_mixed
+from dagster_smt.values.java_equals import EqualsLiteral, IsLiteral, expected, is_mixed
 from dagster_smt.values.lazy import look
 from dagster_smt.values.needs import CLASS_CAST, NULL_POINTER, Differs, Needed
-from dagster_smt.values.texts import Finds
+from dagster_smt.values.texts import Finds, TextPasses
 
 _NULL_WORD = "field.value is the word null, and nothing can be compared with a null"
 _HINT = "guard the stage with a predicate, or compare with field.value.pattern"
@@ -59,6 +61,14 @@ class FilterByFieldValue(Transform):
             yield "field.value", "either this or field.value.pattern is needed, not both", "set one of them"
         if self.field_value is not None and is_mixed(parse_literal(self.field_value)[0]):
             yield "field.value", "the elements have no type in common", "compare with field.value.pattern"
+
+    def keeps(self, side: str) -> Condition:
+        text = self.field_value
+        if side != "value" or not self.field_name or (text is not None and expected(text) is None):
+            return Unknown()
+        test = TextPasses(Finds(self.field_value_pattern)) if text is None else IsLiteral(text)
+        found = FieldTest(self.field_name, test)
+        return AnyOf((NullValue(), found if self.field_value_matches else Not(found)))
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         node = record.key if at.side == "key" else record.value

@@ -6,13 +6,15 @@ from functools import cached_property
 from typing import Annotated, Any
 
 from dagster_smt.authoring.edit import struct_of
-from dagster_smt.authoring.json_path import check_json_path, planned_answer
+from dagster_smt.authoring.json_path import check_json_path, finding, planned_answer
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.schemaless import require_map
 from dagster_smt.authoring.transform import Example, Planning, SideFunction, Transform
 from dagster_smt.authoring.validate import NonEmptyText, one_of
 from dagster_smt.model.cell import Call, Expr
 from dagster_smt.model.json_path import JsonPath, parse_json_path
+from dagster_smt.model.keeps import Any as AnyOf
+from dagster_smt.model.keeps import Condition, Not, NullValue, Unknown
 from dagster_smt.model.record import DropRecord, PlanRecord, Record
 from dagster_smt.values.json_path import FOUND, INVALID_PATH, MISSING, NO_OBJECT, NOTHING, PATH_NOT_FOUND, answer
 from dagster_smt.values.needs import Unless
@@ -108,6 +110,12 @@ class Filter(Transform):
             return (no_object,)
         statement, hint = f"{condition} needs a field that is missing", "set missing.or.null.behavior"
         return no_object, Unless("SMT456", statement, hint, PATH_NOT_FOUND, text=MISSING)
+
+    def keeps(self, side: str) -> Condition:
+        if side != "value":
+            return Unknown()
+        found = finding(self._path)
+        return AnyOf((NullValue(), found if self.filter_type == "include" else Not(found)))
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         node = record.key if at.side == "key" else record.value

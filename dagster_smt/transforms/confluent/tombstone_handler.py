@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.transform import Example, NullRule, Planning, SideFunction, Transform
 from dagster_smt.authoring.validate import one_of
+from dagster_smt.model.keeps import Condition, Not, NullValue
 from dagster_smt.model.record import PlanRecord, Record
 
 
@@ -30,6 +31,9 @@ class TombstoneHandler(Transform):
 
     def on_null(self) -> NullRule:
         return "reject" if self.behavior == "fail" else "drop"
+
+    def keeps(self, side: str) -> Condition:
+        return Not(NullValue())
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         return record

@@ -80,6 +80,13 @@ def test_reads_exactly_a_window(kind):
     assert kind.open().read(Window()).collect() == []
 
 
+def test_counts_what_is_not_read(kind):
+    kind.add([*placed("a", 0, at(*range(5))), *placed("a", 1, at(1)), *placed("b", 0, at(1, 2))])
+    window = Window((Range("a", 0, 1, 4), Range("a", 1, 0, 1), Range("b", 0, 0, 1)))
+    source = kind.open()
+    assert source.count(window) == (None if source.knows_times else {"a": 4, "b": 1})
+
+
 TIMES = (50, 10, 30, 30, 20, 40, 90)
 OFFSETS_AT = {-5: 0, 10: 0, 50: 0, 51: 6, 90: 6, 91: 7}
 

@@ -1,0 +1,39 @@
+"""Records that need not be read: the part of a window that is, and the others in the counts as if they had been."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from dagster_smt.model.report import TopicCounts, Unread
+from dagster_smt.model.window import Window
+from dagster_smt.run.spec import RunSpec
+from dagster_smt.tables.push_down import Narrowed, narrowed
+from dagster_smt.tables.sources import Source
+
+
+def needed(spec: RunSpec, window: Window, source: Source) -> Narrowed:
+    """What a run must read of its window; the rest is not counted."""
+    offsets_at = source.offsets_at if source.knows_times else None
+    return narrowed(window, spec.chain, spec.table, offsets_at, found_schemas=spec.finds_schemas)
+
+
+def counted(found: Narrowed, source: Source) -> Narrowed:
+    """The same with the number of records that are not read."""
+    return replace(found, unread=tuple(_counted(unread, source) for unread in found.unread))
+
+
+def _counted(unread: Unread, source: Source) -> Unread:
+    counts = source.count(Window(unread.ranges))
+    return replace(unread, counted=False) if counts is None else replace(unread, records=counts.get(unread.topic, 0))
+
+
+def with_unread(
+    topics: Mapping[str, TopicCounts], unread: Sequence[Unread], stages: int, entries: int
+) -> dict[str, TopicCounts]:
+    """The counts of topics, with what was not read as dropped by its stages. No ledger line knows of it."""
+    found = dict(topics)
+    for part in unread:
+        none = TopicCounts(dropped=(0,) * stages, failed=(0,) * stages, touched=(0,) * entries)
+        counts = found.get(part.topic, none)
+        dropped = tuple(n + part.records * (index == part.stage) for index, n in enumerate(counts.dropped))
+        found[part.topic] = replace(counts, records=counts.records + part.records, dropped=dropped)
+    return dict(sorted(found.items()))

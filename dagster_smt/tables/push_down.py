@@ -1,0 +1,244 @@
+"""What of a window need not be read: records that the first stages of a chain drop for where they are (decision 16).
+
+A stage says as data which records it keeps (``Stage.keeps``). Topic, partition and offset of a record are known before
+it is read; of timestamps, that those before the first offset at a time are older. All else may be either way: what is
+worked out is where a condition is possible, which is never less than where it holds.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import pairwise
+
+from dagster_smt.authoring.stage import Chain
+from dagster_smt.model.keeps import (
+    All,
+    Any,
+    Condition,
+    FieldTest,
+    Not,
+    NullValue,
+    TopicTest,
+    Unknown,
+    fields_of,
+    tests_topic,
+)
+from dagster_smt.model.offsets import Intervals, TopicPartition, common, minus, union
+from dagster_smt.model.report import Unread
+from dagster_smt.model.schema import Type
+from dagster_smt.model.topic_columns import Column
+from dagster_smt.model.window import Range, Window
+from dagster_smt.tables.rows.stages import RowStage
+from dagster_smt.tables.spec import TopicTable
+
+OffsetsAt = Callable[[Iterable[str], int], Mapping[TopicPartition, int]]
+EVERY = 2**63
+_KNOWN = ("topic", "partition", "offset", "timestamp")
+
+
+@dataclass(frozen=True)
+class Narrowed:
+    """What is read of a window.
+
+    Attributes:
+        window: One range, or none, of each range of the whole window.
+        unread: The rest, by topic and stage. Its records are not counted yet.
+    """
+
+    window: Window
+    unread: tuple[Unread, ...] = ()
+
+
+def narrowed(
+    window: Window, chain: Chain, table: TopicTable, offsets_at: OffsetsAt | None, *, found_schemas: bool = False
+) -> Narrowed:
+    """Leave out of a window what need not be read.
+
+    Of each range the beginning and the end are left out; what lies between records that are read is read, too.
+
+    Args:
+        window: The window.
+        chain: The chain, with the stage that reads columns.
+        table: Its topic table.
+        offsets_at: See ``Source.offsets_at``; None where the source would have to read for it.
+        found_schemas: Whether the columns of the sink depend on the records: those of a record that a stage drops do.
+    """
+    stages = deciding(chain) if table.push_down != "off" and not found_schemas else []
+    if not stages:
+        return Narrowed(window)
+    times = _Times(window.topics, offsets_at)
+    nulls = (False,) if table.push_down == "no-tombstones" else (False, True)
+    kept, left = [], list[tuple[int, Range]]()
+    for r in window.ranges:
+        place = Place(((r.start, r.end),), (r.topic, r.partition), _metadata(table), times)
+        read, dropped = _split(place, stages, nulls)
+        kept += [Range(r.topic, r.partition, *part) for part in read]
+        left += [(index, Range(r.topic, r.partition, *part)) for index, parts in dropped for part in parts]
+    return Narrowed(Window(tuple(kept)), tuple(_unread(chain, left)))
+
+
+def deciding(chain: Chain) -> list[tuple[int, Condition]]:
+    """The stages at the beginning of a chain that only drop, by number, with what they keep.
+
+    The first stage that does anything else ends them: its counts are of the records that reach it.
+    """
+    found = []
+    for index, stage in enumerate(chain.stages):
+        if index == 0 and isinstance(stage, RowStage):
+            continue
+        keeps = stage.keeps
+        if keeps is None:
+            break
+        found.append((index, keeps))
+    return found
+
+
+def explained(chain: Chain, table: TopicTable) -> list[str]:
+    """In words: what each of these stages says of where the records are that it keeps; nothing where none does."""
+    lines = []
+    columns = _metadata(table)
+    for index, keeps in deciding(chain):
+        tested = {columns[name].origin for name in fields_of(keeps) if name in columns}
+        by = sorted(tested | ({"topic"} if tests_topic(keeps) else set()))
+        if not by:
+            continue
+        place = Place(((0, EVERY),), None, columns, _Times((), None))
+        offsets = place.possible(keeps)
+        only = "" if offsets == place.whole else f": only {_offsets(offsets)}"
+        line = f"stage '{chain.stages[index].alias}' keeps records by {', '.join(by)}{only}"
+        if table.push_down != "no-tombstones" and not replace(place, null=True).possible(Not(keeps)):
+            line += "; and tombstones, so that all is read unless push-down is no-tombstones"
+        lines.append(line)
+    return [f"push-down is {table.push_down}", *lines] if lines else []
+
+
+def _offsets(offsets: Intervals) -> str:
+    if not offsets:
+        return "none"
+    start, end = offsets[0][0], offsets[-1][1]
+    return f"offsets from {start}" if end == EVERY else f"offsets from {start} to {end - 1}"
+
+
+def _metadata(table: TopicTable) -> dict[str, Column]:
+    """The columns by which a record's place is known, as it is."""
+    found = {c.name: c for c in table.row.others if c.origin in _KNOWN and c.schema.default is None}
+    # with a schema a moment cannot be compared
+    moments = {n for n, c in found.items() if c.origin == "timestamp" and c.schema.logical is not None}
+    return {n: c for n, c in found.items() if n not in moments}
+
+
+def _split(
+    place: "Place", stages: Sequence[tuple[int, Condition]], nulls: Sequence[bool]
+) -> tuple[Intervals, list[tuple[int, Intervals]]]:
+    """What of a range is read, and what each stage drops unread.
+
+    Only what surely reaches a stage counts as dropped by it, and only if that is so whether the value is null or not.
+    """
+    drops: list[list[Intervals]] = []
+    for null in nulls:
+        at, alive = replace(place, null=null), place.whole
+        drops.append([])
+        for _, keeps in stages:
+            drops[-1].append(minus(alive, at.possible(keeps)))
+            alive = minus(alive, at.possible(Not(keeps)))
+    sure = [reduce(common, parts) for parts in zip(*drops, strict=True)]
+    rest = minus(place.whole, reduce(union, sure, ()))
+    read: Intervals = ((rest[0][0], rest[-1][1]),) if rest else ()
+    return read, [(index, minus(parts, read)) for (index, _), parts in zip(stages, sure, strict=True)]
+
+
+def _unread(chain: Chain, left: Sequence[tuple[int, Range]]) -> Iterator[Unread]:
+    for topic, index in sorted({(r.topic, index) for index, r in left}):
+        ranges = tuple(r for i, r in left if (r.topic, i) == (topic, index))
+        yield Unread(topic, index, chain.stages[index].alias, sum(r.records for r in ranges), ranges)
+
+
+@dataclass
+class _Times:
+    """Offsets by time: asked for once for all topics, and only if a stage wants to know."""
+
+    topics: Sequence[str]
+    offsets_at: OffsetsAt | None
+    found: dict[int, Mapping[TopicPartition, int]] = field(default_factory=dict)
+
+    def first(self, place: TopicPartition, millis: int) -> int:
+        """The first offset at a time or later; all before are older. 0 if that is not known."""
+        if self.offsets_at is None or millis <= 0:  # to brokers, negative times mean something else
+            return 0
+        if millis not in self.found:
+            self.found[millis] = self.offsets_at(self.topics, millis)
+        return self.found[millis].get(place, 0)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Offsets of a topic-partition.
+
+    Attributes:
+        whole: The offsets.
+        of: Topic and partition; None: any.
+        columns: Columns of metadata by name.
+        times: Offsets by time.
+        null: Whether the values are null.
+    """
+
+    whole: Intervals
+    of: TopicPartition | None
+    columns: Mapping[str, Column]
+    times: _Times
+    null: bool = False
+
+    def possible(self, condition: Condition, wanted: bool = True) -> Intervals:
+        """Where a condition can be true, or false: all offsets where it is, and those where that is not known."""
+        if isinstance(condition, Not):
+            return self.possible(condition.condition, not wanted)
+        if isinstance(condition, All | Any):
+            parts = [self.possible(part, wanted) for part in condition.conditions]
+            if isinstance(condition, All) is wanted:
+                return reduce(common, parts, self.whole)
+            return reduce(union, parts, ())
+        if isinstance(condition, NullValue):
+            return self._all(self.null is wanted)
+        if isinstance(condition, TopicTest):
+            return self._all(self.of is None or condition.test(self.of[0]) is wanted)
+        return self.whole if isinstance(condition, Unknown) else self._tested(condition, wanted)
+
+    def _all(self, possible: bool) -> Intervals:
+        return self.whole if possible else ()
+
+    def _tested(self, test: FieldTest, wanted: bool) -> Intervals:
+        column = self.columns.get(test.name)
+        if column is None or self.null:
+            return self.whole
+        if column.origin in ("topic", "partition"):
+            if self.of is None:
+                return self.whole
+            value = self.of[0] if column.origin == "topic" else self.of[1]
+            text = column.schema.type is Type.STRING
+            return self._all(wanted in _answers(test, column, str(value) if text else value))
+        if test.cuts is None or column.schema.type is Type.STRING:
+            return self.whole
+        spans = tuple(_spans(test, column, wanted))
+        if column.origin == "offset":
+            return common(self.whole, spans)
+        if wanted in _answers(test, column, None):  # a timestamp may be null
+            return self.whole
+        # newer records may stand before older ones, so nothing follows from an upper end
+        return minus(self.whole, [(0, self._first(spans[0][0]) if spans else EVERY)])
+
+    def _first(self, millis: int) -> int:
+        return 0 if self.of is None else self.times.first(self.of, millis)
+
+
+def _answers(test: FieldTest, column: Column, value: object) -> set[bool]:
+    """What a test says of a value, be it in a record with schema or in one without."""
+    return {test.test(column.schema, value), test.test(None, value)}
+
+
+def _spans(test: FieldTest, column: Column, wanted: bool) -> Iterator[tuple[int, int]]:
+    """The whole numbers of which a test can be true, or false."""
+    assert test.cuts is not None
+    bounds = sorted({-EVERY, *(n for cut in test.cuts for n in (cut, cut + 1) if -EVERY < n < EVERY), EVERY})
+    for start, end in pairwise(bounds):
+        if wanted in _answers(test, column, start):
+            yield start, end
