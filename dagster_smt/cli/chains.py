@@ -66,6 +66,8 @@ def _explain(arguments: argparse.Namespace) -> int:
     if table is not None and arguments.html is None:
         print("columns of the topic table")
         print(grid([("column", "type", "read from", "written to"), *describe_columns(table.row)], left=4))
+        if table.value.arrays_as_rows:
+            print("a value that is an array: a row of each of its elements")
     if arguments.html is None:
         print(explain(plan, full=arguments.full))
         return 0
