@@ -48,6 +48,7 @@ SHARED = {
     "SMT270": "cli/schemas tables/rows/with_options tables/spec",
     "SMT273": "interpret/avro interpret/described interpret/protobuf_files interpret/registered tables/described",
     "SMT274": "interpret/avro_write interpret/protobuf_schema",
+    "SMT279": "tables/spec tables/written",
     "SMT303": "chain/plan orchestration/checks",
     "SMT350": "orchestration/checks run/counts",
     "SMT401": "interpret/codec interpret/texts values/basic",

@@ -426,5 +426,19 @@ def test_a_topic_table_stands_for_the_schema(run, files):
     code, out, _ = run("preview", "chain.properties", "values.jsonl", "--table", "orders.sql")
     assert code == 0 and "offset" in out and "more" not in out.split("columns")[1]
     assert "SMT270 --schema" in run("explain", "chain.properties", "--table", "orders.sql", "--schema", "a INT")[2]
+    assert "row of each" not in run("explain", "chain.properties", "--table", "orders.sql")[1]
     (files / "wrong.sql").write_text("CREATE TABLE t (a INTT)")
     assert "wrong.sql at character" in run("explain", "chain.properties", "--table", "wrong.sql")[2]
+
+
+def test_a_topic_table_may_make_rows_of_arrays(run, files):
+    (files / "orders.sql").write_text(
+        TABLE.replace("WITH (", "WITH ('format' = 'json', 'json.arrays-as-rows' = 'true',")
+    )
+    _, out, _ = run("explain", "chain.properties", "--table", "orders.sql")
+    assert "\na value that is an array: a row of each of its elements\ninput" in out
+    (files / "values.jsonl").write_text('[{"id":1,"name":"ann"},{"id":2,"name":"bob"}]\n[]\n')
+    code, out, _ = run("preview", "chain.properties", "values.jsonl", "--table", "orders.sql")
+    heads = [line for line in out.splitlines() if line.startswith("preview-0@")]
+    assert (code, heads) == (0, ["preview-0@0", "preview-0@0", "preview-0@1"])
+    assert '"id":2' in out and "(an array without elements: no row)" in out

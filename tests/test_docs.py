@@ -65,12 +65,16 @@ def test_three_spellings_of_a_topic_table_mean_the_same():
     from dagster_smt import TopicTable
 
     names: dict = {}
-    (statement, *_), (python, *_), (text, *_) = (  # the first of each kind
-        blocks("docs/topic-tables.md", kind) for kind in ("sql", "python", "yaml")
-    )
-    exec(python, names)
-    component, _ = loaded({**LEAST, **yaml.safe_load(text)})
-    assert TopicTable.create(statement) == names["orders"] == component.table
+    statements, pythons, texts = (blocks("docs/topic-tables.md", kind) for kind in ("sql", "python", "yaml"))
+    for name in ("orders", "readings"):
+        (statement,) = [b for b in statements if f"TABLE {name} " in b]
+        (python,) = [b for b in pythons if f"{name} = TopicTable(" in b]
+        (text,) = [b for b in texts if f"topics: [{name}]" in b]
+        exec(python, names)
+        columns = {"sink": {"delta": {"path": "lake/t", "kind": "columns"}}}
+        component, _ = loaded({**LEAST, **columns, **yaml.safe_load(text)})
+        assert TopicTable.create(statement) == names[name] == component.table
+    assert names["readings"].value.arrays_as_rows and not names["orders"].value.arrays_as_rows
 
 
 def test_the_example_of_records_left_unread_leaves_some():

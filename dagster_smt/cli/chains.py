@@ -67,6 +67,8 @@ def _explain(arguments: argparse.Namespace) -> int:
     if table is not None and arguments.html is None:
         print("columns of the topic table")
         print(grid([("column", "type", "read from", "written to"), *describe_columns(table.row)], left=4))
+        if table.value.arrays_as_rows:
+            print("a value that is an array: a row of each of its elements")
         for line in explained(plan.chain, table):
             print(line)
     if arguments.html is None:

@@ -1,10 +1,11 @@
 """Records before and after each stage, for people; shows field values, so it runs only where somebody asks for it."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.errors import DataError
+from dagster_smt.interpret.arrays import rows_of
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.interpret.stages import DROPPED
 from dagster_smt.model.format import Format, Formats
@@ -60,17 +61,29 @@ class Shown:
 def preview(
     chain: Chain, samples: Iterable[Sample], key: Format | None = None, value: Format | None = None
 ) -> Iterator[tuple[Sample, list[Shown]]]:
-    """Each record with what the stages make of it; what is no text in its own format is shown as JSON."""
+    """Each record with what the stages make of it; what is no text in its own format is shown as JSON.
+
+    Where arrays are rows, a record comes once for each of its elements.
+    """
     shown = Formats(_readable(key or Format("string")), _readable(value or Format()))
     interpreter = Interpreter(chain, key, value, shown)
+    arrays = value is not None and value.arrays_as_rows
     for sample in samples:
-        headers = [Header(name, raw=raw, made=False) for name, raw in sample.headers]
-        record = Record(sample.topic, sample.partition, sample.offset, sample.timestamp, "CreateTime", headers=headers)
-        outcome = interpreter.read(record, sample.key, sample.value)
-        if outcome.problem is not None:
-            yield sample, [Shown("input", note=str(outcome.problem), failed=True)]
-            continue
-        yield sample, list(_stages(interpreter, record))
+        rows = rows_of(sample.value) if arrays else [sample.value]
+        if not rows:
+            yield sample, [Shown("input", note="an array without elements: no row")]
+        for row in rows:
+            yield sample, list(_steps(interpreter, replace(sample, value=row)))
+
+
+def _steps(interpreter: Interpreter, sample: Sample) -> Iterator[Shown]:
+    headers = [Header(name, raw=raw, made=False) for name, raw in sample.headers]
+    record = Record(sample.topic, sample.partition, sample.offset, sample.timestamp, "CreateTime", headers=headers)
+    outcome = interpreter.read(record, sample.key, sample.value)
+    if outcome.problem is not None:
+        yield Shown("input", note=str(outcome.problem), failed=True)
+    else:
+        yield from _stages(interpreter, record)
 
 
 def _readable(form: Format) -> Format:

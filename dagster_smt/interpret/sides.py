@@ -14,7 +14,7 @@ from dagster_smt.interpret.changes import change_reader
 from dagster_smt.interpret.codec import Convert, Inexact, reader, resolve_defaults, writer
 from dagster_smt.interpret.formats import Decode, Encode, csv_codec, primitive_codec
 from dagster_smt.model.change_formats import is_change
-from dagster_smt.model.format import DESCRIBED, REGISTERED, Format
+from dagster_smt.model.format import ARRAYS_AS_ROWS, DESCRIBED, REGISTERED, Format
 from dagster_smt.model.primitives import PRIMITIVES
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 from dagster_smt.model.schema_json import schema_from_json, schema_to_json
@@ -52,6 +52,10 @@ class SideCodec:
 
     read: Read
     write: Write
+
+
+_ARRAY = f"of values, a table of columns can have a row of each element: set json.{ARRAYS_AS_ROWS} to true"
+"""What can be done about an array where a row is declared."""
 
 
 def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCodec:
@@ -181,11 +185,18 @@ class _DeclaredReader:
         assert form.schema is not None
         self.schema, self.exact = form.schema, _has_decimals(form.schema)
         self.convert = convert or reader(form.schema, form)
+        structs = form.kind == "json_schema" and form.schema.type is Type.STRUCT and form.schema.logical is None
+        self.hint = _ARRAY if structs and not form.arrays_as_rows else ""
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
         if not data:
             return None, None
-        return self.schema, converted(self.convert, data, self.exact)
+        try:
+            return self.schema, converted(self.convert, data, self.exact)
+        except DataError as error:
+            if self.hint and error.problem.code == "SMT414" and data.lstrip().startswith(b"["):
+                raise DataError(replace(error.problem, hint=self.hint)) from error
+            raise
 
 
 class EnvelopeReader:

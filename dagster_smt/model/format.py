@@ -44,6 +44,8 @@ REGISTRY_OPTIONS = (
 WRITING_OPTIONS = ("subject", "subject.name.strategy", "auto.register.schemas")
 """Options of formats with a registry: the first as Flink, the others as Confluent names them. Two name the subject, for
 reading as well: schemas have versions there."""
+ARRAYS_AS_ROWS = "arrays-as-rows"
+"""Option of JSON values with columns: an array at the top makes a row of each object in it, as in Flink's ``json``."""
 STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy")
 SELF_DESCRIBED = ("envelope", "avro-confluent", "protobuf-confluent")
 """Formats whose records bring their schema along, or name it."""
@@ -57,6 +59,7 @@ REGISTERED = ("avro-confluent", "protobuf-confluent")
 """Formats whose schemas a registry has."""
 
 _KNOWN = {
+    **dict.fromkeys(("json", "json_schema"), (ARRAYS_AS_ROWS,)),
     "csv": CSV_OPTIONS,
     "avro": ("schema",),
     "protobuf": ("descriptor", "message-name"),
@@ -79,7 +82,7 @@ class Format:
         schema: The declared schema of ``json_schema`` and ``csv``; of messages what is read of them.
         replace_null_with_default: The JSON converter's option of that name.
         decimal_format: ``BASE64`` or ``NUMERIC``: the JSON converter's ``decimal.format``.
-        options: Of ``csv`` and ``avro-confluent``: pairs, or a mapping, of Flink's options; secrets as ``${env:NAME}``.
+        options: Pairs, or a mapping, of Flink's options and of a few more; secrets as ``${env:NAME}``.
     """
 
     kind: FormatKind = "json"
@@ -101,6 +104,9 @@ class Format:
             for k, value in self.settings.items()
             if names_secret(k) and not refers(value)
         ]
+        if self.settings.get(ARRAYS_AS_ROWS, "true").lower() not in ("true", "false"):
+            place = f"{self.kind}.{ARRAYS_AS_ROWS}"
+            problems.append(Problem("SMT272", place, "is neither true nor false", "use one of them"))
         if self.kind in REGISTERED:
             problems += self._of_registry()
         if self.kind == "protobuf" and len(self.settings) == 1:
@@ -124,6 +130,11 @@ class Format:
     def settings(self) -> dict[str, str]:
         """``options`` as a mapping."""
         return dict(self.options)
+
+    @property
+    def arrays_as_rows(self) -> bool:
+        """Whether an array at the top of a value makes a row of each of its objects."""
+        return self.settings.get(ARRAYS_AS_ROWS, "").lower() == "true"
 
     @property
     def known_schema(self) -> Schema | None:

@@ -130,9 +130,13 @@ class TopicCounts:
 
     Attributes:
         records: Records of the window.
-        converters: Records that a converter refused.
-        dropped, failed: Per stage.
-        touched: Per ledger entry.
+        converters: Rows that a converter refused.
+        dropped, failed: Rows, per stage.
+        touched: Rows, per ledger entry.
+        further: Rows beyond one of each record. A record is one row, unless the topic table makes rows of arrays: then
+            it is one of each element.
+        empty: Records that are arrays without elements. They count as a row that is dropped, by no stage.
+        refused: Records of which a row failed, where they may have several.
     """
 
     records: int = 0
@@ -140,10 +144,21 @@ class TopicCounts:
     dropped: tuple[int, ...] = ()
     failed: tuple[int, ...] = ()
     touched: tuple[int, ...] = ()
+    further: int = 0
+    empty: int = 0
+    refused: int = 0
+
+    @property
+    def rows(self) -> int:
+        return self.records + self.further
+
+    @property
+    def failed_records(self) -> int:
+        return self.refused or self.all_failed
 
     @property
     def all_dropped(self) -> int:
-        return sum(self.dropped)
+        return sum(self.dropped) + self.empty
 
     @property
     def all_failed(self) -> int:
@@ -151,7 +166,7 @@ class TopicCounts:
 
     @property
     def kept(self) -> int:
-        return self.records - self.all_dropped - self.all_failed
+        return self.rows - self.all_dropped - self.all_failed
 
 
 @dataclass(slots=True)
@@ -161,9 +176,11 @@ class RunReport:
     Attributes:
         name: Name of the run's asset or op.
         window: The offsets of the run.
-        records_in, records_out, dropped, failed: Counts; ``failed`` are dead letters under ``errors.tolerance=all``.
-        stages: Counts per stage, in order.
-        ledger: Counts per (stage, path).
+        records_in: Records of the window.
+        records_out, dropped, failed: What became of their rows. A record is one row, unless the topic table makes rows
+            of arrays; they add up to ``rows_in``. Under ``errors.tolerance=all`` failed records are dead letters.
+        stages: Counts of rows per stage, in order.
+        ledger: Counts of rows per (stage, path).
         before, after: Value schema before and after the chain; ``None`` if schemaless.
         previous: Value schema after the chain of the table's commit before this one; ``None`` if that had none.
         lineage: Output column (its path) to the input fields it comes from; empty if schemaless.
@@ -204,6 +221,21 @@ class RunReport:
     warnings: list[Problem] = field(default_factory=list)
     unread: tuple[Unread, ...] = ()
 
+    @property
+    def rows_in(self) -> int:
+        """Rows that the records read have: more or as many, arrays without elements counted as one."""
+        return self.records_in + sum(c.further for c in self.topics.values())
+
+    @property
+    def empty(self) -> int:
+        """Records among ``dropped`` that are arrays without elements."""
+        return sum(c.empty for c in self.topics.values())
+
+    @property
+    def failed_records(self) -> int:
+        """Records of which a row failed: each is one dead letter."""
+        return self.failed - sum(c.all_failed - c.failed_records for c in self.topics.values())
+
     def of_topic(self, topic: str) -> "RunReport":
         """The part of the report that is about one topic. Files and bytes are those of the whole commit."""
         counts = self.topics.get(topic, TopicCounts())
@@ -234,7 +266,7 @@ class RunReport:
 
 def stage_counts(stages: Sequence[tuple[str, str]], counts: TopicCounts) -> list[StageCounts]:
     """How many records reached each stage, given alias and transform of each, and what became of them there."""
-    reached, found = counts.records - counts.converters, []
+    reached, found = counts.rows - counts.converters - counts.empty, []
     for index, (alias, transform) in enumerate(stages):
         dropped = counts.dropped[index] if counts.dropped else 0
         failed = counts.failed[index] if counts.failed else 0
@@ -265,10 +297,20 @@ def silent_lines(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts]) ->
 def add_up(counts: Iterable[TopicCounts]) -> TopicCounts:
     """The counts of several topics together."""
     found = list(counts)
+
+    def per_stage(name: str) -> tuple[int, ...]:
+        return tuple(map(sum, zip(*(getattr(c, name) for c in found), strict=True)))
+
     return TopicCounts(
         sum(c.records for c in found),
         sum(c.converters for c in found),
-        *(tuple(map(sum, zip(*(getattr(c, name) for c in found), strict=True))) for name in _PER_STAGE),
+        per_stage("dropped"),
+        per_stage("failed"),
+        per_stage("touched"),
+        sum(c.further for c in found),
+        sum(c.empty for c in found),
+        # of topics without arrays it is not noted, but counts beside one with arrays
+        sum(c.failed_records for c in found) if any(c.refused for c in found) else 0,
     )
 
 
@@ -311,7 +353,8 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
     )
 
 
-_PER_STAGE = ("dropped", "failed", "touched")
+OF_ARRAYS = ("further", "empty", "refused")
+"""Counts that there are only where arrays are rows."""
 
 
 def leaf_labels(schema: Schema | None, prefix: str = "") -> dict[str, str]:

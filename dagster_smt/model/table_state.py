@@ -47,7 +47,8 @@ class TableState:
         held: Offsets whose records the table has taken in (as rows, dropped, or as dead letters).
         gaps: Offsets that somebody chose to leave out for good.
         failed: Offsets of ``held`` whose records failed when they were last read.
-        roughly: Whether ``failed`` names offsets between them, too, for there were more ranges than ``MOST_FAILED``.
+        roughly: Whether ``failed`` names offsets with rows: those between failed ones, if there were more ranges than
+            ``MOST_FAILED``; arrays of which some elements are rows.
         identities: Identity of each topic, as its source gives it.
         rows: Rows per topic.
         runs: The last runs, oldest first.

@@ -92,7 +92,7 @@ class Judged:
 
 def no_dead_letters(found: Evidence) -> Judged:
     """No record of the run failed in the chain."""
-    failed = found.report.failed
+    failed = found.report.failed_records
     statement = f"{failed} of {found.report.records_in} records failed" if failed else "no record failed"
     codes = sorted({reject.problem.code for reject in found.report.rejects})
     return Judged(not failed, statement, {"dead_letters": failed, "codes": codes}, "WARN")
@@ -111,10 +111,13 @@ def rows_match_offsets(found: Evidence) -> Judged:
     report, rows, counted = found.report, found.facts.rows, found.facts.counted
     accounted = report.records_out + report.dropped + report.failed
     metadata = {"records_in": report.records_in, "accounted_for": accounted, "rows_committed": rows}
-    if accounted != report.records_in:
-        return Judged(False, f"{report.records_in} records were read, {accounted} are accounted for", metadata)
+    what = "records" if report.rows_in == report.records_in else "rows of records"
+    if report.rows_in != report.records_in:
+        metadata["rows_in"] = report.rows_in
+    if accounted != report.rows_in:
+        return Judged(False, f"{report.rows_in} {what} were read, {accounted} are accounted for", metadata)
     if counted is None:
-        return Judged(True, f"all {accounted} records are accounted for; rows were not counted", metadata)
+        return Judged(True, f"all {accounted} {what} are accounted for; rows were not counted", metadata)
     metadata["rows_counted"] = counted
     if counted != rows:
         return Judged(False, f"the table has {counted} rows, its commits took in {rows}", metadata)

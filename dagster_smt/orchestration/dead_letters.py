@@ -75,7 +75,7 @@ def _spec_with_letters(asset: dg.AssetsDefinition) -> dg.AssetSpec:
 def letters_metadata(report: RunReport) -> Metadata:
     """What a run says of the letters that it published: how many, and why; never what is in them."""
     return {
-        "dagster_smt/records_dead_lettered": report.failed,
+        "dagster_smt/records_dead_lettered": report.failed_records,
         "dagster_smt/dead_letters": reject_table(report),
         "dagster_smt/window_id": report.window.id,
     }

@@ -279,9 +279,10 @@ def make_run(
 
 def summary(report: RunReport) -> str:
     """One line for the log."""
+    rows = f" ({report.rows_in} rows)" if report.rows_in != report.records_in else ""
     return (
-        f"{report.name}: {report.status}, {report.records_in} records in, {report.records_out} out, "
-        f"{report.dropped} dropped, {report.failed} dead letters"
+        f"{report.name}: {report.status}, {report.records_in} records in{rows}, {report.records_out} out, "
+        f"{report.dropped} dropped, {report.failed_records} dead letters"
     )
 
 

@@ -190,11 +190,24 @@ def _count_part(report: RunReport, run: RunContext) -> Metadata:
         "dagster_smt/records_in": report.records_in,
         "dagster_smt/records_out": report.records_out,
         "dagster_smt/records_dropped": report.dropped,
-        "dagster_smt/records_dead_lettered": report.failed,
+        "dagster_smt/records_dead_lettered": report.failed_records,
+        **_row_part(report),
         "dagster_smt/start_offsets": dg.MetadataValue.json(_bounds(report, 0)),
         "dagster_smt/end_offsets": dg.MetadataValue.json(ends),
         **({"dagster_smt/lag": run.lag} if run.lag is not None else {}),
     }
+
+
+def _row_part(report: RunReport) -> Metadata:
+    """Counts that differ from those of records, where arrays are rows."""
+    found: Metadata = {}
+    if report.rows_in != report.records_in:
+        found["dagster_smt/rows_in"] = report.rows_in
+    if report.failed != report.failed_records:
+        found["dagster_smt/rows_failed"] = report.failed
+    if report.empty:
+        found["dagster_smt/records_without_rows"] = report.empty
+    return found
 
 
 _STANDING = ("row_count", "partition_row_count", "lag", "end_offsets", "gaps", "status")

@@ -51,9 +51,11 @@ def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
     head = f"**{named or 'No topic'}** → **{place}** ({report.status})"
     cells = {
         "records in": report.records_in,
+        **({"their rows": report.rows_in} if report.rows_in != report.records_in else {}),
         "out": report.records_out,
         "dropped": report.dropped,
-        "dead letters": report.failed,
+        **({"of these empty arrays": report.empty} if report.empty else {}),
+        "dead letters": report.failed_records,
         "rows now": rows,
         **({"not read yet": lag} if lag is not None else {}),
     }
@@ -63,7 +65,8 @@ def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
 def _stages(report: RunReport) -> str:
     if not report.stages:
         return ""
-    rows: list[list[str]] = [["stage", "transform", "records", "what it did"]]
+    what = "rows" if report.rows_in != report.records_in else "records"
+    rows: list[list[str]] = [["stage", "transform", what, "what it did"]]
     for number, stage in enumerate(report.stages[:_MOST]):
         rows.append([f"`{stage.alias}`", stage.transform, f"{stage.records_in:,}", _did(report, number, stage)])
     return f"**What each stage did**\n\n{_table(rows)}"

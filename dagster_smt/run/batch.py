@@ -306,11 +306,12 @@ class _Attempt:
         draft = draft.without(run_.failures)
         again = any(found.topics[t].all_failed for t in draft.window.topics if t in found.topics)
         failed = found.failed().without(run_.failures) if again else OffsetSet()
+        partly = again and found.partly_failed()
         report = replace(report, window=draft.window, topics=draft.of_topics(report.topics))
         report.unread = tuple(u for u in self.narrow.unread if u.topic in report.topics)
         report = self.totals(report)
         rows = conformed(output_rows(found.kept(frozenset(run_.failures)), self.spec), self.schema)
-        state = draft.state(report, report_to_json(report), letters, failed, run_.table)
+        state = draft.state(report, report_to_json(report), letters, failed, run_.table, partly=partly)
         run_.say("committing")  # a cancelled run stops here
         with run_.timed("write"):
             written = run_.table.commit(rows, state, draft.replaced, draft.before)
@@ -368,7 +369,7 @@ class _Attempt:
             return {}
         if not spec.dead_letter_topic and spec.dead_letters is None:
             return {}
-        count = sum(c.all_failed for c in failed.values())
+        count = sum(c.failed_records for c in failed.values())
         self.run_.say(f"{count} records failed: reading the window again for dead letters")
         draft = self.draft
         letters = Letters(spec, rows, self.frame, draft.window, draft.attempt, draft.identities, count)
@@ -379,7 +380,7 @@ class _Attempt:
         for topic in failed:
             counts = report.topics[topic]
             what = "nothing" if len(self.draft.window.topics) == 1 else "nothing of this topic"
-            statement = f"{counts.all_failed} of {counts.records} records failed; {what} was committed"
+            statement = f"{counts.failed_records} of {counts.records} records failed; {what} was committed"
             hint = "mend the chain and run again: it takes the same offsets; or set errors.tolerance to all"
             place = self.spec.name if len(self.draft.window.topics) == 1 else topic
             summary = Problem("SMT530", place, statement, hint)

@@ -41,7 +41,7 @@ def replaced_rows_of(spec: RunSpec, window: Window, state: TableState | None) ->
 
 
 def _wanted(spec: RunSpec, window: Window, state: TableState | None) -> Replaced:
-    if spec.window.redrive:  # failed records have no rows; others are between them if the table knows them roughly
+    if spec.window.redrive:  # failed records have no rows, unless the table knows them roughly
         return Replaced(offsets=offsets_of(window)) if state is not None and state.roughly else Replaced()
     if spec.rebuild and not spec.window.topics:
         return Replaced(everything=True)
@@ -100,8 +100,18 @@ class Draft:
         dead_letters: Mapping[str, int],
         failed: OffsetSet,
         table: Table,
+        *,
+        partly: bool = False,
     ) -> TableState:
-        """The state after this commit; ``failed`` are the offsets of this window whose records failed."""
+        """The state after this commit.
+
+        Args:
+            report, data: The report, and as JSON data.
+            dead_letters: Where the next run begins to look for letters.
+            failed: The offsets of this window whose records failed.
+            table: The table.
+            partly: Whether some of these have rows nevertheless: those of other elements of their arrays.
+        """
         spec, before = self.spec, self._going_on_from(table)
         rows = dict(before.rows)
         for topic, gone in self.gone(table, before).items():
@@ -121,7 +131,7 @@ class Draft:
             held=before.held | read,
             gaps=(before.gaps | self.gaps) - read,
             failed=failed,
-            roughly=failed != exactly or (before.roughly and bool(former)),
+            roughly=partly or failed != exactly or (before.roughly and bool(former)),
             identities={**before.identities, **self.identities},
             rows=rows,
             runs=before.runs,

@@ -8,18 +8,25 @@ from pyspark.sql import functions as F
 from dagster_smt.chain import Chain
 from dagster_smt.chain.problems import nested_hint
 from dagster_smt.errors import Problem
-from dagster_smt.model.report import LedgerEntry, LedgerLine, StageCounts, TopicCounts, silent_lines
+from dagster_smt.model.report import OF_ARRAYS, LedgerEntry, LedgerLine, StageCounts, TopicCounts, silent_lines
 from dagster_smt.spark.columns import BITS
+from dagster_smt.spark.reading.arrays import ELEMENT, EMPTY
 
 DROPPED, FAILED = 1, 2
 CONVERTERS = {-2: "key.converter", -3: "value.converter"}
 
 
-def count_columns(chain: Chain, entries: Sequence[LedgerEntry]) -> list[Column]:
-    """The aggregates of an evaluator's result, before anything is filtered; ``read_counts`` reads them."""
+def count_columns(chain: Chain, entries: Sequence[LedgerEntry], *, arrays: bool = False) -> list[Column]:
+    """The aggregates of an evaluator's result, before anything is filtered; ``read_counts`` reads them.
+
+    Args:
+        chain: The chain.
+        entries: Its ledger.
+        arrays: Whether a record may have several rows.
+    """
     status, stage = F.col("__status"), F.col("__stage")
     columns = [
-        F.count(F.lit(1)).alias("records"),
+        *(_of_arrays() if arrays else [F.count(F.lit(1)).alias("records")]),
         F.count_if((status == FAILED) & stage.isin(*CONVERTERS)).alias("converters"),
     ]
     for index in range(len(chain.stages)):
@@ -31,6 +38,18 @@ def count_columns(chain: Chain, entries: Sequence[LedgerEntry]) -> list[Column]:
     return columns
 
 
+def _of_arrays() -> list[Column]:
+    """Each record has one row that is its first: they are counted, as one that is read twice has two of them."""
+    further = F.coalesce(F.col(ELEMENT) > 0, F.lit(False))
+    failed, record = F.col("__status") == FAILED, F.struct("__partition", "__offset")
+    return [
+        F.count_if(~further).alias("records"),
+        F.count_if(further).alias("further"),
+        F.count_if((F.col("__status") == DROPPED) & (F.col(ELEMENT) == EMPTY)).alias("empty"),
+        F.count_distinct(F.when(failed, record)).alias("refused"),
+    ]
+
+
 def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCounts:
     """Read the sums of ``count_columns``."""
     sums = row.asDict() if isinstance(row, Row) else row
@@ -40,6 +59,7 @@ def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCo
         tuple(sums[f"dropped{n}"] for n in range(stages)),
         tuple(sums[f"failed{n}"] for n in range(stages)),
         tuple(sums[f"touched{n}"] for n in range(entries)),
+        **{name: sums[name] for name in OF_ARRAYS if name in sums},
     )
 
 

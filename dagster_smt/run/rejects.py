@@ -10,6 +10,7 @@ from dagster_smt.errors import Problem
 from dagster_smt.model.report import Reject
 from dagster_smt.run.counts import CONVERTERS, FAILED
 from dagster_smt.spark.columns import PROBLEM_FIELDS
+from dagster_smt.spark.reading.arrays import ELEMENT
 from dagster_smt.tables.spec import TopicTable
 
 FIRST = 5
@@ -22,19 +23,29 @@ _JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
 
 def rejected_rows(evaluated: DataFrame, chain: Chain, table: TopicTable) -> DataFrame:
-    """Where each failed record is, what refused it there in Connect's words, and its problem."""
+    """Where each failed record is, what refused it there in Connect's words, and its problem.
+
+    Of a record with several rows it is the first that failed.
+    """
     stages = dict.fromkeys(range(len(chain.stages)), "TRANSFORMATION")
     classes = {number: stage.connect_class for number, stage in enumerate(chain.stages)}
     for number, form in zip(CONVERTERS, (table.key, table.value), strict=True):
         stages[number] = CONVERTERS[number].replace(".", "_").upper()
         classes[number] = _CONVERTER_CLASSES.get(form.kind, _JSON_CONVERTER)
-    return evaluated.where(F.col("__status") == FAILED).select(
+    return _one_per_record(evaluated.where(F.col("__status") == FAILED)).select(
         *(F.col(f"__{c}").alias(c) for c in COORDINATES),
         F.col("__stage").alias("stage"),
         _named(stages).alias("connect_stage"),
         _named(classes).alias("stage_class"),
         *(F.coalesce(F.col("__problem")[c], F.lit("")).alias(c) for c in PROBLEM_FIELDS),
     )
+
+
+def _one_per_record(failed: DataFrame) -> DataFrame:
+    if ELEMENT not in failed.columns:
+        return failed
+    record = Window.partitionBy(*(f"__{c}" for c in COORDINATES)).orderBy(ELEMENT)
+    return failed.withColumn("number", F.row_number().over(record)).where("number = 1")
 
 
 def _named(names: dict[int, str]) -> Column:

@@ -22,6 +22,7 @@ from dagster_smt.model.report import SchemaUse, TopicCounts
 from dagster_smt.model.window import Range
 from dagster_smt.run.counts import FAILED, count_columns, read_counts
 from dagster_smt.spark.columns import schema_column
+from dagster_smt.spark.reading.arrays import ELEMENT
 from dagster_smt.tables.spec import TopicTable
 
 
@@ -60,13 +61,20 @@ class Staged:
     def failed(self) -> OffsetSet:
         """The offsets of the records that failed. Their ranges are found where the rows are."""
         place = ("__topic", "__partition")
-        number = F.row_number().over(Window.partitionBy(*place).orderBy("__offset"))
+        # of offsets, not of rows: several rows of one record may have failed
+        number = F.dense_rank().over(Window.partitionBy(*place).orderBy("__offset"))
         rows = self.frame.where(F.col("__status") == FAILED).select(*place, "__offset", number.alias("number"))
         ranges = rows.groupBy(*place, F.col("__offset") - F.col("number")).agg(
             F.min("__offset").alias("start"), (F.max("__offset") + 1).alias("end")
         )
         found = ranges.select(*place, "start", "end").collect()
         return offsets_of(Range(topic, partition, start, end) for topic, partition, start, end in found)
+
+    def partly_failed(self) -> bool:
+        """Whether a record failed that may have other rows: one whose value is an array."""
+        if ELEMENT not in self.frame.columns:
+            return False
+        return not self.frame.where((F.col("__status") == FAILED) & F.col(ELEMENT).isNotNull()).isEmpty()
 
 
 @contextmanager
@@ -75,7 +83,8 @@ def staged(evaluated: DataFrame, plan: Plan) -> Iterator[Staged]:
     chain, entries = plan.chain, plan.entries
     frame = evaluated.persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        rows = frame.groupBy("__topic").agg(*count_columns(chain, entries)).collect()
+        counted = count_columns(chain, entries, arrays=ELEMENT in frame.columns)
+        rows = frame.groupBy("__topic").agg(*counted).collect()
         counts = {row["__topic"]: read_counts(row, len(chain.stages), len(entries)) for row in rows}
         yield Staged(frame, dict(sorted(counts.items())))
     finally:

@@ -8,6 +8,7 @@
 | ``__problem`` | struct | why it failed |
 | ``__touched`` | array<bigint> | bitmap over the plan's ledger entries, 62 in each element |
 | ``__out`` | struct | the output row; of records that are not kept it may be null, or say anything |
+| ``__element`` | int | only where arrays are rows: the position in the array, -1 for an empty one |
 """
 
 import pyarrow as pa

@@ -15,6 +15,7 @@ from dagster_smt.spark import sql as F
 from dagster_smt.spark.by_schema import by_schema
 from dagster_smt.spark.columns import PROBLEM_TYPE
 from dagster_smt.spark.layout import Leaf
+from dagster_smt.spark.reading.arrays import ELEMENT, IN_ELEMENT, rows_of_arrays, with_element_named
 from dagster_smt.spark.reading.avro_columns import AvroSide
 from dagster_smt.spark.reading.found_forms import FoundForms
 from dagster_smt.spark.reading.start import problem_struct, typed_evaluator
@@ -55,7 +56,8 @@ def evaluate(
             to stop that.
 
     Returns:
-        The columns of ``spark.columns``; one row per record, also dropped and failed ones.
+        The columns of ``spark.columns``; one row per record, also dropped and failed ones. If arrays are rows, one per
+        element, and ``ELEMENT``.
 
     Raises:
         PlanError: The values have no schema but columns are asked for, or the chain does not fit the schema.
@@ -65,6 +67,8 @@ def evaluate(
         named = tuple(side for side, form in formats.items() if form.kind in REGISTERED)
         job = ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger, written, named)
         return evaluate_records(frame, job)
+    if table.value.arrays_as_rows:
+        return with_element_named(_columns(rows_of_arrays(frame), plan, table, plan, {}, ledger, beat))
     if table.value.kind not in SELF_DESCRIBED:
         return _columns(frame, plan, table, plan, {}, ledger, beat)
     schemas = by_schema(frame.sparkSession, plan, table, found) if found else ()
@@ -93,7 +97,9 @@ def _columns(
     evaluator.run()
     words = [F.col(n) for n in evaluator.touched]
     done = _without_tombstones(evaluator) if is_struct(after) else evaluator.frame
+    element = [F.col(IN_ELEMENT).alias(ELEMENT)] if IN_ELEMENT in evaluator.columns else []
     shown = [
+        *element,
         *map(F.col, ("__topic", "__partition", "__offset")),
         F.col("__status").cast("tinyint").alias("__status"),
         F.col("__stage"),

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Literal
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.change_formats import is_change
-from dagster_smt.model.format import DESCRIBED
+from dagster_smt.model.format import ARRAYS_AS_ROWS, DESCRIBED
 from dagster_smt.model.format import Format as Format
+from dagster_smt.model.schema import Type
 from dagster_smt.model.topic_columns import PUSH_DOWN, FieldsInclude, Integrity, PushDown, Row
 from dagster_smt.model.topic_columns import Column as Column
 from dagster_smt.model.window import Window
@@ -105,6 +106,7 @@ class TopicTable:
     def __post_init__(self) -> None:
         check_start(self.start, "start")
         self._declare()
+        self._check_arrays()
         if self.on_data_loss not in ("fail", "gap"):
             raise ConfigError(Problem("SMT584", "on_data_loss", f"no such way: {self.on_data_loss}", "fail or gap"))
         if self.push_down not in PUSH_DOWN:
@@ -141,6 +143,22 @@ class TopicTable:
         settled = {"columns": row.columns, "key_fields": row.key_fields, "key": key, "value": value}
         for name, found in {**settled, "value_fields_include": row.value_fields_include}.items():
             object.__setattr__(self, name, found)
+
+    def _check_arrays(self) -> None:
+        """Refuse arrays as rows where nothing says what is in a row."""
+        problems = []
+        if self.key.arrays_as_rows:
+            hint = "leave it out: an array in a value makes rows, each with the key of its record"
+            problems.append(Problem("SMT279", f"key.json.{ARRAYS_AS_ROWS}", "a key makes no rows", hint))
+        schema = self.value.schema
+        if self.value.arrays_as_rows and (schema is None or schema.type is not Type.STRUCT):
+            hint = "declare the columns of the value, or leave it out"
+            problems.append(Problem("SMT279", f"value.json.{ARRAYS_AS_ROWS}", "nothing says what is in a row", hint))
+        if self.value.arrays_as_rows and self.push_down != "off":
+            hint = "leave one of them out: of records that are not read nothing says how many rows they are"
+            problems.append(Problem("SMT279", "push_down", "rows of arrays are counted, so all are read", hint))
+        if problems:
+            raise ConfigError(problems)
 
     @classmethod
     def create(

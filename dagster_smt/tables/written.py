@@ -1,9 +1,11 @@
 """The formats that records are written in, and what they do not take."""
 
+from collections.abc import Iterator
+
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import ConfigError, PlanError, Problem, UnsupportedError
 from dagster_smt.model.change_formats import is_change
-from dagster_smt.model.format import SCHEMALESS, Format, Formats
+from dagster_smt.model.format import ARRAYS_AS_ROWS, SCHEMALESS, Format, Formats
 from dagster_smt.model.schema import Schema
 from dagster_smt.tables.spec import DeltaSink, IcebergSink, Sink, TopicTable
 
@@ -12,12 +14,12 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
     """The formats of what a sink holds; of columns they do not matter.
 
     Raises:
-        UnsupportedError: SMT905, records in a format that they cannot be written in.
+        UnsupportedError: SMT905, records in a format that they cannot be written in; SMT279, arrays as rows of records.
     """
     found = Formats(sink.key or table.key, sink.value or table.value)
     if sink.kind == "columns":
         return found
-    problems = []
+    problems = list(_rows(found, table))
     if is_change(found.key):
         hint = "choose json or string"
         problems.append(Problem("SMT905", f"key.format {found.key.kind}", "keys are no messages", hint))
@@ -32,6 +34,15 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
     if problems:
         raise UnsupportedError(problems)
     return found
+
+
+def _rows(found: Formats, table: TopicTable) -> Iterator[Problem]:
+    """Records stay one each: what a later run finds them by is their offset."""
+    sides = {"key": {found.key}, "value": {found.value, table.value}}
+    for side, forms in sides.items():
+        if any(form.arrays_as_rows for form in forms):
+            hint = "write into a table of columns, or leave it out"
+            yield Problem("SMT279", f"{side}.json.{ARRAYS_AS_ROWS}", "only a table of columns has rows", hint)
 
 
 def check_names(plan: Plan, written: Formats, sink: Sink) -> None:

@@ -94,3 +94,18 @@ def test_what_is_no_text_is_shown_as_json(kind):
     sample = Sample("t", 0, 0, value=value)
     ((_, steps),) = preview(chain_of(stage("MaskField$Value", fields="name")), [sample], Format("long"), form)
     assert [step.record.value for step in steps] == ['{"id":5,"name":"ann"}', '{"id":5,"name":""}']
+
+
+def test_an_array_is_shown_row_by_row_where_arrays_are_rows():
+    lines = [b'[{"id":1},{"id":2}]', b"[]", b'{"id":3}', b'[{"id":4},null]']
+    schema = Schema(Type.STRUCT, optional=True, fields=(("id", INT64),))
+    form = Format("json_schema", schema, options={"arrays-as-rows": "true"})
+    samples = [Sample("t", 0, number, value=line) for number, line in enumerate(lines)]
+    found = [
+        (sample.offset, steps[-1].record.value if steps[-1].record else steps[-1].note)
+        for sample, steps in preview(chain_of(), samples, None, form)
+    ]
+    assert found == [
+        (0, '{"id":1}'), (0, '{"id":2}'), (1, "an array without elements: no row"), (2, '{"id":3}'), (3, '{"id":4}'),
+        (3, "null"),
+    ]  # fmt: skip

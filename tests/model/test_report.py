@@ -2,7 +2,17 @@
 
 import pytest
 
-from dagster_smt.model.report import FieldChange, LedgerEntry, LedgerLine, RunReport, leaf_labels, schema_diff
+from dagster_smt.model.report import (
+    FieldChange,
+    LedgerEntry,
+    LedgerLine,
+    RunReport,
+    TopicCounts,
+    add_up,
+    joined,
+    leaf_labels,
+    schema_diff,
+)
 from dagster_smt.model.schema import INT32, STRING, Schema, Type, optional, timestamp
 from dagster_smt.model.window import Window
 
@@ -63,3 +73,22 @@ def test_touched_sums_over_stages():
     assert report.touched("masked") == {"a": 4, "b": 2}
     assert report.touched("dropped") == {"a": 7}
     assert report.touched("cast") == {}
+
+
+PLAIN = TopicCounts(10, 1, (2,), (3,))
+ARRAYS = TopicCounts(3, 1, (0,), (3,), further=8, empty=1, refused=2)
+
+
+def test_counts_of_topics_with_and_without_arrays_add_up():
+    assert (PLAIN.rows, PLAIN.failed_records, PLAIN.kept) == (10, 4, 4)
+    assert (ARRAYS.rows, ARRAYS.failed_records, ARRAYS.all_dropped, ARRAYS.kept) == (11, 2, 1, 6)
+    both = add_up([PLAIN, ARRAYS])
+    assert both == TopicCounts(13, 2, (2,), (6,), further=8, empty=1, refused=6)
+    assert add_up([PLAIN, PLAIN]).refused == 0 and add_up([PLAIN, PLAIN]).failed_records == 8
+    found = {"plain": PLAIN, "arrays": ARRAYS}
+    report = RunReport("r", Window(), both.records, both.kept, both.all_dropped, both.all_failed, topics=found)
+    assert (report.rows_in, report.empty, report.failed, report.failed_records) == (21, 1, 8, 6)
+    twice = joined([report, report])
+    assert (twice.records_in, twice.rows_in, twice.failed_records, twice.empty) == (26, 42, 12, 2)
+    part = report.of_topic("arrays")
+    assert (part.records_in, part.rows_in, part.records_out, part.failed_records) == (3, 11, 6, 2)

@@ -253,6 +253,15 @@ def test_other_formats_are_another_code_version():
     assert len({spec_of(defs).code_version for defs in both}) == 1  # the registry's place is no code
 
 
+def test_rows_of_arrays_are_another_code_version():
+    versions = []
+    for options in ({}, {"arrays-as-rows": "true"}, {"arrays-as-rows": "false"}):
+        table = {**TABLES[0], "columns": "id INT, name STRING", "value": {"kind": "json", "options": options}}
+        columns = {**LEAST, "table": table, "sink": {"delta": {"path": "lake/orders", "kind": "columns"}}}
+        versions.append(spec_of(loaded(columns)[1]).code_version)
+    assert versions[0] == versions[2] != versions[1]
+
+
 @pytest.mark.parametrize(
     ("table", "what"),
     [
@@ -440,6 +449,16 @@ def test_one_topic_that_cannot_be_told_does_not_stop_the_others(tmp_path):
     assert set(inside) == {"topics/empty.name", "topics/deep", "topics/broken"}
     broken = {"source": {"files": str(tmp_path)}, "value": {"kind": "envelope"}}
     assert len(columns_of(collection(broken))) == 4
+
+
+def test_columns_of_a_topic_are_those_of_the_rows_in_its_arrays(tmp_path):
+    topics = FileTopics(tmp_path)
+    for topic, values in {"rows": [b'[{"id": 1}, {"name": "x"}]', b"[]"], "broken": [b"{"], "empty": [b"[]"]}.items():
+        append_records(topics, topic, [NewRecord(None, value) for value in values])
+    value = {"kind": "json", "options": {"arrays-as-rows": "true"}}
+    found = columns_of(collection({"source": {"files": str(tmp_path)}, "value": value}))
+    inside = {key: [n for n in names if n.startswith("value.")] for key, names in found.items()}
+    assert inside == {"topics/rows": ["value.id", "value.name"], "topics/broken": [], "topics/empty": []}
 
 
 def test_a_table_is_no_place_of_topics():

@@ -85,7 +85,7 @@ class FormatModel(dg.Model):
     decimal_format: Literal["BASE64", "NUMERIC"] = "BASE64"
     options: dict[str, str] = Field(
         default_factory=dict,
-        description="Options of csv, Avro and Protobuf, as Flink names them: null-literal, url, schema.",
+        description="Options of the format, as Flink names them: null-literal, url, schema; of json arrays-as-rows.",
     )
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -76,12 +76,15 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
         return data
 
     def _found(self, topic: str) -> Schema | None:
+        from dagster_smt.interpret.arrays import rows_of
         from dagster_smt.interpret.infer import inferred_schema
         from dagster_smt.tables.samples import samples
 
         if self.value.known_schema is not None or self.value.kind not in ("json", "envelope"):
             return self.value.known_schema
         values = [s.value for s in samples(self.source, topic, self.sample)]
+        if self.value.arrays_as_rows:
+            values = [row for value in values for row in rows_of(value)]
         return inferred_schema(values) if self.value.kind == "json" else _enveloped(values)
 
     def build_defs_from_state(self, context: dg.ComponentLoadContext, state_path: Path | None) -> dg.Definitions:
@@ -96,7 +99,10 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
 
 
 def _described(data: dict[str, Any] | None, given: Format) -> Format:
-    return Format("json_schema", schema_from_json(data)) if data is not None else given
+    """The format of a topic; of one without known columns the records stay as they are, arrays too."""
+    if data is None:
+        return replace(given, options=()) if given.arrays_as_rows else given
+    return Format("json_schema", schema_from_json(data), options=given.options if given.kind == "json" else ())
 
 
 def _enveloped(values: Sequence[bytes | None]) -> Schema | None:

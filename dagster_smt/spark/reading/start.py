@@ -24,6 +24,7 @@ from dagster_smt.spark.columns import (
 )
 from dagster_smt.spark.layout import Layout, Leaf, Struct
 from dagster_smt.spark.plain import from_plain, plain_type
+from dagster_smt.spark.reading.arrays import EMPTY, IN_ELEMENT
 from dagster_smt.spark.reading.avro_columns import AvroSide
 from dagster_smt.spark.reading.early_masks import Masks, below, early_masks
 from dagster_smt.spark.reading.json_columns import ReadColumns, SideColumns
@@ -206,6 +207,10 @@ class _Start:
         if self.declared:
             self._parse(early)
         status, stage, why = F.lit(0), F.lit(NO_STAGE), F.lit(-1)
+        if IN_ELEMENT in self.columns:
+            empty = F.coalesce(F.col(IN_ELEMENT) == EMPTY, F.lit(False))
+            status = F.when(empty, F.lit(1)).otherwise(status)
+            stage = F.when(empty, F.lit(VALUE_CONVERTER)).otherwise(stage)
         problem = F.lit(None).cast(PROBLEM_TYPE)
         for number, side in enumerate(self.layouts):
             bad, text = self._bad(side)

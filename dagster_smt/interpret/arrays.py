@@ -1,0 +1,29 @@
+"""Values that are arrays, as the rows of a topic table: each element as a value of its own."""
+
+from collections.abc import Sequence
+
+from dagster_smt.errors import DataError
+from dagster_smt.values.lazy import decode_whole
+
+_BEGINNING = (b"[", b" ", b"\t", b"\r", b"\n")
+
+
+def elements(text: bytes | None) -> list[bytes] | None:
+    """The elements of a JSON array, each as its own bytes.
+
+    Returns:
+        None if the text is no array, or not readable as a whole: its reader says what is wrong with it.
+    """
+    if not text or not text.startswith(_BEGINNING):
+        return None
+    try:
+        found = decode_whole(text)
+    except DataError:
+        return None
+    return [bytes(element) for element in found] if type(found) is list else None
+
+
+def rows_of(text: bytes | None) -> Sequence[bytes | None]:
+    """The elements of an array, of which there may be none; or the value itself, if it is no array."""
+    found = elements(text)
+    return [text] if found is None else found

@@ -1,0 +1,64 @@
+"""Rows of arrays: where a topic table asks for it, each element of an array at the top of a value is read as a value.
+
+The rows of a record have all else in common, their coordinates too. ``in_element`` tells them apart on their way
+through the stages; what an evaluator gives has it as ``ELEMENT``.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from dagster_smt.interpret.arrays import elements
+from dagster_smt.interpret.interpreter import KEY_CONVERTER
+from dagster_smt.spark.columns import PROBLEM_FIELDS
+from dagster_smt.spark.workers import map_in_arrow
+
+IN_ELEMENT = "in_element"
+ELEMENT = "__element"
+"""Column of an evaluator's result: the row's position in the array of its record; null if the value is none."""
+EMPTY = -1
+"""The position of the one row that stands for an array without elements, until it is counted."""
+_PARTS = "smt_parts"
+
+
+def rows_of_arrays(frame: DataFrame) -> DataFrame:
+    """Kafka's columns with a row of each element of a value that is an array, and ``in_element``.
+
+    Spark makes the rows, one after the other: in Python a key would be copied for each element before any is read.
+    """
+    added = [T.StructField(IN_ELEMENT, T.IntegerType()), T.StructField(_PARTS, T.ArrayType(T.BinaryType()))]
+    split = map_in_arrow(frame, _Split(), T.StructType([*frame.schema.fields, *added]))
+    rows = split.select(*split.columns, F.posexplode_outer(_PARTS).alias("smt_position", "smt_part"))
+    value = F.coalesce("smt_part", "value").alias("value")
+    number = (F.col(IN_ELEMENT) + F.coalesce("smt_position", F.lit(0))).alias(IN_ELEMENT)
+    return rows.select(*(value if name == "value" else F.col(name) for name in frame.columns), number)
+
+
+@dataclass(frozen=True)
+class _Split:
+    """A picklable function for ``DataFrame.mapInArrow``: the elements of arrays, in the place of the values."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            values: list[bytes | None] = batch.column("value").to_pylist()
+            parts = list(map(elements, values))
+            first = [None if found is None else 0 if found else EMPTY for found in parts]
+            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+            whole = [text if found is None else None for text, found in zip(values, parts, strict=True)]
+            columns["value"] = pa.array(whole, pa.binary())
+            columns[IN_ELEMENT] = pa.array(first, pa.int32())
+            columns[_PARTS] = pa.array(parts, pa.list_(pa.binary()))
+            yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def with_element_named(evaluated: DataFrame) -> DataFrame:
+    """An evaluator's result whose problems say which element of an array they are about."""
+    problem, number = F.col("__problem"), F.col(ELEMENT)
+    named = F.concat(F.lit("element ["), number, F.lit("] of the array: "), problem["statement"])
+    parts = [(named if name == "statement" else problem[name]).alias(name) for name in PROBLEM_FIELDS]
+    about = problem.isNotNull() & (number > EMPTY) & (F.col("__stage") != KEY_CONVERTER)
+    return evaluated.withColumn("__problem", F.when(about, F.struct(*parts)).otherwise(problem))
