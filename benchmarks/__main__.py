@@ -22,6 +22,7 @@ from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
 from benchmarks.processes import worker_megabytes
 from dagster_smt.interpret.compiled.loading import VARIABLE
 from dagster_smt.orchestration.resources import SESSION_CONF
+from dagster_smt.spark.environment import local_java_options
 from dagster_smt.spark.packages import JVM_OPTIONS, session_settings
 
 FOLDER = Path(".bench")
@@ -73,6 +74,7 @@ def session(scratch: Path) -> SparkSession:
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         **SESSION_CONF,
     }
+    settings |= local_java_options({key: str(value) for key, value in settings.items()}, os.environ)
     for key, value in session_settings(["avro", "delta", "iceberg", "kafka"], {}, pyspark.__version__).items():
         settings[key] = value
     builder = SparkSession.builder.master("local[*]").appName("dagster_smt benchmarks").config(map=settings)

@@ -10,7 +10,7 @@ from pydantic import Field, PrivateAttr
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.orchestration.guard import keep_sigint
-from dagster_smt.spark.environment import check_java, is_connect
+from dagster_smt.spark.environment import check_java, is_connect, local_java_options
 from dagster_smt.spark.packages import JVM_OPTIONS, session_settings
 
 SESSION_CONF = {
@@ -90,7 +90,7 @@ class SparkSessionResource(dg.ConfigurableResource):
         conf = session_settings(_needed, {**SESSION_CONF, **CLASSIC_CONF, **self.conf}, pyspark.__version__)
         if conf["spark.master"].startswith("local"):
             check_java()
-            conf = {**LOCAL_CONF, **conf}
+            conf = {**LOCAL_CONF, **conf, **local_java_options(conf, os.environ)}
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         if "spark.pyspark.python" in self.conf:  # in a process that runs already, PySpark reads the variable only
             os.environ["PYSPARK_PYTHON"] = self.conf["spark.pyspark.python"]

@@ -10,7 +10,7 @@ import pytest
 
 from dagster_smt.errors import ConfigError, UnsupportedError
 from dagster_smt.orchestration import SparkSessionResource, spark_session_of
-from dagster_smt.spark.environment import check_java, is_connect
+from dagster_smt.spark.environment import check_java, is_connect, local_java_options
 
 
 def java(folder, text, code=0):
@@ -96,6 +96,26 @@ def test_settings_that_a_running_session_ignores_are_named_once(spark, caplog):
     assert "keeps its own spark.executor.cores: use one Spark resource" in found
 
 
+@pytest.mark.parametrize(
+    ("conf", "environ", "added"),
+    [
+        ({}, {}, "-XX:+UseParallelGC"),
+        ({"spark.driver.defaultJavaOptions": "-Xss4m"}, {"PATH": "/bin"}, "-Xss4m -XX:+UseParallelGC"),
+        ({"spark.driver.extraJavaOptions": "-Dx=1 -XX:+UseG1GC"}, {}, None),
+        ({"spark.driver.extraJavaOptions": "-XX:+UseStringDeduplication"}, {}, "-XX:+UseParallelGC"),
+        ({"spark.driver.defaultJavaOptions": "-XX:+UseZGC"}, {}, None),
+        ({}, {"JDK_JAVA_OPTIONS": "-XX:+UseSerialGC"}, None),
+        ({}, {"JAVA_TOOL_OPTIONS": "-XX:+UseShenandoahGC"}, None),
+        ({}, {"SPARK_SUBMIT_OPTS": "-XX:+UseEpsilonGC"}, None),
+        ({}, {"SPARK_CONF_DIR": "/etc/spark"}, None),
+        ({}, {"SPARK_HOME": "/opt/spark"}, None),
+    ],
+)
+def test_local_sessions_get_a_collector_if_nobody_has_chosen_one(conf, environ, added):
+    found = local_java_options(conf, environ)
+    assert found == ({} if added is None else {"spark.driver.defaultJavaOptions": added})
+
+
 @pytest.mark.spark
 def test_a_new_session_is_local_quiet_in_utc_and_leaves_sigint_alone():
     code = """
@@ -108,12 +128,13 @@ print(signal.getsignal(signal.SIGINT) is before, conf.get("spark.sql.session.tim
 print(conf.get("spark.driver.host"), conf.get("spark.sql.execution.arrow.maxRecordsPerBatch"))
 print(bool(os.environ["PYSPARK_PYTHON"]))
 java = resource.spark_session._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()
-print("-XX:-DontCompileHugeMethods" in list(java))
+print("-XX:-DontCompileHugeMethods" in list(java), "-XX:+UseParallelGC" in list(java))
 resource.spark_session.stop()
 """
-    env = {k: v for k, v in os.environ.items() if k != "PYSPARK_PYTHON"}
+    ours = ("PYSPARK_PYTHON", "SPARK_HOME", "SPARK_CONF_DIR", "JDK_JAVA_OPTIONS")
+    env = {k: v for k, v in os.environ.items() if k not in ours}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=120)
-    assert done.stdout.splitlines() == ["True UTC false", "127.0.0.1 500", "True", "True"], done.stderr
+    assert done.stdout.splitlines() == ["True UTC false", "127.0.0.1 500", "True", "True True"], done.stderr
 
 
 @pytest.mark.spark
