@@ -158,6 +158,31 @@ def test_slices_and_records_without_metadata():
     assert len(agree(chain, batch_of(PLAIN, kind=UNREADABLE_TIMESTAMP))) == len(PLAIN)
 
 
+SIZES = {
+    "none": ([], 0),
+    "without rows": ([0, 0], 1),
+    "one": ([9], 1),
+    "small ones and some without rows": ([0, 3, 1, 0, 7, 2], 1),
+    "together more than a part": ([2000] * 7, 4),
+    "one that is several parts": ([5, 9000, 5], 4),
+}
+
+
+@pytest.mark.parametrize(("sizes", "count"), SIZES.values(), ids=SIZES)
+def test_batches_of_any_size_give_the_records_in_order(sizes, count):
+    chain = parse_chain(
+        {"transforms": "hide", "transforms.hide.type": "MaskField$Value", "transforms.hide.fields": "n"}
+    )
+    values = [b'{"id":%d,"n":%d,"text":"%s"}' % (n, n, b"x" * 700) for n in range(sum(sizes))]
+    batch, ends = batch_of(values), [sum(sizes[: n + 1]) for n in range(len(sizes))]
+    job = ArrowMap(chain, Format("string"), Format(), 1)
+    done = list(job(iter([batch.slice(end - size, size) for end, size in zip(ends, sizes, strict=True)])))
+    rows = [row for part in done for row in part.to_pylist()]
+    assert [row["__offset"] for row in rows] == batch.column("offset").to_pylist()
+    assert [row["value"] for row in rows] == [v.replace(b'"n":%d' % n, b'"n":0') for n, v in enumerate(values)]
+    assert len(done) == count
+
+
 def test_values_keep_their_bytes_where_no_stage_changes_them():
     chain = parse_chain({k: v for k, v in FLAT.items() if ".route." in k} | {"transforms": "route"})
     assert agree(chain, batch_of(PLAIN)) == []

@@ -55,7 +55,9 @@ class _Loading:
             self.lane = Lane
         except Exception as error:  # noqa: BLE001 whatever is wrong with it, the interpreter can do without
             level = logging.INFO if isinstance(error, ImportError) else logging.WARNING
-            _log.log(level, "Records without a schema take twice the time, for there is no compiled code: %s", error)
+            _log.log(
+                level, "Records without a schema take three times as long, for there is no compiled code: %s", error
+            )
 
 
 _loading = _Loading()

@@ -79,7 +79,7 @@ class ArrowMap:
         if runner.compilable:
             run, batches = CompiledBatches(self.chain, self.words, runner.run, runner.key_kind).run, _together(batches)
         for batch in batches:
-            for part in _parts(batch):
+            for part in parts(batch):
                 with no_collection():
                     done = (run or runner.run)(part)
                 yield done
@@ -119,8 +119,8 @@ COMMON = (*_COORDINATES, *_OUTCOMES, "__touched")
 
 def with_bitmap(frame: DataFrame, job: ArrowMap) -> DataFrame:
     """Join the columns of the bitmap."""
-    parts = [F.col(f"__t{n}") for n in range(job.words)]
-    return frame.withColumn("__touched", F.array(*parts) if parts else F.array().cast("array<bigint>"))
+    bits = [F.col(f"__t{n}") for n in range(job.words)]
+    return frame.withColumn("__touched", F.array(*bits) if bits else F.array().cast("array<bigint>"))
 
 
 def reads_keys(chain: Chain, key: Format) -> bool:
@@ -244,7 +244,7 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
 
 
-def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """A batch in pieces that fit into a processor's cache, whatever the session makes of long records."""
     rows = batch.num_rows
     step = max(1, rows * _PART // max(batch.nbytes, 1))

@@ -20,7 +20,7 @@ from dagster_smt.spark import sql
 from dagster_smt.spark.column_values import Convert, arrow_type, column_writer
 from dagster_smt.spark.layout import Leaf
 from dagster_smt.spark.plain import from_plain, plain_type
-from dagster_smt.spark.records.arrow_map import COMMON, ArrowMap, BatchRunner, with_bitmap
+from dagster_smt.spark.records.arrow_map import COMMON, ArrowMap, BatchRunner, parts, with_bitmap
 from dagster_smt.spark.stages.output import NO_COLUMNS, is_struct, with_output
 from dagster_smt.spark.stages.typed import State
 from dagster_smt.spark.workers import map_in_arrow
@@ -67,9 +67,10 @@ class ColumnsMap:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         runner = _ColumnsRunner(self.job, self.after)
         for batch in batches:
-            with no_collection():
-                done = runner.run(batch)
-            yield done
+            for part in parts(batch):
+                with no_collection():
+                    done = runner.run(part)
+                yield done
 
 
 class _ColumnsRunner(BatchRunner):
