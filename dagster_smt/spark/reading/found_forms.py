@@ -55,8 +55,10 @@ def found_forms(frame: DataFrame, table: TopicTable) -> FoundForms:
     """
     key_describes = table.key.kind in SELF_DESCRIBED
     seen = schema_texts(frame, table)
-    wanted = F.min(F.struct("partition", "offset")).alias("first"), F.sum("records").alias("records")
-    rows = sorted(seen.groupBy("topic", "key", "value").agg(*wanted).collect(), key=lambda r: (r.topic, r.first))
+    # a minimum of structs would make Spark sort all records, so partitions come apart and are joined here
+    wanted = F.min("offset").alias("offset"), F.sum("records").alias("records")
+    apart = seen.groupBy("topic", "partition", "key", "value").agg(*wanted).collect()
+    rows = sorted(apart, key=lambda row: (row.topic, row.partition, row.offset))
     keys, values = self_described(table.key, "key"), self_described(table.value)
     found: dict[Form, None] = {}
     uses: Counter[tuple[str, str, str]] = Counter()
