@@ -37,7 +37,7 @@ help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 
 setup: ## Check Java, make .venv and install the pinned packages
-	@sh .ci/setup.sh
+	@sh .ci/setup.sh >&2
 
 $(INSTANCE)/dagster.yaml:
 	@mkdir -p $(INSTANCE)
