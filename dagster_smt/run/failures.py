@@ -17,7 +17,7 @@ _JAVA = re.compile(r"(?:^|Caused by: |: )((?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Except
 _FULL = re.compile(r"No space left on device|Disk quota exceeded", re.IGNORECASE)
 _DENIED = re.compile(r"Permission denied|AccessControlException|AccessDenied|Read-only file system", re.IGNORECASE)
 _MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
-_KAFKA = {
+_KNOWN = {
     r"KAFKA_DATA_LOSS|OffsetOutOfRangeException": (
         *("SMT634", "records were deleted, or their topic, while the run read them"),
         "run again: the next run says what was lost",
@@ -42,6 +42,10 @@ _KAFKA = {
         *("SMT625", "a broker does not answer any more"),
         "run again when the brokers answer",
     ),
+    "OversizedAllocationException": (
+        *("SMT638", "records that go to Python together have more than 2 GB"),
+        "set spark.sql.execution.arrow.maxBytesPerBatch to 256m in the conf of the Spark session",
+    ),
 }
 _SILENT_REGISTRY = re.compile(r"EngineError: SMT636 (\S+): the schema registry does not give its schemas: ([\w ]+)")
 _LOG = "the log of the Spark application tells more; nothing was committed unless this run said so: run again"
@@ -56,7 +60,8 @@ def coded_failures(place: str) -> Iterator[None]:
 
     Raises:
         EngineError: SMT620 Spark failed, SMT621 the JVM or the Connect server is gone, SMT622 the file system refused,
-            SMT623 the disk is full, SMT624 executors lack a Python module, SMT625 to SMT628, SMT634, SMT635 Kafka.
+            SMT623 the disk is full, SMT624 executors lack a Python module, SMT625 to SMT628, SMT634, SMT635 Kafka,
+            SMT638 a batch of records is too large for Arrow.
     """
     try:
         yield
@@ -96,7 +101,7 @@ def _of_spark(error: Exception, place: str) -> Problem:
         return silent_registry(found[1], found[2]).problems[0]
     if "EngineError: SMT637 " in text:
         return no_protoc().problems[0]
-    for pattern, (code, statement, hint) in _KAFKA.items():
+    for pattern, (code, statement, hint) in _KNOWN.items():
         if re.search(pattern, text):
             return Problem(code, place, statement, hint)
     if _FULL.search(text):

@@ -8,8 +8,9 @@ import sys
 import dagster as dg
 import pytest
 
-from dagster_smt.errors import ConfigError, UnsupportedError
+from dagster_smt.errors import ConfigError, EngineError, UnsupportedError
 from dagster_smt.orchestration import SparkSessionResource, spark_session_of
+from dagster_smt.run.failures import coded_failures
 from dagster_smt.spark.environment import check_java, is_connect, local_java_options
 
 
@@ -114,6 +115,16 @@ def test_settings_that_a_running_session_ignores_are_named_once(spark, caplog):
 def test_local_sessions_get_a_collector_if_nobody_has_chosen_one(conf, environ, added):
     found = local_java_options(conf, environ)
     assert found == ({} if added is None else {"spark.driver.defaultJavaOptions": added})
+
+
+def test_a_batch_too_large_for_arrow_says_which_setting_helps():
+    from pyspark.errors import PySparkException
+
+    thrown = PySparkException("Job aborted: org.apache.arrow.vector.util.OversizedAllocationException: 2147483648")
+    with pytest.raises(EngineError) as caught, coded_failures("run"):
+        raise thrown
+    (problem,) = caught.value.problems
+    assert problem.code == "SMT638" and "maxBytesPerBatch to 256m" in problem.hint
 
 
 @pytest.mark.spark
