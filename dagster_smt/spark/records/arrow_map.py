@@ -34,7 +34,7 @@ from dagster_smt.spark.columns import (
     unreadable_timestamps,
     words,
 )
-from dagster_smt.spark.records.compiled_batches import CompiledBatches
+from dagster_smt.spark.records.compiled_batches import CompiledBatches, Run
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.values.header_literals import parse_simple_header
 from dagster_smt.values.headers import header_bytes
@@ -75,14 +75,11 @@ class ArrowMap:
         return (KEY_DIRTY if key else 0) | (VALUE_DIRTY if value else 0)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        runner, run = BatchRunner(self), None
-        if runner.compilable:
-            run, batches = CompiledBatches(self.chain, self.words, runner.run, runner.key_kind).run, _together(batches)
-        for batch in batches:
-            for part in parts(batch):
-                with no_collection():
-                    done = (run or runner.run)(part)
-                yield done
+        runner = BatchRunner(self)
+        if not runner.compilable:
+            return in_parts(batches, runner.run)
+        compiled = CompiledBatches(self.chain, self.words, runner.run, runner.key_kind)
+        return in_parts(_together(batches), compiled.run)
 
     @property
     def words(self) -> int:
@@ -244,8 +241,16 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
 
 
-def parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """A batch in pieces that fit into a processor's cache, whatever the session makes of long records."""
+def in_parts(batches: Iterable[pa.RecordBatch], run: Run) -> Iterator[pa.RecordBatch]:
+    """Run batches in pieces that fit into a processor's cache, whatever the session makes of long records."""
+    for batch in batches:
+        for part in _parts(batch):
+            with no_collection():
+                done = run(part)
+            yield done
+
+
+def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     rows = batch.num_rows
     step = max(1, rows * _PART // max(batch.nbytes, 1))
     for first in range(0, max(rows, 1), step):

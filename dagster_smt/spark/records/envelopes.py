@@ -11,7 +11,6 @@ from pyspark.sql import types as T
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import DataError, data_error
 from dagster_smt.interpret.cache import BySchema
-from dagster_smt.interpret.garbage import no_collection
 from dagster_smt.interpret.interpreter import Batch
 from dagster_smt.interpret.sides import SideCodec
 from dagster_smt.model.record import VALUE_DIRTY, Record
@@ -20,7 +19,7 @@ from dagster_smt.spark import sql
 from dagster_smt.spark.column_values import Convert, arrow_type, column_writer
 from dagster_smt.spark.layout import Leaf
 from dagster_smt.spark.plain import from_plain, plain_type
-from dagster_smt.spark.records.arrow_map import COMMON, ArrowMap, BatchRunner, parts, with_bitmap
+from dagster_smt.spark.records.arrow_map import COMMON, ArrowMap, BatchRunner, in_parts, with_bitmap
 from dagster_smt.spark.stages.output import NO_COLUMNS, is_struct, with_output
 from dagster_smt.spark.stages.typed import State
 from dagster_smt.spark.workers import map_in_arrow
@@ -65,12 +64,7 @@ class ColumnsMap:
     after: Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        runner = _ColumnsRunner(self.job, self.after)
-        for batch in batches:
-            for part in parts(batch):
-                with no_collection():
-                    done = runner.run(part)
-                yield done
+        return in_parts(batches, _ColumnsRunner(self.job, self.after).run)
 
 
 class _ColumnsRunner(BatchRunner):
