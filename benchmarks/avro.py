@@ -18,10 +18,11 @@ from dagster_smt.interpret.avro_write import avro_out
 from dagster_smt.interpret.sides import side_codec
 from dagster_smt.model.format import Format
 from dagster_smt.spark.evaluate import evaluate
-from dagster_smt.spark.reading.found_forms import found_forms
+from dagster_smt.spark.reading.found_forms import FoundForms, found_forms, guessed_forms
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.registry import Registry
 
+Look = Callable[[DataFrame, TopicTable], FoundForms | None]
 _BARE = "bare from_avro to Parquet columns"
 _OURS = "Avro with a registry to Parquet columns"
 
@@ -62,14 +63,20 @@ def bare_avro(setting: Setting) -> None:
     setting.to_parquet(_frame(setting).select(parsed.alias("v")).select("v.*"))
 
 
-def with_registry(chain: dict[str, str], *, alone: bool = True) -> Callable[[Setting], None]:
-    """Schemas looked for and fetched, the chain planned on them, rows made; ``alone``: by Spark."""
+def with_registry(
+    chain: dict[str, str], look: Look = guessed_forms, *, alone: bool = True
+) -> Callable[[Setting], None]:
+    """Schemas guessed or looked for, and fetched, the chain planned on them, rows made; ``alone``: by Spark.
+
+    A record that names another schema than the one guessed fails, and so does the case.
+    """
 
     def measured(setting: Setting) -> None:
         frame, parsed = _frame(setting), parse_chain(chain)
         value = Format("avro-confluent", options={"url": _registry().url})
         table = TopicTable(FileTopics(Path()), topics=(TOPIC,), value=value)
-        found = found_forms(frame, table)
+        found = look(frame, table)
+        assert found is not None
         plan = plan_forms(parsed, found.forms, topics=(TOPIC,))
         done = evaluate(frame, plan, table, "columns", None, found if alone else None)
         write_counted(setting, done, plan, setting.to_parquet)
@@ -81,5 +88,6 @@ CASES = (
     Case(_BARE, bare_avro),
     Case(f"{_OURS}, no stage", with_registry(NOTHING), _BARE, target=Target(bare=1.25)),
     Case(f"{_OURS}, six stages", with_registry(FLAT), _BARE, target=Target(bare=1.25)),
-    Case(f"{_OURS}, six stages, rows made by Python", with_registry(FLAT, alone=False), _BARE),
+    Case(f"{_OURS}, six stages, all ids looked for", with_registry(FLAT, found_forms), _BARE),
+    Case(f"{_OURS}, six stages, rows made by Python", with_registry(FLAT, found_forms, alone=False), _BARE),
 )

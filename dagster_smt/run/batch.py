@@ -32,7 +32,7 @@ from dagster_smt.run.unread import counted, needed, with_unread
 from dagster_smt.spark.columns import TARGET
 from dagster_smt.spark.evaluate import evaluate as spark_evaluate
 from dagster_smt.spark.executors import check_executors
-from dagster_smt.spark.reading.found_forms import FoundForms, found_forms
+from dagster_smt.spark.reading.found_forms import GUESSED, FoundForms, found_forms, guessed_forms
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.push_down import Narrowed
 from dagster_smt.tables.schemas import conformed, evolved_schema
@@ -116,21 +116,53 @@ class _Run:
         self.say(f"window: {window.records} records, {describe(window)}")
         self.begun(window)
         replaced = replaced_rows_of(spec, window, state)
-        plan = plan_sink(spec.chain, spec.table, spec.sink, window.topics)
-        narrow = self.narrow(window)
+        return self.of_window(Draft(spec, secrets.token_hex(8), window, resolved.gaps, identities, replaced, state))
+
+    def of_window(self, draft: Draft) -> RunReport:
+        """Read, evaluate and commit a window: twice evaluated if it was planned on a guess that was wrong."""
+        spec = self.spec
+        plan = plan_sink(spec.chain, spec.table, spec.sink, draft.window.topics)
+        narrow = self.narrow(draft.window)
         with self.timed("read"):
             frame = self.source.read(narrow.window, lambda: self.say(""))
-        found: FoundForms | None = None
-        if spec.finds_schemas:
-            with self.timed("schemas"):
-                self.say("looking for the schemas of the records")
-                found = found_forms(frame, spec.table)
-                plan = self.plan_found(found, window, None if replaced.everything else state)
+        if not spec.finds_schemas:
+            return self.attempt(plan, frame, draft, narrow).run()
+        guess = self.guess(frame, draft, narrow)
+        if guess is not None and (report := guess.run_as_guessed()) is not None:
+            return report
+        with self.timed("schemas"):
+            self.say("looking for the schemas of the records")
+            found = found_forms(frame, spec.table)
+            plan = self.plan_found(found, draft)
+            self.schemas = found.uses
+            self.say(f"{len({form.value for form in found.forms})} schemas of values found")
+        return self.attempt(plan, frame, draft, narrow, found).run()
+
+    def guess(self, frame: DataFrame, draft: Draft, narrow: Narrowed) -> "_Attempt | None":
+        """The work for a window whose records all name the schema that one of them does; None if Spark has none."""
+        last = report_of(draft.before).schemas if draft.before is not None else ()
+        if len(draft.window.topics) > 1 or len({use.schema for use in last if use.side == "value"}) > 1:
+            return None
+        with self.timed("schemas"):
+            found = guessed_forms(frame, self.spec.table)
+        if found is None:
+            return None
+        self.say(f"a record names schema {', '.join(use.schema for use in found.uses)}, and may be like all others")
+        try:
+            made = self.attempt(self.plan_found(found, draft), frame, draft, narrow, found)
+        except (PlanError, TableError):  # what is told of it is told of all schemas
+            return None
+        return made if GUESSED in made.evaluated.columns else None
+
+    def attempt(
+        self, plan: Plan, frame: DataFrame, draft: Draft, narrow: Narrowed, found: FoundForms | None = None
+    ) -> "_Attempt":
+        """The work of the run, put together and looked at."""
+        spec = self.spec
         with self.timed("read"):
             evaluated = self.evaluate(frame, plan, spec.table, spec.sink.kind, spec.written, found)
-            schema = self.checked_schema(evaluated, replaced)
-        draft = Draft(spec, secrets.token_hex(8), window, resolved.gaps, identities, replaced, state)
-        return _Attempt(self, plan, frame, evaluated, schema, draft, narrow).run()
+            schema = self.checked_schema(evaluated, draft.replaced)
+        return _Attempt(self, plan, frame, evaluated, schema, draft, narrow, found)
 
     def narrow(self, window: Window) -> Narrowed:
         """What of the window must be read; says what need not be."""
@@ -221,12 +253,11 @@ class _Run:
         except SmtError as error:
             self.say(f"the consumer group {self.spec.table.group} does not show it: {error.problems[0]}")
 
-    def plan_found(self, found: FoundForms, window: Window, state: TableState | None) -> Plan:
+    def plan_found(self, found: FoundForms, draft: Draft) -> Plan:
         """The plan of records that bring their schemas along."""
-        forms, self.schemas = found.forms, found.uses
-        self.say(f"{len({form.value for form in forms})} schemas of values found")
+        state = None if draft.replaced.everything else draft.before
         last = report_of(state) if state is not None and state.kind == self.spec.sink.kind else None
-        return plan_forms(self.spec.chain, forms, topics=window.topics, last=last)
+        return plan_forms(self.spec.chain, found.forms, topics=draft.window.topics, last=last)
 
     def checked_schema(self, evaluated: DataFrame, replaced: Replaced) -> StructType:
         """The table's columns after this run."""
@@ -279,19 +310,35 @@ class _Attempt:
     schema: StructType
     draft: Draft
     narrow: Narrowed
+    found: FoundForms | None
 
     @property
     def spec(self) -> RunSpec:
         return self.run_.spec
 
     def run(self) -> RunReport:
-        run_ = self.run_
-        run_.say("evaluating")
-        with ExitStack() as kept:
-            with run_.timed("evaluate"):
-                found = kept.enter_context(staged(self.evaluated, self.plan))
-                run_.schemas = run_.schemas or found.schemas(self.spec.table)
+        with self.staged() as found:
+            with self.run_.timed("evaluate"):
+                self.run_.schemas = self.run_.schemas or found.schemas(self.spec.table)
             return self.commit(found)
+
+    def run_as_guessed(self) -> RunReport | None:
+        """The report; None if records name other schemas than those that were guessed: nothing was written."""
+        assert self.found is not None
+        with self.staged() as found:
+            if found.other:
+                self.run_.say(f"{found.other} records name other schemas than the first one")
+                return None
+            self.run_.schemas = found.schemas_as_guessed(self.found)
+            return self.commit(found)
+
+    @contextmanager
+    def staged(self) -> Iterator[Staged]:
+        self.run_.say("evaluating")
+        with ExitStack() as kept:
+            with self.run_.timed("evaluate"):
+                found = kept.enter_context(staged(self.evaluated, self.plan))
+            yield found
 
     def commit(self, found: Staged) -> RunReport:
         run_, draft = self.run_, self.draft

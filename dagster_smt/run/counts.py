@@ -24,18 +24,15 @@ def count_columns(chain: Chain, entries: Sequence[LedgerEntry], *, arrays: bool 
         entries: Its ledger.
         arrays: Whether a record may have several rows.
     """
-    status, stage = F.col("__status"), F.col("__stage")
-    columns = [
-        *(_of_arrays() if arrays else [F.count(F.lit(1)).alias("records")]),
-        F.count_if((status == FAILED) & stage.isin(*CONVERTERS)).alias("converters"),
-    ]
+    counted = {"converters": f"__status = {FAILED} AND __stage IN ({', '.join(map(str, CONVERTERS))})"}
     for index in range(len(chain.stages)):
-        columns.append(F.count_if((status == DROPPED) & (stage == index)).alias(f"dropped{index}"))
-        columns.append(F.count_if((status == FAILED) & (stage == index)).alias(f"failed{index}"))
+        counted[f"dropped{index}"] = f"__status = {DROPPED} AND __stage = {index}"
+        counted[f"failed{index}"] = f"__status = {FAILED} AND __stage = {index}"
     for number in range(len(entries)):
-        word = F.get("__touched", F.lit(number // BITS))
-        columns.append(F.count_if(word.bitwiseAND(F.lit(1 << number % BITS)) != 0).alias(f"touched{number}"))
-    return columns
+        counted[f"touched{number}"] = f"get(__touched, {number // BITS}) & {1 << number % BITS} != 0"
+    # as text: each of Column's methods is several calls into the JVM
+    columns = [F.expr(f"count_if({condition}) AS {name}") for name, condition in counted.items()]
+    return [*(_of_arrays() if arrays else [F.expr("count(1) AS records")]), *columns]
 
 
 def _of_arrays() -> list[Column]:

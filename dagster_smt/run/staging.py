@@ -8,7 +8,7 @@ but counts.
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Window
@@ -23,6 +23,7 @@ from dagster_smt.model.window import Range
 from dagster_smt.run.counts import FAILED, count_columns, read_counts
 from dagster_smt.spark.columns import schema_column
 from dagster_smt.spark.reading.arrays import ELEMENT
+from dagster_smt.spark.reading.found_forms import GUESSED, FoundForms, guess_columns
 from dagster_smt.tables.spec import TopicTable
 
 
@@ -33,15 +34,24 @@ class Staged:
     Attributes:
         frame: The evaluator's columns.
         topics: Counts of each topic that has records in the window.
+        as_guessed: By topic: how many records name the schemas that were guessed.
+        other: How many name other ones: then nothing else here is true.
     """
 
     frame: DataFrame
     topics: dict[str, TopicCounts]
+    as_guessed: dict[str, int] = field(default_factory=dict)
+    other: int = 0
 
     def kept(self, left_out: frozenset[str] = frozenset()) -> DataFrame:
         """The rows of the records that are kept, without those of some topics."""
         rows = self.frame.where("__status = 0")
         return rows.where(~F.col("__topic").isin(*left_out)) if left_out else rows
+
+    def schemas_as_guessed(self, guess: FoundForms) -> tuple[SchemaUse, ...]:
+        """How many records name each schema that was guessed."""
+        uses = ((topic, use) for topic, records in self.as_guessed.items() if records for use in guess.uses)
+        return tuple(replace(use, topic=topic, records=self.as_guessed[topic]) for topic, use in uses)
 
     def schemas(self, table: TopicTable) -> tuple[SchemaUse, ...]:
         """How many records name each schema of a registry, where the evaluator tells that: it does for records."""
@@ -84,8 +94,13 @@ def staged(evaluated: DataFrame, plan: Plan) -> Iterator[Staged]:
     frame = evaluated.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         counted = count_columns(chain, entries, arrays=ELEMENT in frame.columns)
-        rows = frame.groupBy("__topic").agg(*counted).collect()
+        guessed = guess_columns() if GUESSED in frame.columns else []
+        rows = frame.groupBy("__topic").agg(*counted, *guessed).collect()
+        rows.sort(key=lambda row: row["__topic"])
         counts = {row["__topic"]: read_counts(row, len(chain.stages), len(entries)) for row in rows}
-        yield Staged(frame, dict(sorted(counts.items())))
+        if not guessed:
+            yield Staged(frame, counts)
+        else:
+            yield Staged(frame, counts, {r["__topic"]: r["as_guessed"] for r in rows}, sum(r["other"] for r in rows))
     finally:
         frame.unpersist()

@@ -9,6 +9,7 @@
 | ``__touched`` | array<bigint> | bitmap over the plan's ledger entries, 62 in each element |
 | ``__out`` | struct | the output row; of records that are not kept it may be null, or say anything |
 | ``__element`` | int | only where arrays are rows: the position in the array, -1 for an empty one |
+| ``__guessed`` | tinyint | only where schemas were guessed: whether the record names them (``reading.found_forms``) |
 """
 
 import pyarrow as pa

@@ -17,7 +17,7 @@ from dagster_smt.spark.columns import PROBLEM_TYPE
 from dagster_smt.spark.layout import Leaf
 from dagster_smt.spark.reading.arrays import ELEMENT, IN_ELEMENT, rows_of_arrays, with_element_named
 from dagster_smt.spark.reading.avro_columns import AvroSide
-from dagster_smt.spark.reading.found_forms import FoundForms
+from dagster_smt.spark.reading.found_forms import GUESSED, IN_GUESSED, FoundForms, as_guessed
 from dagster_smt.spark.reading.start import problem_struct, typed_evaluator
 from dagster_smt.spark.records.arrow_map import ArrowMap, evaluate_records
 from dagster_smt.spark.records.envelopes import evaluate_envelopes
@@ -50,7 +50,8 @@ def evaluate(
         table: Where the records come from, for the formats of key and value.
         sink_kind: ``records``: the Python evaluator; ``columns``: the Spark evaluator; of envelopes the Python one.
         written: The formats of records that are written; None: those of ``table``.
-        found: What ``plan`` was made of, if the records bring their schemas along: Spark may do it alone.
+        found: What ``plan`` was made of, if the records bring their schemas along: Spark may do it alone. If it was
+            guessed and Spark does, the result has the column ``found_forms.GUESSED``.
         ledger: Whether to fill ``__touched``.
         beat: Called now and then while the columns are put together, which takes seconds for wide schemas: it may raise
             to stop that.
@@ -72,6 +73,8 @@ def evaluate(
     if table.value.kind not in SELF_DESCRIBED:
         return _columns(frame, plan, table, plan, {}, ledger, beat)
     schemas = by_schema(frame.sparkSession, plan, table, found) if found else ()
+    if schemas and found and found.guessed:
+        frame = frame.withColumn(IN_GUESSED, as_guessed(table, found))
     try:
         parts = [_columns(s.of(frame), s.plan, table, plan, s.sides, ledger, beat) for s in schemas]
     except (PlanError, UnsupportedError):  # Python does it
@@ -97,9 +100,9 @@ def _columns(
     evaluator.run()
     words = [F.col(n) for n in evaluator.touched]
     done = _without_tombstones(evaluator) if is_struct(after) else evaluator.frame
-    element = [F.col(IN_ELEMENT).alias(ELEMENT)] if IN_ELEMENT in evaluator.columns else []
+    kept = {IN_ELEMENT: ELEMENT, IN_GUESSED: GUESSED}
     shown = [
-        *element,
+        *(F.col(name).alias(shown) for name, shown in kept.items() if name in evaluator.columns),
         *map(F.col, ("__topic", "__partition", "__offset")),
         F.col("__status").cast("tinyint").alias("__status"),
         F.col("__stage"),

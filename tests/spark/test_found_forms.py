@@ -1,5 +1,6 @@
 """What names a record's Avro schema is found by SQL and by Python: both find the same."""
 
+from collections import Counter
 from itertools import product
 from pathlib import Path
 
@@ -7,7 +8,18 @@ import pytest
 from pyspark.sql import functions as F
 
 from dagster_smt.model.format import Format
-from dagster_smt.spark.reading.found_forms import _SEEN, _TEXTS_DDL, SchemaTexts, schema_texts
+from dagster_smt.model.report import SchemaUse
+from dagster_smt.spark.reading.found_forms import (
+    _SEEN,
+    _TEXTS_DDL,
+    AS_GUESSED,
+    OTHER,
+    FoundForms,
+    SchemaTexts,
+    as_guessed,
+    guessed_forms,
+    schema_texts,
+)
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables.spec import FileTopics, TopicTable
 
@@ -47,7 +59,26 @@ def test_both_find_the_same(spark, key):
     assert len(by_sql) > 3
 
 
+@pytest.mark.parametrize("key", [AVRO, Format("string")], ids=["avro", "string"])
+def test_what_is_as_guessed(spark, key):
+    table = TopicTable(FileTopics(Path()), topics=("t",), key=key, value=AVRO)
+    sides = ("value", "key") if key is AVRO else ("value",)
+    guess = FoundForms((), tuple(SchemaUse("t", side, "1", 1) for side in sides), guessed=True)
+    frame = spark.createDataFrame([("t", 0, n, *pair) for n, pair in enumerate(product(SIDES, SIDES))], DDL)
+    rows = frame.select("key", "value", as_guessed(table, guess).alias("found")).collect()
+    assert Counter(row.found for row in rows).keys() == {0, AS_GUESSED, OTHER}
+    for row in rows:
+        named = [named_by(row.value), named_by(row.key) if key is AVRO else 1]
+        told = named[0] is not None and (named[1] is not None or row.key is None)
+        assert row.found == (0 if not told else AS_GUESSED if named == [1, 1] else OTHER), row
+
+
+def named_by(side):
+    return int.from_bytes(side[1:5], "big") if side is not None and side[:1] == b"\0" and len(side) > 4 else None
+
+
 def test_other_formats_are_looked_through_by_python(spark):
     frame = spark.createDataFrame([("t", 0, 0, b"k", b'{"schema":null,"payload":1}')], DDL)
     table = TopicTable(FileTopics(Path()), topics=("t",), value=Format("envelope"))
     assert "MapInArrow" in schema_texts(frame, table)._jdf.queryExecution().toString()
+    assert guessed_forms(frame, table) is None  # Python would have to look

@@ -1,15 +1,18 @@
 """What the records of a window bring along: the schemas that they hold or name, found before a chain is planned."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from dagster_smt.chain.forms import Form
 from dagster_smt.errors import DataError
+from dagster_smt.interpret.registered import header_of
 from dagster_smt.interpret.sides import self_described
 from dagster_smt.model.format import SELF_DESCRIBED, Format
 from dagster_smt.model.report import SchemaUse
@@ -27,6 +30,10 @@ _TEXTS = {**_SEEN, "records": pa.int64()}
 _AVRO_HEADER = "CASE WHEN length({0}) >= 5 AND substring({0}, 1, 1) = X'00' THEN substring({0}, 1, 5) END"
 """What ``interpret.registry`` reads of an Avro record. In SQL it is no way to Python and back for every record."""
 _TEXTS_DDL = "topic string, partition int, offset bigint, key binary, value binary, records bigint"
+IN_GUESSED, GUESSED = "in_guessed", "__guessed"
+"""Column of ``as_guessed`` on the way through an evaluator, and in its result."""
+AS_GUESSED, OTHER = 1, 2
+_WORDS = {"as_guessed": AS_GUESSED, "other": OTHER}
 
 
 @dataclass(frozen=True)
@@ -37,11 +44,13 @@ class FoundForms:
         forms: Their forms.
         uses: How many name each schema.
         nulls: Whether there may be values that are null.
+        guessed: Whether only one record was looked at, and the others are taken to name the same: see ``as_guessed``.
     """
 
     forms: tuple[Form, ...]
     uses: tuple[SchemaUse, ...]
     nulls: bool = True
+    guessed: bool = False
 
 
 def found_forms(frame: DataFrame, table: TopicTable) -> FoundForms:
@@ -53,12 +62,51 @@ def found_forms(frame: DataFrame, table: TopicTable) -> FoundForms:
         frame: Kafka's columns.
         table: Where the records come from; the format of the values is one of ``SELF_DESCRIBED``.
     """
-    key_describes = table.key.kind in SELF_DESCRIBED
     seen = schema_texts(frame, table)
     # a minimum of structs would make Spark sort all records, so partitions come apart and are joined here
     wanted = F.min("offset").alias("offset"), F.sum("records").alias("records")
     apart = seen.groupBy("topic", "partition", "key", "value").agg(*wanted).collect()
     rows = sorted(apart, key=lambda row: (row.topic, row.partition, row.offset))
+    found = _found(rows, table)
+    return replace(found, nulls=not _all_avro(table) or any(row.value is None for row in rows))
+
+
+def guessed_forms(frame: DataFrame, table: TopicTable) -> FoundForms | None:
+    """What one record of a window names, which may be what all of them name: then no pass over them is needed.
+
+    Returns:
+        A guess, to be checked by ``as_guessed``; None if there is none: no record names a schema that can be read, or
+        something else than Spark's own code would have to look at them.
+    """
+    if not _all_avro(table):
+        return None
+    described = table.key.kind in SELF_DESCRIBED
+    seen = schema_texts(frame, table).where("value IS NOT NULL").limit(1).collect()
+    found = _found(seen, table)
+    if not found.forms or (described and seen[0].key is None):
+        return None
+    return replace(found, guessed=True)
+
+
+def as_guessed(table: TopicTable, guess: FoundForms) -> Column:
+    """Whether a record of Kafka's columns names what was guessed: ``AS_GUESSED``, ``OTHER``, or 0 if it names nothing.
+
+    One that is ``OTHER`` may have been read as what it is not: nothing of the window may be used.
+    """
+    named = {use.side: F.lit(header_of(int(use.schema))) for use in guess.uses}
+    same = [F.startswith(F.col(side), header) for side, header in named.items()]
+    _, readable = _described(table)
+    return F.when(reduce(and_, same), AS_GUESSED).when(readable, OTHER).otherwise(0).cast("tinyint")
+
+
+def guess_columns() -> list[Column]:
+    """The aggregates ``as_guessed`` and ``other`` of an evaluator's result, if it has ``GUESSED``."""
+    return [F.count_if(F.col(GUESSED) == word).alias(name) for name, word in _WORDS.items()]
+
+
+def _found(rows: Sequence[Row], table: TopicTable) -> FoundForms:
+    """What texts name, given with the number of their records in the order of their places."""
+    key_describes = table.key.kind in SELF_DESCRIBED
     keys, values = self_described(table.key, "key"), self_described(table.value)
     found: dict[Form, None] = {}
     uses: Counter[tuple[str, str, str]] = Counter()
@@ -77,8 +125,7 @@ def found_forms(frame: DataFrame, table: TopicTable) -> FoundForms:
         free_key = key is None and (row.key is not None or table.key.kind == "json")
         if value is not None:
             found[Form(row.topic, key, value, free_key)] = None
-    nulls = not _all_avro(table) or any(row.value is None for row in rows)
-    return FoundForms(tuple(found), tuple(SchemaUse(*use, records) for use, records in uses.items()), nulls)
+    return FoundForms(tuple(found), tuple(SchemaUse(*use, records) for use, records in uses.items()))
 
 
 def _all_avro(table: TopicTable) -> bool:
@@ -88,17 +135,23 @@ def _all_avro(table: TopicTable) -> bool:
 
 def schema_texts(frame: DataFrame, table: TopicTable) -> DataFrame:
     """What describes records, with the first places where it was seen and how many records have it; null for nulls."""
-    sides = {"key": table.key.kind, "value": table.value.kind}
     if not _all_avro(table):
         return map_in_arrow(frame.select(*_SEEN), SchemaTexts(table.key, table.value), _TEXTS_DDL)
-    found = {side: F.expr(_AVRO_HEADER.format(side)) for side, kind in sides.items() if kind in SELF_DESCRIBED}
-    readable = found["value"].isNotNull()
-    if "key" in found:
-        readable &= F.col("key").isNull() | found["key"].isNotNull()
+    found, readable = _described(table)
     key = found.get("key", F.lit(None).cast("binary"))
     places = "topic", "partition", "offset", F.lit(1).cast("bigint").alias("records")
     value = found["value"].alias("value")
     return frame.where(readable | F.col("value").isNull()).select(*places, key.alias("key"), value)
+
+
+def _described(table: TopicTable) -> tuple[dict[str, Column], Column]:
+    """What describes the sides of records in Avro, and whether a record's value is described and its key readable."""
+    sides = {"key": table.key.kind, "value": table.value.kind}
+    found = {side: F.expr(_AVRO_HEADER.format(side)) for side, kind in sides.items() if kind in SELF_DESCRIBED}
+    readable = found["value"].isNotNull()
+    if "key" in found:
+        readable &= F.col("key").isNull() | found["key"].isNotNull()
+    return found, readable
 
 
 @dataclass(frozen=True)

@@ -166,19 +166,31 @@ class _Start:
         given, columns = F.col(side), SideColumns(side, form, read.needed)
         raw = f"raw_{side}"
         self._select([*map(F.col, self.columns), read.parsed(given).alias(raw)])
-        doubts = [F.when(wrong, problem_struct(problem)) for wrong, problem in read.bad(given, F.col(raw))]
+        texts = {name: f"s_{side}_{name}" for name in read.texts}
+        self._select([*map(F.col, self.columns), *(read.as_text(F.col(raw), n).alias(c) for n, c in texts.items())])
+        known = {name: F.col(column) for name, column in texts.items()}
+        doubts = [F.when(wrong, problem_struct(problem)) for wrong, problem in read.bad(given, F.col(raw), known)]
         why = F.when(given.isNotNull(), F.coalesce(*doubts)).alias(columns.bad)
         self._select([*map(F.col, self.columns), why])
         good = given.isNotNull() & F.col(columns.bad).isNull()
-        value = F.when(good, read.value(F.col(raw))).alias(columns.column)
-        there = F.when(good, F.lit(True)).alias(columns.there)
-        self._select([*(F.col(c) for c in self.columns if c != raw), value, there])
-        made = self._laid_out(side, read.schema, columns, early=False).made
+        parts = {columns.column: read.value(F.col(raw)), columns.there: F.lit(True)}
+        parts |= {column: F.col(column) for column in texts.values()}
+        others = [F.col(c) for c in self.columns if c != raw and c not in parts]
+        self._select([*others, *(F.when(good, part).alias(name) for name, part in parts.items())])
+        made = self._laid_out(side, read.schema, columns, texts).made
         self._select([*map(F.col, self.columns), *(column.alias(name) for name, column in made.items())])
         self.problems.append(unreadable().problem)
 
-    def _laid_out(self, side: str, whole: Schema, columns: SideColumns, *, early: bool = True) -> "_Declared":
-        """Say where the fields of a side are; ``early``: whether Python reads it, which may run rules on them."""
+    def _laid_out(
+        self, side: str, whole: Schema, columns: SideColumns, apart: Mapping[str, str] | None = None
+    ) -> "_Declared":
+        """Say where the fields of a side are.
+
+        Args:
+            side, whole, columns: The side, its schema, and how it is read.
+            apart: Where fields are that have a column of their own already; None: Python reads the side, and may run
+                rules on its fields.
+        """
         schema, made = columns.schema, dict[str, Column]()
         if not columns.apart:
             self.layouts[side] = Leaf(_column(side, columns.column, schema, made), schema)
@@ -187,9 +199,9 @@ class _Start:
             fields: dict[str, Layout] = {}
             for name, child in whole.fields:
                 read = f"{columns.column}.{known[name]}" if name in known else None
-                column = _column(side, read, child, made)
+                column = (apart or {}).get(known.get(name, "")) or _column(side, read, child, made)
                 fields[name] = Leaf(column, child)
-                if read is not None and early:
+                if read is not None and apart is None:
                     self.fields[column] = (columns.column, known[name])
             self.layouts[side] = Struct(whole, columns.there, fields)
         return _Declared(columns, made)
