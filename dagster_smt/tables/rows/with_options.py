@@ -17,13 +17,16 @@ _NOT_DONE = {
     "sink.delivery-guarantee": "topics are written at least once",
     "sink.partitioner": "the brokers' default partitioner places records by their key",
     "sink.parallelism": "set Spark's own options",
-    "json.ignore-parse-errors": "what cannot be read is a dead letter: set errors_tolerance and dead_letter_topic",
-    "json.fail-on-missing-field": "declare the column NOT NULL",
     "TIMESTAMP": "a record's timestamp is METADATA FROM 'timestamp'; stages convert fields",
     "PARTITIONS": "give the cluster create=NewTopics(partitions=…)",
     "REPLICAS": "give the cluster create=NewTopics(replication_factor=…)",
     "WINDOW_TYPE": "windowed keys are not read",
 }
+_NOT_DONE_OF_FORMATS = {
+    "ignore-parse-errors": "what cannot be read is a dead letter: set errors_tolerance and dead_letter_topic",
+    "fail-on-missing-field": "declare the column NOT NULL",
+}
+"""Of any format; ``false``, as which Flink takes them unless told otherwise, is what is done here."""
 _FORMATS = {
     "json": "json",
     "csv": "csv",
@@ -90,7 +93,8 @@ def table_arguments(statement: Statement) -> dict[str, Any]:
     found["push_down"] = _push_down(options)
     found["start"] = _start(options, found["properties"].pop("group.id", ""))
     for option in options.left:
-        hint = _NOT_DONE.get(option) or _NOT_DONE.get(option.upper()) or "leave it out"
+        of_format = _NOT_DONE_OF_FORMATS.get(option.rpartition(".")[2])
+        hint = _NOT_DONE.get(option) or _NOT_DONE.get(option.upper()) or of_format or "leave it out"
         options.wrong(option, "is not done here", hint)
     if options.problems:
         raise ConfigError(options.problems)
@@ -136,8 +140,16 @@ def _formats(options: _Options, found: dict[str, Any]) -> None:
         kind = options.chosen(option, name, _FORMATS)
         if kind is not None:
             found[side] = kind
-            own = options.below(f"{side}.{kind}.")
-            found[f"{side}_options"] = {**(options.below(f"{kind}.") if side == "value" else {}), **own}
+            own = _of_format(options, f"{side}.{kind}.")
+            found[f"{side}_options"] = {**(_of_format(options, f"{kind}.") if side == "value" else {}), **own}
+
+
+def _of_format(options: _Options, prefix: str) -> dict[str, str]:
+    """A format's own options."""
+    for word, hint in _NOT_DONE_OF_FORMATS.items():
+        if (options.take(prefix + word) or "false").lower() != "false":
+            options.wrong(prefix + word, "is not done here", hint)
+    return options.below(prefix)
 
 
 def _key(statement: Statement, options: _Options, found: dict[str, Any]) -> None:

@@ -207,7 +207,10 @@ def test_a_statement_can_name_the_cluster():
 REFUSED_OPTIONS = [
     ("'connector' = 'upsert-kafka'", "'upsert-kafka' is not done here"),
     ("'format' = 'orc'", "'orc' is not done here"),
-    ("'json.ignore-parse-errors' = 'true'", "is not done here"),
+    ("'json.ignore-parse-errors' = 'true'", "is not done here"),  # of a format that is not chosen
+    ("'format' = 'json', 'json.ignore-parse-errors' = 'true'", "is not done here"),
+    ("'value.format' = 'json', 'value.json.fail-on-missing-field' = 'TRUE'", "is not done here"),
+    ("'format' = 'csv', 'csv.ignore-parse-errors' = 'true'", "is not done here"),
     ("'sink.partitioner' = 'fixed'", "is not done here"),
     ("PARTITIONS = 3", "is not done here"),
     ("'scan.startup.mode' = 'specific-offsets'", "'specific-offsets' is a run's to say"),
@@ -224,6 +227,15 @@ REFUSED_OPTIONS = [
 def test_options_that_mean_something_else_are_refused_by_name(option, statement):
     ((code, place, found),) = problems(create, f"CREATE TABLE t (id BIGINT) WITH ({option})")
     assert (code, found) == ("SMT270", statement) and place.startswith("WITH '")
+
+
+@pytest.mark.parametrize("formats", ["", "'format' = 'json', ", "'value.format' = 'json', "])
+def test_flinks_way_to_lose_records_has_a_hint_wherever_it_stands(formats):
+    with pytest.raises(ConfigError) as caught:
+        create(f"CREATE TABLE t (id BIGINT) WITH ({formats}'json.ignore-parse-errors' = 'true')")
+    assert [(p.place, "dead_letter_topic" in p.hint) for p in caught.value.problems] == [
+        ("WITH 'json.ignore-parse-errors'", True)
+    ]
 
 
 REFUSED = [

@@ -160,8 +160,11 @@ def test_statements_and_their_options():
     assert row == {"k": 9, "a": "x", "b": 5}
     delimited = "CREATE STREAM s (a INT, b STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='DELIMITED', KEY_FORMAT='KAFKA')"
     assert TopicTable.create(delimited, FILES).value.kind == "csv"
-    with pytest.raises(ConfigError, match=r"SMT272 csv.ignore-parse-errors"):
-        TopicTable.create("CREATE TABLE t (a INT) WITH ('format' = 'csv', 'csv.ignore-parse-errors' = 'true')", FILES)
+    with pytest.raises(ConfigError, match=r"SMT272 csv.schema-id"):
+        TopicTable.create("CREATE TABLE t (a INT) WITH ('format' = 'csv', 'csv.schema-id' = '1')", FILES)
+    harmless = "'format' = 'csv', 'csv.ignore-parse-errors' = 'false', 'csv.null-literal' = '-'"
+    found = TopicTable.create(f"CREATE TABLE t (a INT) WITH ({harmless})", FILES)
+    assert found.value.settings == {"null-literal": "-"}
     with pytest.raises(ConfigError, match=r"SMT272 json.a"):
         Format("json", options={"a": "b"})
 
