@@ -440,3 +440,16 @@ def test_a_session_without_from_avro(spark, registry, monkeypatch):
     head = header(registry.add(SUBJECT, '"string"'))
     found, expected = both(frame_of(spark, [(head + b"\x02a", "orders", ())]), table_of(registry), [])
     assert found is None and len(expected) == 1
+
+
+def test_what_spark_compiles_for_a_window_serves_the_next(spark):
+    with Registry() as registry:
+        head = header(registry.add(SUBJECT, json.dumps(record(("a", "int"), ("b", "string")))))
+        frame = frame_of(spark, [(head + b"\x06\x02x", "orders", ())])
+        compiled = spark._jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME
+        counts = []
+        for _ in range(3):
+            found, _ = both(frame, table_of(registry), [])
+            assert found
+            counts.append(compiled().getCount())
+    assert counts[0] > 0 and counts[1] == counts[2]
