@@ -445,7 +445,7 @@ def test_a_session_without_from_avro(spark, registry, monkeypatch):
 def test_what_spark_compiles_for_a_window_serves_the_next(spark):
     with Registry() as registry:
         head = header(registry.add(SUBJECT, json.dumps(record(("a", "int"), ("b", "string")))))
-        frame = frame_of(spark, [(head + b"\x06\x02x", "orders", ())])
+        frame = frame_of(spark, [(head + b"\x06\x02x", "orders", ())]).localCheckpoint()  # else nothing is compiled
         compiled = spark._jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME
         counts = []
         for _ in range(3):
