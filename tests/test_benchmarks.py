@@ -17,7 +17,6 @@ from benchmarks.data import DATA, Settings
 from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
 from benchmarks.nested_records import nested_schema, nested_value
 from benchmarks.page import page
-from benchmarks.processes import cpu_seconds
 from benchmarks.wide_records import wide_schema, wide_value
 from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain import parse_chain
@@ -219,10 +218,27 @@ def test_the_summary_says_what_follows_from_several_cases():
     assert set(seconds) <= named  # else it would say nothing, and nobody would notice
 
 
+_BELOW = """
+import subprocess, sys
+from benchmarks.processes import cpu_seconds
+before = cpu_seconds()
+subprocess.run([sys.executable, "-c", "sum(range(20_000_000))"], check=True)
+print(cpu_seconds() - before)
+"""
+
+
 def test_cpu_time_of_processes_below_counts():
-    before = cpu_seconds()
-    subprocess.run([sys.executable, "-c", "sum(range(20_000_000))"], check=True)
-    assert cpu_seconds() - before > 0.1
+    """In a process of its own: Spark's workers of this one may end meanwhile, and take their time along."""
+    done = subprocess.run([sys.executable, "-c", _BELOW], check=True, capture_output=True, text=True)
+    assert float(done.stdout) > 0.1
+
+
+@pytest.mark.parametrize(("clock", "cpu"), [([5.0, 7.5], (2.5,)), ([5.0, 4.0], ()), ([None, None], ())])
+def test_cpu_time_that_went_with_a_process_is_not_told(monkeypatch, clock, cpu):
+    told = iter([*clock, *clock])
+    monkeypatch.setattr("benchmarks.measure.cpu_seconds", lambda: next(told))
+    (result,) = measure([Case("a", lambda setting: None)], {"flat": Setting(None, 1, None)}, 1, lambda line: None)
+    assert result.cpu == cpu
 
 
 @pytest.mark.parametrize("name", DATA)
