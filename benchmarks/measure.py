@@ -56,8 +56,8 @@ def _timed(case: Case, setting: Setting) -> Taken:
     used, start = cpu_seconds(), time.perf_counter()
     own = case.run(setting)
     taken, spent = time.perf_counter() - start, cpu_seconds()
-    told = used is not None and spent is not None and spent >= used  # processes that end may take theirs along
-    return own or Taken(taken, spent - used if told else None)
+    # processes that end may take theirs along
+    return own or Taken(taken, None if used is None or spent is None or spent < used else spent - used)
 
 
 def _result(case: Case, rounds: Sequence[Taken], records: int) -> Result:

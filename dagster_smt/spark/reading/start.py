@@ -178,7 +178,8 @@ class _Start:
         others = [F.col(c) for c in self.columns if c != raw and c not in parts]
         self._select([*others, *(F.when(good, part).alias(name) for name, part in parts.items())])
         made = self._laid_out(side, read.schema, columns, texts).made
-        self._select([*map(F.col, self.columns), *(column.alias(name) for name, column in made.items())])
+        if made:
+            self._select([*map(F.col, self.columns), *(column.alias(name) for name, column in made.items())])
         self.problems.append(unreadable().problem)
 
     def _laid_out(
