@@ -223,8 +223,8 @@ class _Behind:
     @property
     def least(self) -> str:
         """From what on it asks."""
-        parts = ((self.min_records, "records"), (self.min_bytes, "bytes"))
-        return " or ".join(f"{number} {unit}" for number, unit in parts if number is not None)
+        parts = ((self.min_records, "record"), (self.min_bytes, "byte"))
+        return " or ".join(f"{number} {unit}{'s' * (number != 1)}" for number, unit in parts if number is not None)
 
     def enough(self, late: Sequence[Range], there: Sequence[Range]) -> bool:
         """Whether so much is unread, of what there is, that a run is due."""
@@ -290,7 +290,7 @@ def build_lag_sensor(
         target=asset,
         minimum_interval_seconds=minimum_interval_seconds,
         default_status=default_status,
-        description=f"Runs {asset.key.to_user_string()} when its topics hold at least {spec.least} that is not read.",
+        description=f"Runs {asset.key.to_user_string()} when its topics hold at least {spec.least} not read yet.",
         evaluation_fn=partial(_sense_lag, spec),
     )
 

@@ -343,3 +343,12 @@ def test_what_is_below_is_launched_eagerly_when_there_are_new_records(tmp_path, 
         if requested[-1]:
             dg.materialize([below], instance=instance)
     assert requested == [0, 1, 0, 1]  # the first look only learns what there is
+
+
+@pytest.mark.parametrize(
+    ("options", "least"),
+    [({}, "1 record"), ({"min_records": 5, "min_bytes": 1}, "5 records or 1 byte"), ({"min_bytes": 9}, "9 bytes")],
+)
+def test_a_lag_sensor_says_when_it_asks(tmp_path, options, least):
+    description = build_lag_sensor(asset(tmp_path, None), table(tmp_path), **options).description
+    assert description == f"Runs lake/orders when its topics hold at least {least} not read yet."
