@@ -45,6 +45,8 @@ from dagster_smt.tables.windows import Available, Resolved, choose_topics, descr
 Failures = dict[str, list[Problem]]
 NAMED = 5
 """Lines of one kind in the log."""
+MANY = 100_000
+"""Looking at so many records takes longer than a guess, which may cost a Python worker of the source."""
 
 
 def run(
@@ -140,6 +142,8 @@ class _Run:
 
     def guess(self, frame: DataFrame, draft: Draft, narrow: Narrowed) -> "_Attempt | None":
         """The work for a window whose records all name the schema that one of them does; None if Spark has none."""
+        if draft.window.records < MANY:
+            return None
         last = report_of(draft.before).schemas if draft.before is not None else ()
         if len(draft.window.topics) > 1 or len({use.schema for use in last if use.side == "value"}) > 1:
             return None

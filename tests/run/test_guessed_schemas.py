@@ -107,7 +107,8 @@ def connect_headers(letter):
 
 
 @pytest.fixture
-def both(spark, tmp_path, registry):
+def both(spark, tmp_path, registry, monkeypatch):
+    monkeypatch.setattr(batch, "MANY", 1)
     return Both(tmp_path, spark, registry.url)
 
 
@@ -190,6 +191,13 @@ def test_topics_have_schemas_of_their_own(both, monkeypatch):
     assert passes_of(both.run(monkeypatch, topics=("orders", "others"))[0]) == AT_ONCE
     both.add("plain", topic="others")
     assert passes_of(both.run(monkeypatch, topics=("orders", "others"))[0]) == AT_ONCE  # the last window had two
+
+
+def test_few_records_are_looked_at(both, monkeypatch):
+    monkeypatch.setattr(batch, "MANY", 3)
+    for records, passes in [(["plain"] * 2, AT_ONCE), (["plain"] * 3, ONCE)]:
+        both.add(*records)
+        assert passes_of(both.run(monkeypatch)[0]) == passes, records
 
 
 def test_a_registry_that_is_silent_ends_the_run(both, registry, monkeypatch):
