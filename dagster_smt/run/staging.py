@@ -50,8 +50,8 @@ class Staged:
 
     def schemas_as_guessed(self, guess: FoundForms) -> tuple[SchemaUse, ...]:
         """How many records name each schema that was guessed."""
-        uses = ((topic, use) for topic, records in self.as_guessed.items() if records for use in guess.uses)
-        return tuple(replace(use, topic=topic, records=self.as_guessed[topic]) for topic, use in uses)
+        named = {topic: records for topic, records in self.as_guessed.items() if records}
+        return tuple(replace(use, topic=t, records=records) for t, records in named.items() for use in guess.uses)
 
     def schemas(self, table: TopicTable) -> tuple[SchemaUse, ...]:
         """How many records name each schema of a registry, where the evaluator tells that: it does for records."""
@@ -98,9 +98,7 @@ def staged(evaluated: DataFrame, plan: Plan) -> Iterator[Staged]:
         rows = frame.groupBy("__topic").agg(*counted, *guessed).collect()
         rows.sort(key=lambda row: row["__topic"])
         counts = {row["__topic"]: read_counts(row, len(chain.stages), len(entries)) for row in rows}
-        if not guessed:
-            yield Staged(frame, counts)
-        else:
-            yield Staged(frame, counts, {r["__topic"]: r["as_guessed"] for r in rows}, sum(r["other"] for r in rows))
+        named = {row["__topic"]: row["as_guessed"] for row in rows} if guessed else {}
+        yield Staged(frame, counts, named, sum(row["other"] for row in rows) if guessed else 0)
     finally:
         frame.unpersist()

@@ -96,13 +96,12 @@ class AvroSide:
         reached = F.coalesce(parsed.getField(_END) == _MARK, F.lit(False))
         yield ~reached, unreadable().problem
         value = self.value(parsed)
-        names = _top(self.schema, self.needed)
+        places = [(value, self.schema)]
         if _is_record(self.schema):
-            parts = _parts(value, self.schema, names)
-            found = zip(names, parts, strict=True)
-            texts = [wrong for name, (_, part, child) in found for wrong in _texts(known.get(name, part), child)]
-        else:
-            texts = list(_texts(value, self.schema))
+            names = _top(self.schema, self.needed)
+            found = zip(names, _parts(value, self.schema, names), strict=True)
+            places = [(known.get(name, part), child) for name, (_, part, child) in found]
+        texts = [wrong for place in places for wrong in _texts(*place)]
         if texts:
             yield F.coalesce(reduce(or_, texts), F.lit(False)), unreadable().problem
         yield from _ranges(value, self.needed, "", _top(self.needed, self.needed))
