@@ -15,6 +15,11 @@ def read_properties(text: str) -> dict[str, str]:
     return found
 
 
+def written_comment(text: str) -> str:
+    """One line of comment, whatever the text has in it."""
+    return f"# {_escaped(text)}"
+
+
 def written_property(key: str, value: str) -> str:
     """A line that ``read_properties`` and ``java.util.Properties`` read back as this key and value."""
     return f"{_escaped(key, ' :=')}={_escaped(value)}"
@@ -22,8 +27,15 @@ def written_property(key: str, value: str) -> str:
 
 def _escaped(text: str, more: str = "") -> str:
     marks = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f", **{c: f"\\{c}" for c in more}}
-    found = "".join(marks.get(char, char) for char in text)
+    found = "".join(marks.get(char) or _printable(char) for char in text)
     return f"\\{found}" if found.startswith((" ", "#", "!")) else found
+
+
+def _printable(char: str) -> str:
+    """A character, or what Java writes for one that UTF-8 does not have or that nobody sees."""
+    if char.isprintable() or ord(char) > 0xFFFF:
+        return char
+    return f"\\u{ord(char):04x}"
 
 
 def _logical_lines(text: str) -> list[str]:
@@ -69,4 +81,9 @@ def _unescape(text: str) -> str:
             at += 4
         else:
             out.append(_ESCAPES.get(char, char))
-    return "".join(out)
+    return _joined("".join(out))
+
+
+def _joined(text: str) -> str:
+    """A text where the halves of a character that Java escapes one by one are the character."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

@@ -7,13 +7,16 @@ from typing import Any
 
 import yaml
 
-from dagster_smt.chain.properties import written_property
+from dagster_smt.chain.properties import written_comment, written_property
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.connect.survey import Verdict, ignored_options
+from dagster_smt.connect.template_text import template_texts
 
 CHAIN_FILE = "chain.properties"
 ANY_CLUSTER = "${env:KAFKA_SERVERS}"
 """Servers where nobody named some: an environment variable that each run looks up."""
+_LONGEST_NAME = 100
+"""Characters of a folder's name; file systems take 255 bytes."""
 _CONVERTERS = {
     "org.apache.kafka.connect.storage.StringConverter": "string",
     "org.apache.kafka.connect.converters.ByteArrayConverter": "bytes",
@@ -27,7 +30,7 @@ class Written:
 
     Attributes:
         folder: Name of its folder.
-        attributes: The component's attributes.
+        attributes: The component's attributes, as ``defs.yaml`` has them: templates give the texts of the connector.
         chain: The chain, as properties text.
         notes: What could not be said, or was assumed.
     """
@@ -62,13 +65,13 @@ def written_component(connector: Connector, source: dict[str, Any], lake: str = 
 
     Args:
         connector: The connector.
-        source: Where the topics are, as ``defs.yaml`` says it.
-        lake: Folder or URI below which the table goes.
+        source: Where the topics are, as ``defs.yaml`` says it; templates in it are rendered.
+        lake: Folder or URI below which the table goes; templates in it are rendered.
     """
-    name = re.sub(r"[^A-Za-z0-9_]+", "_", connector.name).strip("_") or "connector"
+    name = re.sub(r"[^A-Za-z0-9_]+", "_", connector.name).strip("_")[:_LONGEST_NAME] or "connector"
     notes: list[Verdict] = []
     value = _format(connector, "value", notes)
-    table: dict[str, Any] = {"source": source, **_topics(connector, notes)}
+    table: dict[str, Any] = {"source": source, **template_texts(_topics(connector, notes))}
     table |= {"key": _format(connector, "key", notes), "value": value}
     kind = "columns" if value["kind"] == "envelope" else "records"
     attributes: dict[str, Any] = {
@@ -77,7 +80,7 @@ def written_component(connector: Connector, source: dict[str, Any], lake: str = 
         "table": table,
         "sink": {"delta": {"path": f"{lake}/{name}", "kind": kind}},
     }
-    attributes |= _errors(connector)
+    attributes |= template_texts(_errors(connector))
     left_out = ignored_options(connector)
     return Written(name, attributes, _properties(connector, left_out), notes)
 
@@ -120,8 +123,9 @@ def _errors(connector: Connector) -> dict[str, Any]:
 
 
 def _properties(connector: Connector, left_out: list[str]) -> str:
-    lines = [f"# The transforms of the connector {connector.name}."]
+    lines = [written_comment(f"The transforms of the connector {connector.name}.")]
     for key, value in connector.chain.items():
+        line = written_property(key, value)
         mark = "# Kafka ignores it: " if key in left_out else ""
-        lines.append(f"{mark}{written_property(key, value)}")
+        lines.append(f"{mark}{line}")
     return "\n".join(lines) + "\n"

@@ -1,0 +1,52 @@
+"""Texts of others in ``defs.yaml``, which Dagster renders with Jinja before it reads them.
+
+Jinja's native templates do two things to a text: they run what stands between braces, and they read what is left as a
+Python literal (``123`` becomes a number). A text that either would change is written as a template of its own, which
+gives the text back.
+"""
+
+import ast
+from typing import Any
+
+_MARKS = ("{{", "{%", "{#")
+
+
+def template_text(text: str) -> str:
+    """Return what ``defs.yaml`` has to say for Dagster to read this text.
+
+    Plain texts stay as they are. Everything else becomes ``{{ "'…'" }}``: Jinja gives a Python literal, and the literal
+    is the text.
+    """
+    if _is_plain(text):
+        return text
+    literal = ascii(text)
+    return "{{ " + _as_jinja(literal) + " }}"
+
+
+def template_texts(data: Any) -> Any:
+    """Return lists and mappings with each text in them as ``template_text`` has it; names stay as they are."""
+    if isinstance(data, str):
+        return template_text(data)
+    if isinstance(data, dict):
+        return {name: template_texts(value) for name, value in data.items()}
+    if isinstance(data, list):
+        return [template_texts(item) for item in data]
+    return data
+
+
+def _is_plain(text: str) -> bool:
+    if not text.isprintable() or any(mark in text for mark in _MARKS):
+        return False
+    try:
+        ast.literal_eval(ast.parse(text, mode="eval"))
+    except (ValueError, SyntaxError):
+        return True
+    except (MemoryError, RecursionError):
+        return False
+    return False
+
+
+def _as_jinja(literal: str) -> str:
+    """Return a text of ASCII as a string of a Jinja expression."""
+    escaped = literal.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
