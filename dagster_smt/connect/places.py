@@ -6,14 +6,17 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from http.client import HTTPException, HTTPMessage
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from dagster_smt.chain.properties import read_properties
 from dagster_smt.connect.connectors import Connector, read_connectors
 from dagster_smt.errors import ConfigError, Problem
 
 _SECONDS = 30
+_LONGEST_ANSWER = 256 * 2**20
+"""Bytes of an answer: thousands of connectors have a few megabytes."""
 _EXPANDED = "/connectors?expand=info&expand=status"
 
 
@@ -42,6 +45,8 @@ def _of_file(path: Path) -> Iterator[Connector]:
         raise ConfigError(Problem("SMT002", path.name, "the file is no UTF-8 text", "save it as UTF-8")) from error
     except ValueError as error:
         raise ConfigError(Problem("SMT003", path.name, f"the file is no valid json: {error}")) from error
+    except RecursionError:
+        raise ConfigError(Problem("SMT003", path.name, "the file is no valid json: it is nested too deeply")) from None
     if path.suffix == ".properties":
         yield Connector(data.get("name") or path.stem, data)
         return
@@ -61,12 +66,56 @@ def _asked(address: str) -> Any:
         login = f"{urllib.parse.unquote(parts.username)}:{urllib.parse.unquote(parts.password or '')}"
         request.add_header("Authorization", f"Basic {base64.b64encode(login.encode()).decode()}")
     try:
-        with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
-            return json.load(answer)
-    except (OSError, ValueError) as error:
-        what = f"it answers {error.code}" if isinstance(error, urllib.error.HTTPError) else "it does not answer"
+        with urllib.request.build_opener(_SameOrigin).open(request, timeout=_SECONDS) as answer:
+            return _read(answer)
+    except (OSError, ValueError, RecursionError, HTTPException) as error:
         hint = "give the address of a Connect worker's REST API, such as http://connect:8083"
-        raise ConfigError(Problem("SMT020", _shown(address), what, hint)) from None
+        raise ConfigError(Problem("SMT020", _shown(address), _reason(error), hint)) from None
+
+
+class _SameOrigin(urllib.request.HTTPRedirectHandler):
+    """Follows redirects to other paths only: urllib would send name and password to whatever host an answer names."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> urllib.request.Request | None:
+        """See ``urllib.request``."""
+        if _origin(newurl) != _origin(req.full_url):
+            raise _ElsewhereError
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+class _ElsewhereError(OSError):
+    """An answer redirects to another origin."""
+
+
+class _TooLongError(OSError):
+    """An answer has more bytes than one of a Connect worker."""
+
+
+def _origin(address: str) -> tuple[str, str, int | None]:
+    parts = urllib.parse.urlsplit(address)
+    standard = {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, parts.hostname or "", parts.port or standard
+
+
+def _read(answer: IO[bytes]) -> Any:
+    text = answer.read(_LONGEST_ANSWER + 1)
+    if len(text) > _LONGEST_ANSWER:
+        raise _TooLongError
+    return json.loads(text)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, urllib.error.HTTPError):
+        return f"it answers {error.code}"
+    if isinstance(error, _ElsewhereError):
+        return "it redirects to another server, which gets neither name nor password"
+    if isinstance(error, _TooLongError):
+        return f"its answer has more than {_LONGEST_ANSWER // 2**20} MB"
+    if isinstance(error, (ValueError, RecursionError)):
+        return "its answer is no JSON of a Connect worker"
+    return "it does not answer"
 
 
 def _shown(address: str) -> str:
