@@ -8,6 +8,8 @@ A code is never reused: ``docs/reference/problem-codes.md`` lists them.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from dagster_smt.visible import visible
+
 CONFIG_EXCEPTION = "org.apache.kafka.common.config.ConfigException"
 CONNECT_EXCEPTION = "org.apache.kafka.connect.errors.ConnectException"
 DATA_EXCEPTION = "org.apache.kafka.connect.errors.DataException"
@@ -34,7 +36,7 @@ class Problem:
 
     def __str__(self) -> str:
         head = f"{self.code} {self.place}: {self.statement}" if self.place else f"{self.code} {self.statement}"
-        return f"{head}\n  hint: {self.hint}" if self.hint else head
+        return f"{visible(head)}\n  hint: {visible(self.hint)}" if self.hint else visible(head)
 
     def at(self, place: str) -> "Problem":
         """Return the same problem with ``place`` in front of what it names already."""
@@ -42,9 +44,13 @@ class Problem:
 
 
 class SmtError(Exception):
-    """Root of all errors of this package. Carries one or more problems."""
+    """Root of all errors of this package. Carries one or more problems.
+
+    It never shows the error that it was raised for, whose message may quote values: see ``model/causes.py``.
+    """
 
     def __init__(self, problems: Iterable[Problem] | Problem):
+        self.__suppress_context__ = True
         self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
         super().__init__("\n".join(map(str, self.problems)))
 

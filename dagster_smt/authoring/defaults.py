@@ -54,7 +54,7 @@ def _over(node: Node, base: tuple[str, ...], value: Any) -> Any:
     try:
         return _value(node.expr, base, value)
     except DataError as error:
-        raise refuse("SMT205", "the default value cannot be changed: " + error.problem.statement, _HINT) from error
+        raise refuse("SMT205", "the default value cannot be changed: " + error.problem.statement, _HINT) from None
 
 
 def _value(expr: Expr, base: tuple[str, ...], value: Any) -> Any:

@@ -39,7 +39,7 @@ def _regex(text: str) -> str:
     try:
         compile_java(text)
     except ConfigError as error:
-        raise ValueError(error.problems[0].statement) from error
+        raise ValueError(error.problems[0].statement) from None
     return text
 
 
@@ -47,7 +47,7 @@ def _date_pattern(text: str) -> str:
     try:
         date_format(text)
     except ConfigError as error:
-        raise ValueError(error.problems[0].statement) from error
+        raise ValueError(error.problems[0].statement) from None
     return text
 
 

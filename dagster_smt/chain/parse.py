@@ -74,18 +74,18 @@ def _load(path: Path) -> Any:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         what = (error.strerror or "").lower() or "it cannot be read"
-        raise ConfigError(config_problem("SMT002", path.name, what, f"check the path: {path}")) from error
-    except UnicodeDecodeError as error:
+        raise ConfigError(config_problem("SMT002", path.name, what, f"check the path: {path}")) from None
+    except UnicodeDecodeError:
         raise ConfigError(
             config_problem("SMT002", path.name, "the file is no UTF-8 text", "save it as UTF-8")
-        ) from error
+        ) from None
     try:
         if path.suffix in (".yaml", ".yml"):
             return yaml.safe_load(text)
         return json.loads(text) if path.suffix == ".json" else read_properties(text)
     except (yaml.YAMLError, ValueError) as error:
         statement = f"the file is no valid {path.suffix[1:]}: {_one_line(error)}"
-        raise ConfigError(config_problem("SMT003", path.name, statement)) from error
+        raise ConfigError(config_problem("SMT003", path.name, statement)) from None
 
 
 def _one_line(error: Exception) -> str:

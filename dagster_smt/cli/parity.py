@@ -33,7 +33,7 @@ def _parity(arguments: argparse.Namespace) -> int:
     try:
         report = run_files(arguments.files, evaluate)
     except (msgspec.DecodeError, KeyError) as error:
-        raise ConfigError(Problem("SMT003", "", f"a line of the files is no parity case: {error}")) from error
+        raise ConfigError(Problem("SMT003", "", f"a line of the files is no parity case: {error}")) from None
     if arguments.report == "json":
         print(json.dumps(report.to_json(), ensure_ascii=False))
     else:

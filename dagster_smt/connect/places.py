@@ -41,10 +41,10 @@ def _of_file(path: Path) -> Iterator[Connector]:
     try:
         text = path.read_text(encoding="utf-8")
         data: Any = read_properties(text) if path.suffix == ".properties" else json.loads(text)
-    except UnicodeDecodeError as error:
-        raise ConfigError(Problem("SMT002", path.name, "the file is no UTF-8 text", "save it as UTF-8")) from error
+    except UnicodeDecodeError:
+        raise ConfigError(Problem("SMT002", path.name, "the file is no UTF-8 text", "save it as UTF-8")) from None
     except ValueError as error:
-        raise ConfigError(Problem("SMT003", path.name, f"the file is no valid json: {error}")) from error
+        raise ConfigError(Problem("SMT003", path.name, f"the file is no valid json: {error}")) from None
     except RecursionError:
         raise ConfigError(Problem("SMT003", path.name, "the file is no valid json: it is nested too deeply")) from None
     if path.suffix == ".properties":

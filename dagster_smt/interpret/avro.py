@@ -89,16 +89,16 @@ def avro_of(text: str, references: Sequence[str] = (), place: str = "avro") -> A
         data = json.loads(text)
         parsed = parse_schema(bare(data), named_schemas=named[0])
         told = parse_schema(_marked(data), named_schemas=named[1])
-    except (ValueError, SchemaParseException, KeyError, TypeError) as error:
-        raise ConfigError(Problem("SMT273", place, "it is no Avro schema", "look for its first mistake")) from error
+    except (ValueError, SchemaParseException, KeyError, TypeError):
+        raise ConfigError(Problem("SMT273", place, "it is no Avro schema", "look for its first mistake")) from None
     schema, convert = builder.build(told)
 
     def read(raw: bytes) -> Any:
         source = io.BytesIO(raw)
         try:
             value = fastavro.schemaless_reader(source, parsed, None, return_named_type=True)
-        except (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError, UnicodeDecodeError) as error:
-            raise unreadable() from error
+        except (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError, UnicodeDecodeError):
+            raise unreadable() from None
         if source.tell() != len(raw):
             raise unreadable()
         return convert(value)

@@ -75,8 +75,8 @@ def _read(raw: bytes) -> Any:
     reader = _Reader(raw)
     try:
         value = reader.value(0)
-    except (IndexError, UnicodeDecodeError) as error:
-        raise unreadable() from error
+    except (IndexError, UnicodeDecodeError):
+        raise unreadable() from None
     if reader.at != len(raw):
         raise unreadable()
     return value

@@ -78,8 +78,8 @@ def avro_writer(schema: Schema, text: str) -> Callable[[Any], bytes]:
         out = io.BytesIO()
         try:
             fastavro.schemaless_writer(out, parsed, value if convert is None else convert(value))
-        except (ValueError, TypeError, OverflowError, AttributeError, KeyError) as error:
-            raise _unwritable() from error
+        except (ValueError, TypeError, OverflowError, AttributeError, KeyError):
+            raise _unwritable() from None
         return out.getvalue()
 
     return write

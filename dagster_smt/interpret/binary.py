@@ -27,8 +27,8 @@ def number_codec(kind: str, *, little: bool = False) -> tuple[Callable[[bytes], 
     def write(value: Any) -> bytes:
         try:
             return layout.pack(value)
-        except (struct.error, OverflowError) as error:
-            raise ValueError(f"the value does not fit a {kind}") from error
+        except (struct.error, OverflowError):
+            raise ValueError(f"the value does not fit a {kind}") from None
 
     return read, write
 

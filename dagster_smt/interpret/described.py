@@ -39,9 +39,9 @@ def described(form: Format) -> Avro | Protobuf | None:
 def _files(text: str) -> list[bytes]:
     try:
         files = FileDescriptorSet.FromString(base64.b64decode(text, validate=True)).file
-    except (ValueError, DecodeError) as error:
+    except (ValueError, DecodeError):
         hint = "make it with protoc --include_imports --descriptor_set_out"
-        raise ConfigError(Problem("SMT273", "protobuf.descriptor", "it is no set of descriptors", hint)) from error
+        raise ConfigError(Problem("SMT273", "protobuf.descriptor", "it is no set of descriptors", hint)) from None
     return [file.SerializeToString() for file in files]
 
 
@@ -76,4 +76,4 @@ class DescribedCodec:
                 return avro_out(schema).write if text is None else avro_writer(schema, text)
             return self.known.write if isinstance(self.known, Protobuf) else protobuf_out(schema).write
         except ConfigError as error:
-            raise DataError(error.problems[0]) from error
+            raise DataError(error.problems[0]) from None

@@ -28,14 +28,14 @@ def primitive_codec(form: Format) -> tuple[Decode, Encode]:
         try:
             return read(data)
         except ValueError as error:
-            raise data_error("SMT416", str(error)) from error
+            raise data_error("SMT416", str(error)) from None
 
     def encode(schema: Schema | None, value: Any) -> bytes:
         fitting = _fitting(value, kind, form)
         try:
             return write(fitting)
-        except ValueError as error:
-            raise _unfitting(form) from error
+        except ValueError:
+            raise _unfitting(form) from None
 
     return decode, encode
 
@@ -81,8 +81,8 @@ def csv_codec(form: Format) -> tuple[Decode, Encode]:
 def _cells(data: bytes, options: dict[str, str]) -> list[str]:
     try:
         rows = list(csv.reader(io.StringIO(data.decode(), newline=""), **_dialect(options), strict=True))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise data_error("SMT416", "the text is no line of CSV") from error
+    except (UnicodeDecodeError, csv.Error):
+        raise data_error("SMT416", "the text is no line of CSV") from None
     if len(rows) != 1:
         raise data_error("SMT416", f"the text is {len(rows)} lines of CSV, one is expected")
     return rows[0]

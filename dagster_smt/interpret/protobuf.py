@@ -109,8 +109,8 @@ def _reader(made: Any, kind: Kind, *, demanding: bool) -> Callable[[bytes], Any]
             if demanding and not complete(found):
                 raise unreadable("a required field is missing")
             return convert(found)
-        except (DecodeError, UnicodeDecodeError) as error:
-            raise unreadable() from error
+        except (DecodeError, UnicodeDecodeError):
+            raise unreadable() from None
 
     return read
 
@@ -126,8 +126,8 @@ def _writer(made: Any, kind: Kind) -> Callable[[Any], bytes]:
         try:
             fill(out, value)
             data: bytes = dump(out, deterministic=True)
-        except _WRONG as error:
-            raise unwritable("", "does not fit its Protobuf schema") from error
+        except _WRONG:
+            raise unwritable("", "does not fit its Protobuf schema") from None
         return data
 
     return write

@@ -74,10 +74,8 @@ def pool_of(files: Sequence[bytes], place: str) -> tuple[DescriptorPool, FileDes
 def _parsed(raw: bytes, place: str) -> FileDescriptorProto:
     try:
         file = FileDescriptorProto.FromString(raw)
-    except (DecodeError, TypeError) as error:
-        raise refused(
-            place, "it is no serialized FileDescriptorProto", "let protoc or the registry write it"
-        ) from error
+    except (DecodeError, TypeError):
+        raise refused(place, "it is no serialized FileDescriptorProto", "let protoc or the registry write it") from None
     return file
 
 
@@ -93,7 +91,7 @@ def _add(pool: DescriptorPool, file: FileDescriptorProto, known: set[str], place
         pool.Add(file)
     except (TypeError, ValueError) as error:
         statement = f"it is no Protobuf schema: {str(error).removeprefix(_FAILED)}"
-        raise refused(place, statement, "correct it where it comes from") from error
+        raise refused(place, statement, "correct it where it comes from") from None
     known.add(file.name)
 
 
@@ -168,8 +166,8 @@ def message_of(pool: DescriptorPool, file: FileDescriptorProto, message: str | S
     name = message if isinstance(message, str) else _name_at(file, message or (0,), place)
     try:
         return pool.FindMessageTypeByName(name.removeprefix("."))
-    except KeyError as error:
-        raise refused(place, f"it has no message '{name}'", "look for the message's full name") from error
+    except KeyError:
+        raise refused(place, f"it has no message '{name}'", "look for the message's full name") from None
 
 
 def _name_at(file: FileDescriptorProto, indexes: Sequence[int], place: str) -> str:

@@ -77,12 +77,12 @@ def descriptor_of(schema: Schema, name: str = f"{_DEFAULT_NAME}1") -> bytes:
             file.package = package
         file.message_type.append(builder.message(short, schema))
         raw: bytes = file.SerializeToString(deterministic=True)
-    except ValueError as error:  # a text that is no Unicode, a number that is none
-        raise _refused(short, "has a name or a number that Protobuf does not take") from error
+    except ValueError:  # a text that is no Unicode, a number that is none
+        raise _refused(short, "has a name or a number that Protobuf does not take") from None
     try:
         pool_of([raw], "")
     except ConfigError as error:
-        raise _refused(short, error.problems[0].statement) from error
+        raise _refused(short, error.problems[0].statement) from None
     return raw
 
 

@@ -126,8 +126,8 @@ def _protoc(folder: Path, texts: Mapping[str, str], known: Sequence[bytes], plac
     command = [sys.executable, "-m", "grpc_tools.protoc", *options, *map(str, paths)]
     try:
         done = subprocess.run(command, capture_output=True, cwd=folder, timeout=_SECONDS, check=False)
-    except subprocess.TimeoutExpired as error:
-        raise refused(place, f"protoc is not done with it after {_SECONDS} seconds") from error
+    except subprocess.TimeoutExpired:
+        raise refused(place, f"protoc is not done with it after {_SECONDS} seconds") from None
     if done.returncode or not out.is_file():
         said = _first_mistake(done.stderr.decode(errors="replace").replace(f"{root}/", ""))
         raise refused(place, f"it is no Protobuf schema: {said}", "correct it where it comes from")
@@ -138,8 +138,8 @@ def _write(path: Path, text: str, place: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    except (OSError, UnicodeEncodeError) as error:  # a name too long, or a folder that is a file, too
-        raise refused(place, "its files cannot be laid out in a folder", "register references again") from error
+    except (OSError, UnicodeEncodeError):  # a name too long, or a folder that is a file, too
+        raise refused(place, "its files cannot be laid out in a folder", "register references again") from None
 
 
 def _imported(texts: Mapping[str, str]) -> Iterable[FileDescriptorProto]:

@@ -85,7 +85,7 @@ def registered_schema(form: Format, header: bytes) -> Registered:
         files = proto_files(there.text, there.references, place := f"schema {number}")
         message = protobuf_of(files, read_indexes(header, HEADER)[0], place)
     except ConfigError as error:
-        raise DataError(error.problems[0]) from error
+        raise DataError(error.problems[0]) from None
     stamped = cache(lambda version: message.schema.with_(version=version))
     return Registered(message.schema, message.read, message.name, stamped)
 
@@ -96,7 +96,7 @@ def _avro(there: Fetched, number: int) -> tuple[Registered, Avro | None]:
     try:
         avro = avro_of(there.text, [text for _, text in there.references], f"schema {number}")
     except ConfigError as error:
-        raise DataError(error.problems[0]) from error
+        raise DataError(error.problems[0]) from None
     return Registered(avro.schema, avro.read, avro.name, cache(partial(with_version, avro))), avro
 
 

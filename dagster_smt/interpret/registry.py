@@ -140,7 +140,7 @@ class RegistryWriter:
             message = protobuf_out(schema)
             return message.name, base64.b64encode(message.file).decode(), message.write
         except ConfigError as error:
-            raise DataError(error.problems[0]) from error
+            raise DataError(error.problems[0]) from None
 
     def _header(self, subject: str, text: str) -> bytes:
         register = self.settings.get("auto.register.schemas", "true").lower() == "true"

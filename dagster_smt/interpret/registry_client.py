@@ -141,10 +141,10 @@ def _asked(
         return ask(_client(options, use))
     except SchemaRegistryError as error:
         if error.http_status_code in known:
-            raise error_of(error.http_status_code) from error
-        raise silent_registry(url, f"it answers {error.http_status_code}") from error
-    except Exception as error:  # whatever the HTTP client raises
-        raise silent_registry(url, type(error).__name__) from error
+            raise error_of(error.http_status_code) from None
+        raise silent_registry(url, f"it answers {error.http_status_code}") from None
+    except Exception as error:  # noqa: BLE001 - whatever the HTTP client raises
+        raise silent_registry(url, type(error).__name__) from None
 
 
 @cache

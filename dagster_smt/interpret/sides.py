@@ -151,8 +151,8 @@ def _read_text(data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]
         return None, None
     try:
         return _OPTIONAL_STRING, data.decode()
-    except UnicodeDecodeError as error:
-        raise data_error("SMT416", "the text is not valid UTF-8") from error
+    except UnicodeDecodeError:
+        raise data_error("SMT416", "the text is not valid UTF-8") from None
 
 
 def parse_json(data: bytes, exact: bool = False) -> Any:
@@ -195,7 +195,7 @@ class _DeclaredReader:
             return self.schema, converted(self.convert, data, self.exact)
         except DataError as error:
             if self.hint and error.problem.code == "SMT414" and data.lstrip().startswith(b"["):
-                raise DataError(replace(error.problem, hint=self.hint)) from error
+                raise DataError(replace(error.problem, hint=self.hint)) from None
             raise
 
 
@@ -256,7 +256,7 @@ class EnvelopeReader:
             schema = resolve_defaults(schema_from_json(data), self.form)
         except ConfigError as error:
             first = error.problems[0]
-            raise DataError(replace(first, connect_class=first.connect_class or DATA_EXCEPTION)) from error
+            raise DataError(replace(first, connect_class=first.connect_class or DATA_EXCEPTION)) from None
         # by its text: 1.0 and 1.00 are equal in Python, and two defaults in Connect
         canonical = encoder.encode(schema_to_json(schema, lambda s: repr(s.default)))
         schema = self.by_text.get(canonical) or schema
@@ -271,8 +271,8 @@ def _envelope(data: bytes) -> _Envelope:
     except RecursionError as error:
         found: _Envelope = deeper(data, _envelopes.decode, error)
         return found
-    except UNREADABLE as error:
-        raise not_an_envelope() from error
+    except UNREADABLE:
+        raise not_an_envelope() from None
 
 
 def not_an_envelope() -> DataError:

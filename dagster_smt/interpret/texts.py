@@ -32,8 +32,8 @@ def parsed_text(text: str, schema: Schema, where: str) -> Any:
             return int(text)
         if schema.type is Type.BOOLEAN:
             return _BOOLEANS[text.lower()]
-    except (ValueError, ArithmeticError, KeyError) as error:
-        raise misfit(schema, where) from error
+    except (ValueError, ArithmeticError, KeyError):
+        raise misfit(schema, where) from None
     return text
 
 

@@ -141,5 +141,5 @@ class TableState:
                     ),
                 }
             )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError("damaged") from error
+        except (KeyError, TypeError, AttributeError):
+            raise ValueError("damaged") from None

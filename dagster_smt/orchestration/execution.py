@@ -11,6 +11,7 @@ import dagster as dg
 
 from dagster_smt.chain import Chain, Plan
 from dagster_smt.errors import ConfigError, PlanError, RecordsRejected, SmtError, TableError, UnsupportedError
+from dagster_smt.model.causes import log_causes
 from dagster_smt.model.report import RunReport, joined
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.window import Window
@@ -288,11 +289,15 @@ def summary(report: RunReport) -> str:
 
 @contextmanager
 def problems_as_failure() -> Iterator[None]:
-    """Turn our errors into Dagster's failure: all problems in the description and as a table; no blind retries."""
+    """Turn our errors into Dagster's failure: all problems in the description and as a table; no blind retries.
+
+    Dagster keeps the causes of what is raised, and their messages may quote values: the failure has none.
+    """
     try:
         yield
     except SmtError as error:
-        raise failure(error) from error
+        log_causes(error)
+        raise failure(error) from None
 
 
 def failure(error: SmtError) -> dg.Failure:

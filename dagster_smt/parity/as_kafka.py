@@ -175,8 +175,8 @@ def load_raw(text: str, key: str) -> msgspec.Raw:
     try:
         found: dict[str, msgspec.Raw] = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
         return found[key]
-    except (msgspec.DecodeError, KeyError) as error:
-        raise not_an_envelope() from error
+    except (msgspec.DecodeError, KeyError):
+        raise not_an_envelope() from None
 
 
 def coerced(case: Case, record: dict[str, Any]) -> dict[str, bool]:

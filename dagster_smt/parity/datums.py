@@ -143,7 +143,7 @@ def _read(datum: dict[str, str] | None, converter: Converter, place: str) -> tup
     try:
         return converter.read(datum)
     except DataError as error:
-        raise DataError(error.problem.at(place)) from error
+        raise DataError(error.problem.at(place)) from None
 
 
 def write_record(data: dict[str, Any], record: Record, converter: Converter) -> dict[str, Any]:

@@ -48,8 +48,8 @@ class KafkaReader:
         decoder = json.JSONDecoder(parse_float=self._fraction, parse_int=self._whole, parse_constant=_no_constant)
         try:
             tree, end = decoder.raw_decode(plain.lstrip(" \t\r\n"))
-        except (ValueError, RecursionError) as error:
-            raise _refused() from error
+        except (ValueError, RecursionError):
+            raise _refused() from None
         self.clean, rest = plain.lstrip(" \t\r\n")[:end], plain.lstrip(" \t\r\n")[end:]
         if rest.strip(" \t\r\n"):
             self.coerced = True
@@ -69,8 +69,8 @@ class KafkaReader:
             raise _refused()
         try:
             value = Decimal(text)
-        except InvalidOperation as error:
-            raise _refused() from error
+        except InvalidOperation:
+            raise _refused() from None
         exponent = value.as_tuple().exponent
         if not isinstance(exponent, int) or abs(exponent) >= 2**31:
             self.coerced = True
@@ -149,8 +149,8 @@ class KafkaReader:
         self.coerced |= solid != text
         try:
             return base64.b64decode(solid, validate=True)
-        except ValueError as error:
-            raise _refused() from error
+        except ValueError:
+            raise _refused() from None
 
     def _floating(self, tree: Any, single: bool) -> float:
         if isinstance(tree, bool) or not isinstance(tree, int | Decimal):

@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 
 from dagster_smt.errors import EngineError, Problem, SmtError
 from dagster_smt.interpret.registry_client import no_protoc, silent_registry
+from dagster_smt.model.causes import SWITCH, log_causes
 from dagster_smt.spark.executors import SHIPPING
 
 _JAVA = re.compile(r"(?:^|Caused by: |: )((?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error))", re.MULTILINE)
@@ -61,22 +62,32 @@ def coded_failures(place: str) -> Iterator[None]:
     Raises:
         EngineError: SMT620 Spark failed, SMT621 the JVM or the Connect server is gone, SMT622 the file system refused,
             SMT623 the disk is full, SMT624 executors lack a Python module, SMT625 to SMT628, SMT634, SMT635 Kafka,
-            SMT638 a batch of records is too large for Arrow.
+            SMT638 a batch of records is too large for Arrow; SMT591, nobody has foreseen the failure.
     """
     try:
         yield
-    except SmtError:
+    except SmtError as error:
+        log_causes(error)
         raise
-    except OSError as error:
-        if type(error).__module__.startswith("py4j") or isinstance(error, ConnectionError):
-            raise EngineError(_gone(place)) from error
-        raise EngineError(_file_system(error, place)) from error
-    except Exception as error:
-        if type(error).__name__ in ("Py4JNetworkError", "Py4JError") and not hasattr(error, "java_exception"):
-            raise EngineError(_gone(place)) from error
-        if isinstance(error, PySparkException) or type(error).__module__.startswith("py4j"):
-            raise EngineError(_of_spark(error, place)) from error
-        raise
+    except Exception as error:  # noqa: BLE001 - its message may quote a value, so none may pass
+        coded = EngineError(_problem(error, place)).with_traceback(error.__traceback__)
+        coded.__context__ = error
+        log_causes(coded)
+        raise coded from None
+
+
+def _problem(error: Exception, place: str) -> Problem:
+    module = type(error).__module__
+    if isinstance(error, OSError):
+        if module.startswith("py4j") or isinstance(error, ConnectionError):
+            return _gone(place)
+        return _file_system(error, place)
+    if type(error).__name__ in ("Py4JNetworkError", "Py4JError") and not hasattr(error, "java_exception"):
+        return _gone(place)
+    if isinstance(error, PySparkException) or module.startswith("py4j"):
+        return _of_spark(error, place)
+    hint = f"run again with {SWITCH}=1 in the environment: standard error then has its message, values included"
+    return Problem("SMT591", place, f"a {type(error).__name__} that nobody has foreseen", hint)
 
 
 def _gone(place: str) -> Problem:

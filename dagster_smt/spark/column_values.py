@@ -62,7 +62,7 @@ def check_defaults(schema: Schema, where: str = "") -> None:
     except DataError as error:
         hint = "change the default in the schema, or write records instead of columns"
         problem = Problem("SMT207", where, f"the default: {error.problem.statement}", hint)
-        raise PlanError(problem) from error
+        raise PlanError(problem) from None
 
 
 def column_writer(schema: Schema, column: Schema, where: str = "") -> Convert:

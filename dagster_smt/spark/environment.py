@@ -34,8 +34,8 @@ def check_java() -> int:
         raise _unsupported("SMT601", where, f"{_WANTED}, and there is no Java in {where}", home)
     try:
         done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise _unsupported("SMT601", where, f"{_WANTED}, and the one in {where} does not start", home) from error
+    except (OSError, subprocess.SubprocessError):
+        raise _unsupported("SMT601", where, f"{_WANTED}, and the one in {where} does not start", home) from None
     found = _VERSION.search(done.stderr + done.stdout)
     if found is None or int(found[1]) not in SUPPORTED_JAVA:
         version = found[1] if found else "of an unknown version"

@@ -49,7 +49,7 @@ def check_executors(session: SparkSession) -> None:
         found = session.range(_ROWS).select(look("id").alias("found")).distinct().collect()
     except PySparkException as error:
         if problem := failed_look(str(error)):
-            raise UnsupportedError(problem) from error
+            raise UnsupportedError(problem) from None
         raise
     problems = lacking([json.loads(row.found) for row in found])
     if problems:

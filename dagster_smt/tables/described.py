@@ -24,9 +24,9 @@ def with_files(form: Format, folder: Path) -> Format:
             try:
                 data = path.read_bytes()
                 found[option] = data.decode() if option == "schema" else base64.b64encode(data).decode()
-            except (OSError, UnicodeDecodeError) as error:
+            except (OSError, UnicodeDecodeError):
                 place, hint = f"{form.kind}.{option}", "give the path of a file"
-                raise ConfigError(Problem("SMT273", place, f"{path} cannot be read", hint)) from error
+                raise ConfigError(Problem("SMT273", place, f"{path} cannot be read", hint)) from None
     return replace(form, options=found)
 
 

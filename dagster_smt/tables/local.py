@@ -108,7 +108,7 @@ def coded(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise TableError(os_problem(error, path)) from error
+        raise TableError(os_problem(error, path)) from None
 
 
 class LockTaken(Exception):

@@ -190,7 +190,7 @@ def _cast(node: Node, target: Type, keep: bool = False) -> Node:
             default = rule.python(schema.default)
         except DataError as error:
             statement = "the default value cannot be cast: " + error.problem.statement
-            raise refuse(error.problem.code, statement, "change the default in the schema") from error
+            raise refuse(error.problem.code, statement, "change the default in the schema") from None
     after = Schema(target, schema.optional, default=default)
     if keep:
         after = _without_logical(schema).with_(type=target, default=default)

@@ -43,8 +43,8 @@ def translate(pattern: str) -> Translation:
     reader = _Reader(pattern.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass"))
     try:
         node = reader.read_all()
-    except IndexError as error:
-        raise RefusedPattern("it ends too early") from error
+    except IndexError:
+        raise RefusedPattern("it ends too early") from None
     unsure = frozenset(number for number, held in node.groups.items() if held.kept and not held.always)
     if reader.early & set(range(1, reader.groups + 1)):
         raise RefusedPattern("a reference to a group that is not closed yet")

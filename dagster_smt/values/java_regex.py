@@ -59,11 +59,11 @@ def compile_java(pattern: str) -> Any:
         translated = translate(pattern)
         compiled = regex.compile(translated.text, regex.V1 | (regex.ASCII if translated.ascii_only else regex.UNICODE))
     except RefusedPattern as refused:
-        raise _refuse(pattern, str(refused)) from refused
-    except RecursionError as error:
-        raise _refuse(pattern, "too many groups inside each other") from error
+        raise _refuse(pattern, str(refused)) from None
+    except RecursionError:
+        raise _refuse(pattern, "too many groups inside each other") from None
     except regex.error as error:
-        raise _refuse(pattern, error.msg) from error  # its position is one of the translated pattern
+        raise _refuse(pattern, error.msg) from None  # its position is one of the translated pattern
     if translated.unsure:
         _unsure[compiled.pattern] = translated.unsure
     return compiled
@@ -86,8 +86,8 @@ def expand(replacement: str, match: Any) -> str:
                 raise _bad_replacement(f"what the group {name} holds may depend on the engine")
             try:
                 out.append(match.group(name) or "")
-            except IndexError as error:
-                raise _bad_replacement(f"there is no group {name}") from error
+            except IndexError:
+                raise _bad_replacement(f"there is no group {name}") from None
         else:
             out.append(char)
     return "".join(out)

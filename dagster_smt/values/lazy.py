@@ -93,13 +93,13 @@ def deeper(text: bytes, decode: Callable[[bytes], Any], error: Exception) -> Any
         DataError: SMT411, SMT412: it failed for another reason, or Connect does not read it either.
     """
     if not isinstance(error, RecursionError):
-        raise not_json(error) from error
+        raise not_json(error) from None
     _refuse_depth(text)
     make_room()
     try:
         return decode(text)
     except UNREADABLE as again:
-        raise not_json(again) from again
+        raise not_json(again) from None
 
 
 def make_room() -> None:
@@ -161,7 +161,7 @@ def decode_whole(text: bytes) -> Any:
         try:
             text.decode()
         except UnicodeDecodeError as error:
-            raise not_json(error) from error
+            raise not_json(error) from None
     return decode(text)
 
 
@@ -176,7 +176,7 @@ def look(container: Any, key: Any) -> Any:
             try:
                 return _scalars.decode(value)
             except UNREADABLE as error:
-                raise not_json(error) from error
+                raise not_json(error) from None
         value = decode(value)
         if type(value) is dict or type(value) is list:
             container[key] = value

@@ -126,7 +126,7 @@ class KafkaClient:
                 with self.asking(topic):
                     future.result()
             except EngineError as error:
-                cause = error.__cause__
+                cause = error.__context__
                 if not isinstance(cause, KafkaException) or cause.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise
         until = time.monotonic() + self.timeout
@@ -279,7 +279,7 @@ class KafkaClient:
             try:
                 return ask()
             except EngineError as error:
-                cause = error.__cause__
+                cause = error.__context__
                 code = cause.args[0].code() if isinstance(cause, KafkaException) else None
                 if code not in _RETRIED or time.monotonic() > until:
                     raise
@@ -298,8 +298,8 @@ class KafkaClient:
         except KafkaException as error:
             first = error.args[0] if error.args and isinstance(error.args[0], KafkaError) else KafkaError(-1)
             if first.code() in _UNKNOWN:
-                raise _Unknown(Problem("SMT501", what, "there is no such topic or partition")) from error
-            raise EngineError(self._problem([first, *self._heard(first)], what)) from error
+                raise _Unknown(Problem("SMT501", what, "there is no such topic or partition")) from None
+            raise EngineError(self._problem([first, *self._heard(first)], what)) from None
 
     def _heard(self, error: KafkaError) -> list[KafkaError]:
         """Why no broker answers: a time-out does not say, another client that tries for a while hears it.

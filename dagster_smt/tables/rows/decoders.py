@@ -87,8 +87,8 @@ def _json(schema: Schema) -> Decode:
     def decode(data: bytes) -> Any:
         try:
             return converted(read, data)
-        except DataError as error:
-            raise ValueError("no JSON of the column's type") from error
+        except DataError:
+            raise ValueError("no JSON of the column's type") from None
 
     return decode
 

@@ -39,8 +39,8 @@ class PutHeader(PythonRule):
             values = value if many else [value]
             try:
                 made = [Header(self.key, raw=encode(v), made=False) for v in values or () if v is not None]
-            except (ValueError, OverflowError) as error:
-                raise self.failure() from error
+            except (ValueError, OverflowError):
+                raise self.failure() from None
             return _in_place(headers, self.key, made)
 
         return put

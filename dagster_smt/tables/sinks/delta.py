@@ -242,7 +242,7 @@ class DeltaTable:
             yield
         except Exception as error:  # of PySpark or of Py4J, as the case may be
             if _CONFLICT.search(str(error)):
-                raise taken(self.spec.place) from error
+                raise taken(self.spec.place) from None
             self._refuse_without_delta(error)
             raise
 
@@ -272,7 +272,7 @@ class DeltaTable:
         if _NO_DELTA.search(str(error)):
             hint = remedy("delta", pyspark.__version__)
             problem = Problem("SMT610", self.spec.place, "this Spark session has no Delta Lake", hint)
-            raise UnsupportedError(problem) from error
+            raise UnsupportedError(problem) from None
 
 
 def _odd_names(schema: StructType) -> bool:

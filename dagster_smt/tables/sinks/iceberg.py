@@ -31,6 +31,7 @@ from dagster_smt.tables.sinks.protocol import Replaced, Written, check_expected,
 from dagster_smt.tables.sinks.sql import packed, replaced_rows, unpacked
 from dagster_smt.tables.spec import IcebergSink
 from dagster_smt.tables.sql import literal
+from dagster_smt.visible import visible
 
 STATE = "dagster_smt.state."
 """Property of the table, with a mark after the dot: a state, packed."""
@@ -102,7 +103,7 @@ class IcebergTable:
             if _NO_TABLE.search(str(error)):
                 return None
             if _NO_CLASS.search(str(error)):
-                raise sql.no_iceberg(self.spec.place) from error
+                raise sql.no_iceberg(self.spec.place) from None
             raise
         found = {r.key: r.value for r in rows}
         if not found.get("format", "").startswith("iceberg/"):
@@ -236,11 +237,11 @@ class IcebergTable:
         """Make the table with its first rows."""
         try:
             self._new(frame, state).create()
-        except Exception as error:  # of PySpark or of Py4J, as the case may be
+        except Exception:  # of PySpark or of Py4J, as the case may be
             if self._properties() is None:
                 raise
             if not same_state(self.state(), state):
-                raise taken(self.spec.place) from error
+                raise taken(self.spec.place) from None
         return self._finish(state)
 
     def _make_anew(self, frame: DataFrame, state: TableState, base: str) -> Written:
@@ -299,7 +300,7 @@ class IcebergTable:
         except Exception as error:  # of PySpark or of Py4J, as the case may be
             self._drop(branch.name)
             if not isinstance(error, TableError) and self._head() != base:
-                raise taken(self.spec.place) from error
+                raise taken(self.spec.place) from None
             raise
         if not mark:
             self._drop(branch.name)
@@ -337,7 +338,7 @@ class IcebergTable:
                 return
             except Exception as error:  # of PySpark or of Py4J, as the case may be
                 if base is not None and self._head() != base:
-                    raise taken(self.spec.place) from error
+                    raise taken(self.spec.place) from None
                 if last or not _RACE.search(str(error)):
                     raise
                 time.sleep(0.05)
@@ -360,8 +361,9 @@ class IcebergTable:
                     self._tidy(properties, _number(mark))
                     return True
                 (head, mark), columns = newest, None
-        except Exception:  # the run is committed
-            logger.exception("%s: no property names its newest state yet", self.spec.place)
+        except Exception as error:  # noqa: BLE001 - the run is committed
+            name = type(error).__name__
+            logger.warning("%s: no property names its newest state yet (%s)", visible(self.spec.place), name)
         return False
 
     def _set(self, pairs: dict[str, str], base: str | None = None) -> None:
@@ -386,7 +388,7 @@ class IcebergTable:
                 if done():
                     return
                 if base is not None and self._head() != base:
-                    raise taken(self.spec.place) from error
+                    raise taken(self.spec.place) from None
                 if last or not _RACE.search(str(error)):
                     raise
                 time.sleep(0.05)
@@ -394,8 +396,9 @@ class IcebergTable:
     def _drop(self, branch: str) -> None:
         try:
             self._change(f"ALTER TABLE {self.name} DROP BRANCH IF EXISTS {branch}", None)
-        except Exception:  # a later commit drops it
-            logger.exception("%s: the branch %s is still there", self.spec.place, branch)
+        except Exception as error:  # noqa: BLE001 - a later commit drops it
+            name = type(error).__name__
+            logger.warning("%s: the branch %s is still there (%s)", visible(self.spec.place), branch, name)
 
     # --- looking at snapshots ---
 

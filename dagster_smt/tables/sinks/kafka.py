@@ -155,7 +155,7 @@ class KafkaTable(RecordTable):
                     producer.commit_transaction(client.timeout)
                 except KafkaException as error:
                     if error.args[0].code() in _FENCED:
-                        raise taken(self._name) from error
+                        raise taken(self._name) from None
                     raise
 
         try:

@@ -46,5 +46,5 @@ def unpacked(text: str) -> str:
     """
     try:
         return zlib.decompress(bytes.fromhex(text)).decode()
-    except zlib.error as error:
-        raise ValueError("damaged") from error
+    except zlib.error:
+        raise ValueError("damaged") from None

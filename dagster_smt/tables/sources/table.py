@@ -144,7 +144,7 @@ class TableReader:
         except PySparkException as error:
             why = error.getCondition() or type(error).__name__
             hint = "name a table that the Spark session's catalogs know, or a path and its format"
-            raise TableError(Problem("SMT546", self.spec.place, f"Spark cannot open it: {why}", hint)) from error
+            raise TableError(Problem("SMT546", self.spec.place, f"Spark cannot open it: {why}", hint)) from None
         if problems := self._column_problems(fields):
             raise TableError(problems)
         return table.select(*(self._column(name, fields) for name in KAFKA_COLUMNS))

@@ -118,8 +118,8 @@ class ByLogicalTableRouter(Transform):
         rule = ReplaceIfMatches(self.key_field_regex, self.key_field_replacement)
         try:
             return self._renamed(routed, topic.call(rule, STRING) if self._finds_origin else topic, None, at)
-        except PlanError as error:  # records of topics that it leaves alone would pass
-            raise no_variant("topics", "choose the topic by its name alone before this stage") from error
+        except PlanError:  # records of topics that it leaves alone would pass
+            raise no_variant("topics", "choose the topic by its name alone before this stage") from None
 
     def _rule(self, strict: bool = False) -> LogicalTopic:
         return LogicalTopic(self.topic_regex, self.topic_replacement, strict)

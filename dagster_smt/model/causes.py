@@ -1,0 +1,37 @@
+"""The errors behind an error, for whoever debugs.
+
+Messages of Spark, of the JVM and of a user's own classes may quote values of fields, and Dagster stores the whole chain
+of causes of an error. So no error of this package has a cause. Python remembers the original in ``__context__``; with
+the switch on, the process writes it to its standard error, never to a log of Dagster's.
+"""
+
+import logging
+import os
+import traceback
+from collections.abc import Iterator
+
+SWITCH = "DAGSTER_SMT_LOG_CAUSES"
+"""An environment variable; ``1`` switches the log on."""
+
+_logger = logging.getLogger("dagster_smt.causes")
+_logger.propagate = False  # Dagster may keep what reaches the root logger
+
+
+def log_causes(error: BaseException) -> None:
+    """Write the errors behind an error to standard error, if the switch is on."""
+    if os.environ.get(SWITCH) != "1":
+        return
+    if not _logger.handlers:
+        _logger.addHandler(logging.StreamHandler())
+    for cause in _causes(error):
+        text = "".join(traceback.format_exception(type(cause), cause, cause.__traceback__, chain=False))
+        _logger.error("behind %s:\n%s", type(error).__name__, text)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen = {id(error)}
+    cause = error.__cause__ or error.__context__
+    while cause is not None and id(cause) not in seen:
+        yield cause
+        seen.add(id(cause))
+        cause = cause.__cause__ or cause.__context__
