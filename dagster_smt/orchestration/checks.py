@@ -12,7 +12,7 @@ from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.report import MISMATCHED, SILENT, RunReport, silent_lines
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topic_columns import Row
-from dagster_smt.orchestration.metadata import table
+from dagster_smt.orchestration.metadata import problem_table, table
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import Sink, TableSink
 
@@ -100,10 +100,17 @@ def no_dead_letters(found: Evidence) -> Judged:
 
 def offsets_contiguous(found: Evidence) -> Judged:
     """The table has taken in every offset from its first one on; nothing was left out for good."""
-    gaps = found.facts.gaps
-    left_out = sum(end - start for parts in gaps.values() for spans in parts.values() for start, end in spans)
-    statement = f"{left_out} offsets were left out for good" if left_out else "no offset was left out"
-    return Judged(not left_out, statement, {"gaps": dict(gaps)}, "WARN")
+    gaps, holes = found.facts.gaps, found.facts.holes
+    left_out, between = _offsets_in(gaps), _offsets_in(holes)
+    parts = [f"{left_out} offsets were left out for good"] if left_out else []
+    if between:
+        parts.append(f"{between} offsets between those that the table holds are not read yet")
+    statement = "; ".join(parts) or "no offset was left out"
+    return Judged(not parts, statement, {"gaps": dict(gaps), "holes": dict(holes)}, "WARN")
+
+
+def _offsets_in(ranges: Mapping[str, Mapping[str, list[list[int]]]]) -> int:
+    return sum(end - start for parts in ranges.values() for spans in parts.values() for start, end in spans)
 
 
 def rows_match_offsets(found: Evidence) -> Judged:
@@ -218,6 +225,29 @@ CHECKS: dict[str, Callable[[Evidence], Judged]] = {
 }
 
 
+NEEDED: dict[str, tuple[str, ...]] = {
+    "offsets_contiguous": ("state", "topics"),
+    "rows_match_offsets": ("state", "rows"),
+    "schema_matches_plan": ("columns",),
+    "masked_values": ("sample",),
+    "lag": ("state", "topics"),
+    "contract": ("columns", "contract"),
+}
+"""What a check needs to have been looked at after a run: see ``TableFacts.unseen``."""
+
+
+def judged(name: str, found: Evidence) -> Judged:
+    """What a check says; that it does not know, if what it looks at could not be had."""
+    unseen = [found.facts.unseen[what] for what in NEEDED.get(name, ()) if what in found.facts.unseen]
+    if unseen:
+        statement = f"not known: {unseen[0].code} {unseen[0].place}: {unseen[0].statement}"
+        return Judged(False, statement, {"problems": problem_table(unseen)}, "WARN")
+    try:
+        return CHECKS[name](found)
+    except Exception as error:  # noqa: BLE001 - the run is committed, whatever is wrong with a check
+        return Judged(False, f"not known: the check failed with {type(error).__name__}", {}, "WARN")
+
+
 def checks_of(checks: SmtChecks, chain: Chain, sink: Sink, row: Row | None = None) -> list[str]:
     """The names of the checks that a table has. ``row``: what its topic table declares."""
     names = [name for name in CHECKS if name not in checks.off]
@@ -266,13 +296,13 @@ def check_results(
 ) -> Iterator[dg.AssetCheckResult]:
     """A result for each check."""
     for name in names:
-        judged = CHECKS[name](found)
-        severity = checks.severity.get(name, judged.severity)
+        told = judged(name, found)
+        severity = checks.severity.get(name, told.severity)
         yield dg.AssetCheckResult(
-            passed=judged.passed,
+            passed=told.passed,
             asset_key=key,
             check_name=name,
             severity=dg.AssetCheckSeverity[severity],
-            description=judged.statement,
-            metadata=dict(judged.metadata),
+            description=told.statement,
+            metadata=dict(told.metadata),
         )

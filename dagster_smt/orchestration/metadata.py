@@ -75,6 +75,12 @@ class RunContext:
     lag: int | None = None
 
 
+def bare_metadata(report: RunReport) -> Metadata:
+    """What can be told of a run in any case."""
+    counts = {name: getattr(report, name) for name in ("records_in", "records_out", "dropped", "failed", "status")}
+    return {f"dagster_smt/{name}": value for name, value in counts.items()}
+
+
 def table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> dg.TableMetadataValue:
     """A table with an explicit schema: without one, an empty table is refused and the first row decides types."""
     schema = dg.TableSchema(columns=[dg.TableColumn(name=n, type=t) for n, t in columns.items()])

@@ -1,13 +1,15 @@
 """Ops: a chain on a topic table for jobs that are not about assets, such as replays."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 import dagster as dg
 
+from dagster_smt.orchestration.afterwards import Afterwards
 from dagster_smt.orchestration.config_schema import Tolerance, decode_config, smt_config_schema
-from dagster_smt.orchestration.execution import SmtWork, failure, make_run, problems_as_failure, summary
-from dagster_smt.orchestration.metadata import observed_metadata
+from dagster_smt.orchestration.execution import SmtOutcome, SmtWork, failure, make_run, problems_as_failure, summary
+from dagster_smt.orchestration.metadata import bare_metadata, observed_metadata
 from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.steps import last_told
 from dagster_smt.orchestration.tables import ChainSource, parsed_chain
@@ -76,7 +78,12 @@ def _run(context: dg.OpExecutionContext, work: SmtWork, resource: object, asset_
         settings = decode_config(context.op_config, f"ops.{context.op_handle}.config")
         told = partial(last_told, context, asset_key) if asset_key is not None else lambda topic: None
         done = make_run(work, settings, spark_session_of(resource), context, told).execute()
-    outcome, failed = done.outcome(), done.failure()
+    failed = done.failure()
+    afterwards = Afterwards(work.name, context.log.warning)
+    afterwards.tell(*dict.fromkeys(done.facts.unseen.values()))
+    bare = SmtOutcome(done.report, bare_metadata(done.report), done.facts.ends)
+    outcome = afterwards.get("metadata", done.outcome, bare)
+    outcome = replace(outcome, metadata={**outcome.metadata, **afterwards.metadata})
     report = outcome.report
     context.log.info(summary(report))
     for warning in report.warnings:

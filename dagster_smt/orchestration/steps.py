@@ -10,11 +10,12 @@ from dagster_shared.check import CheckError
 
 from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError, Problem, SmtError
+from dagster_smt.orchestration.afterwards import Afterwards
 from dagster_smt.orchestration.checks import Evidence, check_results
 from dagster_smt.orchestration.config_schema import RunSettings, decode_config
 from dagster_smt.orchestration.dead_letters import dead_letters_key, letters_metadata
-from dagster_smt.orchestration.execution import Executed, failure, make_run, summary
-from dagster_smt.orchestration.metadata import Metadata, observed_metadata
+from dagster_smt.orchestration.execution import Executed, SmtOutcome, failure, make_run, summary
+from dagster_smt.orchestration.metadata import Metadata, bare_metadata, observed_metadata
 from dagster_smt.orchestration.partitions import OF_TIME, partition_key_to_topic, topic_to_partition_key
 from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.tables import Prepared
@@ -68,20 +69,30 @@ class SmtStep:
             context.log.warning(str(warning))
         context.log.info(summary(done.report))
         failed = done.failure()
+        afterwards = Afterwards(self.key.to_user_string(), context.log.warning)
+        afterwards.tell(*dict.fromkeys(done.facts.unseen.values()))
         if keys is None:
-            yield from self._unpartitioned(done, failed)
+            yield from self._unpartitioned(done, failed, afterwards)
         else:
-            yield from self._partitioned(context, done, keys, failed)
+            yield from self._partitioned(context, done, keys, failed, afterwards)
         if done.report.failed and self.table.work.letter_place:
-            yield dg.AssetMaterialization(dead_letters_key(self.key), metadata=letters_metadata(done.report))
-        limit = self.table.checks.max_lag or 0
-        # the run config holds stages only; the exceptions of the definition stay valid for a chain of the run
-        exceptions = settings.chain.mask_exceptions or self.table.work.chain.mask_exceptions
-        readers = columns_read(context, self.key) if done.facts.broken else {}
-        evidence = Evidence(done.report, done.facts, limit, exceptions, readers)
-        yield from check_results(self.key, self.table.check_names, self.table.checks, evidence)
+            metadata = afterwards.get("metadata of dead letters", lambda: letters_metadata(done.report), Metadata())
+            yield dg.AssetMaterialization(dead_letters_key(self.key), metadata=metadata)
+        yield from self._checked(context, done, settings, afterwards)
         if failed is not None:
             raise failed
+
+    def _checked(
+        self, context: dg.AssetExecutionContext, done: Executed, settings: RunSettings, afterwards: Afterwards
+    ) -> Iterator[dg.AssetCheckResult]:
+        """The results of the checks."""
+        # the run config holds stages only; the exceptions of the definition stay valid for a chain of the run
+        exceptions = settings.chain.mask_exceptions or self.table.work.chain.mask_exceptions
+        readers: dict[str, list[str]] = {}
+        if done.facts.broken:
+            readers = afterwards.get("the list of readers", lambda: columns_read(context, self.key), readers)
+        evidence = Evidence(done.report, done.facts, self.table.checks.max_lag or 0, exceptions, readers)
+        yield from check_results(self.key, self.table.check_names, self.table.checks, evidence)
 
     def _timed(self, context: dg.AssetExecutionContext) -> RunSettings:
         """The settings of a run of time partitions: the range of their time; of a topic at a time, the topic too."""
@@ -117,8 +128,10 @@ class SmtStep:
             raise ConfigError(Problem("SMT032", f"{self.place}.window.explicit", statement, hint))
         return settings
 
-    def _unpartitioned(self, done: Executed, failed: SmtError | None) -> Events:
-        outcome = done.outcome()
+    def _unpartitioned(self, done: Executed, failed: SmtError | None, afterwards: Afterwards) -> Events:
+        bare = SmtOutcome(done.report, bare_metadata(done.report), done.facts.ends)
+        outcome = afterwards.get("metadata", done.outcome, bare)
+        outcome = replace(outcome, metadata={**outcome.metadata, **afterwards.metadata})
         chain = done.run.settings.chain
         version = data_version(outcome.ends, chain)
         if failed is None:
@@ -131,12 +144,17 @@ class SmtStep:
             yield dg.AssetMaterialization(self.key, metadata=outcome.metadata, tags=tags)
 
     def _partitioned(
-        self, context: dg.AssetExecutionContext, done: Executed, keys: Sequence[str], failed: SmtError | None
+        self,
+        context: dg.AssetExecutionContext,
+        done: Executed,
+        keys: Sequence[str],
+        failed: SmtError | None,
+        afterwards: Afterwards,
     ) -> Events:
         """One window, one commit; a materialization for each topic that is in it."""
         chain = done.run.settings.chain
         topics = {key: partition_key_to_topic(key) for key in keys}
-        outcomes = {k: done.outcome_of(t) for k, t in topics.items() if t not in done.report.failures}
+        outcomes = {k: _outcome_of(done, t, afterwards) for k, t in topics.items() if t not in done.report.failures}
         for outcome in [o for o in outcomes.values() if o.report.records_in][:_NAMED]:
             context.log.info(summary(outcome.report))
         if failed is None and any(o.news for o in outcomes.values()):
@@ -163,6 +181,14 @@ class SmtStep:
             "dagster/code_version": self.table.spec.code_version
             or code_version(chain, self.table.work.table, self.table.work.sink),
         }
+
+
+def _outcome_of(done: Executed, topic: str, afterwards: Afterwards) -> SmtOutcome:
+    """What a run did to one topic's partition."""
+    ends = {t: parts for t, parts in done.facts.ends.items() if t == topic}
+    bare = SmtOutcome(done.report, bare_metadata(done.report), ends)
+    outcome = afterwards.get(f"metadata of {topic}", lambda: done.outcome_of(topic), bare)
+    return replace(outcome, metadata={**outcome.metadata, **afterwards.metadata})
 
 
 def last_told(

@@ -1,12 +1,16 @@
 """What holds of a table after a run, read from the table and its topics: never assumed from what the run did itself."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from dagster_smt.chain import Plan
+from dagster_smt.errors import Problem, SmtError
 from dagster_smt.model.extended_path import below
 from dagster_smt.model.offsets import offsets_of
 from dagster_smt.model.report import RunReport
@@ -14,16 +18,19 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.table_state import TableState
 from dagster_smt.model.window import Window
 from dagster_smt.run.contract import contract_problems
-from dagster_smt.run.failures import coded_failures
+from dagster_smt.run.failures import after_commit, coded_failures
 from dagster_smt.run.report_json import report_of
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.run.unread import needed
 from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.schemas import WIDER
 from dagster_smt.tables.sinks import open_table
+from dagster_smt.tables.sinks.protocol import Table
 from dagster_smt.tables.sources import Source, open_source
 from dagster_smt.tables.spec import TableSink, WindowRequest
 from dagster_smt.tables.windows import choose_topics
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,7 @@ class TableFacts:
         by_topic: The same per topic.
         ends: Where the progress ends, per topic and partition.
         gaps: Offsets that were left out for good, as ``{topic: {partition: [[start, end], …]}}``.
+        holes: Offsets between those that the table holds which no run has read yet, in the same form.
         last: Report of the last commit; it says ``already committed``.
         lag: Offsets of each topic that the table has not covered, among those that the source has now.
         counted: Rows that the table format counts; None for topics, and where nobody asked.
@@ -43,12 +51,15 @@ class TableFacts:
         broken: What of the table's contract does not hold, as ``{path: what is wrong}``.
         schema_problems: Columns that the plan has and the table has not, or not with that type, as
             ``{column: what is wrong}``.
+        unseen: What could not be looked at, and why: ``state``, ``topics``, ``rows``, ``columns``, ``contract`` or
+            ``sample``.
     """
 
     rows: int = 0
     by_topic: Mapping[str, int] = field(default_factory=dict)
     ends: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     gaps: Mapping[str, Mapping[str, list[list[int]]]] = field(default_factory=dict)
+    holes: Mapping[str, Mapping[str, list[list[int]]]] = field(default_factory=dict)
     last: RunReport | None = None
     lag: Mapping[str, int] = field(default_factory=dict)
     counted: int | None = None
@@ -56,6 +67,7 @@ class TableFacts:
     residue: Mapping[tuple[str, str], int] = field(default_factory=dict)
     sampled: int = 0
     broken: Mapping[str, str] = field(default_factory=dict)
+    unseen: Mapping[str, Problem] = field(default_factory=dict)
 
 
 SAMPLE = 200
@@ -81,38 +93,134 @@ def table_facts(
         search: Whether to look for masked values in a sample of the window.
         contract: Columns that the table must have; looked at where it has any.
 
-    Raises:
-        TableError: SMT522, the state cannot be read; or what is wrong with the topics.
-        EngineError: Spark, the JVM or the file system failed.
+    The run is committed, so nothing here makes it fail: what cannot be looked at is named with its problem.
     """
-    with coded_failures(spec.sink.place):
-        table = open_table(session, spec.sink, spec.table.source)
-        state = table.state()
-        source = open_source(spec.table.source, session)
-        lag = _lag(spec, source, state)
-        looks = isinstance(spec.sink, TableSink) and (window.ranges or contract is not None)
-        schema = table.schema() if looks else None
-        planned = plan.after if plan.typed else None
-        made = report_of(state).after if state is not None and spec.finds_schemas and window.ranges else planned
-        counted = table.read().count() if schema is not None and window.ranges else None
-        problems: dict[str, str] = {}
-        broken: dict[str, str] = {}
-        if schema is not None and window.ranges and spec.sink.kind == "columns":
-            columns = {f.name: f.dataType.simpleString() for f in schema.fields}
-            problems = _differences(_planned(planned), columns)
-        if schema is not None and contract is not None:
-            coordinates = spec.sink.coordinates
-            broken = contract_problems(contract, schema, made, coordinates.names if coordinates else ())
-        sample = sample_of(needed(spec, window, source).window) if search else Window()
-        residue = _residue(spec, source.read(sample)) if sample.ranges else {}
-    found = TableFacts(
-        lag=lag, counted=counted, schema_problems=problems, residue=residue, sampled=sample.records, broken=broken
-    )
+    return _Looking(spec, plan, session, window, search, contract).facts()
+
+
+@dataclass
+class _Looking:
+    """One look at a table after another, each by itself: see ``table_facts``."""
+
+    spec: RunSpec
+    plan: Plan
+    session: SparkSession
+    window: Window
+    search: bool
+    contract: Schema | None
+    unseen: dict[str, Problem] = field(default_factory=dict)
+
+    def look(self, what: str, look: Callable[[], T], instead: T) -> T:
+        """What there is to see, or something instead and a note of what kept us from seeing it."""
+        try:
+            with coded_failures(self.spec.sink.place):
+                return look()
+        except SmtError as error:
+            self.unseen[what] = error.problems[0]
+        except Exception as error:  # noqa: BLE001 - whatever it is, the run is committed
+            self.unseen[what] = after_commit(self.spec.sink.place, error)
+        return instead
+
+    @cached_property
+    def table(self) -> Table:
+        return open_table(self.session, self.spec.sink, self.spec.table.source)
+
+    @cached_property
+    def source(self) -> Source:
+        return open_source(self.spec.table.source, self.session)
+
+    def facts(self) -> TableFacts:
+        spec, window = self.spec, self.window
+        state = self.look("state", lambda: self.table.state(), None)
+        found = self.look("state", lambda: of_state(state), TableFacts())
+        lag = self.lag(state)
+        looks = isinstance(spec.sink, TableSink) and (window.ranges or self.contract is not None)
+        schema = self.look("columns", lambda: self.table.schema(), None) if looks else None
+        counted = self.look("rows", lambda: self.counted(schema), None)
+        problems = self.look("columns", lambda: self.differences(schema), dict[str, str]())
+        broken = self.look("contract", lambda: self.broken(schema, state), dict[str, str]())
+        nowhere = dict[tuple[str, str], int]()
+        sampled, residue = self.look("sample", self.residue, (0, nowhere))
+        return replace(
+            found,
+            lag=lag,
+            counted=counted,
+            schema_problems=problems,
+            broken=broken,
+            sampled=sampled,
+            residue=residue,
+            unseen=self.unseen,
+        )
+
+    def lag(self, state: TableState | None) -> dict[str, int]:
+        """How many offsets of each topic are not read yet, those behind open transactions too."""
+        spec, none = self.spec, tuple[str, ...]()
+        topics = self.look("topics", lambda: choose_topics(spec.table, WindowRequest(), self.source.topics()), none)
+        lag = dict.fromkeys(topics, 0)
+        try:
+            return lag | self.lag_of(topics, state)
+        except Exception:  # noqa: BLE001 - a broken topic does not hide the others
+            for topic in topics:
+                lag |= self.look("topics", partial(self.lag_of, [topic], state), dict[str, int]())
+        return lag
+
+    def lag_of(self, topics: Sequence[str], state: TableState | None) -> dict[str, int]:
+        measured = self.source.measure(topics)
+        missing = offsets_of(measured.ranges)
+        missing = missing - state.covered if state is not None else missing
+        if self.source.lacks_offsets and missing:
+            missing = self.source.present(missing)
+        lag = dict.fromkeys(topics, 0)
+        for r in missing.ranges():
+            lag[r.topic] += r.records
+        for waiting in measured.waiting:
+            lag[waiting.topic] += waiting.offsets
+        return lag
+
+    def counted(self, schema: StructType | None) -> int | None:
+        """The rows of the table after a window."""
+        return self.table.read().count() if schema is not None and self.window.ranges else None
+
+    def differences(self, schema: StructType | None) -> dict[str, str]:
+        """Where the columns are not those of the plan."""
+        if schema is None or not self.window.ranges or self.spec.sink.kind != "columns":
+            return {}
+        columns = {f.name: f.dataType.simpleString() for f in schema.fields}
+        return _differences(_planned(self.planned), columns)
+
+    def broken(self, schema: StructType | None, state: TableState | None) -> dict[str, str]:
+        """What of the contract does not hold."""
+        if schema is None or self.contract is None:
+            return {}
+        spec, planned = self.spec, self.planned
+        if state is not None and spec.finds_schemas and self.window.ranges:
+            planned = report_of(state).after
+        names = spec.sink.coordinates.names if spec.sink.coordinates else ()
+        return contract_problems(self.contract, schema, planned, names)
+
+    @property
+    def planned(self) -> Schema | None:
+        return self.plan.after if self.plan.typed else None
+
+    def residue(self) -> tuple[int, dict[tuple[str, str], int]]:
+        """Where masked values survive in a sample, and how many records were looked at."""
+        spec = self.spec
+        sample = sample_of(needed(spec, self.window, self.source).window) if self.search else Window()
+        return sample.records, _residue(spec, self.source.read(sample)) if sample.ranges else {}
+
+
+def of_state(state: TableState | None) -> TableFacts:
+    """What a table's state says."""
     if state is None:
-        return found
-    rows, gaps = dict(state.rows), state.gaps.to_json()
-    ends, last = state.ends(), report_of(state)
-    return replace(found, rows=sum(rows.values()), by_topic=rows, ends=ends, gaps=gaps, last=last)
+        return TableFacts()
+    return TableFacts(
+        rows=sum(state.rows.values()),
+        by_topic=dict(state.rows),
+        ends=state.ends(),
+        gaps=state.gaps.to_json(),
+        holes=state.holes.to_json(),
+        last=report_of(state),
+    )
 
 
 def sample_of(window: Window, records: int = SAMPLE) -> Window:
@@ -129,15 +237,6 @@ def _residue(spec: RunSpec, frame: DataFrame) -> dict[tuple[str, str], int]:
     if spec.sink.kind == "columns":  # its rows are the values alone
         found = {pair: records for pair, records in found.items() if re.split(r"[.\[]", pair[1])[0] == "value"}
     return found
-
-
-def _lag(spec: RunSpec, source: Source, state: TableState | None) -> dict[str, int]:
-    topics = choose_topics(spec.table, WindowRequest(), source.topics())
-    lag = dict.fromkeys(topics, 0)
-    there = offsets_of(source.ranges(topics))
-    for r in (there - state.covered if state is not None else there).ranges():
-        lag[r.topic] += r.records
-    return lag
 
 
 def _planned(after: Schema | None) -> dict[str, str]:

@@ -11,6 +11,7 @@ from dagster_smt.authoring.stage import Chain
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.interpret.residue import residue
 from dagster_smt.model.format import Format
+from dagster_smt.spark.columns import timestamp_micros
 from dagster_smt.spark.workers import map_in_arrow
 
 _FOUND = pa.schema([("masked", pa.string()), ("place", pa.string()), ("records", pa.int64())])
@@ -32,10 +33,10 @@ class _Search:
 
 
 def _samples(batch: pa.RecordBatch) -> Iterator[Sample]:
-    for row in batch.to_pylist():
+    stamps = timestamp_micros(batch).to_pylist()  # no calendar of Python's holds all of them
+    for row, micros in zip(batch.drop_columns(["timestamp"]).to_pylist(), stamps, strict=True):
         headers = tuple((h["key"], h["value"]) for h in row["headers"] or ())
-        at = row["timestamp"]
-        millis = round(at.timestamp() * 1000) if at is not None else None
+        millis = micros // 1000 if micros is not None else None
         yield Sample(row["topic"], row["partition"], row["offset"], millis, row["key"], row["value"], headers)
 
 

@@ -61,6 +61,7 @@ def test_a_run_without_records_has_a_result_too(name):
 WRONG = [
     ("no_dead_letters", reported(failed=1, records_out=3, rejects=[REJECT]), "1 of 5 records failed", "WARN"),
     ("offsets_contiguous", found(gaps={"orders": {"0": [[2, 5]]}}), "3 offsets were left out", "WARN"),
+    ("offsets_contiguous", found(holes={"orders": {"0": [[2, 5]]}}), "3 offsets between those that", "WARN"),
     ("rows_match_offsets", found(counted=3), "the table has 3 rows, its commits took in 4", "ERROR"),
     ("rows_match_offsets", found(counted=5), "the table has 5 rows, its commits took in 4", "ERROR"),
     ("rows_match_offsets", reported(records_in=6), "6 records were read, 5 are accounted for", "ERROR"),

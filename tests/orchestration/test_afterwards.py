@@ -1,0 +1,116 @@
+"""Whatever fails after a commit: the run stays a success, and what failed is told in checks and metadata."""
+
+import dagster as dg
+import pytest
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.orchestration import SmtChecks, build_smt_op
+from dagster_smt.orchestration.afterwards import UNSEEN
+from dagster_smt.orchestration.checks import CHECKS, NEEDED
+from dagster_smt.tables.spec import DeltaSink
+from tests.orchestration.test_assets import DROP, HIDE, KEY, PERSON, append, asset, checks, events, table
+
+SECRET = "secret-4711"
+FACTS, STEPS, EXECUTION = (
+    f"dagster_smt.{name}" for name in ("run.facts", "orchestration.steps", "orchestration.execution")
+)
+PLACES = {
+    f"{FACTS}.open_table": {"offsets_contiguous", "rows_match_offsets", "lag", "contract", "schema_matches_plan"},
+    f"{FACTS}.open_source": {"offsets_contiguous", "lag", "masked_values"},
+    f"{FACTS}.report_of": {"offsets_contiguous", "rows_match_offsets", "lag"},
+    f"{FACTS}.choose_topics": {"offsets_contiguous", "lag"},
+    f"{FACTS}.offsets_of": {"offsets_contiguous", "lag"},
+    f"{FACTS}._planned": {"schema_matches_plan", "contract"},
+    f"{FACTS}._differences": {"schema_matches_plan", "contract"},
+    f"{FACTS}.contract_problems": {"contract"},
+    f"{FACTS}.needed": {"masked_values"},
+    f"{FACTS}._residue": {"masked_values"},
+    f"{EXECUTION}.run_metadata": set(),
+    **{f"checks:{name}": {name} for name in CHECKS},
+}
+"""Everything that a run does after its commit, and the checks that then do not know."""
+CONTRACT = SmtChecks(max_lag=0, contract="id BIGINT")
+
+
+def raising(error):
+    def fails(*args, **kwargs):
+        raise error
+
+    return fails
+
+
+@pytest.fixture(scope="module")
+def instance():
+    with dg.instance_for_test() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    """An asset with every check but those of records; each run finds one record more."""
+    from dagster_smt.tables.ddl import parse_ddl
+    from dagster_smt.tables.spec import Format
+
+    root = tmp_path_factory.mktemp("afterwards")
+    declared = Format("json_schema", parse_ddl("id BIGINT, name STRING, note STRING"))
+    append(root, "people", PERSON)
+    from dagster_smt.orchestration import build_smt_asset
+
+    sink = DeltaSink(root / "lake", "columns")
+    made = build_smt_asset(
+        key=KEY, chain=[HIDE, DROP], table=table(root, "people", value=declared), sink=sink, checks=CONTRACT
+    )
+    return root, made
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_committed_run_succeeds_whatever_fails_after_it(spark, instance, people, monkeypatch, place):
+    root, made = people
+    append(root, "people", PERSON)
+    if place.startswith("checks:"):
+        monkeypatch.setitem(CHECKS, place.removeprefix("checks:"), raising(ValueError(SECRET)))
+    else:
+        error = TableError(Problem("SMT501", "other", "gone")) if "topics" in place else RuntimeError(SECRET)
+        monkeypatch.setattr(place, raising(error))
+    result = dg.materialize([made], instance=instance, resources={"spark": spark}, raise_on_error=False)
+    assert result.success
+    (told,) = events(result)
+    found = checks(result)
+    unknown = {name for name, check in found.items() if "not known" in (check.description or "")}
+    assert unknown == PLACES[place] & set(found)
+    assert all(not found[name].passed and found[name].severity.value == "WARN" for name in unknown)
+    if not place.startswith("checks:"):
+        assert UNSEEN in told.metadata
+    assert told.metadata["dagster_smt/status"].value == "committed"
+    assert SECRET not in str([e.to_json() if hasattr(e, "to_json") else e for e in result.all_events])
+
+
+def test_an_op_succeeds_too(spark, tmp_path, monkeypatch):
+    append(tmp_path, "people", PERSON)
+    op = build_smt_op(name="people", chain=[HIDE], table=table(tmp_path, "people"), sink=DeltaSink(tmp_path / "lake"))
+
+    @dg.job(resource_defs={"spark": dg.ResourceDefinition.hardcoded_resource(spark)})
+    def job():
+        op()
+
+    monkeypatch.setattr(f"{FACTS}.open_table", raising(OSError("gone")))
+    monkeypatch.setattr(f"{EXECUTION}.run_metadata", raising(KeyError(SECRET)))
+    result = job.execute_in_process()
+    assert result.success and result.output_for_node("people")["records_in"] == 1
+
+
+def test_a_broken_neighbour_hides_nothing(spark, tmp_path):
+    """A topic that cannot be read fails the step; what was committed of the other is told all the same."""
+    append(tmp_path, "people", PERSON)
+    append(tmp_path, "broken", PERSON)
+    (tmp_path / "topics" / "broken" / "0" / "rubbish").write_text("")
+    made = asset(tmp_path, topics=("people", "broken"), checks=SmtChecks(max_lag=0))
+    result = dg.materialize([made], resources={"spark": spark}, raise_on_error=False)
+    (told,) = events(result)
+    assert not result.success and told.metadata["dagster_smt/records_in"].value == 1
+    assert "SMT502" in str(told.metadata[UNSEEN].value)
+    assert not checks(result)["lag"].passed and checks(result)["rows_match_offsets"].passed
+
+
+def test_every_check_that_looks_at_the_table_says_what_it_needs():
+    assert set(NEEDED) | {"no_dead_letters", "dead_mask", "key_matches_value"} == set(CHECKS)
