@@ -13,7 +13,7 @@ def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = No
     Args:
         session: The Spark session.
         sink: The sink.
-        source: Where its records come from; only topics of a Kafka cluster want to know.
+        source: Where its records come from; topics want to know, which must not be read again.
 
     Raises:
         UnsupportedError: SMT952, no module writes this kind of sink.
@@ -29,7 +29,7 @@ def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = No
     if isinstance(sink, FileTopicSink):
         from dagster_smt.tables.sinks.file_topics import FileTopicsTable
 
-        return FileTopicsTable(session, sink)
+        return FileTopicsTable(session, sink, source)
     if isinstance(sink, KafkaSink):
         from dagster_smt.tables.sinks.kafka import KafkaTable
 

@@ -95,8 +95,8 @@ def _traces(records: DataFrame, trace: Trace) -> DataFrame:
         _identity(trace).alias("identity"),
         last_header(trace.owner[0]).alias("owner"),
         topic.alias(_SOURCE.topic),
-        partition.cast("int").alias(_SOURCE.partition),
-        offset.cast("bigint").alias(_SOURCE.offset),
+        partition.try_cast("int").alias(_SOURCE.partition),
+        offset.try_cast("bigint").alias(_SOURCE.offset),
     )
 
 
@@ -105,7 +105,7 @@ def _still_needed(traces: DataFrame, owner: str, taken_in: OffsetSet) -> dict[st
 
     A run that died has left it, or the table is made anew. The run that takes its source in has to find it.
     """
-    records = traces.where(F.col("owner") == owner)
+    records = traces.where(F.col("owner") == owner).where(F.col(_SOURCE.offset).isNotNull())
     if taken_in:
         records = records.where(f"NOT ({replaced_rows(Replaced(offsets=taken_in), _SOURCE)})")
     firsts = records.groupBy("topic", "partition").agg(F.min("offset").alias("first")).collect()
@@ -117,8 +117,9 @@ def _key(r: Range) -> str:
 
 
 def last_header(name: str) -> Column:
-    """The text of the last header of a name."""
-    return F.element_at(F.filter("headers", lambda h: h["key"] == name), -1)["value"].cast("string")
+    """The text of the last header of a name; null in records of others, which have none."""
+    last = F.try_element_at(F.filter("headers", lambda h: h["key"] == name), F.lit(-1))
+    return last["value"].cast("string")
 
 
 def _identity(trace: Trace) -> Column:

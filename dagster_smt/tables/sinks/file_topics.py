@@ -23,7 +23,7 @@ from dagster_smt.tables.sinks.records import GROUP_HEADER, SOURCE_HEADER, Record
 from dagster_smt.tables.sinks.topics import FilePlace
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.frame_writer import append_frame
-from dagster_smt.tables.spec import FileTopics, FileTopicSink
+from dagster_smt.tables.spec import FileTopics, FileTopicSink, SourceSpec
 
 _ORDER = ("source_topic", "source_partition", "offset")
 
@@ -37,10 +37,17 @@ class _Progress(msgspec.Struct):
 
 @dataclass(frozen=True)
 class FileTopicsTable(RecordTable):
-    """See ``Table``."""
+    """See ``Table``.
+
+    Attributes:
+        session: The Spark session.
+        spec: The sink.
+        source: Where the records come from.
+    """
 
     session: SparkSession
     spec: FileTopicSink
+    source: SourceSpec | None = None
 
     @property
     def topics(self) -> FileTopics:
@@ -85,7 +92,7 @@ class FileTopicsTable(RecordTable):
         records = self._with_source(frame).persist()
         try:
             written = {row["topic"] for row in records.select("topic").distinct().collect()}
-            if self._same_root(state):
+            if self.beside_source():
                 refuse_own_topics(written, state.window.topics)
             before = self._progress().ends
             taken_in = state.covered
@@ -97,10 +104,11 @@ class FileTopicsTable(RecordTable):
         local.write_json(self._file, msgspec.to_builtins(_Progress(state.to_text(), {**before, **ends})))
         return Written(rows, len(ends), 0)
 
-    def _same_root(self, state: TableState) -> bool:
-        """Whether the records may come from here: their topics are there."""
-        known = open_source(self.topics, self.session).topics()
-        return bool(set(known) & set(state.window.topics))
+    def beside_source(self) -> bool:
+        """Whether the records come from this folder of topics, however its path is written."""
+        if not isinstance(self.source, FileTopics):
+            return False
+        return local.local_folder(self.source.root).resolve() == local.local_folder(self.topics.root).resolve()
 
     def _trace(self) -> Trace:
         place = last_header(SOURCE_HEADER)

@@ -29,6 +29,8 @@ from dagster_smt.tables.spec import KafkaSink, SourceSpec
 
 _FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 _ORDER = ("source_topic", "partition", "offset")
+_TRANSACTION = 10_000
+"""Milliseconds that a transaction may take, which sends nothing but offsets."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ class KafkaTable(RecordTable):
         topics = sorted({row["topic"] for row in counts})
         if not counts:
             return 0, 0
-        if self._same_cluster():
+        if self.beside_source():
             refuse_own_topics(topics, state.window.topics)
         self.place.client.make_missing(topics)
         self.place.refuse_partitions([(row["topic"], row["target"]) for row in counts if row["target"] is not None])
@@ -128,7 +130,8 @@ class KafkaTable(RecordTable):
         self.place.write(with_source(frame, self.spec.group))
         return sum(row["rows"] for row in counts), len(topics)
 
-    def _same_cluster(self) -> bool:
+    def beside_source(self) -> bool:
+        """See ``RecordTable``: whether it is one cluster, however it is reached."""
         if not isinstance(self.source, KafkaTopics):
             return False
         return self.groups.cluster_id() == self.place.client.cluster_id()
@@ -141,7 +144,9 @@ class KafkaTable(RecordTable):
             TableError: SMT528, another run of the group has begun to commit meanwhile.
         """
         client = self.groups
-        producer = client.producer(**{"transactional.id": f"dagster_smt.{self.spec.group}"})
+        # a run that dies between the offsets and their commit holds the group up until its transaction times out
+        settings = {"transactional.id": f"dagster_smt.{self.spec.group}", "transaction.timeout.ms": _TRANSACTION}
+        producer = client.producer(**settings)
         consumer = client.consumer(self.spec.group)
 
         def commit(commits: dict[Place, Committed]) -> None:

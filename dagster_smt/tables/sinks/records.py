@@ -19,6 +19,10 @@ GROUP_HEADER = "dagster_smt.group"
 class RecordTable:
     """What topics have in common as sinks; see ``Table``."""
 
+    def beside_source(self) -> bool:
+        """Whether the records go to topics beside those that they come from."""
+        raise NotImplementedError
+
     def numbered(self) -> int:
         """See ``Table``: a group without a state has had no commit."""
         return 0
@@ -54,8 +58,13 @@ def refuse_own_topics(written: Collection[str], read: Collection[str]) -> None:
     Raises:
         TableError: SMT575, for each such topic.
     """
-    hint = "route the records to other topics, or write to another place"
-    statement = "the records would go to the topic that they come from"
     own = sorted({*written} & {*read})
     if own:
-        raise TableError([Problem("SMT575", topic, statement, hint) for topic in own])
+        raise TableError([own_topic(topic) for topic in own])
+
+
+def own_topic(topic: str) -> Problem:
+    """Why records do not go to a topic."""
+    hint = "route the records to other topics, write to another place, or narrow the pattern of the topic table"
+    statement = "the records would go to a topic that the table reads, and come back"
+    return Problem("SMT575", topic, statement, hint)

@@ -1,0 +1,100 @@
+"""Records of a cluster that Spark's own reader cannot read: it fails for a timestamp that it has no room for.
+
+From the first such record of a partition on, a window is read with Kafka's Python client on Spark's executors.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dagster_smt.model.window import Range
+from dagster_smt.tables.sources import arrow_rows
+
+_BATCH = 1_000
+_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class ReadFar:
+    """A picklable function for ``DataFrame.mapInArrow`` over numbers of ranges: gives their records.
+
+    Attributes:
+        ranges: The ranges.
+        config: The client's settings, with its secrets: they go to executors as part of this function only.
+        timeout: Seconds after which silent brokers fail the reading.
+    """
+
+    ranges: Sequence[Range]
+    config: Mapping[str, Any] = field(repr=False)
+    timeout: float
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from self._records(self.ranges[number])
+
+    def _records(self, wanted: Range) -> Iterator[pa.RecordBatch]:
+        from confluent_kafka import Consumer, TopicPartition
+
+        consumer = Consumer(dict(self.config))
+        try:
+            consumer.assign([TopicPartition(wanted.topic, wanted.partition, wanted.start)])
+            silent = 0.0
+            while True:
+                messages = consumer.consume(_BATCH, _SECONDS)
+                silent = 0.0 if messages else silent + _SECONDS
+                if silent > self.timeout:
+                    raise RuntimeError(_SILENT)
+                records, ended = _up_to(messages, wanted.end)
+                if records:
+                    yield _batch(records)
+                if ended:
+                    return
+        finally:
+            consumer.close()
+
+
+_SILENT = "org.apache.kafka.common.errors.TimeoutException: no broker answers"
+
+
+def _up_to(messages: Sequence[Any], end: int) -> tuple[list[Any], bool]:
+    """The records before an offset, and whether there can be no more of them."""
+    from confluent_kafka import KafkaError, KafkaException
+
+    records = list[Any]()
+    for message in messages:
+        error = message.error()
+        if error is not None and error.code() == KafkaError._PARTITION_EOF:
+            return records, True
+        if error is not None:
+            raise KafkaException(error)
+        if message.offset() >= end:
+            return records, True
+        records.append(message)
+    return records, bool(records) and records[-1].offset() + 1 >= end
+
+
+def _batch(records: Sequence[Any]) -> pa.RecordBatch:
+    times = [record.timestamp() for record in records]
+    stamps = np.array([millis for _, millis in times], np.int64)
+    # librdkafka's types are Kafka's plus one
+    types = np.array([kind - 1 for kind, _ in times], np.int32)
+    stamps, types = arrow_rows.times(stamps, 1, np.zeros(len(records), bool), types)
+    pairs = [record.headers() or [] for record in records]
+    keys = pa.array([key for of_record in pairs for key, _ in of_record], pa.string())
+    values = pa.array([value for of_record in pairs for _, value in of_record], pa.binary())
+    return arrow_rows.batch(
+        [
+            pa.array([record.key() for record in records], pa.binary()),
+            pa.array([record.value() for record in records], pa.binary()),
+            pa.array([record.topic() for record in records], pa.string()),
+            pa.array([record.partition() for record in records], pa.int32()),
+            pa.array([record.offset() for record in records], pa.int64()),
+            stamps,
+            types,
+            arrow_rows.headers([len(of_record) for of_record in pairs], keys, values),
+        ]
+    )
