@@ -64,12 +64,13 @@ SHARED = {
     "SMT505": "tables/sources/file_topics tables/sources/segments",
     "SMT510": "tables/sources/file_topics tables/windows",
     "SMT513": "orchestration/config_schema run/redrive tables/windows",
-    "SMT516": "tables/sources/kafka tables/windows",
+    "SMT516": "tables/sources/kafka tables/window_begins",
     "SMT522": "cli/topics tables/sinks/delta tables/sinks/file_topics tables/sinks/iceberg tables/sinks/kafka",
     "SMT528": "tables/sinks/file_topics tables/sinks/protocol",
     "SMT577": "orchestration/components/fields tables/spec",
     "SMT585": "tables/sources/groups tables/spec",
     "SMT625": "run/failures tables/kafka/client",
+    "SMT634": "run/failures tables/sources/kafka",
 }
 """By code the modules that say the same thing in their own words. One comes in here only if it means that thing."""
 _PLACED = ("Problem", "config_problem")

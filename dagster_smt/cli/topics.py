@@ -4,6 +4,7 @@ import argparse
 import base64
 import json
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,6 +70,7 @@ def topics_at(place: str, config: Path | None = None) -> "FileTopics | KafkaTopi
 
 
 def _topics(arguments: argparse.Namespace) -> int:
+    from dagster_smt.tables.available import waiting_problem
     from dagster_smt.tables.sources import open_source
     from dagster_smt.tables.windows import matching
 
@@ -78,10 +80,11 @@ def _topics(arguments: argparse.Namespace) -> int:
     if arguments.pattern:
         names = matching(arguments.pattern, names)
     committed = _committed(topics, arguments.group) if arguments.group else {}
-    rows = []
-    for r in source.ranges(names):
+    rows, measured = [], source.measure(names)
+    held_back = {(waiting.topic, waiting.partition): waiting.offsets for waiting in measured.waiting}
+    for r in measured.ranges:
         at = committed.get((r.topic, r.partition))
-        lag = None if at is None else max(0, r.end - at)
+        lag = None if at is None else max(0, r.end - at) + held_back.get((r.topic, r.partition), 0)
         rows.append((r.topic, r.partition, r.start, r.end, r.records, at, lag))
     if arguments.json:
         for row in rows:
@@ -91,6 +94,8 @@ def _topics(arguments: argparse.Namespace) -> int:
         print(grid([_HEAD[:width], *(row[:width] for row in rows)]))
         behind = sum(row[6] or 0 for row in rows)
         print(f"{len(names)} topics, {sum(row[4] for row in rows)} records" + f", lag {behind}" * bool(arguments.group))
+    for waiting in measured.waiting:
+        print(waiting_problem(waiting), file=sys.stderr)
     return 0
 
 

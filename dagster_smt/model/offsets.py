@@ -115,3 +115,16 @@ def offsets_of(window: Window | Iterable[Range]) -> OffsetSet:
     for r in window.ranges if isinstance(window, Window) else window:
         found.setdefault((r.topic, r.partition), []).append((r.start, r.end))
     return _offsets((place, union(parts, ())) for place, parts in found.items())
+
+
+def by_topic(numbers: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
+    """Numbers of topic-partitions as ``{topic: {partition: number}}``, sorted."""
+    found: dict[str, dict[str, int]] = {}
+    for (topic, partition), number in sorted(numbers.items()):
+        found.setdefault(topic, {})[str(partition)] = number
+    return found
+
+
+def from_topics(data: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
+    """Read what ``by_topic`` wrote."""
+    return {(topic, int(partition)): number for topic, parts in data.items() for partition, number in parts.items()}

@@ -1,12 +1,14 @@
 """What the latest commit of a table says of it: everything that the next run has to know."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
-from dagster_smt.model.offsets import OffsetSet
-from dagster_smt.model.window import Window
+from dagster_smt.model.offsets import OffsetSet, TopicPartition, by_topic, from_topics, offsets_of
+from dagster_smt.model.time_spans import Span, Spans, spans_from_json, spans_to_json, with_span
+from dagster_smt.model.window import Range, Window
 
 FORMAT = 1
 KEY = "dagster_smt"
@@ -36,6 +38,33 @@ class CommittedRun:
 
 
 @dataclass(frozen=True, slots=True)
+class Notes:
+    """What a commit notes beside the window that it read; see the attributes of ``TableState``.
+
+    Attributes:
+        gaps, begins, absent, epochs: New ones.
+        spans: The span of time that each topic-partition was read for.
+    """
+
+    gaps: OffsetSet = field(default_factory=OffsetSet)
+    begins: Mapping[TopicPartition, int] = field(default_factory=dict)
+    spans: Mapping[TopicPartition, Span] = field(default_factory=dict)
+    absent: OffsetSet = field(default_factory=OffsetSet)
+    epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+    def without(self, topics: Iterable[str]) -> "Notes":
+        """All but those of some topics."""
+        gone = set(topics)
+        return Notes(
+            self.gaps.without(gone),
+            {place: begin for place, begin in self.begins.items() if place[0] not in gone},
+            {place: span for place, span in self.spans.items() if place[0] not in gone},
+            self.absent.without(gone),
+            {place: epoch for place, epoch in self.epochs.items() if place[0] not in gone},
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class TableState:
     """The state of a table after a commit of ours. Holds offsets, names and counts, never a field's value.
 
@@ -49,6 +78,11 @@ class TableState:
         failed: Offsets of ``held`` whose records failed when they were last read.
         roughly: Whether ``failed`` names offsets with rows: those between failed ones, if there were more ranges than
             ``MOST_FAILED``; arrays of which some elements are rows.
+        begins: The earliest offset of each topic-partition when the table first saw it, be it that it held nothing:
+            what is deleted from there on before a run read it is lost. States of earlier versions know none.
+        spans: The spans of time that runs by time have read, per topic-partition.
+        absent: Offsets that the source did not have when a run read past them. They are read if they come.
+        epochs: The leader epoch of each topic-partition when it was last measured, of sources that have them.
         identities: Identity of each topic, as its source gives it.
         rows: Rows per topic.
         runs: The last runs, oldest first.
@@ -65,6 +99,10 @@ class TableState:
     gaps: OffsetSet = field(default_factory=OffsetSet)
     failed: OffsetSet = field(default_factory=OffsetSet)
     roughly: bool = False
+    begins: Mapping[TopicPartition, int] = field(default_factory=dict)
+    spans: Mapping[TopicPartition, Spans] = field(default_factory=dict)
+    absent: OffsetSet = field(default_factory=OffsetSet)
+    epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
     identities: Mapping[str, str] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
     runs: tuple[CommittedRun, ...] = ()
@@ -78,14 +116,59 @@ class TableState:
 
     def ends(self) -> dict[str, dict[str, int]]:
         """Where the prefix ends that is read without a break, per topic and partition."""
-        found: dict[str, dict[str, int]] = {}
-        for (topic, partition), intervals in sorted(self.covered.parts.items()):
-            found.setdefault(topic, {})[str(partition)] = intervals[0][1]
-        return found
+        passed = (self.covered | self.absent).parts
+        ends = {**self.begins, **{place: intervals[0][1] for place, intervals in passed.items()}}
+        return by_topic(ends)
 
     def ends_by_partition(self) -> dict[tuple[str, int], int]:
         """``ends`` as consumer groups have them."""
         return {(topic, int(p)): end for topic, parts in self.ends().items() for p, end in parts.items()}
+
+    @property
+    def holes(self) -> OffsetSet:
+        """What lies between offsets that the table holds, and no run has read yet."""
+        passed = self.covered | self.absent
+        between = (
+            Range(*place, one[1], other[0])
+            for place, intervals in passed.parts.items()
+            for one, other in pairwise(intervals)
+        )
+        return offsets_of(between)
+
+    def known_topics(self) -> set[str]:
+        """The topics that the table has read, be it that they held nothing."""
+        return {*self.identities, *(t for t, _ in self.covered.parts), *(t for t, _ in self.begins)}
+
+    def without(self, topics: Iterable[str]) -> "TableState":
+        """The same for a table that starts over with some topics: what it has of them does not count."""
+        gone = set(topics)
+        return replace(
+            self,
+            held=self.held.without(gone),
+            gaps=self.gaps.without(gone),
+            failed=self.failed.without(gone),
+            absent=self.absent.without(gone),
+            begins={place: begin for place, begin in self.begins.items() if place[0] not in gone},
+            spans={place: spans for place, spans in self.spans.items() if place[0] not in gone},
+            epochs={place: epoch for place, epoch in self.epochs.items() if place[0] not in gone},
+        )
+
+    def with_window(self, window: Window, notes: Notes) -> "TableState":
+        """The same after a window was read: its offsets, and what is to be noted beside them."""
+        read = offsets_of(window)
+        held = (self.held - notes.absent) | read
+        gaps = (self.gaps | notes.gaps) - read
+        spans = {place: with_span(self.spans.get(place, ()), span) for place, span in notes.spans.items()}
+        return replace(
+            self,
+            window=window,
+            held=held,
+            gaps=gaps,
+            absent=(self.absent | notes.absent) - held - gaps,
+            begins={**self.begins, **notes.begins},
+            spans={**self.spans, **spans},
+            epochs={**self.epochs, **notes.epochs},
+        )
 
     def committed(self, key: str, request: str) -> CommittedRun | None:
         """The commit that a run with this key and request made."""
@@ -107,6 +190,10 @@ class TableState:
             "gaps": self.gaps.to_json(),
             "failed": self.failed.to_json(),
             "roughly": self.roughly,
+            "begins": by_topic(self.begins),
+            "spans": spans_to_json(self.spans),
+            "absent": self.absent.to_json(),
+            "epochs": by_topic(self.epochs),
             "identities": dict(self.identities),
             "rows": dict(self.rows),
             "runs": [[r.key, r.request, r.number, r.window, list(r.left_out)] for r in self.runs],
@@ -135,6 +222,10 @@ class TableState:
                     "held": OffsetSet.from_json(data["held"]),
                     "gaps": OffsetSet.from_json(data["gaps"]),
                     "failed": OffsetSet.from_json(data.get("failed", {})),
+                    "begins": from_topics(data.get("begins", {})),
+                    "spans": spans_from_json(data.get("spans", {})),
+                    "absent": OffsetSet.from_json(data.get("absent", {})),
+                    "epochs": from_topics(data.get("epochs", {})),
                     "runs": tuple(
                         CommittedRun(key, request, number, window, tuple(left_out))
                         for key, request, number, window, left_out in data["runs"]

@@ -3,44 +3,45 @@
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from dagster_smt.chain import Plan
 from dagster_smt.chain.forms import plan_forms
-from dagster_smt.errors import PlanError, Problem, RecordsRejected, SmtError, TableError
+from dagster_smt.errors import EngineError, PlanError, Problem, RecordsRejected, SmtError, TableError
 from dagster_smt.model.offsets import OffsetSet
 from dagster_smt.model.report import RunReport, SchemaUse, add_up, ledger_lines, stage_counts
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.table_state import TableState
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.window import Window
+from dagster_smt.run.circles import own_topics, refused
 from dagster_smt.run.commits import Draft, replaced_rows_of
 from dagster_smt.run.counts import silent_entries, stage_names
 from dagster_smt.run.dead_letters import Letters, check_dead_letters, publish
-from dagster_smt.run.failures import coded_failures
+from dagster_smt.run.failures import after_commit, coded_failures
+from dagster_smt.run.output import output_rows
 from dagster_smt.run.redrive import redriven
 from dagster_smt.run.rejects import first_rejects, located, rejected_rows
 from dagster_smt.run.report_json import report_of, report_to_json
 from dagster_smt.run.spec import Evaluate, Progress, RunSpec
 from dagster_smt.run.staging import Staged, staged
 from dagster_smt.run.unread import counted, needed, with_unread
-from dagster_smt.spark.columns import TARGET
 from dagster_smt.spark.evaluate import evaluate as spark_evaluate
 from dagster_smt.spark.executors import check_executors
 from dagster_smt.spark.reading.found_forms import GUESSED, FoundForms, found_forms, guessed_forms
+from dagster_smt.tables.available import Available, Waiting, waiting_problem
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.push_down import Narrowed
 from dagster_smt.tables.schemas import conformed, evolved_schema
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import Replaced, Table
-from dagster_smt.tables.sources import Source, open_source
-from dagster_smt.tables.spec import TableSink
-from dagster_smt.tables.windows import Available, Resolved, choose_topics, describe, resolve_window
+from dagster_smt.tables.sinks.records import own_topic
+from dagster_smt.tables.sources import Source, measured_topics, open_source
+from dagster_smt.tables.windows import Resolved, choose_topics, describe, resolve_window
 
 Failures = dict[str, list[Problem]]
 NAMED = 5
@@ -107,21 +108,45 @@ class _Run:
                 self.spec = self.spec.of_topics(done.left_out)
             resolved, identities = self.resolve(state)
         spec, window = self.spec, resolved.window
-        if not window.ranges and not resolved.gaps and not resolved.begins:
+        absent = resolved.notes.absent
+        gone = absent & state.held if state is not None else OffsetSet()
+        if not window.ranges and not resolved.notes.gaps and not gone and not self.news(resolved, state):
             if self.failures:
                 raise TableError([p for problems in self.failures.values() for p in problems])
             self.say("nothing new")
             if state is not None:
                 self.table.keep(state)
                 self.mirror(state)
-            return RunReport(spec.name, window, seconds=self.seconds, status="empty")
+            return RunReport(spec.name, window, warnings=self.warnings, seconds=self.seconds, status="empty")
         self.say(f"window: {window.records} records, {describe(window)}")
         self.begun(window)
-        replaced = replaced_rows_of(spec, window, state)
-        return self.of_window(Draft(spec, secrets.token_hex(8), window, resolved.gaps, identities, replaced, state))
+        replaced = replaced_rows_of(spec, window, state, absent)
+        return self.of_window(Draft(spec, secrets.token_hex(8), window, resolved.notes, identities, replaced, state))
+
+    def news(self, resolved: Resolved, state: TableState | None) -> bool:
+        """Whether what is to be noted is committed without a record: a table that gets its columns from them waits."""
+        waits = self.spec.finds_schemas and state is None and self.spec.table.start == "earliest"
+        return resolved.news and not waits
 
     def of_window(self, draft: Draft) -> RunReport:
-        """Read, evaluate and commit a window: twice evaluated if it was planned on a guess that was wrong."""
+        """Read, evaluate and commit a window.
+
+        Raises:
+            TableError: What became of a topic meanwhile, if the source knows; else the failure as it is.
+        """
+        try:
+            with coded_failures(self.spec.name):
+                return self.read_and_commit(draft)
+        except EngineError:
+            problems: list[Problem] = []
+            with suppress(SmtError):
+                problems = self.source.changed(draft.window)
+            if problems:
+                raise TableError(problems) from None
+            raise
+
+    def read_and_commit(self, draft: Draft) -> RunReport:
+        """The work of ``of_window``: twice evaluated if it was planned on a guess that was wrong."""
         spec = self.spec
         plan = plan_sink(spec.chain, spec.table, spec.sink, draft.window.topics)
         narrow = self.narrow(draft.window)
@@ -215,9 +240,19 @@ class _Run:
         spec, source = self.spec, self.source
         topics = choose_topics(spec.table, spec.window, source.topics())
         check_dead_letters(spec, topics)
-        ranges = self.readable(topics)
+        measured, unreadable = measured_topics(source, topics)
+        self.failures.update(unreadable)
         identities = source.identities([t for t in topics if t not in self.failures])
-        available = Available(ranges, identities, source.offsets_at, source.committed)
+        available = Available(
+            measured.ranges,
+            identities,
+            source.offsets_at,
+            source.committed,
+            measured.epochs,
+            source.cut_back,
+            source.same_topic,
+            source.present if source.lacks_offsets else None,
+        )
         if spec.window.redrive:
             spec, lost = redriven(spec, available, state)
             self.spec = spec
@@ -227,26 +262,16 @@ class _Run:
         request = replace(spec.window, start=spec.window.start or spec.table.start)
         resolved = resolve_window(request, available, state, rebuild=spec.rebuild, on_data_loss=spec.table.on_data_loss)
         self.failures.update(resolved.problems)
-        self.warnings += resolved.warnings
+        self.warnings += [*resolved.warnings, *(source.ahead() if spec.window.fixed else [])]
+        self.tell_waiting(measured.waiting)
         return resolved, {t: i for t, i in identities.items() if t not in self.failures}
 
-    def readable(self, topics: Sequence[str]) -> list[Range]:
-        """What there is of the topics that the source can measure."""
-        try:
-            return self.source.ranges(topics)
-        except TableError as error:
-            if len(topics) == 1:
-                raise
-            first = error
-        found: list[Range] = []
-        for topic in topics:
-            try:
-                found += self.source.ranges([topic])
-            except TableError as error:
-                self.failures[topic] = list(error.problems)
-        if len(self.failures) == len(topics):
-            raise first
-        return found
+    def tell_waiting(self, waiting: Sequence[Waiting]) -> None:
+        """Warn of records that an open transaction holds back: without a word they would look like nothing new."""
+        for place in waiting:
+            problem = waiting_problem(place)
+            self.warnings.append(problem)
+            self.say(str(problem))
 
     def mirror(self, state: TableState) -> None:
         """Show the progress in a consumer group, if the topic table names one; what is committed stays so."""
@@ -254,8 +279,9 @@ class _Run:
             return
         try:
             self.source.mirror(self.spec.table.group, state.ends_by_partition())
-        except SmtError as error:
-            self.say(f"the consumer group {self.spec.table.group} does not show it: {error.problems[0]}")
+        except Exception as error:  # noqa: BLE001 - the run is committed
+            problem = error.problems[0] if isinstance(error, SmtError) else after_commit(self.spec.sink.place, error)
+            self.say(f"the consumer group {self.spec.table.group} does not show it: {problem}")
 
     def plan_found(self, found: FoundForms, draft: Draft) -> Plan:
         """The plan of records that bring their schemas along."""
@@ -281,28 +307,6 @@ class _Run:
         self.seconds[phase] = round(self.seconds.get(phase, 0.0) + time.monotonic() - start, 3)
 
 
-def output_rows(evaluated: DataFrame, spec: RunSpec) -> DataFrame:
-    """The rows as the table holds them: the chain's columns, and where each row comes from.
-
-    Raises:
-        PlanError: SMT573, a column of the chain has the name of a source column.
-    """
-    coordinates = spec.sink.coordinates
-    if spec.sink.kind == "records" or coordinates is None:
-        rows = evaluated.select("__out.*")
-        return rows.drop(TARGET) if isinstance(spec.sink, TableSink) else rows
-    out = evaluated.schema["__out"].dataType
-    assert isinstance(out, StructType)
-    names = {name.lower() for name in coordinates.names}
-    clashes = [name for name in out.names if name.lower() in names]
-    if clashes:
-        hint = "rename it in the chain, or give source_columns of the sink other names (None leaves them out)"
-        statement = "the chain makes a column with the name of a source column"
-        raise PlanError([Problem("SMT573", name, statement, hint) for name in clashes])
-    columns = zip(("__topic", "__partition", "__offset"), coordinates.names, strict=True)
-    return evaluated.select("__out.*", *(F.col(column).alias(name) for column, name in columns))
-
-
 @dataclass
 class _Attempt:
     """The Spark work of a run: evaluate once, count, write, commit."""
@@ -324,7 +328,18 @@ class _Attempt:
         with self.staged() as found:
             with self.run_.timed("evaluate"):
                 self.run_.schemas = self.run_.schemas or found.schemas(self.spec.table)
+                own = own_topics(found, self.spec.table, self.run_.table, self.draft.window.topics)
+            if own:
+                return self.without_circles(found, own)
             return self.commit(found)
+
+    def without_circles(self, found: Staged, own: list[str]) -> RunReport:
+        """Refuse records that would go to topics which the table reads; they are dead letters where those are."""
+        stages = len(self.spec.chain.stages)
+        if self.spec.errors_tolerance == "none" or not stages:
+            raise TableError([own_topic(topic) for topic in own])
+        with replace(self, evaluated=refused(found.frame, own, stages)).staged() as again:
+            return self.commit(again)
 
     def run_as_guessed(self) -> RunReport | None:
         """The report; None if records name other schemas than those that were guessed: nothing was written."""

@@ -9,26 +9,29 @@ from pyspark.sql import functions as F
 from dagster_smt.errors import Problem, TableError, UnsupportedError
 from dagster_smt.model.offsets import OffsetSet, offsets_of
 from dagster_smt.model.report import RunReport, TopicCounts
-from dagster_smt.model.table_state import MOST_FAILED, CommittedRun, TableState
+from dagster_smt.model.table_state import MOST_FAILED, CommittedRun, Notes, TableState
 from dagster_smt.model.window import Window
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.sinks.protocol import Replaced, Table
 from dagster_smt.tables.sinks.sql import replaced_rows
 
 
-def replaced_rows_of(spec: RunSpec, window: Window, state: TableState | None) -> Replaced:
+def replaced_rows_of(
+    spec: RunSpec, window: Window, state: TableState | None, absent: OffsetSet | None = None
+) -> Replaced:
     """Which rows a run replaces.
 
     Args:
         spec: The run.
         window: Its window.
         state: The state of the table.
+        absent: What was asked for beside the window, and the source does not have any more.
 
     Raises:
         TableError: SMT514, rows would have to be replaced in a table that does not tell where they come from.
         UnsupportedError: SMT574, records of topics cannot be replaced at all.
     """
-    replaced = _wanted(spec, window, state)
+    replaced = _wanted(spec, window, state, offsets_of(window) | (absent or OffsetSet()))
     if replaced and not spec.sink.replaceable:
         hint = "leave the fixed range or the rebuild out; to write the records again, choose another group"
         statement = "records in a topic cannot be replaced"
@@ -40,7 +43,7 @@ def replaced_rows_of(spec: RunSpec, window: Window, state: TableState | None) ->
     return replaced
 
 
-def _wanted(spec: RunSpec, window: Window, state: TableState | None) -> Replaced:
+def _wanted(spec: RunSpec, window: Window, state: TableState | None, asked: OffsetSet) -> Replaced:
     if spec.window.redrive:  # failed records have no rows, unless the table knows them roughly
         return Replaced(offsets=offsets_of(window)) if state is not None and state.roughly else Replaced()
     if spec.rebuild and not spec.window.topics:
@@ -48,8 +51,8 @@ def _wanted(spec: RunSpec, window: Window, state: TableState | None) -> Replaced
     if spec.rebuild:
         known = state is not None and {t for t, _ in state.held.parts} & set(window.topics)
         return Replaced(topics=tuple(window.topics)) if known else Replaced()
-    if state is not None and (offsets_of(window) & state.held):
-        return Replaced(offsets=offsets_of(window))
+    if state is not None and (asked & state.held):
+        return Replaced(offsets=asked)
     return Replaced()
 
 
@@ -61,7 +64,7 @@ class Draft:
         spec: The run.
         attempt: Random name of this try.
         window: What it read.
-        gaps: What it leaves out for good.
+        notes: What is noted beside it: what it leaves out for good, where partitions begin, and so on.
         identities: Identity of each topic.
         replaced: The rows that go.
         before: The state before it.
@@ -70,7 +73,7 @@ class Draft:
     spec: RunSpec
     attempt: str
     window: Window
-    gaps: OffsetSet
+    notes: Notes
     identities: Mapping[str, str]
     replaced: Replaced
     before: TableState | None
@@ -86,8 +89,8 @@ class Draft:
         )
         window = Window(tuple(r for r in self.window.ranges if r.topic not in topics))
         identities = {t: i for t, i in self.identities.items() if t not in topics}
-        gaps = self.gaps.without(topics)
-        return replace(self, window=window, gaps=gaps, identities=identities, replaced=replaced)
+        notes = self.notes.without(topics)
+        return replace(self, window=window, notes=notes, identities=identities, replaced=replaced)
 
     def of_topics(self, counts: Mapping[str, TopicCounts]) -> dict[str, TopicCounts]:
         """The counts of the window's topics."""
@@ -123,18 +126,15 @@ class Draft:
         exactly = former | failed
         failed = exactly.coarse(MOST_FAILED)
         number = before.number + 1
-        return TableState(
+        return replace(
+            before.with_window(self.window, self.notes),
             number=number,
             attempt=self.attempt,
             kind=spec.sink.kind,
-            window=self.window,
-            held=before.held | read,
-            gaps=(before.gaps | self.gaps) - read,
             failed=failed,
             roughly=partly or failed != exactly or (before.roughly and bool(former)),
             identities={**before.identities, **self.identities},
             rows=rows,
-            runs=before.runs,
             dead_letters=dead_letters,
             report=data,
         ).with_run(CommittedRun(spec.key, spec.request, number, self.window.id, tuple(report.failures)))
@@ -143,11 +143,8 @@ class Draft:
         """The state before, without what starts over."""
         before = self.before or TableState(table.numbered(), "", self.spec.sink.kind)
         if self.replaced.everything:
-            return replace(before, held=OffsetSet(), gaps=OffsetSet(), failed=OffsetSet(), rows={}, identities={})
-        if not self.spec.rebuild:
-            return before
-        held, gaps, failed = (s.without(self.window.topics) for s in (before.held, before.gaps, before.failed))
-        return replace(before, held=held, gaps=gaps, failed=failed)
+            return replace(before.without(before.known_topics()), rows={}, identities={})
+        return before.without(self.window.topics) if self.spec.rebuild else before
 
     def gone(self, table: Table, before: TableState) -> dict[str, int]:
         """How many rows of each topic the commit replaces."""

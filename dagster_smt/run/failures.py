@@ -127,3 +127,9 @@ def _of_spark(error: Exception, place: str) -> Problem:
         return Problem("SMT621", place, "the Spark Connect server does not answer any more", hint)
     what = ", ".join([*([condition] if condition else []), *names]) or type(error).__name__
     return Problem("SMT620", place, f"Spark failed: {what}", _LOG)
+
+
+def after_commit(place: str, error: Exception) -> Problem:
+    """What kept us from looking at a run that is committed. Only the error's class is named: its text may hold data."""
+    statement = f"what the run left could not be looked at: {type(error).__name__}"
+    return Problem("SMT595", place, statement, "the run is committed; its log tells more")

@@ -7,7 +7,7 @@ but counts.
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from pyspark import StorageLevel
@@ -101,4 +101,5 @@ def staged(evaluated: DataFrame, plan: Plan) -> Iterator[Staged]:
         named = {row["__topic"]: row["as_guessed"] for row in rows} if guessed else {}
         yield Staged(frame, counts, named, sum(row["other"] for row in rows) if guessed else 0)
     finally:
-        frame.unpersist()
+        with suppress(Exception):  # the window may be committed: what Spark cannot give back is no failure of it
+            frame.unpersist()

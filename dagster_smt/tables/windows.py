@@ -2,16 +2,21 @@
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dagster_smt.errors import ConfigError, Problem, TableError
-from dagster_smt.model.offsets import OffsetSet, TopicPartition, minus, offsets_of, union
-from dagster_smt.model.table_state import TableState
+from dagster_smt.model.offsets import Interval, OffsetSet, TopicPartition, offsets_of
+from dagster_smt.model.table_state import Notes, TableState
+from dagster_smt.model.time_spans import Span, with_span
 from dagster_smt.model.window import Range, Window
-from dagster_smt.tables.spec import TopicTable, WindowRequest, millis_of
+from dagster_smt.tables.available import Available as Available
+from dagster_smt.tables.spec import TopicTable, WindowRequest
+from dagster_smt.tables.window_begins import begins_of, gap_warning, lost, lost_problem, other_topics, skipped
+from dagster_smt.tables.window_times import reached_before, timed_ranges
 
-OffsetsAt = Callable[[Iterable[str], int], Mapping[TopicPartition, int]]
+MOST_PIECES = 2_000
+"""Ranges of offsets that a window of a source with holes is made of; a commit must not grow with them."""
 
 
 def choose_topics(table: TopicTable, request: WindowRequest, listed: Sequence[str]) -> tuple[str, ...]:
@@ -55,39 +60,23 @@ def _not_in_table(topic: str, known: Sequence[str]) -> Problem:
 
 
 @dataclass(frozen=True)
-class Available:
-    """What the topics hold now.
-
-    Attributes:
-        ranges: Earliest and end of each topic-partition.
-        identities: Identity of each topic.
-        offsets_at: See ``Source.offsets_at``.
-        committed: See ``Source.committed``.
-    """
-
-    ranges: Sequence[Range]
-    identities: Mapping[str, str] = field(default_factory=dict)
-    offsets_at: OffsetsAt = lambda topics, millis: {}
-    committed: Callable[[str], Mapping[TopicPartition, int]] = lambda group: {}
-
-
-@dataclass(frozen=True)
 class Resolved:
     """The window of a run.
 
     Attributes:
         window: What to read; without empty ranges.
-        gaps: What is left out for good from now on.
+        notes: What the commit notes beside it.
         problems: Topics that cannot be read as asked, and why.
-        begins: Whether topics are read for the first time, from elsewhere than their beginning: to be committed even
-            if there is nothing to read, so that the next run does not choose its beginning again.
+        news: Whether there is something to commit even if there is nothing to read: topics that are read for the first
+            time, so that the next run does not choose their beginning again and knows what it has lost of them; and
+            spans of time without records, so that late ones are not passed over.
         warnings: What was lost and is a gap now.
     """
 
     window: Window = field(default_factory=Window)
-    gaps: OffsetSet = field(default_factory=OffsetSet)
+    notes: Notes = field(default_factory=Notes)
     problems: Mapping[str, list[Problem]] = field(default_factory=dict)
-    begins: bool = False
+    news: bool = False
     warnings: Sequence[Problem] = ()
 
 
@@ -115,55 +104,139 @@ def resolve_window(
         ConfigError: SMT513, the request makes no sense.
     """
     _check(request)
-    topics = {r.topic for r in available.ranges}
-    covered = state.covered if state is not None else OffsetSet()
-    problems: dict[str, list[Problem]] = {}
-    if rebuild:
-        covered = covered.without(topics)
-    elif state is not None:
-        problems = _made_anew(state, available, topics)
-    begins, skipped = frozenset[str](), OffsetSet()
-    if not request.fixed and not rebuild and request.start not in ("", "earliest"):
-        begins = frozenset(topics - known_topics(state))
-        skipped, found = _skipped(request.start, available, begins)
-        _join(problems, found)
-        covered |= skipped
-    ranges = _fixed_ranges(request, available) if request.fixed else _new_ranges(request, available, covered)
-    if request.explicit is not None:
-        _join(problems, _not_there(request.explicit, available.ranges))
-    gaps, lost = _gaps(request, available, ranges, covered)
-    if on_data_loss == "gap":
-        gaps |= offsets_of(lost)
-    else:
-        _join(problems, ((r.topic, _lost(r)) for r in lost))
-    kept = [r for r in ranges if r.topic not in problems and r.records > 0]
-    warnings = [_now_gap(r) for r in lost if r.topic not in problems]
-    all_gaps = (gaps | skipped).without(problems)
-    return Resolved(Window(tuple(sorted(kept))), all_gaps, problems, bool(begins - {*problems}), warnings)
+    return _Resolving(request, available, _going_on_from(state, available, rebuild), rebuild, on_data_loss).resolved()
 
 
-def known_topics(state: TableState | None) -> set[str]:
-    """The topics that a table has read, be it that they held nothing."""
-    return {*state.identities, *(t for t, _ in state.covered.parts)} if state is not None else set()
+def _going_on_from(state: TableState | None, available: Available, rebuild: bool) -> TableState:
+    """The state of the table, without what it has of topics that start over."""
+    if state is None:
+        return TableState(0, "", "records")
+    return state.without({r.topic for r in available.ranges}) if rebuild else state
 
 
-def _skipped(start: str, available: Available, topics: Collection[str]) -> tuple[OffsetSet, list[tuple[str, Problem]]]:
-    """What lies before the beginning of topics that are read for the first time."""
-    there = [r for r in available.ranges if r.topic in topics]
-    if start == "latest":
-        begins: Mapping[TopicPartition, int] = {(r.topic, r.partition): r.end for r in there}
-    elif start.startswith("group:"):
-        begins = available.committed(start.removeprefix("group:")) if there else {}
-    else:
-        begins = available.offsets_at(sorted(topics), millis_of(start)) if there else {}
-    strange = sorted({r.topic for r in there} - {topic for topic, _ in begins})
-    hint = "name the group of the connector or consumer that read the topic, or start with earliest"
-    problems = [(t, Problem("SMT517", t, f"the {start} has committed nothing of the topic", hint)) for t in strange]
-    skipped = []
-    for r in there:
-        begin = min(max(begins.get((r.topic, r.partition), r.start), r.start), r.end)
-        skipped.append(Range(r.topic, r.partition, r.start, begin))
-    return offsets_of(s for s in skipped if s.records > 0), problems
+@dataclass
+class _Resolving:
+    """A window in the making: see ``resolve_window``."""
+
+    request: WindowRequest
+    available: Available
+    state: TableState
+    rebuild: bool
+    on_data_loss: str
+    problems: dict[str, list[Problem]] = field(default_factory=dict)
+    formerly: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+    def resolved(self) -> Resolved:
+        request, available, state = self.request, self.available, self.state
+        topics = {r.topic for r in available.ranges}
+        if not self.rebuild:
+            asked = offsets_of(request.explicit) if request.explicit is not None else OffsetSet()
+            self.refuse(other_topics(state, available, topics, asked))
+        begins = begins_of(available.ranges, state)
+        new = set() if self.rebuild else topics - state.known_topics()
+        before = self.before(new)
+        covered = state.covered | before
+        known = {topic for topic, _ in state.begins}
+        added = {place: at for place, at in begins.items() if place not in state.begins and place[0] in known}
+        self.formerly = reached_before(request.since, state.spans, added)
+        ranges, spans = self.ranges(covered)
+        if request.explicit is not None:
+            self.refuse(_not_there(request.explicit, available.ranges))
+        asked = offsets_of(ranges)
+        gaps, gone = self.gaps(asked, covered, begins)
+        asked = asked.without(self.problems)
+        read = self.there(asked) if request.fixed else asked
+        absent = self.absent(asked, read, covered)
+        notes = Notes(gaps | before, begins, spans, absent, available.epochs).without(self.problems)
+        warnings = [gap_warning(r) for r in gone if r.topic not in self.problems]
+        news = bool(new - {*self.problems}) or self.spans_are_new(notes.spans)
+        return Resolved(Window(tuple(read.ranges())), notes, self.problems, news, warnings)
+
+    def refuse(self, more: Iterable[tuple[str, Problem]]) -> None:
+        for topic, problem in more:
+            self.problems.setdefault(topic, []).append(problem)
+
+    def before(self, new: Collection[str]) -> OffsetSet:
+        """What lies before the beginning of topics that are new to the table."""
+        if self.request.fixed or self.request.start in ("", "earliest"):
+            return OffsetSet()
+        found, problems = skipped(self.request.start, self.available, new)
+        self.refuse(problems)
+        return found
+
+    def ranges(self, covered: OffsetSet) -> tuple[list[Range], dict[TopicPartition, Span]]:
+        """What to read, and the span of time of each partition if that was asked for."""
+        request, available = self.request, self.available
+        if request.explicit is not None:
+            return list(request.explicit.ranges), {}
+        if request.everywhere is not None:
+            start, end = request.everywhere
+            return [Range(r.topic, r.partition, max(start, r.start), min(end, r.end)) for r in available.ranges], {}
+        if request.fixed:
+            return timed_ranges(request, available, self.formerly, covered)
+        return self.new_ranges(covered), {}
+
+    def new_ranges(self, covered: OffsetSet) -> list[Range]:
+        """What the table does not have: the first of it, or all of it that is there where a source lacks offsets."""
+        missing = self.there(offsets_of(self.available.ranges) - covered)
+        pieces = 1 if self.available.present is None else None
+        ranges = []
+        for place, intervals in missing.parts.items():
+            ranges += [Range(*place, *part) for part in first_of(intervals[:pieces], self.request.max_records)]
+        return ranges
+
+    def there(self, wanted: OffsetSet) -> OffsetSet:
+        """Those of some offsets that the source has. Of very many pieces the smallest holes count as read."""
+        if self.available.present is None or not wanted:
+            return wanted
+        return self.available.present(wanted).coarse(MOST_PIECES) & wanted
+
+    def absent(self, asked: OffsetSet, read: OffsetSet, covered: OffsetSet) -> OffsetSet:
+        """The offsets that a run passes because the source does not have them."""
+        if self.available.present is None:
+            return OffsetSet()
+        if self.request.fixed:
+            return asked - read
+        ends = {place: intervals[-1][1] for place, intervals in read.parts.items()}
+        up_to = (
+            Range(r.topic, r.partition, r.start, ends.get((r.topic, r.partition), 0)) for r in self.available.ranges
+        )
+        return offsets_of(up_to) - covered - read
+
+    def gaps(
+        self, asked: OffsetSet, covered: OffsetSet, begins: Mapping[TopicPartition, int]
+    ) -> tuple[OffsetSet, list[Range]]:
+        """What this run leaves out for good because it was told to, and what was lost."""
+        request, there = self.request, self.available.ranges
+        passed = covered | self.state.absent
+        if request.accept_gap:
+            firsts = {place: intervals[0][0] for place, intervals in asked.parts.items()}
+            before = (Range(r.topic, r.partition, r.start, firsts.get((r.topic, r.partition), 0)) for r in there)
+            return offsets_of(lost(there, begins, passed)) | (offsets_of(before) - covered), []
+        if request.fixed:
+            begins = self.formerly
+        gone = lost(there, begins, passed)
+        if self.on_data_loss == "gap":
+            return offsets_of(gone), gone
+        self.refuse((r.topic, lost_problem(r)) for r in gone)
+        return OffsetSet(), gone
+
+    def spans_are_new(self, spans: Mapping[TopicPartition, Span]) -> bool:
+        """Whether the table does not know yet that these spans of time were read."""
+        known = self.state.spans
+        return any(with_span(known.get(place, ()), span) != known.get(place, ()) for place, span in spans.items())
+
+
+def first_of(intervals: Iterable[Interval], most: int | None) -> Iterator[Interval]:
+    """Intervals up to so many offsets."""
+    left = most
+    for start, end in intervals:
+        if left is None:
+            yield start, end
+            continue
+        stop = min(end, start + left)
+        left -= stop - start
+        yield start, stop
 
 
 def _check(request: WindowRequest) -> None:
@@ -181,54 +254,6 @@ def _check(request: WindowRequest) -> None:
     ]
     if backwards:
         raise ConfigError(Problem("SMT513", backwards[0], "the window ends before it starts", "ends are excluded"))
-
-
-def _join(problems: dict[str, list[Problem]], more: Iterable[tuple[str, Problem]]) -> None:
-    for topic, problem in more:
-        problems.setdefault(topic, []).append(problem)
-
-
-def _made_anew(state: TableState, available: Available, topics: Iterable[str]) -> dict[str, list[Problem]]:
-    """Topics that are not those that the table has read, although they have their names."""
-    found: dict[str, list[Problem]] = {}
-    there = {(r.topic, r.partition): r for r in available.ranges}
-    for topic in sorted(topics):
-        before, now = state.identities.get(topic, ""), available.identities.get(topic, "")
-        if before and now and before != now:
-            statement = "the topic was deleted and created anew since the table read it"
-            found[topic] = [Problem("SMT516", topic, statement, _rebuild(topic))]
-    for (topic, partition), intervals in sorted(state.held.parts.items()):
-        if topic not in topics or topic in found:
-            continue
-        end, place = intervals[-1][1], f"{topic}-{partition}"
-        now_there = there.get((topic, partition))
-        if now_there is None:
-            statement = f"the table has read up to offset {end}, but the partition is gone"
-            _join(found, [(topic, Problem("SMT515", place, statement, _rebuild(topic)))])
-        elif now_there.end < end:
-            statement = f"the table has read up to offset {end}, but the partition ends at {now_there.end}"
-            _join(found, [(topic, Problem("SMT515", place, statement, _rebuild(topic)))])
-    return found
-
-
-def _rebuild(topic: str) -> str:
-    return f"launch with window.rebuild: true and window.topics: [{topic}], which replaces the rows of this topic"
-
-
-def _fixed_ranges(request: WindowRequest, available: Available) -> list[Range]:
-    if request.explicit is not None:
-        return list(request.explicit.ranges)
-    topics = sorted({r.topic for r in available.ranges})
-    if request.everywhere is not None:
-        start, end = request.everywhere
-        return [Range(r.topic, r.partition, max(start, r.start), min(end, r.end)) for r in available.ranges]
-    starts = available.offsets_at(topics, request.since) if request.since is not None else {}
-    ends = available.offsets_at(topics, request.until) if request.until is not None else {}
-    ranges = []
-    for r in available.ranges:
-        key = (r.topic, r.partition)
-        ranges.append(Range(*key, starts.get(key, r.start), ends.get(key, r.end)))
-    return ranges
 
 
 def _not_there(window: Window, available: Iterable[Range]) -> list[tuple[str, Problem]]:
@@ -257,52 +282,6 @@ def _wrong_range(wanted: Range, there: Range | None) -> tuple[str, str] | None:
         statement = f"offsets {wanted.start} to {wanted.end} are not all there"
         return statement, f"the topic holds {there.start} to {there.end}"
     return None
-
-
-def _new_ranges(request: WindowRequest, available: Available, covered: OffsetSet) -> list[Range]:
-    ranges = []
-    for there in available.ranges:
-        missing = minus([(there.start, there.end)], covered.of(there.topic, there.partition))
-        if missing:
-            start, end = missing[0]
-            if request.max_records is not None:
-                end = min(end, start + request.max_records)
-            ranges.append(Range(there.topic, there.partition, start, end))
-    return ranges
-
-
-def _gaps(
-    request: WindowRequest, available: Available, ranges: Iterable[Range], covered: OffsetSet
-) -> tuple[OffsetSet, list[Range]]:
-    """What this run leaves out for good because it was told to, and what was lost."""
-    wanted = offsets_of(r for r in ranges if r.records > 0)
-    gaps = OffsetSet()
-    lost: list[Range] = []
-    for there in available.ranges:
-        key = (there.topic, there.partition)
-        before = covered.of(*key)
-        gone = minus([(before[0][0], there.start)], before) if before else ()
-        first = wanted.of(*key)
-        if request.accept_gap:
-            left_out = gone
-            if first:
-                left_out = union(left_out, minus([(there.start, first[0][0])], before))
-            gaps |= offsets_of(Range(*key, *part) for part in left_out)
-        elif gone and not request.fixed:
-            lost += [Range(*key, *part) for part in gone]
-    return gaps, lost
-
-
-def _lost(lost: Range) -> Problem:
-    statement = f"offsets {lost.start} to {lost.end} were deleted before they were read"
-    hint = f"launch with window.accept_gap: true to go on at offset {lost.end}; the table notes the gap"
-    return Problem("SMT511", f"{lost.topic}-{lost.partition}", statement, hint)
-
-
-def _now_gap(lost: Range) -> Problem:
-    statement = f"offsets {lost.start} to {lost.end} were deleted before they were read: a gap of {lost.records} now"
-    hint = "run more often, or let the topic keep its records longer"
-    return Problem("SMT518", f"{lost.topic}-{lost.partition}", statement, hint)
 
 
 def describe(window: Window, limit: int = 5) -> str:

@@ -1,9 +1,13 @@
 """The state that a commit keeps: written, read, told from what others write."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
-from dagster_smt.model.offsets import offsets_of
-from dagster_smt.model.table_state import REMEMBERED, CommittedRun, TableState
+from dagster_smt.model.offsets import OffsetSet, offsets_of
+from dagster_smt.model.table_state import KEY, REMEMBERED, CommittedRun, TableState
+from dagster_smt.model.time_spans import EVER, Span, reached, with_span
 from dagster_smt.model.window import Range, Window
 
 WINDOW = Window((Range("orders", 0, 5, 9),))
@@ -16,6 +20,10 @@ STATE = TableState(
     gaps=offsets_of([Range("orders", 0, 9, 12)]),
     failed=offsets_of([Range("orders", 0, 3, 4), Range("orders", 1, 4, 5)]),
     roughly=True,
+    begins={("orders", 0): 0, ("orders", 1): 4, ("empty", 3): 7},
+    spans={("orders", 0): (Span(-EVER, 5, 7), Span(9, 12, 9))},
+    absent=offsets_of([Range("orders", 1, 6, 7)]),
+    epochs={("orders", 0): 3},
     identities={"orders": "x1"},
     rows={"orders": 14},
     runs=(CommittedRun("run/step", "digest", 3, WINDOW.id),),
@@ -29,7 +37,45 @@ def test_comes_back_as_written():
 
 
 def test_ends_are_those_of_the_prefix():
-    assert STATE.ends() == {"orders": {"0": 12, "1": 5}}
+    assert STATE.ends() == {"orders": {"0": 12, "1": 5}, "empty": {"3": 7}}
+
+
+def test_a_state_of_an_earlier_version_is_read():
+    data = json.loads(STATE.to_text())
+    for name in ("begins", "spans", "absent", "epochs"):
+        del data[KEY][name]
+    before = TableState.from_text(json.dumps(data, separators=(",", ":")))
+    assert before is not None and before == replace(STATE, begins={}, spans={}, absent=OffsetSet(), epochs={})
+
+
+def test_holes_lie_between_what_is_held_and_were_in_the_source():
+    assert STATE.holes == offsets_of([Range("orders", 0, 12, 20), Range("orders", 1, 5, 6)])
+
+
+SPANS = [
+    ("the next day", [(0, 10, 3), (10, 20, 5)], [(0, 20, 5)]),
+    ("another day later", [(0, 10, 3), (20, 30, 9)], [(0, 10, 3), (20, 30, 9)]),
+    ("the day between", [(0, 10, 3), (20, 30, 9), (10, 20, 7)], [(0, 30, 9)]),
+    ("a day once more", [(0, 10, 3), (10, 20, 5), (0, 10, 4)], [(0, 20, 5)]),
+    ("the last day once more", [(0, 10, 3), (10, 20, 5), (10, 20, 8)], [(0, 20, 8)]),
+    ("the same, when it ended earlier", [(0, 10, 3), (0, 10, 2)], [(0, 10, 2)]),
+    ("all time after a day", [(0, 10, 3), (5, EVER, 8)], [(0, EVER, 8)]),
+]
+
+
+@pytest.mark.parametrize(("added", "expected"), [case[1:] for case in SPANS], ids=[case[0] for case in SPANS])
+def test_spans_of_time_are_joined(added, expected):
+    spans = ()
+    for numbers in added:
+        spans = with_span(spans, Span(*numbers))
+    assert spans == tuple(Span(*numbers) for numbers in expected)
+
+
+@pytest.mark.parametrize(
+    ("since", "expected"), [(0, None), (5, 3), (10, 3), (11, None), (20, None), (25, 9), (31, None)]
+)
+def test_where_the_time_before_was_read_up_to(since, expected):
+    assert reached((Span(0, 10, 3), Span(20, 30, 9)), since) == expected
 
 
 @pytest.mark.parametrize("text", [None, "", "{}", "maintenance", '{"dagster":1}'])

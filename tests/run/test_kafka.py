@@ -6,7 +6,7 @@ import uuid
 from dataclasses import replace
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Producer, TopicPartition
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import EngineError, RecordsRejected, SmtError, TableError, UnsupportedError
@@ -62,6 +62,12 @@ class World:
     def state(self, spec=None):
         spec = spec or self.spec()
         return open_table(self.session, spec.sink, spec.table.source).state()
+
+    def lose(self, topic, before, partition=0):
+        """Retention: what lies before an offset goes."""
+        place = TopicPartition(topic, partition, before)
+        (done,) = self.there.client.admin().delete_records([place]).values()
+        done.result()
 
     def written(self, topic=""):
         """Records that a run wrote, with where each comes from."""
@@ -322,10 +328,7 @@ def test_records_that_spark_does_not_see_stop_the_run(world, monkeypatch):
 
 
 def lose(world, before, partition=0):
-    from confluent_kafka import TopicPartition
-
-    (done,) = world.there.client.admin().delete_records([TopicPartition(world.orders, partition, before)]).values()
-    done.result()
+    world.lose(world.orders, before, partition)
 
 
 def test_retention_ahead_of_the_table(world):

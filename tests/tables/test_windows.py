@@ -1,7 +1,7 @@
 """Which offsets a run reads: one table of cases, no Spark."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -39,11 +39,20 @@ class Case:
     before: dict[str, str] = field(default_factory=dict)
     now: dict[str, str] = field(default_factory=dict)
     on_data_loss: str = "fail"
+    begins: str = ""
+    """``a-0 3:3`` for a partition that the table saw when it began at 3."""
+
+    @property
+    def state(self):
+        held, gaps = offsets_of(ranges(self.held)), offsets_of(ranges(self.gaps))
+        begins = {(r.topic, r.partition): r.start for r in ranges(self.begins)}
+        return TableState(1, "x", "records", held=held, gaps=gaps, begins=begins, identities=self.before)
 
     def resolve(self):
-        held, gaps = offsets_of(ranges(self.held)), offsets_of(ranges(self.gaps))
-        state = TableState(1, "x", "records", held=held, gaps=gaps, identities=self.before) if self.held else None
+        state = self.state
         available = Available(ranges(self.there), self.now, offsets_at, lambda group: {**COMMITTED[group]})
+        if not self.held and not self.begins:
+            state = None
         return resolve_window(self.request, available, state, rebuild=self.rebuild, on_data_loss=self.on_data_loss)
 
 
@@ -103,7 +112,7 @@ RESOLVED = [
 def test_resolve(case):
     found = case.resolve()
     assert found.problems == {}
-    assert (found.window, found.gaps) == (window(case.expected), offsets_of(ranges(case.new_gaps)))
+    assert (found.window, found.notes.gaps) == (window(case.expected), offsets_of(ranges(case.new_gaps)))
 
 
 REBUILD = "launch with window.rebuild: true and window.topics: [a], which replaces the rows of this topic"
@@ -127,6 +136,37 @@ REFUSED = [
     (Case("explicit, twice", "a-0 2:9", "", request=asked("a-0 5:7, a-0 6:8")),
      ["SMT510 a-0: two ranges of one partition hold the same offsets", "name each offset once"]),
 ]  # fmt: skip
+
+
+LOST = [
+    ("a partition that held nothing", "a-0 0:9, a-1 10:30", "a-0 0:9", "a-0 0:0, a-1 0:0", "a-1 0:10"),
+    ("the same, never empty again", "a-0 0:9, a-1 10:10", "a-0 0:9", "a-0 0:0, a-1 0:0", "a-1 0:10"),
+    ("a topic without a record", "a-0 10:30", "", "a-0 0:0", "a-0 0:10"),
+    ("a topic that had expired as a whole", "a-0 120:130", "", "a-0 100:100", "a-0 100:120"),
+    ("an added partition", "a-0 0:9, a-1 10:30", "a-0 0:9", "a-0 0:0", "a-1 0:10"),
+    ("what came before a range of its own", "a-0 20:90", "a-0 50:60", "a-0 0:0", "a-0 0:20"),
+    ("between ranges", "a-0 20:90", "a-0 0:5, a-0 50:60", "a-0 0:0", "a-0 5:20"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("there", "held", "begins", "gone"), [c[1:] for c in LOST], ids=[c[0] for c in LOST])
+def test_what_was_deleted_before_it_was_read_is_told_or_a_gap(there, held, begins, gone):
+    case = Case("", there, "", held, begins=begins)
+    (lost,) = ranges(gone)
+    (problem,) = case.resolve().problems["a"]
+    assert (problem.code, problem.place) == ("SMT511", f"a-{lost.partition}")
+    assert f"offsets {lost.start} to {lost.end} were deleted" in problem.statement
+    for accepted in (replace(case, on_data_loss="gap"), replace(case, request=WindowRequest(accept_gap=True))):
+        found = accepted.resolve()
+        assert not found.problems and not offsets_of([lost]) - found.notes.gaps
+        state = case.state.with_window(found.window, found.notes)
+        again = resolve_window(WindowRequest(), Available(ranges(there)), state)
+        assert not again.problems and not again.warnings
+
+
+def test_partitions_of_a_state_of_an_earlier_version_begin_with_what_is_there():
+    found = Case("", "a-0 5:9, a-1 10:30", "", "a-0 0:9", begins="").resolve()
+    assert not found.problems and found.notes.begins == {("a", 0): 0, ("a", 1): 10}
 
 
 @pytest.mark.parametrize(("case", "problem"), REFUSED, ids=[c.name for c, _ in REFUSED])
@@ -226,9 +266,8 @@ STARTS = [
 @pytest.mark.parametrize("case", STARTS, ids=lambda c: c.name)
 def test_where_a_table_begins(case):
     test_resolve(case)
-    begun = case.request.start not in ("", "earliest") and not case.rebuild and not case.request.fixed
     new = {r.topic for r in ranges(case.there)} - {r.topic for r in ranges(case.held)} - set(case.before)
-    assert case.resolve().begins is (begun and bool(new))
+    assert case.resolve().news is (not case.rebuild and bool(new))
 
 
 def test_lost_records_are_told_as_a_warning():

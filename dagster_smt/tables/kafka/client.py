@@ -1,6 +1,7 @@
 """What brokers know, asked without Spark: topics, ids, offsets, consumer groups. Every question has a time limit."""
 
 import logging
+import re
 import threading
 import time
 from bisect import bisect_right
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import (
+    TIMESTAMP_NOT_AVAILABLE,
     Consumer,
     IsolationLevel,
     KafkaError,
@@ -24,6 +26,7 @@ from dagster_smt.errors import EngineError, Problem, TableError
 from dagster_smt.model.offsets import OffsetSet, offsets_of
 from dagster_smt.model.secrets import resolved
 from dagster_smt.model.window import Range, Window
+from dagster_smt.tables.available import Measured, Position, Waiting
 from dagster_smt.tables.kafka.options import client_config
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 
@@ -32,6 +35,8 @@ Place = tuple[str, int]
 _LOG = logging.getLogger("dagster_smt.kafka")
 _LOG.addHandler(logging.NullHandler())
 _BATCH = 10_000
+_LITTLE = 1024  # bytes: a record that is longer comes nevertheless
+_TRUNCATED = re.compile(r"truncation detected.*broker end offset is (\d+)")
 _UNKNOWN = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
 _RETRIED = (
     *(KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION),
@@ -53,6 +58,15 @@ class Committed:
     metadata: str
 
 
+@dataclass(frozen=True)
+class _Found:
+    """What brokers answer to a question for an offset."""
+
+    offset: int
+    epoch: int | None
+    millis: int
+
+
 class KafkaClient:
     """The brokers of some topics.
 
@@ -69,6 +83,8 @@ class KafkaClient:
         config = client_config(topics.kafka_options(), own, topics.servers)
         self._config: dict[str, Any] = {**config, "log_level": 0}
         self._admin: Any = None
+        self.times: dict[Place, tuple[int, int]] = {}
+        """What the last question for a time found: offsets, and the times of their records."""
         self._lock = threading.Lock()
 
     @property
@@ -151,32 +167,118 @@ class KafkaClient:
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
         """Earliest offset and end of each partition, sorted; the end as readers of this isolation level see it."""
+        return list(self.measure(topics).ranges)
+
+    def measure(self, topics: Iterable[str]) -> Measured:
+        """The ranges, the leader epochs, and what open transactions hold back from readers of committed records."""
         places = [(t, p) for t, (_, partitions) in self.described(topics).items() for p in partitions]
         starts = self.offsets(places, OffsetSpec.earliest())
-        ends = self.offsets(places, OffsetSpec.latest())
-        return sorted(Range(*place, starts[place], max(starts[place], ends[place])) for place in places)
+        ends = self._found(places, OffsetSpec.latest(), self._isolation)
+        ranges = [Range(*place, starts[place], max(starts[place], ends[place].offset)) for place in places]
+        epochs = {place: found.epoch for place, found in ends.items() if found.epoch is not None}
+        waiting: list[Waiting] = []
+        if self._isolation is IsolationLevel.READ_COMMITTED:
+            marks = self.offsets(places, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
+            held_back = {place: (found.offset, marks[place]) for place, found in ends.items()}
+            waiting = self._waiting({place: parts for place, parts in held_back.items() if parts[0] < parts[1]})
+        return Measured(sorted(ranges), epochs, waiting)
 
-    def offsets(self, places: Sequence[Place], which: Any) -> dict[Place, int]:
+    def _waiting(self, held_back: Mapping[Place, tuple[int, int]]) -> list[Waiting]:
+        """What lies between the last stable offset and the end, and since when."""
+        if not held_back:
+            return []
+        since = self.timestamps({place: stable for place, (stable, _) in held_back.items()})
+        return [Waiting(*place, a, b - a, since.get(place)) for place, (a, b) in sorted(held_back.items())]
+
+    @property
+    def _isolation(self) -> Any:
+        committed = self.topics_of.isolation_level == "read_committed"
+        return IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+
+    def offsets(self, places: Sequence[Place], which: Any, isolation: Any = None) -> dict[Place, int]:
         """One offset of each partition; -1 where there is none."""
+        found = self._found(places, which, self._isolation if isolation is None else isolation)
+        return {place: at.offset for place, at in found.items()}
+
+    def _found(self, places: Sequence[Place], which: Any, isolation: Any) -> dict[Place, "_Found"]:
         if not places:
             return {}
-        level = self.topics_of.isolation_level == "read_committed"
-        isolation = IsolationLevel.READ_COMMITTED if level else IsolationLevel.READ_UNCOMMITTED
         wanted = {TopicPartition(*place): which for place in places}
         return self._patiently(lambda: self._offsets(wanted, isolation))
 
-    def _offsets(self, wanted: Mapping[Any, Any], isolation: Any) -> dict[Place, int]:
+    def _offsets(self, wanted: Mapping[Any, Any], isolation: Any) -> dict[Place, "_Found"]:
         with self.asking("offsets"):
             asked = self.admin().list_offsets(wanted, isolation_level=isolation, request_timeout=self.timeout)
         found = {}
         for place, future in asked.items():
             with self.asking(f"{place.topic}-{place.partition}"):
-                found[place.topic, place.partition] = future.result().offset
+                told = future.result()
+                found[place.topic, place.partition] = _Found(told.offset, told.leader_epoch, told.timestamp)
         return found
 
     def offsets_at(self, places: Sequence[Place], millis: int) -> dict[Place, int]:
         """The first offset whose record has this timestamp or a later one; -1 where there is none."""
-        return self.offsets(places, OffsetSpec.for_timestamp(max(0, millis)))
+        found = self._found(places, OffsetSpec.for_timestamp(max(0, millis)), self._isolation)
+        self.times = {place: (at.offset, at.millis) for place, at in found.items() if at.offset >= 0}
+        return {place: at.offset for place, at in found.items()}
+
+    def timestamps(self, offsets: Mapping[Place, int]) -> dict[Place, int]:
+        """The timestamps of the first records at these offsets or behind them, committed or not."""
+        found: dict[Place, int] = {}
+
+        def take(place: Place, message: Any) -> None:
+            kind, millis = message.timestamp()
+            if kind != TIMESTAMP_NOT_AVAILABLE:
+                found[place] = millis
+
+        starts = [TopicPartition(*place, offset) for place, offset in offsets.items()]
+        self._look(starts, "read_uncommitted", take)
+        return found
+
+    def cut_back(self, positions: Mapping[Place, Position]) -> dict[Place, int]:
+        """The partitions that lost records before these positions, and from which offset on.
+
+        A consumer that goes on at a position with the leader epoch it was read in has the brokers compare: KIP-320.
+        """
+        found: dict[Place, int] = {}
+
+        def refused(place: Place, error: KafkaError) -> None:
+            truncated = _TRUNCATED.search(error.str())
+            if truncated is not None:
+                found[place] = int(truncated[1])
+
+        starts = [TopicPartition(*place, at, leader_epoch=epoch) for place, (at, epoch) in positions.items()]
+        self._look(starts, "read_uncommitted", lambda place, message: None, refused)
+        return found
+
+    def _look(
+        self,
+        starts: Sequence[TopicPartition],
+        isolation: str,
+        take: Callable[[Place, Any], None],
+        refused: Callable[[Place, KafkaError], None] = lambda place, error: None,
+    ) -> None:
+        """Hand over the first record of each partition from an offset on, or the error in its place, if any."""
+        more = {"isolation.level": isolation, "auto.offset.reset": "error", "enable.partition.eof": True,
+                "fetch.wait.max.ms": 50, "max.partition.fetch.bytes": _LITTLE}  # fmt: skip
+        consumer = self.consumer("dagster_smt.look", **more)
+        open_, until = {(start.topic, start.partition) for start in starts}, time.monotonic() + self.timeout
+        with self.asking("records"):
+            try:
+                consumer.assign(list(starts))
+                while open_ and time.monotonic() < until:
+                    message = consumer.poll(0.5)
+                    if message is None or (message.topic(), message.partition()) not in open_:
+                        continue
+                    place = (message.topic(), message.partition())
+                    open_.discard(place)
+                    error = message.error()
+                    if error is None:
+                        take(place, message)
+                    elif error.code() != KafkaError._PARTITION_EOF:
+                        refused(place, error)
+            finally:
+                consumer.close()
 
     def count(self, window: Window, beat: Callable[[], None] = lambda: None) -> dict[str, int]:
         """Count the records of a window by reading it, per topic."""
@@ -228,7 +330,26 @@ class KafkaClient:
         places = [TopicPartition(t.topic, p) for t in listed for p in t.partitions if not t.topic.startswith("__")]
         if not places:
             return {}
-        return self._patiently(lambda: self._committed(group, places))
+        try:
+            return self._patiently(lambda: self._committed(group, places))
+        except EngineError as error:
+            if error.problems[0].code != "SMT625" or not self._answers():
+                raise
+            raise EngineError(self._unstable(group)) from None
+
+    def _answers(self) -> bool:
+        """Whether the brokers answer."""
+        try:
+            self.names()
+        except EngineError:
+            return False
+        return True
+
+    def _unstable(self, group: str) -> Problem:
+        """Why brokers that answer do not say what a group has committed."""
+        statement = f"a transaction that commits the group's offsets is still open after {self.timeout:g} s"
+        hint = "run again: the brokers end the transaction of a run that died; or give KafkaTopics a longer timeout"
+        return Problem("SMT597", f"group {group}", statement, hint)
 
     def _committed(self, group: str, places: list[TopicPartition]) -> dict[Place, Committed]:
         consumer = self.consumer(group)
@@ -263,7 +384,11 @@ class KafkaClient:
     def consumer(self, group: str, **more: Any) -> Any:
         """A consumer of a group that it does not join."""
         with self.asking(""):
-            return Consumer({**self._config, "group.id": group, "enable.auto.commit": False, **more})
+            return Consumer(self.consumer_config(group, **more))
+
+    def consumer_config(self, group: str, **more: Any) -> dict[str, Any]:
+        """The settings of such a consumer, secrets included."""
+        return {**self._config, "group.id": group, "enable.auto.commit": False, **more}
 
     def cluster_id(self) -> str:
         """What tells the cluster from others."""

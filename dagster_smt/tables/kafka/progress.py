@@ -1,7 +1,8 @@
 """The state of a topic sink as a consumer group's committed offsets: Kafka's tools show it, and can set it back.
 
 Each partition's commit has a text beside its offset. In it are the offsets held, exactly, and what the last run was. An
-offset that somebody sets with Kafka's own tools has no such text: then everything before it counts as held.
+offset that somebody sets with Kafka's own tools has no such text: then everything before it counts as held, and the
+partition as seen from its beginning on.
 """
 
 import json
@@ -10,6 +11,7 @@ from typing import Any
 
 from dagster_smt.model.offsets import Intervals, OffsetSet, union
 from dagster_smt.model.table_state import CommittedRun, TableState
+from dagster_smt.model.time_spans import Span, Spans
 from dagster_smt.model.window import Range, Window
 from dagster_smt.tables.kafka.client import Committed, Place
 
@@ -27,11 +29,15 @@ def to_commits(state: TableState) -> dict[Place, Committed]:
     """
     commits = {}
     window = {(r.topic, r.partition): [r.start, r.end] for r in state.window.ranges}
-    places = sorted(state.covered.parts)
+    ends = state.ends_by_partition()
+    places = sorted(ends)
     for place in places:
         data: dict[str, Any] = {"n": state.number, "a": state.attempt, "k": state.kind}
         data["h"] = state.held.of(*place)
         data |= {"g": state.gaps.of(*place)} if state.gaps.of(*place) else {}
+        data |= {"b": state.begins[place]} if place in state.begins else {}
+        data |= {"e": state.epochs[place]} if place in state.epochs else {}
+        data |= {"t": [[s.since, s.until, s.end] for s in state.spans[place]]} if place in state.spans else {}
         data |= {"w": window[place]} if place in window else {}
         data |= {"i": state.identities[place[0]]} if place[0] in state.identities else {}
         data |= {"r": state.rows[place[0]]} if place[0] in state.rows else {}
@@ -40,7 +46,7 @@ def to_commits(state: TableState) -> dict[Place, Committed]:
             text = _with_runs(data, state)
         if len(text.encode()) > LIMIT:
             raise ValueError(f"{place[0]}-{place[1]}")
-        commits[place] = Committed(state.covered.of(*place)[0][1], text)
+        commits[place] = Committed(ends[place], text)
     return commits
 
 
@@ -94,11 +100,18 @@ def from_commits(commits: Mapping[Place, Committed]) -> TableState | None:
         window=Window(tuple(ranges)),
         held=OffsetSet({place: parts for place, parts in held.items() if parts}),
         gaps=OffsetSet({place: parts for place, parts in gaps.items() if parts}),
+        begins={place: data.get("b", 0) for place, data in found.items() if "b" in data or not data},
+        epochs={place: data["e"] for place, data in found.items() if "e" in data},
+        spans={place: _spans(data["t"]) for place, data in found.items() if "t" in data},
         identities=identities,
         rows=rows,
         runs=tuple(CommittedRun(key, request, n, w, tuple(left_out)) for key, request, n, w, left_out in runs),
         dead_letters=letters,
     )
+
+
+def _spans(numbers: list[list[int]]) -> Spans:
+    return tuple(Span(*of_span) for of_span in numbers)
 
 
 def _intervals(pairs: list[list[int]]) -> Intervals:

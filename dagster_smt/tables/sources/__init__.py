@@ -4,11 +4,13 @@ A new source is a module with a class that has the methods of ``Source``, its pl
 in ``open_source``; the conformance suite in the tests runs over it with one more line there.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from dagster_smt.errors import Problem
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.offsets import OffsetSet, TopicPartition
 from dagster_smt.model.window import Range, Window
+from dagster_smt.tables.available import Measured, Position
 from dagster_smt.tables.sources.columns import KAFKA_COLUMNS as KAFKA_COLUMNS
 from dagster_smt.tables.sources.columns import UNREADABLE_TIMESTAMP as UNREADABLE_TIMESTAMP
 from dagster_smt.tables.spec import FileTopics, KafkaTopics, SourceSpec, TableSource
@@ -27,6 +29,9 @@ class Source(Protocol):
     knows_times: bool
     """Whether ``offsets_at`` does without reading the records."""
 
+    lacks_offsets: bool
+    """Whether it may have only some offsets of a range now and others later, as a table that is filled."""
+
     def topics(self) -> list[str]:
         """The names of all topics, sorted."""
 
@@ -43,6 +48,28 @@ class Source(Protocol):
         Raises:
             TableError: A topic is not there, or what is there cannot be read.
         """
+
+    def measure(self, topics: Sequence[str]) -> Measured:
+        """The ranges, and what else there is to know of the ends of topics.
+
+        Raises:
+            TableError: As ``ranges``.
+        """
+
+    def same_topic(self, before: str, now: str) -> bool:
+        """Whether two identities are of one topic."""
+
+    def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
+        """The partitions that have lost records before these positions since they were read there, and from where."""
+
+    def present(self, wanted: OffsetSet) -> OffsetSet:
+        """Those of some offsets that the source has."""
+
+    def ahead(self) -> list[Problem]:
+        """Records from the future that ``offsets_at`` came upon: windows of time end there. None where nobody looks."""
+
+    def changed(self, window: Window) -> list[Problem]:
+        """What became of the topics of a window since it was fixed, where that explains why it could not be read."""
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
         """Kafka's ``offsetsForTimes``: per topic-partition the first offset whose timestamp is ``millis`` or later.
@@ -112,3 +139,26 @@ def open_source(spec: SourceSpec, session: "SparkSession | None" = None) -> Sour
 
     assert isinstance(spec, TableSource) and session is not None
     return TableReader(spec, session)
+
+
+def measured_topics(source: Source, topics: Sequence[str]) -> tuple[Measured, dict[str, list[Problem]]]:
+    """What there is of the topics that a source can measure, and why it cannot measure the others.
+
+    Raises:
+        TableError: It can measure none of them.
+    """
+    try:
+        return source.measure(topics), {}
+    except TableError as error:
+        if len(topics) == 1:
+            raise
+        first = error
+    found, problems = Measured(()), dict[str, list[Problem]]()
+    for topic in topics:
+        try:
+            found = found.and_(source.measure([topic]))
+        except TableError as error:
+            problems[topic] = list(error.problems)
+    if len(problems) == len(topics):
+        raise first
+    return found, problems

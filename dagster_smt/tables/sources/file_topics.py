@@ -15,6 +15,7 @@ from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.window import Range, Window
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables import local
+from dagster_smt.tables.sources.base import BaseSource
 from dagster_smt.tables.sources.columns import KAFKA_SCHEMA
 from dagster_smt.tables.sources.groups import no_groups
 from dagster_smt.tables.sources.positions import count_records, lines_of, row_groups_of
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 ID = ".id"
 _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
+_BY_HAND = re.compile(r"(\d+)-\d+-\d+")  # offset, size and time of the first segment
 _CHUNK = 4 << 20  # bytes
 _TASK = 128 << 20
 _PARALLEL = 16  # full tasks
@@ -42,7 +44,7 @@ def nothing() -> None:
     """A beat that nobody listens to."""
 
 
-class FileTopicsSource:
+class FileTopicsSource(BaseSource):
     """File topics, opened. Lists each topic once, and again when asked for its ranges."""
 
     knows_times = False
@@ -79,6 +81,11 @@ class FileTopicsSource:
             stat = segment.path.stat()
             return f"{segment.base}-{stat.st_size}-{stat.st_mtime_ns}"
         return ""
+
+    def same_topic(self, before: str, now: str) -> bool:
+        """See ``Source``. A topic written by hand whose first segments were removed goes on with a later one."""
+        first, other = _BY_HAND.fullmatch(before), _BY_HAND.fullmatch(now)
+        return before == now or (first is not None and other is not None and int(first[1]) < int(other[1]))
 
     def sizes(self, topics: Iterable[str]) -> dict[str, int]:
         """See ``Source``: the segments' sizes."""

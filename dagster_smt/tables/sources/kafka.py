@@ -5,20 +5,29 @@ window is a range of offsets; what a reader of the topic's isolation level can s
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dagster_smt.errors import Problem
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.offsets import TopicPartition
 from dagster_smt.model.window import Range, Window
+from dagster_smt.spark.workers import map_in_arrow
+from dagster_smt.tables.available import Measured, Position
 from dagster_smt.tables.kafka.client import Committed, KafkaClient
 from dagster_smt.tables.kafka.spec import KafkaTopics
-from dagster_smt.tables.sources.columns import KAFKA_COLUMNS, KAFKA_SCHEMA
+from dagster_smt.tables.sources.base import BaseSource
+from dagster_smt.tables.sources.columns import KAFKA_COLUMNS, KAFKA_SCHEMA, MOST_MILLIS
+from dagster_smt.tables.sources.far_records import ReadFar
 from dagster_smt.values.headers import HEADERS_DDL
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _FEW_TASKS = 16
+_AHEAD = 24 * 3600 * 1000
+"""Milliseconds that a record's time may be ahead of this machine's clock."""
 _RECORDS_OF_A_TASK = 100_000
 _TUNED = {
     "kafka.fetch.max.wait.ms": "50",  # as shipped, a reader waits half a second at the end of each partition
@@ -31,7 +40,7 @@ def nothing() -> None:
     """A beat that never stops anything."""
 
 
-class KafkaReader:
+class KafkaReader(BaseSource):
     """Topics of a cluster, opened.
 
     Args:
@@ -45,6 +54,7 @@ class KafkaReader:
         self.spec, self.session = spec, session
         self.client = KafkaClient(spec)
         self._ids: dict[str, str] = {}
+        self._ahead: dict[TopicPartition, int] = {}
 
     def topics(self) -> list[str]:
         """See ``Source``: all but Kafka's internal ones."""
@@ -60,11 +70,25 @@ class KafkaReader:
         """See ``Source``. With ``read_committed`` a partition ends before the first open transaction."""
         return self.client.ranges(topics)
 
+    def measure(self, topics: Iterable[str]) -> Measured:
+        """See ``Source``."""
+        return self.client.measure(topics)
+
+    def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
+        """See ``Source``: the brokers know where each leader began to write (KIP-320)."""
+        return self.client.cut_back(positions)
+
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
         """See ``Source``: the brokers' own ``offsetsForTimes``."""
         ends = {(r.topic, r.partition): r.end for r in self.ranges(topics)}
         at = self.client.offsets_at(list(ends), millis)
+        soon = time.time() * 1000 + _AHEAD
+        self._ahead |= {place: offset for place, (offset, stamp) in self.client.times.items() if stamp > soon >= millis}
         return {place: min(end, at[place]) if at[place] >= 0 else end for place, end in ends.items()}
+
+    def ahead(self) -> list[Problem]:
+        """See ``Source``: what ``offsets_at`` came upon."""
+        return [_ahead(place, offset) for place, offset in sorted(self._ahead.items())]
 
     def sizes(self, topics: Iterable[str]) -> None:
         """See ``Source``: not known."""
@@ -83,6 +107,38 @@ class KafkaReader:
         beat()
         if not window.ranges:
             return self.session.createDataFrame([], KAFKA_SCHEMA)
+        near, far = self._split(window)
+        if not far:
+            return self._read_near(near)
+        frame = self._read_far(far)
+        return self._read_near(near).union(frame) if near.ranges else frame
+
+    def _split(self, window: Window) -> tuple[Window, list[Range]]:
+        """What Spark's reader can read, and what lies behind a timestamp that it cannot hold."""
+        places = sorted({(r.topic, r.partition) for r in window.ranges})
+        firsts = {place: at for place, at in self.client.offsets_at(places, MOST_MILLIS + 1).items() if at >= 0}
+        near, far = [], []
+        for r in window.ranges:
+            first = firsts.get((r.topic, r.partition), r.end)
+            near.append(replace(r, end=min(r.end, max(r.start, first))))
+            far.append(replace(r, start=max(r.start, min(r.end, first))))
+        return Window(tuple(r for r in near if r.records)), [r for r in far if r.records]
+
+    def _read_far(self, ranges: Sequence[Range]) -> "DataFrame":
+        assert self.session is not None
+        config = self.client.consumer_config(
+            "dagster_smt.far",
+            **{
+                "isolation.level": self.spec.isolation_level,
+                "auto.offset.reset": "error",
+                "enable.partition.eof": True,
+            },
+        )
+        numbers = self.session.range(0, len(ranges), 1, min(len(ranges), _FEW_TASKS))
+        return map_in_arrow(numbers, ReadFar(tuple(ranges), config, self.client.timeout), KAFKA_SCHEMA)
+
+    def _read_near(self, window: Window) -> "DataFrame":
+        assert self.session is not None
         starts: dict[str, dict[str, int]] = {}
         ends: dict[str, dict[str, int]] = {}
         for r in sorted(window.ranges):
@@ -108,6 +164,29 @@ class KafkaReader:
         if tasks < len(window.ranges):  # a task of its own for each of many small partitions costs more than reading it
             frame = frame.coalesce(tasks)
         return frame.withColumn("headers", _headers()).select(*KAFKA_COLUMNS)
+
+    def changed(self, window: Window) -> list[Problem]:
+        """See ``Source``: topics that were deleted or made anew, and records that were deleted.
+
+        Returns:
+            SMT598 no such topic any more, SMT516 another one, SMT634 records that are gone.
+        """
+        hint, problems = "run again: the next run says what became of it", list[Problem]()
+        for topic in window.topics:
+            try:
+                now = self.client.described([topic])[topic][0]
+                there = {(r.topic, r.partition): r.start for r in self.client.ranges([topic])}
+            except TableError:
+                statement = "the topic was deleted while it was read"
+                problems.append(Problem("SMT598", topic, statement, "take it out of the topic table, or make it again"))
+                continue
+            if self._ids.get(topic, now) != now:
+                statement = "the topic was deleted and created anew while it was read"
+                problems.append(Problem("SMT516", topic, statement, hint))
+                continue
+            gone = ((r, there.get((r.topic, r.partition), r.start)) for r in window.ranges if r.topic == topic)
+            problems += [_deleted(r, start) for r, start in gone if start > r.start]
+        return problems
 
     def count(self, window: Window) -> None:
         """See ``Source``: offsets are not dense, so not known."""
@@ -136,6 +215,18 @@ class KafkaReader:
                 if (found := read.get(topic, 0)) < count
             ]
         return problems
+
+
+def _ahead(place: TopicPartition, offset: int) -> Problem:
+    statement = f"the record at offset {offset} has a time in the future: no window of time before that goes past it"
+    hint = "run what comes after it by offsets (window.explicit), or let the topic's retention remove the record"
+    return Problem("SMT599", f"{place[0]}-{place[1]}", statement, hint)
+
+
+def _deleted(r: Range, start: int) -> Problem:
+    statement = f"offsets {r.start} to {min(start, r.end)} were deleted while the run read them"
+    hint = "run again: a table that has read the topic before says what it lost, a new one begins with what is left"
+    return Problem("SMT634", f"{r.topic}-{r.partition}", statement, hint)
 
 
 def _headers() -> "Column":

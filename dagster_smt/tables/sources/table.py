@@ -4,12 +4,15 @@ from collections.abc import Callable, Iterable, Mapping
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Window as Frame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.offsets import OffsetSet, offsets_of
 from dagster_smt.model.window import Range, Window
 from dagster_smt.spark.sql import quoted
+from dagster_smt.tables.sources.base import BaseSource
 from dagster_smt.tables.sources.columns import KAFKA_COLUMNS, KAFKA_SCHEMA
 from dagster_smt.tables.sources.groups import no_groups
 from dagster_smt.tables.sources.within import within
@@ -31,10 +34,11 @@ _TYPES: dict[str, tuple[type[T.DataType], ...]] = {
 }
 
 
-class TableReader:
+class TableReader(BaseSource):
     """A table, opened. Each call sees the table as it is then, except that a frame stays with what it was made from."""
 
     knows_times = False
+    lacks_offsets = True
 
     def __init__(self, spec: TableSource, session: SparkSession):
         self.spec = spec
@@ -76,6 +80,15 @@ class TableReader:
         if problems:
             raise TableError(problems)
         return sorted(Range(*row[:4]) for row in rows)
+
+    def present(self, wanted: OffsetSet) -> OffsetSet:
+        """See ``Source``. Their ranges are found where the rows are, at coordinates only."""
+        places = within(self._frame(), Window(tuple(wanted.ranges()))).select(*_PLACE, "offset")
+        number = F.dense_rank().over(Frame.partitionBy(*_PLACE).orderBy("offset")).alias("number")
+        numbered = places.select(*_PLACE, "offset", number)
+        bounds = F.min("offset").alias("start"), (F.max("offset") + 1).alias("end")
+        rows = numbered.groupBy(*_PLACE, F.col("offset") - F.col("number")).agg(*bounds)
+        return offsets_of(Range(*row) for row in rows.select(*_PLACE, "start", "end").collect())
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
         """See ``Source``."""
@@ -175,9 +188,10 @@ class TableReader:
         if name == "headers":
             return _headers(column if own in fields else None).alias(name)
         if name == "timestampType":
-            column = F.coalesce(column.cast("int"), F.lit(0)) if own in fields else F.lit(0)
+            column = F.coalesce(column.try_cast("int"), F.lit(0)) if own in fields else F.lit(0)
         types = {"key": "binary", "value": "binary", "partition": "int", "offset": "bigint", "timestamp": "timestamp"}
-        return (column.cast(types[name]) if name in types else column).alias(name)
+        # a number that Kafka has no room for is none: the record is told to lack it
+        return (column.try_cast(types[name]) if name in types else column).alias(name)
 
     def _delta_id(self) -> str:
         table = self.spec.name or f"delta.{quoted(self.spec.path)}"

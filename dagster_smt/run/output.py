@@ -1,0 +1,32 @@
+"""The rows of an evaluated window as the table holds them."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from dagster_smt.errors import PlanError, Problem
+from dagster_smt.run.spec import RunSpec
+from dagster_smt.spark.columns import TARGET
+from dagster_smt.tables.spec import TableSink
+
+
+def output_rows(evaluated: DataFrame, spec: RunSpec) -> DataFrame:
+    """The rows as the table holds them: the chain's columns, and where each row comes from.
+
+    Raises:
+        PlanError: SMT573, a column of the chain has the name of a source column.
+    """
+    coordinates = spec.sink.coordinates
+    if spec.sink.kind == "records" or coordinates is None:
+        rows = evaluated.select("__out.*")
+        return rows.drop(TARGET) if isinstance(spec.sink, TableSink) else rows
+    out = evaluated.schema["__out"].dataType
+    assert isinstance(out, StructType)
+    names = {name.lower() for name in coordinates.names}
+    clashes = [name for name in out.names if name.lower() in names]
+    if clashes:
+        hint = "rename it in the chain, or give source_columns of the sink other names (None leaves them out)"
+        statement = "the chain makes a column with the name of a source column"
+        raise PlanError([Problem("SMT573", name, statement, hint) for name in clashes])
+    columns = zip(("__topic", "__partition", "__offset"), coordinates.names, strict=True)
+    return evaluated.select("__out.*", *(F.col(column).alias(name) for column, name in columns))

@@ -1,0 +1,98 @@
+"""What topics hold when a run begins."""
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+
+from dagster_smt.errors import Problem
+from dagster_smt.model.offsets import OffsetSet, TopicPartition
+from dagster_smt.model.window import Range
+
+OffsetsAt = Callable[[Iterable[str], int], Mapping[TopicPartition, int]]
+Position = tuple[int, int]
+"""An offset, and the leader epoch up to which a partition was read there."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Records that readers of committed records do not get yet: a transaction is open in front of them.
+
+    Attributes:
+        offset: Where it begins.
+        offsets: How many offsets wait.
+        since: The timestamp of the first record, in milliseconds; None if it is not known.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    offsets: int
+    since: int | None = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a source has of some topics.
+
+    Attributes:
+        ranges: Earliest offset and end of each topic-partition, sorted.
+        epochs: The leader epoch of each topic-partition, of sources that have leaders.
+        waiting: What open transactions hold back.
+    """
+
+    ranges: Sequence[Range]
+    epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
+    waiting: Sequence[Waiting] = ()
+
+    def and_(self, other: "Measured") -> "Measured":
+        """Both together."""
+        ranges = sorted((*self.ranges, *other.ranges))
+        return Measured(ranges, {**self.epochs, **other.epochs}, (*self.waiting, *other.waiting))
+
+
+def waiting_problem(waiting: Waiting) -> Problem:
+    """A warning that a transaction is open."""
+    since = "" if waiting.since is None else f" since {moment_of(waiting.since)}"
+    statement = f"{waiting.offsets} offsets from {waiting.offset} on wait behind an open transaction{since}"
+    hint = "they are read when it ends; kafka-transactions.sh find-hanging and abort end one that hangs"
+    return Problem("SMT594", f"{waiting.topic}-{waiting.partition}", statement, hint)
+
+
+def moment_of(millis: int) -> str:
+    """Milliseconds since 1970 as a moment, or as their number where no calendar has it."""
+    try:
+        moment = datetime.fromtimestamp(millis / 1000, timezone.utc)
+    except (ValueError, OverflowError, OSError):
+        return str(millis)
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def nothing_cut(positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
+    """For sources whose topics never lose their ends."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Available:
+    """What the topics hold now.
+
+    Attributes:
+        ranges: Earliest and end of each topic-partition.
+        identities: Identity of each topic.
+        offsets_at: See ``Source.offsets_at``.
+        committed: See ``Source.committed``.
+        epochs: See ``Measured``.
+        cut_back: See ``Source.cut_back``.
+        same_topic: See ``Source.same_topic``.
+        present: See ``Source.present``; None for a source of which each offset is there, or never comes.
+    """
+
+    ranges: Sequence[Range]
+    identities: Mapping[str, str] = field(default_factory=dict)
+    offsets_at: OffsetsAt = lambda topics, millis: {}
+    committed: Callable[[str], Mapping[TopicPartition, int]] = lambda group: {}
+    epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
+    cut_back: Callable[[Mapping[TopicPartition, Position]], Mapping[TopicPartition, int]] = nothing_cut
+    same_topic: Callable[[str, str], bool] = operator.eq
+    present: Callable[[OffsetSet], OffsetSet] | None = None

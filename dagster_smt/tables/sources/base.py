@@ -1,0 +1,42 @@
+"""What most sources have in common: no leaders, no transactions, no offset that comes later."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from dagster_smt.errors import Problem
+from dagster_smt.model.offsets import OffsetSet, TopicPartition
+from dagster_smt.model.window import Range, Window
+from dagster_smt.tables.available import Measured, Position
+
+
+class BaseSource:
+    """See ``Source``."""
+
+    lacks_offsets = False
+
+    def ranges(self, topics: Iterable[str]) -> list[Range]:
+        """See ``Source``."""
+        raise NotImplementedError
+
+    def measure(self, topics: Sequence[str]) -> Measured:
+        """See ``Source``: its ranges."""
+        return Measured(self.ranges(topics))
+
+    def same_topic(self, before: str, now: str) -> bool:
+        """See ``Source``."""
+        return before == now
+
+    def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
+        """See ``Source``: nothing."""
+        return {}
+
+    def present(self, wanted: OffsetSet) -> OffsetSet:
+        """See ``Source``: all of them."""
+        return wanted
+
+    def ahead(self) -> list[Problem]:
+        """See ``Source``: not looked for."""
+        return []
+
+    def changed(self, window: Window) -> list[Problem]:
+        """See ``Source``: nothing."""
+        return []

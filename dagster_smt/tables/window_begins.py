@@ -1,0 +1,151 @@
+"""Where a table begins with topics and partitions that it has not read before, and what it has lost of those it knows.
+
+Each commit notes the earliest offset of every partition it sees, also of those that hold nothing. What is deleted from
+there on before a run has read it can be told as lost.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from dagster_smt.errors import Problem
+from dagster_smt.model.offsets import OffsetSet, TopicPartition, minus, offsets_of
+from dagster_smt.model.table_state import TableState
+from dagster_smt.model.window import Range
+from dagster_smt.tables.available import Available
+from dagster_smt.tables.spec import millis_of
+
+
+def begins_of(there: Iterable[Range], state: TableState) -> dict[TopicPartition, int]:
+    """Where the table begins with each partition that is there.
+
+    A partition that was added to a topic which the table knows begins with its first record, at offset 0, whatever is
+    left of it. States of earlier versions say nothing of partitions without records: those begin with what is there.
+    """
+    topics = {topic for topic, _ in state.begins}
+    found = {}
+    for r in there:
+        place = (r.topic, r.partition)
+        covered = state.covered.of(*place)
+        if place in state.begins:
+            found[place] = state.begins[place]
+        elif covered:
+            found[place] = min(covered[0][0], r.start)
+        else:
+            found[place] = 0 if r.topic in topics else r.start
+    return found
+
+
+def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[OffsetSet, list[tuple[str, Problem]]]:
+    """What lies before the beginning of topics that are read for the first time."""
+    there = [r for r in available.ranges if r.topic in topics]
+    if start == "latest":
+        begins: Mapping[TopicPartition, int] = {(r.topic, r.partition): r.end for r in there}
+    elif start.startswith("group:"):
+        begins = available.committed(start.removeprefix("group:")) if there else {}
+    else:
+        begins = available.offsets_at(sorted(topics), millis_of(start)) if there else {}
+    strange = sorted({r.topic for r in there} - {topic for topic, _ in begins})
+    hint = "name the group of the connector or consumer that read the topic, or start with earliest"
+    problems = [(t, Problem("SMT517", t, f"the {start} has committed nothing of the topic", hint)) for t in strange]
+    before = []
+    for r in there:
+        begin = min(max(begins.get((r.topic, r.partition), r.start), r.start), r.end)
+        before.append(Range(r.topic, r.partition, r.start, begin))
+    return offsets_of(before), problems
+
+
+def lost(there: Iterable[Range], begins: Mapping[TopicPartition, int], passed: OffsetSet) -> list[Range]:
+    """What was deleted before it was read: it is neither there nor passed."""
+    found = []
+    for r in there:
+        place = (r.topic, r.partition)
+        gone = minus([(begins.get(place, r.start), r.start)], passed.of(*place))
+        found += [Range(*place, *part) for part in gone]
+    return found
+
+
+def lost_problem(range_: Range) -> Problem:
+    """What was lost, where a run must not go on."""
+    statement = f"offsets {range_.start} to {range_.end} were deleted before they were read"
+    hint = f"launch with window.accept_gap: true to go on at offset {range_.end}; the table notes the gap"
+    return Problem("SMT511", f"{range_.topic}-{range_.partition}", statement, hint)
+
+
+def gap_warning(range_: Range) -> Problem:
+    """What was lost, where a run goes on."""
+    count = range_.records
+    statement = f"offsets {range_.start} to {range_.end} were deleted before they were read: a gap of {count} now"
+    hint = "run more often, or let the topic keep its records longer"
+    return Problem("SMT518", f"{range_.topic}-{range_.partition}", statement, hint)
+
+
+def other_topics(
+    state: TableState, available: Available, topics: Iterable[str], asked: OffsetSet
+) -> list[tuple[str, Problem]]:
+    """Topics that are not what the table has read, although they have their names: made anew, or cut back.
+
+    Args:
+        state: The state of the table.
+        available: What the topics hold.
+        topics: The topics.
+        asked: Offsets that the run reads again in any case: what was cut there is mended by it.
+    """
+    problems = []
+    for topic in sorted(topics):
+        before, now = state.identities.get(topic, ""), available.identities.get(topic, "")
+        if before and now and not available.same_topic(before, now):
+            statement = "the topic was deleted and created anew since the table read it"
+            problems.append((topic, Problem("SMT516", topic, statement, rebuild_hint(topic))))
+    anew = {topic for topic, _ in problems}
+    ends = {place: end for place, end in _ends(state).items() if place[0] in topics and place[0] not in anew}
+    there = {(r.topic, r.partition): r.end for r in available.ranges}
+    for place, end in sorted(ends.items()):
+        if place not in there and place in state.held.parts:
+            problems.append((place[0], _cut(place, end, "but the partition is gone")))
+        elif there.get(place, end) < end:
+            problems.append((place[0], _cut(place, end, f"but the partition ends at {there[place]}")))
+    whole = [place for place, end in ends.items() if there.get(place, -1) >= end]
+    for place, cut in sorted(_cut_back(state, available, ends, whole).items()):
+        gone = offsets_of([Range(*place, cut, ends[place])])
+        if gone - asked:
+            problems.append((place[0], _grown_again(place, ends[place], cut)))
+    return problems
+
+
+def _ends(state: TableState) -> dict[TopicPartition, int]:
+    """The end of what the table has taken in of each partition, be it nothing."""
+    return {**state.begins, **{place: intervals[-1][1] for place, intervals in state.held.parts.items()}}
+
+
+def _cut_back(
+    state: TableState, available: Available, ends: Mapping[TopicPartition, int], places: Sequence[TopicPartition]
+) -> Mapping[TopicPartition, int]:
+    """The partitions whose log has lost records that the table holds, although it is as long as it was.
+
+    As long as a partition has the leader that it had, it has lost nothing.
+    """
+    moved = {
+        place: (ends[place], state.epochs[place])
+        for place in places
+        if place in state.epochs and available.epochs.get(place, state.epochs[place]) != state.epochs[place]
+    }
+    return available.cut_back(moved) if moved else {}
+
+
+def _cut(place: TopicPartition, end: int, what: str) -> Problem:
+    topic, partition = place
+    statement = f"the table has read up to offset {end}, {what}"
+    return Problem("SMT515", f"{topic}-{partition}", statement, rebuild_hint(topic))
+
+
+def _grown_again(place: TopicPartition, end: int, cut: int) -> Problem:
+    topic, partition = place
+    statement = (
+        f"the table has read up to offset {end}, but the partition lost its records from {cut} on and grew again"
+    )
+    hint = f"launch with window.explicit from offset {cut} on, which replaces the rows of records that are gone"
+    return Problem("SMT593", f"{topic}-{partition}", statement, hint)
+
+
+def rebuild_hint(topic: str) -> str:
+    """How to start over with a topic."""
+    return f"launch with window.rebuild: true and window.topics: [{topic}], which replaces the rows of this topic"

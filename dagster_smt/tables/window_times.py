@@ -1,0 +1,66 @@
+"""Windows of time: which offsets they are, and the late records that come into them.
+
+A window of time is a range of offsets, from the first record of that time or later to the first one after it. A record
+that comes late, after the window of its time was read, lies before the first record of the following window. It comes
+into that one, which begins where the former window ended.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from dagster_smt.model.offsets import Interval, OffsetSet, TopicPartition, minus
+from dagster_smt.model.time_spans import EVER, Span, Spans, reached
+from dagster_smt.model.window import Range
+from dagster_smt.tables.available import Available
+from dagster_smt.tables.spec import WindowRequest
+
+
+def timed_ranges(
+    request: WindowRequest, available: Available, formerly: Mapping[TopicPartition, int], covered: OffsetSet
+) -> tuple[list[Range], dict[TopicPartition, Span]]:
+    """The ranges of a window of time, and the span that each partition is read for.
+
+    Args:
+        request: The time.
+        available: What the topics hold.
+        formerly: See ``reached_before``.
+        covered: What the table has.
+    """
+    topics = sorted({r.topic for r in available.ranges})
+    starts = available.offsets_at(topics, request.since) if request.since is not None else {}
+    ends = available.offsets_at(topics, request.until) if request.until is not None else {}
+    ranges, read = [], {}
+    for r in available.ranges:
+        place = (r.topic, r.partition)
+        start = starts.get(place, r.start)
+        end = max(start, ends.get(place, r.end))
+        late = _late(r, formerly.get(place, start), start, covered.of(*place))
+        ranges += [Range(*place, *part) for part in (*late, (start, end))]
+        read[place] = Span(_or(request.since, -EVER), _or(request.until, EVER), end)
+    return ranges, read
+
+
+def reached_before(
+    since: int | None, spans: Mapping[TopicPartition, Spans], added: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    """Where the window of the time right before ended, of the partitions of which it was read.
+
+    Args:
+        since: The beginning of a window of time.
+        spans: What was read by time.
+        added: Partitions that topics have got meanwhile, and where they begin: nothing of them was read.
+    """
+    if since is None:
+        return {}
+    ends = ((place, reached(of_place, since)) for place, of_place in spans.items())
+    found = {place: end for place, end in ends if end is not None}
+    topics = {topic for topic, _ in found}
+    return found | {place: begin for place, begin in added.items() if place[0] in topics}
+
+
+def _late(there: Range, formerly: int, start: int, covered: Iterable[Interval]) -> tuple[Interval, ...]:
+    """What lies between the end of the former window and the start of this one, and was not read since."""
+    return minus([(max(formerly, there.start), start)], covered)
+
+
+def _or(millis: int | None, instead: int) -> int:
+    return instead if millis is None else millis
