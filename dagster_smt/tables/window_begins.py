@@ -142,7 +142,10 @@ def _grown_again(place: TopicPartition, end: int, cut: int) -> Problem:
     statement = (
         f"the table has read up to offset {end}, but the partition lost its records from {cut} on and grew again"
     )
-    hint = f"launch with window.explicit from offset {cut} on, which replaces the rows of records that are gone"
+    hint = (
+        f"launch with window.explicit from offset {cut} on, which replaces the rows of records that are gone; "
+        "where records go to topics, set the group back to it"
+    )
     return Problem("SMT593", f"{topic}-{partition}", statement, hint)
 
 
