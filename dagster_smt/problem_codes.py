@@ -49,7 +49,7 @@ SHARED = {
     "SMT273": "interpret/avro interpret/described interpret/protobuf_files interpret/registered tables/described",
     "SMT274": "interpret/avro_write interpret/protobuf_schema",
     "SMT279": "tables/spec tables/written",
-    "SMT303": "chain/plan orchestration/checks",
+    "SMT303": "chain/dead_paths chain/plan orchestration/checks",
     "SMT350": "orchestration/checks run/counts",
     "SMT401": "interpret/codec interpret/texts values/basic",
     "SMT414": "interpret/codec interpret/described interpret/sides spark/reading/start",

@@ -111,7 +111,10 @@ def test_explain_shows_what_changes_and_names_fields_that_no_record_has(run, fil
 
 
 def test_lint_with_a_schema_checks_what_the_chain_would_do_to_it(run, files):
-    code, out, _ = run("lint", "chain.properties", "--schema", "id INT, nmae STRING", "--topic", "orders")
+    misspelt = ("lint", "chain.properties", "--schema", "id INT, nmae STRING", "--topic", "orders")
+    code, out, _ = run(*misspelt)
+    assert code == 1 and out.startswith("SMT303 transforms.hide") and "set dead_paths to warn" in out
+    code, out, _ = run(*misspelt, "--dead-paths", "warn")
     assert (code, out.split("\n")[0]) == (0, "chain.properties: 2 stages, no problems")
     assert "warning SMT303 transforms.hide (MaskField$Value): no record can have the field 'name'" in out
     assert "warning" not in run("lint", "chain.properties", "--schema", "id INT, name STRING")[1]

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from dagster_smt.authoring.field_changes import speaks_for
 from dagster_smt.authoring.mask_exception import MaskException
@@ -88,13 +88,15 @@ class Chain:
     """Ordered stages, with the warnings found while parsing them.
 
     ``properties`` is the canonical flat form: what a connector would have, every value a string. ``mask_exceptions``
-    say where masked values may stay; they change no record, and so not the hash.
+    say where masked values may stay, ``dead_paths`` whether a mask, drop or rename that can touch nothing is an error.
+    Both change no record, and so not the hash.
     """
 
     stages: tuple[Stage, ...]
     properties: dict[str, str] = field(default_factory=dict, hash=False)
     warnings: tuple[Problem, ...] = ()
     mask_exceptions: tuple[MaskException, ...] = ()
+    dead_paths: Literal["error", "warn"] = "error"
 
     @property
     def hash(self) -> str:

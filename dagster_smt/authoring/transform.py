@@ -10,6 +10,7 @@ from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem, UnsupportedEr
 from dagster_smt.model.cell import Expr, Node
 from dagster_smt.model.keeps import Condition
 from dagster_smt.model.record import PlanRecord, Record, Side, Touch
+from dagster_smt.model.report import SILENT
 from dagster_smt.values.basic import NotNull
 
 PACKAGE = "org.apache.kafka.connect.transforms."
@@ -41,12 +42,21 @@ class Example:
 
 @dataclass(frozen=True)
 class Effect:
-    """One line the transform may write into the ledger (actions as in ``model.report.ACTIONS``)."""
+    """One line the transform may write into the ledger (actions as in ``model.report.ACTIONS``).
+
+    ``named``: whether the user names with ``path`` what must be there. That nothing is there is then worth a warning.
+    """
 
     action: str
     path: str
     target: str = ""
     side: str = ""
+    named: bool = True
+
+    @property
+    def relied_on(self) -> bool:
+        """Whether somebody relies on it: that it touches nothing is worth a warning."""
+        return self.named and self.action in SILENT
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import yaml
 
 from dagster_smt.authoring.stage import Chain
+from dagster_smt.chain.dead_paths import dead_paths_of
 from dagster_smt.chain.exceptions import mask_exceptions
 from dagster_smt.chain.problems import config_problem
 from dagster_smt.chain.properties import read_properties
@@ -43,7 +44,8 @@ def parse_chain(
         source = source["config"]
     drafts, problems = _drafts(source)
     exceptions, wrong = mask_exceptions(source)
-    problems += wrong
+    dead_paths, unknown = dead_paths_of(source)
+    problems += wrong + unknown
     lenient = unknown_options == "warn"
     chain, found = assemble(drafts, lenient, as_kafka)
     warnings = [p for p in problems if lenient and p.code == "SMT007"]
@@ -51,7 +53,7 @@ def parse_chain(
     if problems:
         raise ConfigError(_placed(p, place) for p in dict.fromkeys(problems))
     warnings = list(dict.fromkeys((*warnings, *chain.warnings)))
-    return replace(chain, warnings=tuple(warnings), mask_exceptions=exceptions)
+    return replace(chain, warnings=tuple(warnings), mask_exceptions=exceptions, dead_paths=dead_paths)
 
 
 def _placed(problem: Problem, place: str) -> Problem:

@@ -13,7 +13,7 @@ from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.authoring.transform import Missing, Planning, refuse
 from dagster_smt.chain.column_limits import column_warnings
-from dagster_smt.chain.problems import nearest, nested_hint
+from dagster_smt.chain.problems import nearest, syntax_hint
 from dagster_smt.errors import ClassError, DataError, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, field_nodes, restart, split_mark
 from dagster_smt.model.extended_path import WHOLE, below
@@ -196,7 +196,7 @@ def _side(name: str, schema: Schema | None, nullable: bool, marks: frozenset[str
 def ledger_entries(chain: Chain) -> tuple[LedgerEntry, ...]:
     """Number what the chain's stages may do."""
     return tuple(
-        LedgerEntry(index, stage.alias, e.action, e.path, e.side or stage.side or "topic", e.target)
+        LedgerEntry(index, stage.alias, e.action, e.path, e.side or stage.side or "topic", e.target, named=e.named)
         for index, stage in enumerate(chain.stages)
         for e in stage.transform.ledger()
     )
@@ -420,10 +420,7 @@ class _Fold:
             everywhere = set.intersection(*({m.path for m in p.missing} for p in plans))
             for miss in plans[0].missing:
                 if miss.path in everywhere:
-                    hint = nested_hint(plans[0].stage.transform, miss.path, miss.known)
-                    hint = hint or nearest(miss.asked, miss.known, "check the name; the stage changes nothing there")
-                    statement = f"no record can have the field '{miss.path}'"
-                    found.append(Problem("SMT303", plans[0].stage.place, statement, hint))
+                    found.append(missing_problem(plans[0].stage, miss))
         return found
 
     def matched(self, entries: tuple[LedgerEntry, ...]) -> tuple[LedgerEntry, ...]:
@@ -433,6 +430,13 @@ class _Fold:
             for number, found in step.plan.matches.items():
                 routes.setdefault(number, {}).update(dict.fromkeys(found))
         return tuple(replace(e, matched=tuple(routes.get(n, ()))) for n, e in enumerate(entries))
+
+
+def missing_problem(stage: Stage, miss: Missing) -> Problem:
+    """That a path of a stage leads nowhere in the schema."""
+    hint = syntax_hint(stage.transform, miss.path, miss.known)
+    hint = hint or nearest(miss.asked, miss.known, "check the name; the stage changes nothing there")
+    return Problem("SMT303", stage.place, f"no record can have the field '{miss.path}'", hint)
 
 
 def _spares_nulls(plan: StagePlan) -> bool:

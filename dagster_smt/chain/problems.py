@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from dagster_smt.authoring.options import Options
 from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, Problem
-from dagster_smt.model.path import V1
+from dagster_smt.model.path import V1, V2, seems_pattern
 
 
 def config_problem(code: str, place: str, statement: str, hint: str = "") -> Problem:
@@ -35,21 +35,32 @@ def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
     return f"the nearest names are: {', '.join(close)}"
 
 
-def nested_hint(transform: Options, path: str, known: Iterable[str] | None = None) -> str:
-    """What to do if a path with dots was read as one name; empty where that is not it.
+def syntax_hint(transform: Options, path: str, known: Iterable[str] | None = None) -> str:
+    """What to do if a pattern, or a path with dots, was read as one name; empty where that is not it.
 
     Args:
         transform: The stage's transform.
         path: The path as configured.
         known: The names of the top level, if there is a schema.
     """
+    version = getattr(transform, "field_syntax_version", "")
+    if seems_pattern(path, version):
+        return pattern_hint(version)
     head, dot, _ = path.partition(".")
-    if not dot or getattr(transform, "field_syntax_version", "") != V1:
+    if not dot or version != V1:
         return ""
     if known is not None and head not in known:
         return ""
     what = "" if known is None else f"'{head}' has fields, and "
     return f"set field.syntax.version=V2: {what}under V1 the dots of '{path}' are part of one name"
+
+
+def pattern_hint(version: str) -> str:
+    """What to do if a pattern was read as plain names under a version of the syntax (empty: there is only one)."""
+    if not version:
+        return "this transform takes plain names; MaskField and ReplaceField know patterns (docs: Paths)"
+    name = "put it into backticks" if version == V2 else "set V2 and put it into backticks"
+    return f"set field.syntax.version=extended: under {version} it is a plain name; if it is one, {name}"
 
 
 def build(

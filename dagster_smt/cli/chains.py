@@ -2,6 +2,7 @@
 
 import argparse
 import inspect
+from dataclasses import replace
 from pathlib import Path
 
 from dagster_smt.authoring.options import Options
@@ -28,6 +29,12 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     lint.add_argument("--table", type=Path, metavar="FILE", help="a CREATE TABLE statement of the topic instead")
     lint.add_argument("--topic", default="", help="the topic the records come from")
     lint.add_argument("--unknown-options", choices=("error", "warn"), default="error")
+    lint.add_argument(
+        "--dead-paths",
+        choices=("error", "warn"),
+        help="what a mask, drop or rename is that can touch nothing; by default what the chain says (dead.paths), "
+        "else an error",
+    )
     lint.set_defaults(run=_lint)
     explain = commands.add_parser("explain", help="show what a chain makes of a schema, stage by stage")
     explain.add_argument("chain", type=Path)
@@ -50,6 +57,7 @@ def _lint(arguments: argparse.Namespace) -> int:
     for path in arguments.chain:
         try:
             chain = parse_chain(path, unknown_options=arguments.unknown_options)
+            chain = replace(chain, dead_paths=arguments.dead_paths or chain.dead_paths)
             plan = planned(chain, schema, table, arguments.topic)
         except SmtError as error:
             failed = True
@@ -63,7 +71,8 @@ def _lint(arguments: argparse.Namespace) -> int:
 
 def _explain(arguments: argparse.Namespace) -> int:
     table = read_table(arguments.table, arguments.schema)
-    plan = planned(parse_chain(arguments.chain), read_schema(arguments.schema), table, arguments.topic)
+    chain = replace(parse_chain(arguments.chain), dead_paths="warn")  # it shows them
+    plan = planned(chain, read_schema(arguments.schema), table, arguments.topic)
     if table is not None and arguments.html is None:
         print("columns of the topic table")
         print(grid([("column", "type", "read from", "written to"), *describe_columns(table.row)], left=4))

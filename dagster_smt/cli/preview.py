@@ -3,6 +3,7 @@
 import argparse
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -42,7 +43,8 @@ def _count(text: str) -> int:
 def _preview(arguments: argparse.Namespace) -> int:
     from dagster_smt.cli.samples import of_file, of_topic
 
-    chain, schema = parse_chain(arguments.chain), read_schema(arguments.schema)
+    chain = replace(parse_chain(arguments.chain), dead_paths="warn")  # it shows them
+    schema = read_schema(arguments.schema)
     path = Path(arguments.records)
     if path.is_dir() or (not path.exists() and ":" in arguments.records):
         args = arguments.records, arguments.command_config, arguments.topic, arguments.limit, arguments.offset

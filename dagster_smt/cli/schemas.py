@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from dagster_smt.chain import Chain, Plan, plan_chain
+from dagster_smt.chain.dead_paths import refuse_dead_paths
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.schema import Schema
 from dagster_smt.tables.planning import plan_table
@@ -48,8 +49,13 @@ def read_schema(text: str | None) -> Schema | None:
 
 
 def planned(chain: Chain, schema: Schema | None, table: TopicTable | None, topic: str = "") -> Plan:
-    """Plan a chain for values of a schema (None: without), or for the rows of a topic table."""
+    """Plan a chain for values of a schema (None: without), or for the rows of a topic table.
+
+    Raises:
+        PlanError: No record can pass the chain; or a mask, drop or rename can touch nothing, and the chain does not
+            allow that.
+    """
     topics = (topic,) if topic else ()
     if table is not None:
-        return plan_table(chain, table, topics)
-    return plan_chain(chain, None, schema, topics=topics, typed=schema is not None)
+        return refuse_dead_paths(plan_table(chain, table, topics), table.value.known_schema)
+    return refuse_dead_paths(plan_chain(chain, None, schema, topics=topics, typed=schema is not None), schema)

@@ -4,6 +4,7 @@ V1: the whole text is one field name, dots included. V2: dots separate steps, ba
 steps that are no names (``model.extended_path`` reads them).
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,6 +13,16 @@ from dagster_smt.model.java_text import BLANKS, trim
 from dagster_smt.model.path_steps import Index, Step, quoted
 
 V1, V2, EXTENDED = "V1", "V2", "extended"
+_BACKTICKS = re.compile(r"`[^`]*`")
+_PATTERN = re.compile(
+    r"""\*                                           # any name
+    | \[(?:-?\d+|'[^']*'|"[^"]*")\]               # an element, a key
+    | (?:^|\.)/.+/i?(?:$|[.\[])                    # a regular expression
+    | (?:^|\.)(?:type|logical)\([^()]*\)(?:$|[.\[])
+    | ^\$[.\[]                                     # JSONPath
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +74,16 @@ def parse_path(text: str, version: str = V1) -> FieldPath:
     if version == EXTENDED:
         return FieldPath(text, extended_steps(text))
     return FieldPath(text, (text,) if version == V1 else tuple(_steps(text)))
+
+
+def seems_pattern(text: str, version: str = V1) -> bool:
+    """Whether a path looks like one of the extended syntax, or a JSONPath, though it is read as plain names.
+
+    Names in backticks are meant as they are; V1 knows no backticks.
+    """
+    if version == EXTENDED:
+        return False
+    return _PATTERN.search(_BACKTICKS.sub("`", text) if version == V2 else text) is not None
 
 
 def _steps(text: str) -> list[str]:

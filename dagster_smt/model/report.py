@@ -27,6 +27,7 @@ class LedgerEntry:
         target: For ``renamed`` and ``cast``: the new name or type.
         matched: What a path leads to that is not written so (one with patterns, a V1 name with dots), where the
             schema is known when planning.
+        named: Whether the user names with ``path`` what must be there.
     """
 
     stage: int
@@ -36,6 +37,12 @@ class LedgerEntry:
     side: str = "value"
     target: str = ""
     matched: tuple[str, ...] = ()
+    named: bool = True
+
+    @property
+    def relied_on(self) -> bool:
+        """Whether somebody relies on it: that it touches nothing is worth a warning."""
+        return self.named and self.action in SILENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,9 +295,7 @@ SILENT = ("masked", "changed", "dropped", "renamed")
 def silent_lines(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts]) -> list[LedgerLine]:
     """Masks, changes, drops and renames that touched nothing although records reached their stage."""
     return [
-        line
-        for line in ledger
-        if not line.records and stages[line.entry.stage].records_in and line.entry.action in SILENT
+        line for line in ledger if line.entry.relied_on and not line.records and stages[line.entry.stage].records_in
     ]
 
 

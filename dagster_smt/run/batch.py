@@ -99,6 +99,7 @@ class _Run:
     schemas: tuple[SchemaUse, ...] = ()
 
     def run(self) -> RunReport:
+        plan_sink(self.spec.chain, self.spec.table, self.spec.sink)  # what can never work ends before anything is read
         with self.timed("window"):
             state = self.state()
             if state is not None and (done := state.committed(self.spec.key, self.spec.request)) is not None:

@@ -6,7 +6,7 @@ from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
 from dagster_smt.chain import Chain
-from dagster_smt.chain.problems import nested_hint
+from dagster_smt.chain.problems import syntax_hint
 from dagster_smt.errors import Problem
 from dagster_smt.model.report import OF_ARRAYS, LedgerEntry, LedgerLine, StageCounts, TopicCounts, silent_lines
 from dagster_smt.spark.columns import BITS
@@ -71,6 +71,6 @@ def silent_entries(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], 
     for line in silent_lines(ledger, stages):
         entry, stage = line.entry, chain.stages[line.entry.stage]
         what = f"'{entry.path}' was {entry.action} in none of {stages[entry.stage].records_in} records"
-        hint = nested_hint(stage.transform, entry.path) or "check the spelling of the field, and the stage's predicate"
+        hint = syntax_hint(stage.transform, entry.path) or "check the spelling of the field, and the stage's predicate"
         problems.append(Problem("SMT350", stage.place, what, hint))
     return problems

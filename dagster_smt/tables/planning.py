@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Literal
 
 from dagster_smt.chain import Chain, Plan, plan_chain
+from dagster_smt.chain.dead_paths import refuse_dead_paths
 from dagster_smt.errors import Problem
 from dagster_smt.tables.rows.stages import RowStage, with_row
 from dagster_smt.tables.spec import KafkaSink, Sink, SinkKind, TableSink, TopicTable
@@ -27,14 +28,17 @@ def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = (), *,
 
 
 def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ...] = ()) -> Plan:
-    """As ``plan_table``, with what the sink takes.
+    """As ``plan_table``, with what the sink takes, and what the chain allows.
 
     Raises:
-        PlanError: No record of the table can pass the chain, or be written.
+        PlanError: No record of the table can pass the chain, or be written; or a mask, drop or rename can touch nothing
+            (only without ``topics``: what some topics lack others may have).
         UnsupportedError: SMT905, records in a format that they cannot be written in.
     """
     written = written_formats(table, sink)
     plan = _planned(with_row(chain, table, sink.kind, written.value), table, topics)
+    if not topics:
+        plan = refuse_dead_paths(plan, table.value.known_schema)
     check_names(plan, written, sink)
     return replace(plan, warnings=(*plan.warnings, *_not_written(plan.chain, table, sink)))
 

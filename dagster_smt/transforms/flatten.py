@@ -40,7 +40,7 @@ class Flatten(Transform):
     )
 
     def ledger(self) -> tuple[Effect, ...]:
-        return (Effect("renamed", "(nested)", f"joined by {self.delimiter}".rstrip()),)
+        return (Effect("renamed", "(nested)", f"joined by {self.delimiter}".rstrip(), named=False),)
 
     def _joined(self, prefix: str, name: str) -> str:
         return f"{prefix}{self.delimiter}{name}" if prefix else name

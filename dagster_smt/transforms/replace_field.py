@@ -69,7 +69,7 @@ class ReplaceField(NullDefaults, NestedPaths, Transform):
                 yield "renames", f"the new name '{new}' is a path", "write the name alone"
 
     def ledger(self) -> tuple[Effect, ...]:
-        kept = (Effect("dropped", "all but " + ", ".join(self.include)),) if self.include else ()
+        kept = (Effect("dropped", "all but " + ", ".join(self.include), named=False),) if self.include else ()
         dropped = tuple(Effect("dropped", name) for name in self.exclude)
         return (*dropped, *(Effect("renamed", old, new) for old, new in dict(self.renames).items()), *kept)
 

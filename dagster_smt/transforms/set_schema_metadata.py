@@ -43,7 +43,7 @@ class SetSchemaMetadata(NullDefaults, Transform):
 
     def ledger(self) -> tuple[Effect, ...]:
         target = ", ".join(f"{key} {value}" for key, value in self._changes.items())
-        return (Effect("renamed", "(schema)", target),)
+        return (Effect("renamed", "(schema)", target, named=False),)
 
     def plan_side(self, node: Node, at: Planning) -> Node:
         group = struct_of(node, self.purpose)

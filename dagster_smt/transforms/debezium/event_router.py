@@ -144,7 +144,7 @@ class EventRouter(Transform):
             Effect("extracted", self.table_field_event_payload, "", "value"),
             Effect("extracted", self.table_field_event_timestamp or "ts_ms", "timestamp"),
             Effect("added", "id", self.table_field_event_id, "headers"),
-            Effect("changed", self.table_field_event_payload, "JSON", "value"),
+            Effect("changed", self.table_field_event_payload, "JSON", "value", named=False),
             *(item.effect for item in self._added),
         )
 

@@ -146,7 +146,9 @@ class ExtractNewRecordState(Transform):
         found += [Effect("added", r.name, r.text, "value") for r in self._fields]
         found += [Effect("routed", self.route_by_field, "", "topic")] if self.route_by_field else []
         found += [Effect("added", DELETED, "", "value")] if self.rewrites else []
-        return (*found, *([Effect("dropped", self.drop_fields_header_name)] if self.drop_fields_header_name else []))
+        if self.drop_fields_header_name:  # what a record's header names, if it has one
+            found.append(Effect("dropped", self.drop_fields_header_name, named=False))
+        return tuple(found)
 
     def variant(self, record: Record) -> Hashable:
         """Which fields a header drops from this record, and whether its row was deleted."""

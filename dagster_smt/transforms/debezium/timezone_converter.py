@@ -108,7 +108,7 @@ class TimezoneConverter(Transform):
         return zone_rules(self.include_list or self.exclude_list)
 
     def ledger(self) -> tuple[Effect, ...]:
-        return tuple(Effect("changed", block, self.converted_timezone, "value") for block in BLOCKS)
+        return tuple(Effect("changed", block, self.converted_timezone, "value", named=False) for block in BLOCKS)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         node = record.value

@@ -1,0 +1,150 @@
+"""Masks, drops and renames that can touch nothing: what a schema tells of them, and what the spelling of paths does.
+
+Connect runs such a stage without a word, and what it was to hide gets through. Where a schema is declared, it can be
+told before anything is read; where none is, a pattern that is read as a plain name can.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from dagster_smt.authoring.stage import Chain, Stage
+from dagster_smt.authoring.transform import Effect
+from dagster_smt.chain.plan import Plan, StagePlan, columns, first_entries, fold_chain, missing_problem, plan_stage
+from dagster_smt.chain.problems import config_problem, pattern_hint
+from dagster_smt.errors import PlanError, Problem
+from dagster_smt.model.cell import Cell
+from dagster_smt.model.path import seems_pattern
+from dagster_smt.model.record import PlanRecord
+from dagster_smt.model.schema import Schema
+
+KEY = "dead.paths"
+_SWITCH = "where that is meant, set dead_paths to warn"
+
+
+def dead_paths_of(source: Any) -> tuple[Literal["error", "warn"], list[Problem]]:
+    """What a chain says of its dead paths: the property ``dead.paths``, or the same key beside ``stages`` in YAML."""
+    value = source.get(KEY, "error") if isinstance(source, Mapping) else "error"
+    if value == "warn":
+        return "warn", []
+    if value == "error":
+        return "error", []
+    return "error", [config_problem("SMT309", KEY, "is neither 'error' nor 'warn'", "leave it out, or write warn")]
+
+
+def refuse_dead_paths(plan: Plan, value: Schema | None = None) -> Plan:
+    """The plan, with a warning for each dead path if the chain allows them.
+
+    Args:
+        plan: The plan.
+        value: The declared schema of the values, if the plan is without one because the keys have none.
+
+    Raises:
+        PlanError: SMT303, SMT305, SMT308: a mask, drop or rename can touch nothing.
+    """
+    problems = dead_paths(plan, value)
+    if problems and plan.chain.dead_paths == "error":
+        raise PlanError(replace(p, hint="; ".join(filter(None, (p.hint, _SWITCH)))) for p in problems)
+    return replace(plan, warnings=tuple(dict.fromkeys((*plan.warnings, *problems))))
+
+
+def dead_paths(plan: Plan, value: Schema | None = None) -> tuple[Problem, ...]:
+    """The masks, drops and renames of a plan that can touch nothing; arguments as in ``refuse_dead_paths``."""
+    stages = plan.chain.stages
+    if plan.typed:
+        planned = stages
+        problems = list(_in_schema(plan))
+    elif value is not None:
+        apart = _without_keys(plan.chain)
+        planned = apart.stages
+        problems = list(_in_schema(fold_chain(apart, None, value, topics=plan.topics)))
+    else:
+        planned, problems = (), []
+    for stage in stages:
+        # no schema knows headers: of those only the spelling tells
+        effects = [e for e in stage.transform.ledger() if stage not in planned or e.side == "headers"]
+        problems += _patterns(stage, effects)
+    return tuple(dict.fromkeys(problems))
+
+
+def _without_keys(chain: Chain) -> Chain:
+    """The stages of a chain that can be planned on values alone: up to the first one that needs both sides."""
+    stages: list[Stage] = []
+    for stage in chain.stages:
+        if stage.side == "key" or (stage.predicate is not None and stage.predicate.reads_key):
+            continue
+        if stage.transform.reads_key:
+            break
+        stages.append(stage)
+    return replace(chain, stages=tuple(stages))
+
+
+def _patterns(stage: Stage, effects: Sequence[Effect]) -> Iterator[Problem]:
+    """Paths that look like patterns, and are read as plain names."""
+    version = getattr(stage.transform, "field_syntax_version", "")
+    for effect in effects:
+        if effect.relied_on and seems_pattern(effect.path, version):
+            statement = f"'{effect.path}' looks like a pattern, but it is read as a plain name"
+            yield Problem("SMT305", stage.place, statement, pattern_hint(version))
+
+
+def _in_schema(plan: Plan) -> Iterator[Problem]:
+    """What no step of a stage can touch, of all steps in which it acts."""
+    for first, (index, stage) in zip(first_entries(plan.chain), enumerate(plan.chain.stages), strict=True):
+        acting = [step.plan for step in plan.steps if step.plan.index == index and _acts(step.plan)]
+        if not acting:
+            continue
+        touched = {touch.entry for step in acting if step.after is not None for touch in step.after.touched}
+        for number, effect in enumerate(stage.transform.ledger(), first):
+            if effect.relied_on and number not in touched:
+                yield from _dead(plan, acting, effect.path, number - first)
+
+
+def _acts(plan: StagePlan) -> bool:
+    """Whether the stage acts on some records: one that refuses all lets nothing through."""
+    return plan.condition is not False and plan.after is not None
+
+
+def _dead(plan: Plan, acting: Sequence[StagePlan], path: str, effect: int) -> Iterator[Problem]:
+    """What is wrong with an effect that no step has; nothing if an earlier stage has dropped its field for good."""
+    stage = acting[0].stage
+    sources = _reached(plan, stage, effect)
+    if sources:
+        # without the stages before it, it would touch something: what became of that?
+        if any(_holds(step.before, sources) for step in acting):
+            hint = "an earlier stage renames or moves it: use its new name, or put this stage before that one"
+            yield Problem("SMT303", stage.place, f"no record has the field '{path}' any more", hint)
+        return
+    miss = next((m for m in acting[0].missing if m.path == path), None)
+    if miss is not None:
+        yield missing_problem(stage, miss)
+        return
+    hint = "name a field that it changes"
+    yield Problem("SMT308", stage.place, f"'{path}' leads to values that this stage leaves alone", hint)
+
+
+def _reached(plan: Plan, stage: Stage, effect: int) -> frozenset[str]:
+    """The fields of the input that an effect of a stage would touch if no stage were before it."""
+    record = plan.steps[0].plan.before
+    alone = plan_stage(stage, 0, record)
+    if alone.after is None or effect not in {touch.entry for touch in alone.after.touched}:
+        return frozenset()
+    after = dict(_cells(alone.after))
+    # expressions differ where a struct is only taken apart
+    changed = [cell for place, cell in _cells(record) if place not in after or _what(after[place]) != _what(cell)]
+    return frozenset(source for cell in changed for source in cell.sources)
+
+
+def _holds(record: PlanRecord, sources: frozenset[str]) -> bool:
+    """Whether a part of a record comes from some fields of the input."""
+    beside = (record.topic, record.headers, record.timestamp)
+    return any(cell.sources & sources for cell in (*beside, *(cell for _, cell in _cells(record))))
+
+
+def _what(cell: Cell) -> tuple[object, ...]:
+    return cell.schema, cell.sources, cell.copied, cell.marks
+
+
+def _cells(record: PlanRecord) -> Iterator[tuple[tuple[str, str], Cell]]:
+    for side, node in (("key", record.key), ("value", record.value)):
+        yield from (((side, path), cell) for path, cell in columns(node))
