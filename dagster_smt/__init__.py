@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dagster_smt.orchestration import build_lag_sensor as build_lag_sensor
     from dagster_smt.orchestration import build_new_topic_sensor as build_new_topic_sensor
     from dagster_smt.orchestration import build_redrive_job as build_redrive_job
+    from dagster_smt.orchestration import build_repair_job as build_repair_job
     from dagster_smt.orchestration import build_smt_asset as build_smt_asset
     from dagster_smt.orchestration import build_smt_assets as build_smt_assets
     from dagster_smt.orchestration import build_smt_op as build_smt_op
@@ -63,7 +64,7 @@ _PLACES = {  # the same names as above, for the interpreter; a test compares the
     "dagster_smt.model.topic_columns": "Column",
     "dagster_smt.orchestration": "SmtAssetData SmtChainComponent SmtChecks SmtTable SmtTopicCollectionComponent "
     "SmtTranslator SparkSessionResource build_dead_letters_asset build_lag_sensor "
-    "build_new_topic_sensor build_redrive_job build_smt_asset build_smt_assets "
+    "build_new_topic_sensor build_redrive_job build_repair_job build_smt_asset build_smt_assets "
     "build_smt_op build_smt_schedule build_topic_assets check_java partition_key_to_topic "
     "run_cancellable smt_config_schema spark_session_of topic_to_partition_key",
     "dagster_smt.tables.ddl": "parse_ddl",

@@ -51,6 +51,7 @@ SHARED = {
     "SMT279": "tables/spec tables/written",
     "SMT303": "chain/dead_paths chain/plan orchestration/checks",
     "SMT350": "orchestration/checks run/counts",
+    "SMT354": "orchestration/config_schema run/unmasked",
     "SMT401": "interpret/codec interpret/texts values/basic",
     "SMT414": "interpret/codec interpret/described interpret/sides spark/reading/start",
     "SMT416": "interpret/avro interpret/formats interpret/protobuf_kinds interpret/sides spark/reading/start",

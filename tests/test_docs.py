@@ -10,7 +10,7 @@ import yaml
 from tests.orchestration.test_component import LEAST, loaded
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "docs/dagster.md", "docs/kafka.md", "docs/topic-tables.md"]
+PAGES = ["README.md", "docs/dagster.md", "docs/kafka.md", "docs/repair.md", "docs/topic-tables.md"]
 
 
 def blocks(page, language):
@@ -40,7 +40,7 @@ def test_definitions_in_examples_load(page, tmp_path, monkeypatch):
 
 def test_examples_of_the_page_about_dagster_go_on_from_one_another():
     names: dict = {}
-    for text in blocks("docs/dagster.md", "python"):
+    for text in [*blocks("docs/dagster.md", "python"), *blocks("docs/repair.md", "python")]:
         exec(text, names)
     assert names["letters"].key.path[-1] == "dead_letters" and names["redrive"].name == "lake__orders_redrive"
 
@@ -71,7 +71,7 @@ def test_three_spellings_of_a_topic_table_mean_the_same():
         (python,) = [b for b in pythons if f"{name} = TopicTable(" in b]
         (text,) = [b for b in texts if f"topics: [{name}]" in b]
         exec(python, names)
-        columns = {"sink": {"delta": {"path": "lake/t", "kind": "columns"}}}
+        columns = {"sink": {"delta": {"path": "lake/t", "kind": "columns"}}, "dead_paths": "warn"}
         component, _ = loaded({**LEAST, **columns, **yaml.safe_load(text)})
         assert TopicTable.create(statement) == names[name] == component.table
     assert names["readings"].value.arrays_as_rows and not names["orders"].value.arrays_as_rows

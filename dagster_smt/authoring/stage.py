@@ -104,6 +104,11 @@ class Chain:
         return hashlib.sha256(json.dumps(self.properties, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
+    def hides(self) -> bool:
+        """Whether a stage masks or drops something of a record."""
+        return any(e.action in ("masked", "dropped") for stage in self.stages for e in stage.transform.ledger())
+
+    @property
     def reads_metadata(self) -> bool:
         """Whether a stage looks at partition, offset or timestamp."""
         return any(stage.transform.reads_metadata for stage in self.stages)

@@ -8,6 +8,7 @@ from typing import Any
 
 from dagster_smt.model.offsets import OffsetSet, TopicPartition, by_topic, from_topics, offsets_of
 from dagster_smt.model.time_spans import Span, Spans, spans_from_json, spans_to_json, with_span
+from dagster_smt.model.unmasked import Accepted, Unmasked, offsets_on_record, without_topics
 from dagster_smt.model.window import Range, Window
 
 FORMAT = 1
@@ -16,6 +17,9 @@ REMEMBERED = 100
 """Runs that a table remembers: a retry after so many others is taken for a new request."""
 MOST_FAILED = 2_000
 """Ranges of failed records that a table remembers one by one; a commit must not grow with them."""
+
+MOST_ACCEPTED = 20
+"""Acceptances that a table remembers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,8 @@ class TableState:
         runs: The last runs, oldest first.
         dead_letters: Where a later run begins to look for letters that are there already, per partition of the topic
             of the letters: those before it are of records that the table has taken in.
+        unmasked: What masks, drops and renames left as it was in records that are in the table.
+        accepted: What of that somebody found to be fine, newest last.
         report: The run's report as JSON data.
     """
 
@@ -107,6 +113,8 @@ class TableState:
     rows: Mapping[str, int] = field(default_factory=dict)
     runs: tuple[CommittedRun, ...] = ()
     dead_letters: Mapping[str, int] = field(default_factory=dict)
+    unmasked: tuple[Unmasked, ...] = ()
+    accepted: tuple[Accepted, ...] = ()
     report: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -151,6 +159,7 @@ class TableState:
             begins={place: begin for place, begin in self.begins.items() if place[0] not in gone},
             spans={place: spans for place, spans in self.spans.items() if place[0] not in gone},
             epochs={place: epoch for place, epoch in self.epochs.items() if place[0] not in gone},
+            unmasked=without_topics(self.unmasked, gone),
         )
 
     def with_window(self, window: Window, notes: Notes) -> "TableState":
@@ -173,6 +182,14 @@ class TableState:
     def committed(self, key: str, request: str) -> CommittedRun | None:
         """The commit that a run with this key and request made."""
         return next((r for r in reversed(self.runs) if key and (r.key, r.request) == (key, request)), None)
+
+    def accept(self, run: str, reason: str) -> "TableState":
+        """The same with nothing on record that is unmasked: somebody says that it is fine."""
+        if not self.unmasked:
+            return self
+        paths = tuple(dict.fromkeys(one.path for one in self.unmasked))
+        accepted = Accepted(run, reason, paths, offsets_on_record(self.unmasked).records)
+        return replace(self, unmasked=(), accepted=(*self.accepted, accepted)[-MOST_ACCEPTED:])
 
     def with_run(self, run: CommittedRun) -> "TableState":
         """The same with one more run to remember."""
@@ -198,6 +215,8 @@ class TableState:
             "rows": dict(self.rows),
             "runs": [[r.key, r.request, r.number, r.window, list(r.left_out)] for r in self.runs],
             "dead_letters": dict(self.dead_letters),
+            "unmasked": [one.to_json() for one in self.unmasked],
+            "accepted": [[a.run, a.reason, list(a.paths), a.records] for a in self.accepted],
             "report": dict(self.report),
         }
         return json.dumps({KEY: data}, separators=(",", ":"))
@@ -226,6 +245,11 @@ class TableState:
                     "spans": spans_from_json(data.get("spans", {})),
                     "absent": OffsetSet.from_json(data.get("absent", {})),
                     "epochs": from_topics(data.get("epochs", {})),
+                    "unmasked": tuple(Unmasked.from_json(one) for one in data.get("unmasked", ())),
+                    "accepted": tuple(
+                        Accepted(run, reason, tuple(paths), records)
+                        for run, reason, paths, records in data.get("accepted", ())
+                    ),
                     "runs": tuple(
                         CommittedRun(key, request, number, window, tuple(left_out))
                         for key, request, number, window, left_out in data["runs"]

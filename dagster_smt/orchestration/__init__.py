@@ -17,6 +17,7 @@ from dagster_smt.orchestration.guard import run_cancellable as run_cancellable
 from dagster_smt.orchestration.ops import build_smt_op as build_smt_op
 from dagster_smt.orchestration.partitions import partition_key_to_topic as partition_key_to_topic
 from dagster_smt.orchestration.partitions import topic_to_partition_key as topic_to_partition_key
+from dagster_smt.orchestration.repair import build_repair_job as build_repair_job
 from dagster_smt.orchestration.resources import SparkSessionResource as SparkSessionResource
 from dagster_smt.orchestration.resources import spark_session_of as spark_session_of
 from dagster_smt.orchestration.schedules import build_smt_schedule as build_smt_schedule

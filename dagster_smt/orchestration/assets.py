@@ -8,7 +8,7 @@ import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem, SmtError
 from dagster_smt.orchestration.checks import SmtChecks
-from dagster_smt.orchestration.config_schema import Tolerance, smt_config_schema
+from dagster_smt.orchestration.config_schema import DeadPaths, Tolerance, smt_config_schema
 from dagster_smt.orchestration.execution import problems_as_failure
 from dagster_smt.orchestration.names import op_name
 from dagster_smt.orchestration.steps import Events, SmtStep, raised
@@ -31,6 +31,8 @@ def build_smt_asset(
     dead_letters: LetterPlace | None = None,
     dead_letter_topic: str = "",
     checks: SmtChecks | None = None,
+    dead_paths: DeadPaths | None = None,
+    allow_chain_override: bool | None = None,
     retry_policy: dg.RetryPolicy | None = None,
     translator: SmtTranslator | None = None,
     group_name: str | None = None,
@@ -48,7 +50,8 @@ def build_smt_asset(
 
     Schema, lineage and the chain are its metadata before any run; each run adds counts, the ledger, the schema diff,
     offsets and dead letters, and a result for each of its checks. A run that finds nothing new observes the asset, and
-    does not materialize it. The run config may override chain, window and ``errors.tolerance``.
+    does not materialize it. The run config may override window, ``errors.tolerance`` and, where it is allowed, the
+    chain.
 
     Example:
         .. code-block:: python
@@ -76,6 +79,10 @@ def build_smt_asset(
         errors_tolerance: ``none`` fails the run before it commits, ``all`` makes dead letters.
         dead_letters, dead_letter_topic: Where dead letters go.
         checks: Which checks it has, and what a failed one means.
+        dead_paths: What a mask, drop or rename is that can touch nothing: an ``error`` (by default, unless the chain
+            says otherwise), or only a warning (``warn``).
+        allow_chain_override: Whether the run config may give another chain. By default it may not where the chain masks
+            or drops something: who may launch a run could see it unmasked.
         retry_policy: Safe: a retried run takes the same window. Wrong configurations and rejected records never retry.
         translator: Customises the asset spec.
         group_name, description, tags, owners, kinds, metadata, automation_condition, freshness_policy: As in

@@ -9,9 +9,10 @@ import dagster as dg
 from dagster_smt.authoring.mask_exception import MaskException
 from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.report import MISMATCHED, SILENT, RunReport, silent_lines
+from dagster_smt.model.report import MISMATCHED, LedgerEntry, RunReport, TopicCounts, silent_lines
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topic_columns import Row
+from dagster_smt.model.unmasked import Unmasked
 from dagster_smt.orchestration.metadata import problem_table, table
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import Sink, TableSink
@@ -20,11 +21,17 @@ if TYPE_CHECKING:
     from dagster_smt.run.facts import TableFacts
 
 Severity = Literal["WARN", "ERROR"]
-_DEAD_COLUMNS = {"stage": "string", "action": "string", "side": "string", "path": "string", "records_in": "int"}
+_DEAD_COLUMNS = {
+    **dict.fromkeys(("stage", "action", "side", "path"), "string"),
+    "offsets": "int",
+    **dict.fromkeys(("ranges", "runs", "why"), "string"),
+}
+REPAIR_HINT = "mend the chain, then launch the repair job: docs/repair.md"
 _RESIDUE_COLUMNS = {"masked": "string", "also in": "string", "records": "int"}
 _BROKEN_COLUMNS = {"column": "string", "problem": "string", "read by": "string"}
 _DIFFERING_COLUMNS = {"column": "string", "records": "int"}
 _MOST_ROWS = 200
+_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -34,15 +41,18 @@ class SmtChecks:
     Attributes:
         off: Names of checks to leave out.
         blocking: Names of checks that keep what is below from running in the same run.
-        severity: ``WARN`` or ``ERROR`` by name, instead of a check's own: dead letters, gaps, lag, masked values
-            elsewhere and keys that differ warn, the others are errors; ``dead_mask`` is one for masks and warns for
-            drops and renames.
+        severity: ``WARN`` or ``ERROR`` by name, instead of a check's own: dead letters (up to ``failed_share``), gaps,
+            lag, masked values elsewhere and keys that differ warn, the others are errors; ``dead_mask`` is one for
+            masks, and for what a run's chain left out; it warns for drops and renames.
+        failed_share: The share of a run's records, or of those of one of its topics, from which on dead letters are an
+            error; 1.0: if all failed.
         max_lag: How many offsets the table may lack of what its topics hold after a run; None for no such check.
         contract: Columns that those who read the table rely on, as a DDL text (``id BIGINT NOT NULL, name STRING``);
             the table may have more. None for no such check.
 
     Raises:
-        ConfigError: SMT036, there is no check of a name; or what is wrong with the contract.
+        ConfigError: SMT036, there is no check of a name; SMT307, ``failed_share`` is no share; or what is wrong with
+            the contract.
     """
 
     off: Sequence[str] = ()
@@ -50,8 +60,13 @@ class SmtChecks:
     severity: Mapping[str, Severity] = field(default_factory=dict)
     max_lag: int | None = None
     contract: str | None = None
+    failed_share: float = 1.0
 
     def __post_init__(self) -> None:
+        if not 0 < self.failed_share <= 1:
+            hint = "write 0.5 for half of the records"
+            statement = "a share is above 0 and at most 1"
+            raise ConfigError(Problem("SMT307", "checks.failed_share", statement, hint))
         if self.contract is not None:
             parse_ddl(self.contract, place="checks.contract")
         known = tuple(CHECKS)
@@ -69,6 +84,7 @@ class Evidence:
     facts: "TableFacts"
     max_lag: int = 0
     mask_exceptions: Sequence[MaskException] = ()
+    failed_share: float = 1.0
     readers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Columns of other assets that come from a column of this one, as their lineage says."""
 
@@ -92,10 +108,21 @@ class Judged:
 
 def no_dead_letters(found: Evidence) -> Judged:
     """No record of the run failed in the chain."""
-    failed = found.report.failed_records
-    statement = f"{failed} of {found.report.records_in} records failed" if failed else "no record failed"
-    codes = sorted({reject.problem.code for reject in found.report.rejects})
-    return Judged(not failed, statement, {"dead_letters": failed, "codes": codes}, "WARN")
+    report = found.report
+    failed = report.failed_records
+    statement = f"{failed} of {report.records_in} records failed" if failed else "no record failed"
+    codes = sorted({reject.problem.code for reject in report.rejects})
+    severity: Severity = "WARN"
+    if failed >= found.failed_share * report.records_in:
+        severity = "ERROR"
+    elif bad := [topic for topic, counts in report.topics.items() if _mostly_failed(counts, found.failed_share)]:
+        severity = "ERROR"
+        statement += f"; of {', '.join(bad[:_NAMED])} {found.failed_share:.0%} or more"
+    return Judged(not failed, statement, {"dead_letters": failed, "codes": codes}, severity)
+
+
+def _mostly_failed(counts: TopicCounts, share: float) -> bool:
+    return counts.failed_records > 0 and counts.failed_records >= share * counts.records
 
 
 def offsets_contiguous(found: Evidence) -> Judged:
@@ -139,18 +166,85 @@ def schema_matches_plan(found: Evidence) -> Judged:
 
 
 def dead_mask(found: Evidence) -> Judged:
-    """Every mask, drop and rename touched a record, if any reached its stage."""
+    """Every mask, drop and rename touches records, and the table holds none that one left as they were."""
+    silent = silent_lines(found.report.ledger, found.report.stages)
+    on_record = found.facts.unmasked
+    if not silent and not on_record:
+        return Judged(True, _alive(found), _accepted(found))
+    kept = {(one.stage, one.action, one.side, one.path) for one in on_record}
+    entries = [line.entry for line in silent]
+    unkept = [e for e in entries if (e.alias, e.action, e.side, e.path) not in kept]  # a state has no room for all
+    rows = [_on_record(one) for one in on_record]
+    rows += [{**_NO_RECORD, "stage": e.alias, "action": e.action, "side": e.side, "path": e.path} for e in unkept]
+    hints = [p.hint for p in found.report.warnings if p.code in ("SMT303", "SMT350") and p.hint]
+    metadata = {
+        "untouched": table(rows[:_MOST_ROWS], _DEAD_COLUMNS),
+        "hints": [*dict.fromkeys(hints), REPAIR_HINT],
+        **_accepted(found),
+    }
+    actions = {one.action for one in on_record} | {entry.action for entry in entries}
+    severity: Severity = "ERROR" if "masked" in actions or _left_out(found) else "WARN"
+    return Judged(False, "; ".join(_dead_texts(found, entries)), metadata, severity)
+
+
+def _left_out(found: Evidence) -> bool:
+    return any(one.left_out for one in found.facts.unmasked)
+
+
+def _alive(found: Evidence) -> str:
+    """What a run has seen of its masks, drops and renames, none of which is dead."""
     report = found.report
-    dead = silent_lines(report.ledger, report.stages)
-    if not dead:
-        return Judged(True, "every mask, drop and rename touched records" if report.records_in else "nothing was read")
-    entries = [(line.entry, report.stages[line.entry.stage].records_in) for line in dead]
-    rows = [{"stage": e.alias, "action": e.action, "side": e.side, "path": e.path, "records_in": n} for e, n in entries]
-    hints = [p.hint for p in report.warnings if p.code in ("SMT303", "SMT350") and p.hint]
-    metadata = {"untouched": table(rows, _DEAD_COLUMNS), "hints": list(dict.fromkeys(hints))}
-    names = ", ".join(f"{e.path} ({e.alias})" for e, _ in entries[:5])
-    severity: Severity = "ERROR" if any(e.action == "masked" for e, _ in entries) else "WARN"
-    return Judged(False, f"touched nothing although records reached it: {names}", metadata, severity)
+    if not report.records_in:
+        return "nothing was read"
+    relied_on = [line.entry for line in report.ledger if line.entry.relied_on]
+    unseen = [entry for entry in relied_on if not report.stages[entry.stage].records_in]
+    if not unseen:
+        return "every mask, drop and rename touched records"
+    if len(unseen) == len(relied_on):
+        return "no record reached a mask, drop or rename: nothing is known of them"
+    named = ", ".join(f"{entry.path} ({entry.alias})" for entry in unseen[:_NAMED])
+    return f"every mask, drop and rename that records reached touched some; none reached {named}"
+
+
+def _dead_texts(found: Evidence, entries: Sequence[LedgerEntry]) -> Iterator[str]:
+    """What is dead in this run, and what the table still holds of it and of others."""
+    if entries:
+        named = ", ".join(f"{entry.path} ({entry.alias})" for entry in entries[:_NAMED])
+        yield f"touched nothing although records reached it: {named}"
+    for one in found.facts.unmasked[:_NAMED]:
+        why = "was not in the run's chain" if one.left_out else "touched nothing"
+        runs = f", written by {', '.join(one.runs[-_NAMED:])}" if one.runs else ""
+        ranges = list(one.offsets.ranges())
+        more = f" and {len(ranges) - _NAMED} more ranges" if len(ranges) > _NAMED else ""
+        places = ", ".join(f"{r.topic}-{r.partition} [{r.start}, {r.end})" for r in ranges[:_NAMED])
+        yield f"on record: {one.path} ({one.stage}) {why} in {places}{more}{runs}"
+
+
+def _on_record(one: Unmasked) -> dict[str, Any]:
+    ranges = [f"{r.topic}-{r.partition} [{r.start}, {r.end})" for r in one.offsets.ranges()]
+    return {
+        "stage": one.stage,
+        "action": one.action,
+        "side": one.side,
+        "path": one.path,
+        "offsets": one.offsets.records,
+        "ranges": ", ".join(ranges[:_MOST_ROWS]),
+        "runs": ", ".join(one.runs),
+        "why": "not in the run's chain" if one.left_out else "touched nothing",
+    }
+
+
+_NO_RECORD = {"offsets": 0, "ranges": "", "runs": "", "why": "touched nothing"}
+
+
+def _accepted(found: Evidence) -> dict[str, Any]:
+    if not found.facts.accepted:
+        return {}
+    rows = [
+        {"run": a.run, "reason": a.reason, "paths": ", ".join(a.paths), "offsets": a.records}
+        for a in found.facts.accepted
+    ]
+    return {"accepted": table(rows, {"run": "string", "reason": "string", "paths": "string", "offsets": "int"})}
 
 
 def masked_values(found: Evidence) -> Judged:
@@ -229,6 +323,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "offsets_contiguous": ("state", "topics"),
     "rows_match_offsets": ("state", "rows"),
     "schema_matches_plan": ("columns",),
+    "dead_mask": ("state",),
     "masked_values": ("sample",),
     "lag": ("state", "topics"),
     "contract": ("columns", "contract"),
@@ -274,7 +369,7 @@ def _applies(name: str, chain: Chain, sink: Sink) -> bool:
     if name == "masked_values":
         return any(e.action == "masked" for s in chain.stages for e in s.transform.ledger())
     if name == "dead_mask":
-        return any(e.action in SILENT for s in chain.stages for e in s.transform.ledger())
+        return chain.hides or any(e.relied_on for s in chain.stages for e in s.transform.ledger())
     return True
 
 

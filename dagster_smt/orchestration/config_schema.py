@@ -6,7 +6,7 @@ the shape; ``decode_config`` checks the meaning, before any Spark work.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
@@ -21,12 +21,21 @@ from dagster_smt.model.window import Range, Window
 from dagster_smt.tables.spec import MicroBatches, WindowRequest, check_start, millis_of
 
 Tolerance = Literal["none", "all"]
+DeadPaths = Literal["error", "warn"]
 
 _TOLERANCE = dg.Enum(
     "SmtErrorsTolerance",
     [
         dg.EnumValue("none", description="The run fails before anything is committed."),
         dg.EnumValue("all", description="Records that fail become dead letters, the others are committed."),
+    ],
+)
+
+_DEAD_PATHS = dg.Enum(
+    "SmtDeadPaths",
+    [
+        dg.EnumValue("error", description="It is refused before anything is read."),
+        dg.EnumValue("warn", description="It is a warning; what it was to hide gets through."),
     ],
 )
 
@@ -109,6 +118,11 @@ def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> d
             default_value=None,
             description="Work a backlog off in bounded windows, each with its own commit, in this one run.",
         ),
+        "dead_paths": dg.Field(
+            _DEAD_PATHS,
+            default_value=default.dead_paths,
+            description="What a mask, drop or rename is that can touch nothing.",
+        ),
         "errors.tolerance": dg.Field(
             _TOLERANCE, default_value=errors_tolerance, description="What happens to records that fail, as in Connect."
         ),
@@ -153,6 +167,16 @@ def _window_fields() -> dict[str, dg.Field]:
         "redrive": _flag(
             "Only the records that failed when they were last read: from their topics again, with today's chain."
         ),
+        "repair": _flag(
+            "Only the records that masks, drops and renames left as they were, as the check dead_mask names them: from "
+            "their topics again, with today's chain. Their rows are replaced."
+        ),
+        "accept_unmasked": dg.Field(
+            str,
+            default_value="",
+            description="Why the records that dead_mask names are fine as they are. The table notes it, and the check "
+            "turns green. Empty: they stay on record.",
+        ),
         "rebuild": _flag("Start over from the earliest offsets: replaces all rows, or those of the topics named here."),
     }
 
@@ -168,16 +192,19 @@ def _micro_batch_fields() -> dict[str, dg.Field]:
     }
 
 
-def decode_config(config: Mapping[str, Any], place: str, topics: tuple[str, ...] = ()) -> RunSettings:
+def decode_config(
+    config: Mapping[str, Any], place: str, topics: tuple[str, ...] = (), *, only: Chain | None = None
+) -> RunSettings:
     """Decode a run config that has the shape of ``smt_config_schema``.
 
     Args:
         config: The config, as Dagster hands it out.
         place: What to call it in problems: ``ops.<name>.config``.
         topics: Only these topics of the table; empty for all.
+        only: The chain that the run must have; None if the run config may choose.
 
     Raises:
-        ConfigError: With all problems of the chain and the window.
+        ConfigError: With all problems of the chain and the window; SMT306, it has another chain than it must.
     """
     ((form, source),) = config["chain"].items()
     if form == "properties":
@@ -189,6 +216,10 @@ def decode_config(config: Mapping[str, Any], place: str, topics: tuple[str, ...]
         chain = parse_chain(source, place=f"{place}.chain" + (".properties" if form == "properties" else ""))
     except ConfigError as error:
         problems += error.problems
+    if only is not None and chain.hash != only.hash and not problems:
+        problems.append(_other_chain(f"{place}.chain"))
+    allowed: DeadPaths = "warn" if config["dead_paths"] == "warn" else chain.dead_paths
+    chain = replace(chain, dead_paths=allowed)
     window, found = _decode_request(config["window"], f"{place}.window", topics)
     problems += found
     batches, found = _decode_batches(config["micro_batch"], f"{place}.micro_batch", window)
@@ -197,6 +228,12 @@ def decode_config(config: Mapping[str, Any], place: str, topics: tuple[str, ...]
         raise ConfigError(problems)
     flags = config["window"]
     return RunSettings(chain, window, flags["rebuild"], config["errors.tolerance"], flags["take_over"], batches)
+
+
+def _other_chain(place: str) -> Problem:
+    statement = "is another chain than the definition's, which masks or drops something"
+    hint = "leave the chain out, or define it with allow_chain_override: then who may launch runs can unmask"
+    return Problem("SMT306", place, statement, hint)
 
 
 def _decode_request(
@@ -235,15 +272,23 @@ def _decode_request(
         accept_gap=config["accept_gap"],
         start=config["start"],
         redrive=config["redrive"],
+        repair=config["repair"],
+        accept_unmasked=config["accept_unmasked"].strip(),
     )
     return request, problems + _redrive_problems(request, place, rebuild=config["rebuild"])
 
 
 def _redrive_problems(request: WindowRequest, place: str, *, rebuild: bool) -> list[Problem]:
-    if not request.redrive or not (request.fixed or request.max_records is not None or rebuild):
+    if not (request.fixed or request.max_records is not None or rebuild or (request.redrive and request.repair)):
         return []
-    hint = "leave the range, max_records and rebuild out"
-    return [Problem("SMT513", f"{place}.redrive", "the failed records are a window of their own", hint)]
+    problems = []
+    if request.redrive:
+        hint = "leave the range, max_records and rebuild out"
+        problems.append(Problem("SMT513", f"{place}.redrive", "the failed records are a window of their own", hint))
+    if request.repair:
+        hint = "leave the range, max_records, redrive and rebuild out"
+        problems.append(Problem("SMT354", f"{place}.repair", "the records on record are a window of their own", hint))
+    return problems
 
 
 def _decode_moments(config: Mapping[str, Any], place: str) -> tuple[dict[str, int], list[Problem]]:
@@ -273,7 +318,7 @@ def _decode_batches(
         for name, value in config.items()
         if value is not None and value <= 0
     ]
-    if window.fixed or window.redrive:
+    if window.fixed or window.redrive or window.repair:
         hint = "leave micro_batch out, or the fixed range"
         problems.append(Problem("SMT034", place, "a fixed range cannot be cut into batches", hint))
     return (None if problems else MicroBatches(**config)), problems

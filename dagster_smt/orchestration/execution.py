@@ -44,6 +44,8 @@ class SmtWork:
         dead_letters, dead_letter_topic: Where records go that fail under ``errors.tolerance=all``.
         search_masked: Whether masked values are looked for elsewhere in the output.
         contract: Columns that the table must have.
+        allow_chain_override: Whether the run config may give another chain; None: unless the chain masks or drops
+            something.
     """
 
     name: str
@@ -55,6 +57,13 @@ class SmtWork:
     dead_letter_topic: str = ""
     search_masked: bool = False
     contract: Schema | None = None
+    allow_chain_override: bool | None = None
+
+    @property
+    def only(self) -> Chain | None:
+        """The chain that runs must have; None if the run config may choose."""
+        allowed = not self.chain.hides if self.allow_chain_override is None else self.allow_chain_override
+        return None if allowed else self.chain
 
     @property
     def letter_place(self) -> str:
@@ -162,6 +171,7 @@ class SmtRun:
             rebuild=self.settings.rebuild,
             take_over=self.settings.take_over,
             key=self.key,
+            defined=self.work.chain,
         )
 
 

@@ -7,7 +7,7 @@ from functools import partial
 import dagster as dg
 
 from dagster_smt.orchestration.afterwards import Afterwards
-from dagster_smt.orchestration.config_schema import Tolerance, decode_config, smt_config_schema
+from dagster_smt.orchestration.config_schema import DeadPaths, Tolerance, decode_config, smt_config_schema
 from dagster_smt.orchestration.execution import SmtOutcome, SmtWork, failure, make_run, problems_as_failure, summary
 from dagster_smt.orchestration.metadata import bare_metadata, observed_metadata
 from dagster_smt.orchestration.resources import spark_session_of
@@ -34,6 +34,8 @@ def build_smt_op(
     errors_tolerance: Tolerance = "none",
     dead_letters: LetterPlace | None = None,
     dead_letter_topic: str = "",
+    dead_paths: DeadPaths | None = None,
+    allow_chain_override: bool | None = None,
     retry_policy: dg.RetryPolicy | None = None,
     description: str | None = None,
 ) -> dg.OpDefinition:
@@ -47,15 +49,25 @@ def build_smt_op(
         asset_key: Logs a materialization of this asset after each run.
         ins: Inputs, only to wait for: ``{"start": dg.In(dg.Nothing)}``.
         chain, table, sink, spark_key, errors_tolerance, dead_letters, dead_letter_topic: As in ``build_smt_asset``.
+        dead_paths, allow_chain_override: As in ``build_smt_asset``.
         pool, retry_policy, description: As in ``dg.op``; the pool is named after the op by default.
 
     Raises:
         ConfigError: The chain is wrong, with all problems.
         PlanError: No record of the table's declared schema can pass the chain.
     """
-    parsed = parsed_chain(chain, name)
+    parsed = parsed_chain(chain, name, dead_paths)
     plan_sink(parsed, table, sink)
-    work = SmtWork(name, parsed, table, sink, topic_keys(table), dead_letters, dead_letter_topic)
+    work = SmtWork(
+        name=name,
+        chain=parsed,
+        table=table,
+        sink=sink,
+        topics=topic_keys(table),
+        dead_letters=dead_letters,
+        dead_letter_topic=dead_letter_topic,
+        allow_chain_override=allow_chain_override,
+    )
 
     @dg.op(
         name=name,
@@ -75,7 +87,7 @@ def build_smt_op(
 
 def _run(context: dg.OpExecutionContext, work: SmtWork, resource: object, asset_key: dg.AssetKey | None) -> Events:
     with problems_as_failure():
-        settings = decode_config(context.op_config, f"ops.{context.op_handle}.config")
+        settings = decode_config(context.op_config, f"ops.{context.op_handle}.config", only=work.only)
         told = partial(last_told, context, asset_key) if asset_key is not None else lambda topic: None
         done = make_run(work, settings, spark_session_of(resource), context, told).execute()
     failed = done.failure()

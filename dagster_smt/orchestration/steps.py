@@ -91,15 +91,16 @@ class SmtStep:
         readers: dict[str, list[str]] = {}
         if done.facts.broken:
             readers = afterwards.get("the list of readers", lambda: columns_read(context, self.key), readers)
-        evidence = Evidence(done.report, done.facts, self.table.checks.max_lag or 0, exceptions, readers)
+        limits = self.table.checks.max_lag or 0, exceptions, self.table.checks.failed_share
+        evidence = Evidence(done.report, done.facts, *limits, readers)
         yield from check_results(self.key, self.table.check_names, self.table.checks, evidence)
 
     def _timed(self, context: dg.AssetExecutionContext) -> RunSettings:
         """The settings of a run of time partitions: the range of their time; of a topic at a time, the topic too."""
-        settings = decode_config(self.config, self.place, self._topic(context))
+        settings = decode_config(self.config, self.place, self._topic(context), only=self.table.work.only)
         window = settings.window
-        if window.fixed or window.redrive or settings.rebuild or settings.micro_batch is not None:
-            hint = "leave fixed ranges, redrive, rebuild and micro_batch out, or launch an asset without partitions"
+        if window.fixed or window.redrive or window.repair or settings.rebuild or settings.micro_batch is not None:
+            hint = "leave ranges, redrive, repair, rebuild and micro_batch out, or launch an asset without partitions"
             statement = "a partition of time is a fixed range of its own"
             raise ConfigError(Problem("SMT035", f"{self.place}.window", statement, hint))
         span = context.partition_time_window
@@ -119,7 +120,7 @@ class SmtStep:
 
     def _settings(self, keys: Sequence[str]) -> RunSettings:
         topics = tuple(sorted(map(partition_key_to_topic, keys)))
-        settings = decode_config(self.config, self.place, topics)
+        settings = decode_config(self.config, self.place, topics, only=self.table.work.only)
         explicit = settings.window.explicit
         missing = sorted(set(topics) - set(explicit.topics)) if explicit is not None else []
         if missing:

@@ -1,7 +1,7 @@
 """What an asset is made of: a chain between a topic table and a sink, and how the asset looks in Dagster."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import dagster as dg
 
 from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.orchestration.checks import SmtChecks, check_specs, checks_of, contract_of
-from dagster_smt.orchestration.config_schema import Tolerance
+from dagster_smt.orchestration.config_schema import DeadPaths, Tolerance
 from dagster_smt.orchestration.execution import SmtWork
 from dagster_smt.orchestration.metadata import DEAD_LETTER_PLACE
 from dagster_smt.orchestration.partitions import topic_dimension
@@ -32,16 +32,19 @@ class SmtTable(AssetLooks):
     dead_letters: LetterPlace | None = None
     dead_letter_topic: str = ""
     checks: SmtChecks | None = None
+    dead_paths: DeadPaths | None = None
+    allow_chain_override: bool | None = None
 
     def prepared(self, translator: SmtTranslator | None = None) -> "Prepared":
         """Read the chain, plan it, and describe the asset.
 
         Raises:
             ConfigError: The chain is wrong, with all problems.
-            PlanError: No record of the table's declared schema can pass the chain.
+            PlanError: No record of the table's declared schema can pass the chain, or a mask, drop or rename can touch
+                nothing.
         """
         asset_key = dg.AssetKey.from_coercible(self.key)
-        chain = parsed_chain(self.chain, asset_key.to_user_string())
+        chain = parsed_chain(self.chain, asset_key.to_user_string(), self.dead_paths)
         plan = plan_sink(chain, self.table, self.sink)
         translator = translator or SmtTranslator()
         data = SmtAssetData(
@@ -69,6 +72,7 @@ class SmtTable(AssetLooks):
             dead_letter_topic=self.dead_letter_topic,
             search_masked="masked_values" in names,
             contract=contract_of(checks, self.sink, name) if "contract" in names else None,
+            allow_chain_override=self.allow_chain_override,
         )
         if work.letter_place:
             spec = spec.merge_attributes(metadata={DEAD_LETTER_PLACE: work.letter_place})
@@ -93,12 +97,17 @@ class Prepared:
         return check_specs(self.spec.key, self.check_names, self.checks)
 
 
-def parsed_chain(chain: ChainSource, name: str) -> Chain:
-    """The chain, whatever form it has; ``name`` is who has it, for problems.
+def parsed_chain(chain: ChainSource, name: str, dead_paths: DeadPaths | None = None) -> Chain:
+    """The chain, whatever form it has.
+
+    Args:
+        chain: The chain.
+        name: Who has it, for problems.
+        dead_paths: What a mask, drop or rename is that can touch nothing; None: as the chain says.
 
     Raises:
         ConfigError: The chain is wrong, with all problems.
     """
-    if isinstance(chain, Chain):
-        return chain
-    return parse_chain(chain, place=chain.name if isinstance(chain, Path) else f"{name} chain")
+    if not isinstance(chain, Chain):
+        chain = parse_chain(chain, place=chain.name if isinstance(chain, Path) else f"{name} chain")
+    return replace(chain, dead_paths=dead_paths or chain.dead_paths)

@@ -16,7 +16,7 @@ from dagster_smt.errors import EngineError, PlanError, Problem, RecordsRejected,
 from dagster_smt.model.offsets import OffsetSet
 from dagster_smt.model.report import RunReport, SchemaUse, add_up, ledger_lines, stage_counts
 from dagster_smt.model.schema import Schema
-from dagster_smt.model.table_state import TableState
+from dagster_smt.model.table_state import CommittedRun, TableState
 from dagster_smt.model.window import Window
 from dagster_smt.run.circles import own_topics, refused
 from dagster_smt.run.commits import Draft, replaced_rows_of
@@ -29,6 +29,7 @@ from dagster_smt.run.rejects import first_rejects, located, rejected_rows
 from dagster_smt.run.report_json import report_of, report_to_json
 from dagster_smt.run.spec import Evaluate, Progress, RunSpec
 from dagster_smt.run.staging import Staged, staged
+from dagster_smt.run.unmasked import repaired, run_of
 from dagster_smt.run.unread import counted, needed, with_unread
 from dagster_smt.spark.evaluate import evaluate as spark_evaluate
 from dagster_smt.spark.executors import check_executors
@@ -41,6 +42,7 @@ from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import Replaced, Table
 from dagster_smt.tables.sinks.records import own_topic
 from dagster_smt.tables.sources import Source, measured_topics, open_source
+from dagster_smt.tables.spec import TableSink
 from dagster_smt.tables.windows import Resolved, choose_topics, describe, resolve_window
 
 Failures = dict[str, list[Problem]]
@@ -116,7 +118,7 @@ class _Run:
                 raise TableError([p for problems in self.failures.values() for p in problems])
             self.say("nothing new")
             if state is not None:
-                self.table.keep(state)
+                self.keep(state)
                 self.mirror(state)
             return RunReport(spec.name, window, warnings=self.warnings, seconds=self.seconds, status="empty")
         self.say(f"window: {window.records} records, {describe(window)}")
@@ -227,6 +229,22 @@ class _Run:
             self.check_owner(state)
         return state
 
+    def keep(self, state: TableState) -> None:
+        """Nothing is new; but what is on record may be accepted, and the table has to note that."""
+        spec, reason = self.spec, self.spec.window.accept_unmasked
+        if not reason or not state.unmasked:
+            self.table.keep(state)
+            return
+        accepted = state.accept(run_of(spec), reason)
+        if isinstance(spec.sink, TableSink):
+            number = state.number + 1
+            committed = CommittedRun(spec.key, spec.request, number, state.window.id)
+            accepted = replace(accepted, number=number, attempt=secrets.token_hex(8)).with_run(committed)
+            self.table.commit(self.table.read().limit(0), accepted, Replaced(), state)
+        else:
+            self.table.keep(accepted)
+        self.say("accepted: what masks, drops and renames left as it was is off the record")
+
     def check_owner(self, state: TableState) -> None:
         """Refuse a table that another asset writes: its chain never ran on what is there."""
         owner, spec = state.report.get("name"), self.spec
@@ -254,8 +272,9 @@ class _Run:
             source.same_topic,
             source.present if source.lacks_offsets else None,
         )
-        if spec.window.redrive:
-            spec, lost = redriven(spec, available, state)
+        if spec.window.redrive or spec.window.repair:
+            again = redriven if spec.window.redrive else repaired
+            spec, lost = again(spec, available, state)
             self.spec = spec
             self.warnings += lost
             for problem in lost:

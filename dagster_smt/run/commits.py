@@ -12,6 +12,7 @@ from dagster_smt.model.report import RunReport, TopicCounts
 from dagster_smt.model.table_state import MOST_FAILED, CommittedRun, Notes, TableState
 from dagster_smt.model.window import Window
 from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.unmasked import unmasked_after
 from dagster_smt.tables.sinks.protocol import Replaced, Table
 from dagster_smt.tables.sinks.sql import replaced_rows
 
@@ -115,7 +116,8 @@ class Draft:
             table: The table.
             partly: Whether some of these have rows nevertheless: those of other elements of their arrays.
         """
-        spec, before = self.spec, self._going_on_from(table)
+        spec = self.spec
+        before = unmasked_after(self._going_on_from(table), spec, report, self.window)
         rows = dict(before.rows)
         for topic, gone in self.gone(table, before).items():
             rows[topic] = max(0, rows.get(topic, 0) - gone)
@@ -143,7 +145,7 @@ class Draft:
         """The state before, without what starts over."""
         before = self.before or TableState(table.numbered(), "", self.spec.sink.kind)
         if self.replaced.everything:
-            return replace(before.without(before.known_topics()), rows={}, identities={})
+            return replace(before.without(before.known_topics()), rows={}, identities={}, unmasked=())
         return before.without(self.window.topics) if self.spec.rebuild else before
 
     def gone(self, table: Table, before: TableState) -> dict[str, int]:

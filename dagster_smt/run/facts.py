@@ -16,6 +16,7 @@ from dagster_smt.model.offsets import offsets_of
 from dagster_smt.model.report import RunReport
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.table_state import TableState
+from dagster_smt.model.unmasked import Accepted, Unmasked
 from dagster_smt.model.window import Window
 from dagster_smt.run.contract import contract_problems
 from dagster_smt.run.failures import after_commit, coded_failures
@@ -49,6 +50,8 @@ class TableFacts:
         residue: In how many records of a sample a masked value survives, by (masked field, other field).
         sampled: How many records were looked at for that.
         broken: What of the table's contract does not hold, as ``{path: what is wrong}``.
+        unmasked: What masks, drops and renames left as it was in records that the table holds.
+        accepted: What of that somebody found to be fine.
         schema_problems: Columns that the plan has and the table has not, or not with that type, as
             ``{column: what is wrong}``.
         unseen: What could not be looked at, and why: ``state``, ``topics``, ``rows``, ``columns``, ``contract`` or
@@ -68,6 +71,8 @@ class TableFacts:
     sampled: int = 0
     broken: Mapping[str, str] = field(default_factory=dict)
     unseen: Mapping[str, Problem] = field(default_factory=dict)
+    unmasked: tuple[Unmasked, ...] = ()
+    accepted: tuple[Accepted, ...] = ()
 
 
 SAMPLE = 200
@@ -220,6 +225,8 @@ def of_state(state: TableState | None) -> TableFacts:
         gaps=state.gaps.to_json(),
         holes=state.holes.to_json(),
         last=report_of(state),
+        unmasked=state.unmasked,
+        accepted=state.accepted,
     )
 
 

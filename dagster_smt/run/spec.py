@@ -38,6 +38,7 @@ class RunSpec:
         take_over: Go on with a table that runs of another name have written.
         key: Who runs: the orchestrator's run and step. A second run with the same key and request is a retry.
         asked: The request, where this is a part of it.
+        defined: The chain of the definition, where the run may have another; None if it is that.
     """
 
     name: str
@@ -52,6 +53,7 @@ class RunSpec:
     take_over: bool = False
     key: str = ""
     asked: str = ""
+    defined: Chain | None = None
 
     def __post_init__(self) -> None:
         written = written_formats(self.table, self.sink)
@@ -64,7 +66,7 @@ class RunSpec:
             return self.asked
         explicit = self.window.explicit.to_json() if self.window.explicit else None
         asked = {**asdict(replace(self.window, explicit=None)), "explicit": explicit, "rebuild": self.rebuild}
-        if self.window.redrive:  # with the chain mended it is another request
+        if self.window.redrive or self.window.repair:  # with the chain mended it is another request
             asked["chain"] = self.chain.hash
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 

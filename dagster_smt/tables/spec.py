@@ -437,6 +437,9 @@ class WindowRequest:
         start: Instead of the topic table's ``start``; empty for that one.
         redrive: Only the records that failed when they were last read.
             They are read from their topics again.
+        repair: Only the records that are in the table as a mask, drop or rename left them that touched nothing: they
+            are read again, and their rows replaced.
+        accept_unmasked: Why what of these is on record is fine; the table notes it. Empty: it stays on record.
     """
 
     topics: tuple[str, ...] = ()
@@ -448,6 +451,8 @@ class WindowRequest:
     accept_gap: bool = False
     start: str = ""
     redrive: bool = False
+    repair: bool = False
+    accept_unmasked: str = ""
 
     @property
     def fixed(self) -> bool:

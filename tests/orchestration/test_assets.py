@@ -109,7 +109,9 @@ def test_the_run_config_may_give_another_chain_and_says_so(spark, tmp_path):
     append(tmp_path, "people", PERSON)
     config = {"chain": {"stages": [DROP]}}
     run_config = {"ops": {"lake__people": {"config": config}}}
-    (event,) = events(dg.materialize([asset(tmp_path)], run_config, resources={"spark": spark}))
+    (event,) = events(
+        dg.materialize([asset(tmp_path, allow_chain_override=True)], run_config, resources={"spark": spark})
+    )
     assert value(event, "chain_overridden") is True
     assert value(event, "chain_hash") == parse_chain([DROP]).hash
     assert json.loads(read(spark, tmp_path).first().value) == {"name": "x", "id": 1}
@@ -161,7 +163,7 @@ def test_rejected_records_fail_the_run_or_become_dead_letters(spark, tmp_path):
 
 def test_an_explicit_window_replaces_what_the_table_holds_of_it(spark, tmp_path):
     append(tmp_path, "people", PERSON, PERSON, PERSON)
-    people = asset(tmp_path)
+    people = asset(tmp_path, allow_chain_override=True)
     dg.materialize([people], resources={"spark": spark})
     config = {"chain": {"stages": [DROP]}, "window": {"explicit": {"people": {"0": [0, 3]}}}}
     run_config = {"ops": {"lake__people": {"config": config}}}

@@ -8,9 +8,11 @@ import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.report import LedgerEntry, LedgerLine, Reject, RunReport, StageCounts
+from dagster_smt.model.offsets import offsets_of
+from dagster_smt.model.report import LedgerEntry, LedgerLine, Reject, RunReport, StageCounts, TopicCounts
 from dagster_smt.model.schema import INT64
 from dagster_smt.model.topic_columns import Column, Row
+from dagster_smt.model.unmasked import Unmasked
 from dagster_smt.model.window import Range, Window
 from dagster_smt.orchestration import SmtChecks, build_smt_asset
 from dagster_smt.orchestration.checks import CHECKS, Evidence, checks_of
@@ -36,6 +38,8 @@ GOOD = Evidence(
 DEAD = LedgerLine(LedgerEntry(0, "hide", "masked", "nmae"), 0)
 DIFFERING = LedgerLine(LedgerEntry(0, "columns", "mismatched", "id", "key"), 2)
 RENAMED = LedgerLine(LedgerEntry(0, "names", "renamed", "nmae", target="x"), 0)
+ALL_FAILED, FINE = TopicCounts(5, 5), TopicCounts(5)
+OLD = Unmasked("", "hide", "masked", "value", "nmae", runs=("r1",), offsets=offsets_of([Range("orders", 0, 2, 5)]))
 REJECT = Reject("orders", 0, 1, "hide", Problem("SMT401", "", "no text"))
 
 
@@ -60,6 +64,10 @@ def test_a_run_without_records_has_a_result_too(name):
 
 WRONG = [
     ("no_dead_letters", reported(failed=1, records_out=3, rejects=[REJECT]), "1 of 5 records failed", "WARN"),
+    ("no_dead_letters", reported(failed=5, records_out=0, topics={"orders": ALL_FAILED}), "5 of 5 records", "ERROR"),
+    ("no_dead_letters", reported(failed=1, topics={"a": FINE, "b": ALL_FAILED}), "; of b 100% or more", "ERROR"),
+    ("no_dead_letters", replace(reported(failed=2, records_out=3), failed_share=0.4), "2 of 5 records", "ERROR"),
+    ("no_dead_letters", replace(reported(failed=1, records_out=4), failed_share=0.4), "1 of 5 records", "WARN"),
     ("offsets_contiguous", found(gaps={"orders": {"0": [[2, 5]]}}), "3 offsets were left out", "WARN"),
     ("offsets_contiguous", found(holes={"orders": {"0": [[2, 5]]}}), "3 offsets between those that", "WARN"),
     ("rows_match_offsets", found(counted=3), "the table has 3 rows, its commits took in 4", "ERROR"),
@@ -69,6 +77,19 @@ WRONG = [
     ("dead_mask", reported(ledger=[DEAD]), "touched nothing although records reached it: nmae (hide)", "ERROR"),
     ("dead_mask", reported(ledger=[RENAMED]), "nmae (names)", "WARN"),
     ("dead_mask", reported(ledger=[RENAMED, DEAD]), "nmae (names), nmae (hide)", "ERROR"),
+    (
+        "dead_mask",
+        found(unmasked=(OLD,)),
+        "on record: nmae (hide) touched nothing in orders-0 [2, 5), written by r1",
+        "ERROR",
+    ),
+    ("dead_mask", found(unmasked=(replace(OLD, action="renamed"),)), "on record", "WARN"),
+    (
+        "dead_mask",
+        found(unmasked=(replace(OLD, action="dropped", left_out=True),)),
+        "was not in the run's chain",
+        "ERROR",
+    ),
     ("masked_values", found(residue={("value.a", "value.b"): 2}, sampled=9), "also in value.b (of value.a)", "WARN"),
     ("key_matches_value", reported(ledger=[DIFFERING]), "key and value differ in id (2 records)", "WARN"),
     ("lag", found(lag={"orders": 2, "bills": 1}), "3 offsets are not read yet", "WARN"),
@@ -85,6 +106,23 @@ def test_what_is_wrong_fails_its_check(name, evidence, statement, severity):
 
 def test_every_check_has_a_case_that_fails_it():
     assert {name for name, *_ in WRONG} == set(CHECKS)
+
+
+def test_what_no_record_has_reached_is_not_claimed():
+    """All records failed before a stage: nothing is known of its masks."""
+    late = StageCounts("late", "MaskField$Value", 0)
+    unseen = LedgerLine(LedgerEntry(1, "late", "masked", "email"), 0)
+    nothing = reported(stages=[StageCounts("hide", "MaskField$Value", 0)], ledger=[DEAD])
+    judged = CHECKS["dead_mask"](nothing)
+    assert (judged.passed, "no record reached a mask" in judged.statement) == (True, True)
+    some = reported(stages=[*GOOD.report.stages, late], ledger=[*GOOD.report.ledger, unseen])
+    assert CHECKS["dead_mask"](some).statement.endswith("none reached email (late)")
+
+
+@pytest.mark.parametrize("share", [0, -1, 1.5])
+def test_a_share_is_above_nothing_and_at_most_all(share):
+    with pytest.raises(ConfigError, match="SMT307"):
+        SmtChecks(failed_share=share)
 
 
 def test_lag_up_to_a_limit_passes():
@@ -181,18 +219,26 @@ def run(instance, definition, session):
     return dg.materialize([definition], instance=instance, resources={"spark": session}, raise_on_error=False)
 
 
-def test_a_misspelt_mask_is_a_warning_in_the_log_and_a_red_check_that_turns_green(spark, tmp_path):
+def test_a_misspelt_mask_is_a_warning_in_the_log_and_a_red_check(spark, tmp_path):
+    """How it turns green again: see ``test_repair``."""
     append(tmp_path, "people", PERSON, PERSON)
     misspelt = {**HIDE, "options": {**HIDE["options"], "fields": ["nmae"]}}
     with dg.instance_for_test() as instance:
         wrong = run(instance, asset(tmp_path, chain=[misspelt, DROP]), spark)
-        append(tmp_path, "people", PERSON)
-        mended = run(instance, asset(tmp_path, chain=[HIDE, DROP]), spark)
         logs = [e for e in instance.all_logs(wrong.run_id) if e.level == logging.WARNING]
-    (dead, alive) = (checks(result)["dead_mask"] for result in (wrong, mended))
-    assert (dead.passed, dead.severity.value, alive.passed) == (False, "ERROR", True)
+    dead = checks(wrong)["dead_mask"]
+    assert (dead.passed, dead.severity.value) == (False, "ERROR")
     assert [dict(r.data) for r in dead.metadata["untouched"].records] == [
-        {"stage": "hide", "action": "masked", "side": "value", "path": "nmae", "records_in": 2}
+        {
+            "stage": "hide",
+            "action": "masked",
+            "side": "value",
+            "path": "nmae",
+            "offsets": 2,
+            "ranges": "people-0 [0, 2)",
+            "runs": wrong.run_id,
+            "why": "touched nothing",
+        }
     ]
     assert ["SMT350" in e.user_message for e in logs] == [True]
     (event,) = wrong.get_asset_materialization_events()
@@ -211,6 +257,7 @@ def test_a_path_of_a_struct_under_v1_is_told_v2(spark, tmp_path):
             chain=chain,
             table=table(tmp_path, "people", value=declared),
             sink=DeltaSink(tmp_path / "columns", "columns"),
+            dead_paths="warn",
         )
         typed = run(instance, columns, spark)
     for result in (records, typed):
@@ -337,7 +384,7 @@ def test_a_column_that_others_changed_is_seen(spark, tmp_path):
     assert _differences({"id": "bigint"}, {}) == {"id": "planned as bigint, but the table has no such column"}
 
 
-def test_dead_letters_warn_and_what_is_behind_is_counted(spark, tmp_path):
+def test_dead_letters_are_told_and_what_is_behind_is_counted(spark, tmp_path):
     append(tmp_path, "people", PERSON, {"name": {"no": "text"}})
     people = asset(
         tmp_path, errors_tolerance="all", dead_letter_topic="dead", checks=SmtChecks(max_lag=0, off=["dead_mask"])
@@ -349,5 +396,6 @@ def test_dead_letters_warn_and_what_is_behind_is_counted(spark, tmp_path):
     assert not checks(behind)["lag"].passed
     assert checks(behind)["lag"].metadata["lag_by_topic"].value == {"people": 1}
     assert checks(whole)["lag"].passed
-    assert (checks(whole)["no_dead_letters"].passed, checks(whole)["no_dead_letters"].severity.value) == (False, "WARN")
+    letters = checks(whole)["no_dead_letters"]
+    assert (letters.passed, letters.severity.value) == (False, "ERROR")  # the one record of the run
     assert "dead_mask" not in checks(whole)

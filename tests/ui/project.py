@@ -16,6 +16,7 @@ from dagster_smt import (
     build_lag_sensor,
     build_new_topic_sensor,
     build_redrive_job,
+    build_repair_job,
     build_smt_asset,
     build_topic_assets,
     parse_ddl,
@@ -49,6 +50,7 @@ def orders() -> dg.AssetsDefinition:
         sink=DeltaSink(ROOT / "lake" / "orders", "columns"),
         errors_tolerance="all",
         dead_letter_topic="dead.orders",
+        dead_paths="warn",
         group_name="shop",
     )
 
@@ -90,7 +92,7 @@ def defs() -> dg.Definitions:
     ]
     return dg.Definitions(
         assets=[build_topic_assets(topics, group_name="shop"), *tables, build_dead_letters_asset(tables[1])],
-        jobs=[build_redrive_job(tables[1])],
+        jobs=[build_redrive_job(tables[1]), build_repair_job(tables[1])],
         sensors=[sensor, lag],
         resources={"spark": SparkSessionResource(conf={"spark.master": "local[2]", "spark.driver.memory": "2g"})},
     )

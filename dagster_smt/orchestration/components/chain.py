@@ -23,6 +23,7 @@ from dagster_smt.orchestration.components.fields import (
 from dagster_smt.orchestration.components.scaffolder import SmtChainScaffolder
 from dagster_smt.orchestration.dead_letters import build_dead_letters_asset, build_redrive_job
 from dagster_smt.orchestration.partitions import OF_TIME
+from dagster_smt.orchestration.repair import build_repair_job
 from dagster_smt.orchestration.resources import SparkSessionResource
 from dagster_smt.orchestration.schedules import build_smt_schedule
 from dagster_smt.orchestration.sensors import build_lag_sensor, build_new_topic_sensor
@@ -93,6 +94,16 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
     dead_letter_topic: Annotated[str, dg.Resolver.default(description="Topic of the dead letters; empty: none.")] = ""
     partitions_def: ResolvedPartitions = None
     checks: ResolvedChecks = field(default_factory=SmtChecks)
+    dead_paths: Annotated[
+        Literal["error", "warn"] | None,
+        dg.Resolver.default(description="What a mask, drop or rename is that can touch nothing; by default an error."),
+    ] = None
+    allow_chain_override: Annotated[
+        bool | None,
+        dg.Resolver.default(
+            description="Whether a run config may give another chain; by default not where it masks or drops something."
+        ),
+    ] = None
     observe_topics: Annotated[
         bool, dg.Resolver.default(description="Whether the topics become observable assets of this component.")
     ] = True
@@ -131,10 +142,10 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         schedules = [build_smt_schedule(asset, self.schedule)] if self.schedule else []
         resources = {self.spark_key: _session(self.spark.model_dump_json())} if self.spark is not None else {}
         letters: list[dg.AssetSpec] = []
-        jobs = []
+        again = self.sink.coordinates is not None and not isinstance(asset.partitions_def, OF_TIME)
+        jobs = [build_repair_job(asset)] if again else []
         if self.dead_letter_topic or self.dead_letters is not None:
             letters.append(build_dead_letters_asset(asset))
-            again = self.sink.coordinates is not None and not isinstance(asset.partitions_def, OF_TIME)
             jobs += [build_redrive_job(asset)] if again else []
         return dg.Definitions(
             assets=[asset, *topics, *letters],
@@ -165,6 +176,8 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             dead_letters=self.dead_letters,
             dead_letter_topic=self.dead_letter_topic,
             checks=self.checks,
+            dead_paths=self.dead_paths,
+            allow_chain_override=self.allow_chain_override,
             translator=Translator(),
         )
 

@@ -207,6 +207,11 @@ class ChecksModel(dg.Model):
     blocking: Sequence[str] = ()
     severity: dict[str, Literal["WARN", "ERROR"]] = Field(default_factory=dict)
     max_lag: int | None = None
+    failed_share: float = Field(
+        default=1.0,
+        description="Share of a run's or topic's records from which on dead letters are an error; 1.0: if all failed.",
+        examples=[0.5],
+    )
     contract: str | None = Field(
         default=None,
         description="Columns that those who read the table rely on, as a DDL text.",

@@ -14,6 +14,7 @@ from dagster_smt.model.table_state import CommittedRun, TableState
 from dagster_smt.model.time_spans import Span, Spans
 from dagster_smt.model.window import Range, Window
 from dagster_smt.tables.kafka.client import Committed, Place
+from dagster_smt.tables.kafka.unmasked import accepted_in, texts_of, unmasked_in
 
 FORMAT = 1
 LIMIT = 4000
@@ -31,6 +32,7 @@ def to_commits(state: TableState) -> dict[Place, Committed]:
     window = {(r.topic, r.partition): [r.start, r.end] for r in state.window.ranges}
     ends = state.ends_by_partition()
     places = sorted(ends)
+    on_record = texts_of(state, places)
     for place in places:
         data: dict[str, Any] = {"n": state.number, "a": state.attempt, "k": state.kind}
         data["h"] = state.held.of(*place)
@@ -41,6 +43,7 @@ def to_commits(state: TableState) -> dict[Place, Committed]:
         data |= {"w": window[place]} if place in window else {}
         data |= {"i": state.identities[place[0]]} if place[0] in state.identities else {}
         data |= {"r": state.rows[place[0]]} if place[0] in state.rows else {}
+        data |= on_record.get(place, {})
         text = _text(data)
         if place == places[0]:
             text = _with_runs(data, state)
@@ -107,6 +110,8 @@ def from_commits(commits: Mapping[Place, Committed]) -> TableState | None:
         rows=rows,
         runs=tuple(CommittedRun(key, request, n, w, tuple(left_out)) for key, request, n, w, left_out in runs),
         dead_letters=letters,
+        unmasked=unmasked_in(found),
+        accepted=accepted_in(found),
     )
 
 

@@ -88,6 +88,19 @@ class FileTopicsTable(RecordTable):
         except local.LockTaken:
             raise TableError(self._taken()) from None
 
+    def keep(self, state: TableState) -> None:
+        """See ``Table``: the file is written only if something else is to be noted."""
+        if state == self.state():
+            return
+        try:
+            with local.locked(self._file.with_suffix(".lock"), wait=False):
+                progress = self._progress()
+                if not same_state(TableState.from_text(progress.state), state):
+                    raise TableError(self._taken())
+                local.write_json(self._file, msgspec.to_builtins(_Progress(state.to_text(), progress.ends)))
+        except local.LockTaken:
+            raise TableError(self._taken()) from None
+
     def _write(self, frame: DataFrame, state: TableState) -> Written:
         records = self._with_source(frame).persist()
         try:

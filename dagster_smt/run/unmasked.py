@@ -1,0 +1,95 @@
+"""Masks, drops and renames that touched nothing: what a run puts on record, and the run that repairs it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from dagster_smt.chain.relied_on import fingerprints, less_hidden
+from dagster_smt.errors import ConfigError, Problem, UnsupportedError
+from dagster_smt.model.offsets import OffsetSet, offsets_of
+from dagster_smt.model.report import LedgerEntry, RunReport, silent_lines, stage_counts
+from dagster_smt.model.table_state import TableState
+from dagster_smt.model.unmasked import Unmasked, offsets_on_record, remembered
+from dagster_smt.model.window import Range, Window
+from dagster_smt.run.spec import RunSpec
+from dagster_smt.tables.windows import Available
+
+
+def unmasked_after(before: TableState, spec: RunSpec, report: RunReport, window: Window) -> TableState:
+    """A state with what a run leaves on record.
+
+    Args:
+        before: The state before, without what starts over.
+        spec: The run.
+        report: Its report.
+        window: What it has read.
+    """
+    state = before.accept(run_of(spec), spec.window.accept_unmasked) if spec.window.accept_unmasked else before
+    marks = fingerprints(spec.chain)
+    touched = {mark for mark, line in zip(marks, report.ledger, strict=True) if line.records}
+    found = [*_silent(spec, report, window, marks), *_left_out(spec, report, window)]
+    return replace(state, unmasked=remembered(state.unmasked, offsets_of(window), touched, found))
+
+
+def run_of(spec: RunSpec) -> str:
+    """The orchestrator's run."""
+    return spec.key.partition("/")[0]
+
+
+def _silent(spec: RunSpec, report: RunReport, window: Window, marks: tuple[str, ...]) -> Iterator[Unmasked]:
+    """What touched nothing in the whole run, and the records that reached it."""
+    numbers = {line.entry: number for number, line in enumerate(report.ledger)}
+    names = [(stage.alias, stage.transform) for stage in report.stages]
+    for line in silent_lines(report.ledger, report.stages):
+        entry = line.entry
+        topics = [t for t, c in report.topics.items() if stage_counts(names, c)[entry.stage].records_in]
+        yield _on_record(entry, marks[numbers[entry]], spec, window, topics)
+
+
+def _left_out(spec: RunSpec, report: RunReport, window: Window) -> Iterator[Unmasked]:
+    """What the definition's chain hides, and this run's does not."""
+    topics = [topic for topic, counts in report.topics.items() if counts.kept]
+    if spec.defined is None or not topics:
+        return
+    for entry in less_hidden(spec.chain, spec.defined):
+        yield replace(_on_record(entry, "", spec, window, topics), left_out=True)
+
+
+def _on_record(entry: LedgerEntry, mark: str, spec: RunSpec, window: Window, topics: list[str]) -> Unmasked:
+    offsets = offsets_of(r for r in window.ranges if r.topic in topics)
+    runs = (run_of(spec),) if spec.key else ()
+    return Unmasked(mark, entry.alias, entry.action, entry.side, entry.path, runs=runs, offsets=offsets)
+
+
+def repaired(spec: RunSpec, available: Available, state: TableState | None) -> tuple[RunSpec, list[Problem]]:
+    """The run with the records as its window that are on record: they are read again, and their rows replaced.
+
+    Returns:
+        The run, still the same request; and what cannot be run again, for the topic has lost it (SMT353).
+
+    Raises:
+        ConfigError: SMT354, the window is fixed already.
+        UnsupportedError: SMT352, records of topics cannot be replaced.
+    """
+    _check(spec)
+    topics = {r.topic for r in available.ranges}
+    known = offsets_on_record(state.unmasked) & state.held if state is not None else OffsetSet()
+    wanted = known.without({topic for topic, _ in known.parts} - topics)
+    there = offsets_of(available.ranges)
+    request = replace(spec.window, explicit=Window(tuple((wanted & there).ranges())), accept_gap=False)
+    return replace(spec, window=request, asked=spec.request), [_lost(r) for r in (wanted - there).ranges()]
+
+
+def _check(spec: RunSpec) -> None:
+    if spec.window.fixed or spec.window.redrive or spec.rebuild or spec.window.max_records is not None:
+        out = "leave the range, max_records, micro_batch, redrive and rebuild out"
+        raise ConfigError(Problem("SMT354", "window.repair", "the records on record are a window of their own", out))
+    if not spec.sink.replaceable:
+        hint = "write the records again under another group, into other topics, and delete these (docs: repair)"
+        statement = "records in a topic cannot be replaced, so what is in them stays as it is"
+        raise UnsupportedError(Problem("SMT352", spec.sink.place, statement, hint))
+
+
+def _lost(lost: Range) -> Problem:
+    statement = f"offsets from {lost.start} to {lost.end} are no longer in the topic: their rows stay as they are"
+    hint = "delete or change those rows yourself, then launch with window.accept_unmasked and a reason"
+    return Problem("SMT353", f"{lost.topic}-{lost.partition}", statement, hint)

@@ -1,0 +1,61 @@
+"""What masks left unmasked, as far as commits of a consumer group have room for it: joined before it is forgotten."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from dagster_smt.model.offsets import OffsetSet
+from dagster_smt.model.table_state import TableState
+from dagster_smt.model.unmasked import SEVERAL, Accepted, Unmasked, offsets_on_record
+from dagster_smt.tables.kafka.client import Place
+
+ROOM = 1500
+"""Bytes of the first commit's text for what is on record, entry by entry."""
+_ENTRIES, _JOINED, _RANGE, _ACCEPTED = "um", "uj", "ur", "ua"
+
+
+def texts_of(state: TableState, places: list[Place]) -> dict[Place, dict[str, Any]]:
+    """What to add to the text of each partition's commit.
+
+    Entry by entry in the first one, with one range of each partition; where there is no room, one entry for all, and
+    its range beside each partition's offset.
+    """
+    if not places or not (state.unmasked or state.accepted):
+        return {}
+    first: dict[str, Any] = {}
+    found: dict[Place, dict[str, Any]] = {places[0]: first}
+    if state.accepted:
+        last = state.accepted[-1]
+        first[_ACCEPTED] = [last.run, last.reason[:200], [path[:50] for path in last.paths[:3]], last.records]
+    entries = [replace(one, runs=one.runs[-1:], offsets=one.offsets.coarse(1)).to_json() for one in state.unmasked]
+    if len(json.dumps(entries)) <= ROOM:
+        return found | ({places[0]: {**first, _ENTRIES: entries}} if entries else {})
+    masked = any(one.action == "masked" for one in state.unmasked)
+    first[_JOINED] = ["masked" if masked else "dropped", any(one.left_out for one in state.unmasked)]
+    joined = offsets_on_record(state.unmasked).coarse(1)
+    for place in places:
+        intervals = joined.of(*place)
+        if intervals:
+            found.setdefault(place, {})[_RANGE] = intervals[0]
+    return found
+
+
+def unmasked_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Unmasked, ...]:
+    """What is on record, as ``texts_of`` wrote it."""
+    found: list[Unmasked] = []
+    joined: list[Any] = []
+    for text in texts.values():
+        found += [Unmasked.from_json(entry) for entry in text.get(_ENTRIES, ())]
+        joined = text.get(_JOINED, joined)
+    if joined:
+        action, left_out = joined
+        offsets = OffsetSet({place: (tuple(text[_RANGE]),) for place, text in texts.items() if _RANGE in text})
+        found.append(Unmasked("", SEVERAL, action, "value", SEVERAL, left_out, offsets=offsets))
+    return tuple(found)
+
+
+def accepted_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Accepted, ...]:
+    """The last acceptance."""
+    noted = (text[_ACCEPTED] for text in texts.values() if _ACCEPTED in text)
+    return tuple(Accepted(run, reason, tuple(paths), records) for run, reason, paths, records in noted)

@@ -1,0 +1,142 @@
+"""What a table remembers of masks that touched nothing: until it is run again; bounded, and nothing forgotten."""
+
+import pytest
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.chain.relied_on import fingerprints, less_hidden
+from dagster_smt.model.offsets import offsets_of
+from dagster_smt.model.table_state import MOST_ACCEPTED, CommittedRun, TableState
+from dagster_smt.model.unmasked import MOST_ENTRIES, MOST_RANGES, SEVERAL, Unmasked, offsets_on_record, remembered
+from dagster_smt.model.window import Range
+from dagster_smt.tables.kafka.progress import LIMIT, from_commits, to_commits
+
+
+def offsets(start, end, topic="orders"):
+    return offsets_of([Range(topic, 0, start, end)])
+
+
+def unmasked(path="emial", entry="a", start=0, end=5, **more):
+    return Unmasked(entry, "hide", "masked", "value", path, offsets=offsets(start, end), **more)
+
+
+def test_runs_add_to_what_is_on_record_and_take_away_what_they_read_again():
+    first = remembered((), offsets(0, 5), (), [unmasked(runs=("r1",))])
+    second = remembered(first, offsets(5, 9), (), [unmasked(start=5, end=9, runs=("r2",))])
+    assert second == (unmasked(end=9, runs=("r1", "r2")),)
+    assert remembered(second, offsets(2, 4), (), [])[0].offsets == offsets(0, 2) | offsets(4, 9)
+    assert remembered(second, offsets(0, 9), (), []) == ()
+
+
+def test_the_same_entry_that_touches_records_later_was_right():
+    others = (unmasked(entry="a"), unmasked(entry="b", path="x"))
+    assert remembered(others, offsets(9, 9), ("a",), []) == (others[1],)
+    left_out = unmasked(entry="a", left_out=True)
+    assert remembered((left_out,), offsets(9, 9), ("a",), []) == (left_out,)
+
+
+def test_however_much_there_is_it_stays_small_and_no_record_is_forgotten():
+    found: tuple[Unmasked, ...] = ()
+    for n in range(300):
+        scattered = offsets_of(Range("orders", 0, 10 * n + k, 10 * n + k + 1) for k in range(0, 10, 2))
+        one = Unmasked(
+            str(n), "hide", "renamed" if n else "masked", "value", f"f{n}", offsets=scattered, runs=(f"r{n}",)
+        )
+        found = remembered(found, offsets(0, 0), (), [one])
+    assert len(found) == MOST_ENTRIES and sum(1 for u in found for _ in u.offsets.ranges()) <= MOST_RANGES
+    assert (found[0].path, found[0].entry, found[0].action) == (SEVERAL, "", "masked")
+    every = offsets_of(Range("orders", 0, k, k + 1) for k in range(0, 3000, 2))
+    assert not every - offsets_on_record(found)
+
+
+def test_a_state_keeps_it_and_reads_what_older_versions_wrote():
+    state = TableState(3, "x", "records", unmasked=(unmasked(runs=("r1",), left_out=True),))
+    again = TableState.from_text(state.to_text())
+    assert again == state
+    for n in range(MOST_ACCEPTED + 5):
+        again = TableState.from_text(again.accept(f"r{n}", "looked at").to_text())
+        assert again.unmasked == () and again.accepted[-1].run == f"r{0 if n == 0 else again.accepted[-1].run[1:]}"
+        again = TableState(4, "x", "records", unmasked=(unmasked(),), accepted=again.accepted)
+    assert len(again.accepted) == MOST_ACCEPTED and again.accepted[-1].paths == ("emial",)
+    older = TableState(3, "x", "records").to_text().replace('"unmasked":[],"accepted":[],', "")
+    assert TableState.from_text(older) == TableState(3, "x", "records")
+
+
+def mask(fields="email", alias="hide", **more):
+    options = {"fields": fields, **more.pop("options", {})}
+    return {"alias": alias, "type": "MaskField$Value", "options": options, **more}
+
+
+def marks(*stages):
+    return fingerprints(parse_chain(list(stages)))
+
+
+RENAME = {"alias": "n", "type": "ReplaceField$Value", "options": {"renames": "email:mail"}}
+WHEN = {"name": "p", "type": "HasHeaderKey", "options": {"name": "h"}}
+SAME = [(mask("email,phone"),), (mask("email", alias="other"),), (mask(options={"replacement": "x"}),)]
+OTHER = [
+    (mask("emial"),),
+    (mask(options={"field.syntax.version": "V2"}),),
+    (mask(predicate=WHEN),),
+    (RENAME, mask()),
+    ({"alias": "hide", "type": "MaskField$Key", "options": {"fields": "email"}},),
+]
+
+
+@pytest.mark.parametrize("stages", SAME)
+def test_an_entry_stays_the_same_whatever_is_beside_it(stages):
+    assert marks(mask())[0] in marks(*stages)
+
+
+@pytest.mark.parametrize("stages", OTHER)
+def test_an_entry_is_another_where_its_path_may_mean_something_else(stages):
+    assert marks(mask())[0] not in marks(*stages)
+
+
+LESS = [
+    ("nothing", [], ["email"]),
+    ("the same", [mask()], []),
+    ("more", [mask("email,phone")], []),
+    ("another field", [mask("phone")], ["email"]),
+    ("only in some records", [mask(predicate=WHEN)], ["email"]),
+    ("another replacement", [mask(options={"replacement": "x"})], []),
+    ("the same under another syntax", [mask(options={"field.syntax.version": "V2"})], []),
+    ("the field dropped", [{"alias": "d", "type": "ReplaceField$Value", "options": {"exclude": "email"}}], []),
+]
+
+
+@pytest.mark.parametrize(("stages", "wanted"), [case[1:] for case in LESS], ids=[case[0] for case in LESS])
+def test_what_a_chain_hides_less_than_another(stages, wanted):
+    assert [entry.path for entry in less_hidden(parse_chain(stages), parse_chain([mask()]))] == wanted
+
+
+def test_a_mask_without_its_predicate_hides_more():
+    guarded = parse_chain([mask(predicate=WHEN)])
+    assert not less_hidden(parse_chain([mask()]), guarded) and not less_hidden(guarded, guarded)
+    assert less_hidden(parse_chain([]), guarded)
+
+
+def kept_by_a_group(*found, **more):
+    """A state, written as a group's commits and read again."""
+    held = offsets(0, 500) | offsets(0, 500, "bills")
+    state = TableState(3, "x", "records", held=held, unmasked=found, **more)
+    commits = to_commits(state)
+    assert max(len(c.metadata.encode()) for c in commits.values()) <= LIMIT
+    return from_commits(commits)
+
+
+def test_a_group_keeps_a_few_entries_one_by_one():
+    one = unmasked(runs=("r1",), left_out=True)
+    state = kept_by_a_group(one, unmasked("phone", "b", 7, 9))
+    assert state.unmasked == (one, unmasked("phone", "b", 7, 9))
+    accepted = state.accept("r9", "looked at " * 100)
+    (note,) = kept_by_a_group(accepted=accepted.accepted).accepted
+    assert (note.run, len(note.reason), note.records) == ("r9", 200, 7)
+
+
+def test_a_group_without_room_joins_entries_and_forgets_no_offset():
+    many = [unmasked(f"a.rather.long.path.{n}", str(n), 10 * n, 10 * n + 1, runs=("r" * 36,)) for n in range(40)]
+    many.append(Unmasked("z", "s", "dropped", "value", "y", True, offsets=offsets(3, 9, "bills")))
+    (joined,) = kept_by_a_group(*many, runs=tuple(CommittedRun("k" * 60, "r", n, "w") for n in range(90))).unmasked
+    assert (joined.path, joined.action, joined.left_out, joined.entry) == (SEVERAL, "masked", True, "")
+    assert not offsets_on_record(many) - joined.offsets
+    assert joined.offsets.of("bills", 0) == ((3, 9),)
