@@ -163,7 +163,15 @@ def _window_fields() -> dict[str, dg.Field]:
         "accept_gap": _flag(
             "Leave out for good what was deleted before it was read, or lies before a fixed range. The table notes it."
         ),
+        **_again_fields(),
         "take_over": _flag("Go on with a table that an asset of another name has written: once, after a renaming."),
+        "rebuild": _flag("Start over from the earliest offsets: replaces all rows, or those of the topics named here."),
+    }
+
+
+def _again_fields() -> dict[str, dg.Field]:
+    """What of the records that the table has read before is run again, or is fine as it is."""
+    return {
         "redrive": _flag(
             "Only the records that failed when they were last read: from their topics again, with today's chain."
         ),
@@ -177,7 +185,6 @@ def _window_fields() -> dict[str, dg.Field]:
             description="Why the records that dead_mask names are fine as they are. The table notes it, and the check "
             "turns green. Empty: they stay on record.",
         ),
-        "rebuild": _flag("Start over from the earliest offsets: replaces all rows, or those of the topics named here."),
     }
 
 
@@ -250,9 +257,7 @@ def _decode_request(
     explicit, found = _decode_window(data, f"{place}.explicit")
     problems += found
     limit = config["max_records"]
-    if limit is not None and limit < 1:
-        hint = "give a number from 1 on, or null for all there is"
-        problems.append(Problem("SMT031", f"{place}.max_records", f"{limit} records are no window", hint))
+    problems += _limit_problems(limit, f"{place}.max_records")
     chosen = topics
     if config["topics"]:
         chosen = tuple(sorted(set(config["topics"]) & set(topics) if topics else set(config["topics"])))
@@ -276,6 +281,13 @@ def _decode_request(
         accept_unmasked=config["accept_unmasked"].strip(),
     )
     return request, problems + _redrive_problems(request, place, rebuild=config["rebuild"])
+
+
+def _limit_problems(limit: int | None, place: str) -> list[Problem]:
+    if limit is None or limit >= 1:
+        return []
+    hint = "give a number from 1 on, or null for all there is"
+    return [Problem("SMT031", place, f"{limit} records are no window", hint)]
 
 
 def _redrive_problems(request: WindowRequest, place: str, *, rebuild: bool) -> list[Problem]:

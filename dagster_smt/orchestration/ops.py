@@ -58,16 +58,8 @@ def build_smt_op(
     """
     parsed = parsed_chain(chain, name, dead_paths)
     plan_sink(parsed, table, sink)
-    work = SmtWork(
-        name=name,
-        chain=parsed,
-        table=table,
-        sink=sink,
-        topics=topic_keys(table),
-        dead_letters=dead_letters,
-        dead_letter_topic=dead_letter_topic,
-        allow_chain_override=allow_chain_override,
-    )
+    work = SmtWork(name, parsed, table, sink, topic_keys(table), dead_letters, dead_letter_topic)
+    work = replace(work, allow_chain_override=allow_chain_override)
 
     @dg.op(
         name=name,
