@@ -149,7 +149,8 @@ class _Resolving:
         absent = self.absent(asked, read, covered)
         notes = Notes(gaps | before, begins, spans, absent, available.epochs).without(self.problems)
         warnings = [gap_warning(r) for r in gone if r.topic not in self.problems]
-        news = bool(new - {*self.problems}) or self.spans_are_new(notes.spans)
+        first = not request.fixed and bool(new - {*self.problems})
+        news = first or self.spans_are_new(notes.spans)
         return Resolved(Window(tuple(read.ranges())), notes, self.problems, news, warnings)
 
     def refuse(self, more: Iterable[tuple[str, Problem]]) -> None:

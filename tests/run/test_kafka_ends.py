@@ -34,21 +34,27 @@ SINKS = {
 @pytest.mark.parametrize("sink", SINKS)
 def test_a_topic_that_holds_nothing_begins_once(world, sink):
     """Whatever the start: what comes after the first look is read, what is deleted after it is told."""
-    expired, moment = world.name("expired"), world.name("moment")
-    world.there.make(world.orders, expired, moment)
+    expired = world.name("expired")
+    world.there.make(world.orders, expired)
     world.add(order(0), order(1), topic=expired)
     world.lose(expired, 2)
     spec = world.spec(ROUTE, topics=(world.orders, expired), start="latest", sink=SINKS[sink](world))
-    timed = world.spec(ROUTE, topics=(moment,), start="2040-01-01", sink=SINKS[sink](world), take_over=True)
-    assert world.run(spec).records_in == 0 and world.run(timed).records_in == 0
-    begins = {(world.orders, 0): 0, (expired, 0): 2, (moment, 0): 0}
-    assert world.state(spec).begins == begins
+    assert world.run(spec).records_in == 0
+    assert world.state(spec).begins == {(world.orders, 0): 0, (expired, 0): 2}
     world.add(*(order(n) for n in range(3)))
     world.add(*(order(n) for n in range(5)), topic=expired)
     assert world.run(spec).records_in == 8
-    world.add(order(0), topic=moment)
-    assert world.run(timed).records_in == 1
-    assert world.run(spec).status == "empty"
+
+
+@pytest.mark.parametrize("start", ["latest", "2040-01-01", "group:other-{}"])
+def test_a_group_begins_once_wherever_it_begins(world, start):
+    """Without a table to look at, only what the group has committed says so."""
+    world.there.make(world.orders)
+    world.there.client.commit(f"other-{world.id}", {(world.orders, 0): Committed(0, "")})
+    spec = world.to_kafka(start=start.format(world.id))
+    assert world.run(spec).records_in == 0
+    world.add(order(0))
+    assert world.run(spec).records_in == 1
 
 
 def test_retention_in_a_partition_that_held_nothing_is_told(world):
