@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,11 +18,12 @@ from dagster_smt.model.report import RunReport, SchemaUse, add_up, ledger_lines,
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.table_state import CommittedRun, TableState
 from dagster_smt.model.window import Window
-from dagster_smt.run.circles import own_topics, refused
+from dagster_smt.run.circles import misrouted, refused
 from dagster_smt.run.commits import Draft, replaced_rows_of
 from dagster_smt.run.counts import silent_entries, stage_names
-from dagster_smt.run.dead_letters import Letters, check_dead_letters, publish
+from dagster_smt.run.dead_letters import Letters, publish
 from dagster_smt.run.failures import after_commit, coded_failures
+from dagster_smt.run.letter_place import check_dead_letters
 from dagster_smt.run.output import output_rows
 from dagster_smt.run.redrive import redriven
 from dagster_smt.run.rejects import first_rejects, located, rejected_rows
@@ -40,7 +41,6 @@ from dagster_smt.tables.push_down import Narrowed
 from dagster_smt.tables.schemas import conformed, evolved_schema
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import Replaced, Table
-from dagster_smt.tables.sinks.records import own_topic
 from dagster_smt.tables.sources import Source, measured_topics, open_source
 from dagster_smt.tables.spec import TableSink
 from dagster_smt.tables.windows import Resolved, choose_topics, describe, resolve_window
@@ -258,7 +258,7 @@ class _Run:
         """The window to run, and the identities of its topics; topics that cannot be read go to ``failures``."""
         spec, source = self.spec, self.source
         topics = choose_topics(spec.table, spec.window, source.topics())
-        check_dead_letters(spec, topics)
+        check_dead_letters(spec, topics, self.session)
         measured, unreadable = measured_topics(source, topics)
         self.failures.update(unreadable)
         identities = source.identities([t for t in topics if t not in self.failures])
@@ -348,17 +348,17 @@ class _Attempt:
         with self.staged() as found:
             with self.run_.timed("evaluate"):
                 self.run_.schemas = self.run_.schemas or found.schemas(self.spec.table)
-                own = own_topics(found, self.spec.table, self.run_.table, self.draft.window.topics)
-            if own:
-                return self.without_circles(found, own)
+                problems = misrouted(found, self.spec, self.run_.table, self.draft.window.topics)
+            if problems:
+                return self.without_misrouted(found, problems)
             return self.commit(found)
 
-    def without_circles(self, found: Staged, own: list[str]) -> RunReport:
-        """Refuse records that would go to topics which the table reads; they are dead letters where those are."""
+    def without_misrouted(self, found: Staged, problems: Mapping[str, Problem]) -> RunReport:
+        """Refuse records that must not go where they are sent; they are dead letters where those are."""
         stages = len(self.spec.chain.stages)
         if self.spec.errors_tolerance == "none" or not stages:
-            raise TableError([own_topic(topic) for topic in own])
-        with replace(self, evaluated=refused(found.frame, own, stages)).staged() as again:
+            raise TableError(problems.values())
+        with replace(self, evaluated=refused(found.frame, problems, stages)).staged() as again:
             return self.commit(again)
 
     def run_as_guessed(self) -> RunReport | None:

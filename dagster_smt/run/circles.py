@@ -1,41 +1,56 @@
-"""Records that a chain sends to topics which the same table reads: they would come back, and be sent again."""
+"""Records that must not go where the chain sends them: to topics that the same table reads, or to its dead letters."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from dagster_smt.errors import DATA_EXCEPTION
+from dagster_smt.errors import DATA_EXCEPTION, Problem
 from dagster_smt.run.counts import FAILED
+from dagster_smt.run.letter_place import has_letters_in, letters_among_records
+from dagster_smt.run.spec import RunSpec
 from dagster_smt.run.staging import Staged
 from dagster_smt.spark.columns import PROBLEM_FIELDS
 from dagster_smt.tables.sinks.protocol import Table
 from dagster_smt.tables.sinks.records import RecordTable, own_topic
-from dagster_smt.tables.spec import TopicTable
 
 
-def own_topics(found: Staged, spec: TopicTable, table: Table, read: Collection[str]) -> list[str]:
-    """The topics that records of a window go to although the topic table reads them.
+def misrouted(found: Staged, spec: RunSpec, table: Table, read: Collection[str]) -> dict[str, Problem]:
+    """Why records of a window cannot go to some of the topics that the chain sends them to, by topic.
 
     Args:
         found: The evaluated window.
-        spec: The topic table.
+        spec: The run.
         table: Where the records go.
         read: The topics of the window.
     """
-    if not isinstance(table, RecordTable) or not table.beside_source():
-        return []
-    written = [row[0] for row in found.kept().select("__out.topic").distinct().collect()]
-    own = {*spec.topics, *read}
-    return sorted(t for t in written if t in own or (spec.pattern and re.fullmatch(spec.pattern, t)))
+    if not isinstance(table, RecordTable):
+        return {}
+    beside = table.beside_source()
+    if not beside and not spec.dead_letter_topic:
+        return {}
+    written = sorted(row[0] for row in found.kept().select("__out.topic").distinct().collect())
+    own, pattern = {*spec.table.topics, *read}, spec.table.pattern
+    problems = {}
+    for topic in written:
+        if beside and (topic in own or (pattern and re.fullmatch(pattern, topic))):
+            problems[topic] = own_topic(topic)
+        elif topic == spec.dead_letter_topic and has_letters_in(spec):
+            problems[topic] = letters_among_records(topic)
+    return problems
 
 
-def refused(frame: DataFrame, topics: Sequence[str], stages: int) -> DataFrame:
+def refused(frame: DataFrame, problems: Mapping[str, Problem], stages: int) -> DataFrame:
     """The evaluated window with the records of these topics as failed ones: of the last stage, which sends them."""
-    problem = own_topic("")
+    for topic, problem in problems.items():
+        frame = _refused(frame, topic, problem, stages)
+    return frame
+
+
+def _refused(frame: DataFrame, topic: str, problem: Problem, stages: int) -> DataFrame:
     texts = dict(zip(PROBLEM_FIELDS, (problem.code, problem.statement, problem.hint, DATA_EXCEPTION), strict=True))
-    own = (F.col("__status") == 0) & F.col("__out.topic").isin(*topics)
+    own = (F.col("__status") == 0) & (F.col("__out.topic") == topic)
     made = {
         "__status": F.lit(FAILED).cast("tinyint"),
         "__stage": F.lit(stages - 1),

@@ -4,24 +4,22 @@ They are published before the window is committed, each once: letters of the sam
 there already, from a try that died or a window that is read again, are not written a second time.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from dagster_smt.errors import DATA_EXCEPTION, ConfigError, Problem, TableError
+from dagster_smt.errors import DATA_EXCEPTION, Problem, TableError
 from dagster_smt.model.offsets import OffsetSet, offsets_of
 from dagster_smt.model.table_state import TableState
 from dagster_smt.model.window import Window
 from dagster_smt.run.rejects import COORDINATES
 from dagster_smt.run.spec import Progress, RunSpec
-from dagster_smt.tables import local
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.append_once import Trace, append_once, last_header
 from dagster_smt.tables.sinks.topics import open_topics
-from dagster_smt.tables.spec import FileTopics, KafkaTopics, SourceSpec, TableSink, TableSource
+from dagster_smt.tables.spec import FileTopics, KafkaTopics, TableSink, TableSource
 from dagster_smt.values.headers import HEADERS_DDL
 
 WINDOW_HEADER = "dagster_smt.window"
@@ -184,48 +182,3 @@ _TABLE_COLUMNS = {
     "window": WINDOW_HEADER,
     "commit": COMMIT_HEADER,
 }
-
-
-def check_dead_letters(spec: RunSpec, topics: Sequence[str]) -> None:
-    """Refuse dead letters that have no topic, or that the same table would read again, or beside masked rows.
-
-    Raises:
-        ConfigError: SMT531 no topic, SMT534 the table would read its own letters, SMT537 they lie in the table.
-    """
-    place = spec.dead_letters or spec.table.source
-    if isinstance(place, TableSink):
-        if place.place == spec.sink.place:
-            hint = "they hold original records: give them a table of their own"
-            raise ConfigError(Problem("SMT537", place.place, "dead letters would go into the table itself", hint))
-        return
-    if spec.dead_letters is not None and not spec.dead_letter_topic:
-        raise ConfigError(Problem("SMT531", spec.name, "dead letters have a place but no topic", "name the topic"))
-    if not spec.dead_letter_topic:
-        return
-    if isinstance(place, TableSource):
-        hint = "name topics or a table as dead_letters"
-        raise ConfigError(Problem("SMT531", spec.name, "dead letters cannot go beside a table that is read", hint))
-    own = (*topics, *spec.table.topics)
-    pattern = spec.table.pattern and re.fullmatch(spec.table.pattern, spec.dead_letter_topic)
-    if (spec.dead_letter_topic in own or pattern) and _same_topics(place, spec.table.source):
-        hint = "choose a topic that neither the topics nor the pattern of the table name"
-        raise ConfigError(Problem("SMT534", spec.dead_letter_topic, "the table would read its own dead letters", hint))
-    if isinstance(place, KafkaTopics):
-        return
-    letters = local.local_folder(place.root).resolve()
-    if spec.sink.folder is not None:
-        table = local.local_folder(spec.sink.folder).resolve()
-        if table == letters or table in letters.parents:
-            hint = "they hold original records: choose a folder outside of the table"
-            raise ConfigError(Problem("SMT537", str(place.root), "dead letters would lie inside of the table", hint))
-
-
-def _same_topics(place: FileTopics | KafkaTopics, source: SourceSpec) -> bool:
-    if isinstance(place, KafkaTopics) and isinstance(source, KafkaTopics):
-        from dagster_smt.tables.kafka.client import KafkaClient
-
-        same = place.bootstrap_servers == source.bootstrap_servers
-        return same or KafkaClient(place).cluster_id() == KafkaClient(source).cluster_id()
-    if isinstance(place, FileTopics) and isinstance(source, FileTopics):
-        return local.local_folder(place.root).resolve() == local.local_folder(source.root).resolve()
-    return False

@@ -1,15 +1,31 @@
 """Dead letters: the original with Connect's context, each once, whatever dies when."""
 
 import shutil
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, TableError
+from dagster_smt.run.batch import run
+from dagster_smt.run.letter_place import check_dead_letters, has_letters_in
+from dagster_smt.run.spec import RunSpec
+from dagster_smt.tables.locations import location_of, locations, overlap, same_name
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import DeltaSink, FileTopics, WindowRequest
+from dagster_smt.tables.spec import (
+    DeltaSink,
+    FileTopics,
+    FileTopicSink,
+    KafkaSink,
+    KafkaTopics,
+    TableSource,
+    TopicTable,
+    WindowRequest,
+)
 from tests.run.world import CHAIN, SECRET, World, mixed, order, window
 
 
@@ -114,20 +130,90 @@ def test_letters_in_a_table(world):
     [
         ({"dead_letter_topic": "orders"}, "SMT534"),
         ({"dead_letters": FileTopics(Path("somewhere"))}, "SMT531"),
-        ({"dead_letters": "inside", "dead_letter_topic": "x"}, "SMT537"),
-        ({"dead_letters": "link", "dead_letter_topic": "x"}, "SMT537"),
-        ({"dead_letters": "sink"}, "SMT537"),
     ],
 )
 def test_letters_need_a_place_of_their_own(world, changes, code):
     world.add(order(1))
-    table = world.folder / "table"
-    table.mkdir()
-    (world.folder / "link").symlink_to(table)
-    places = {"inside": FileTopics(table / "dead"), "link": FileTopics(world.folder / "link"), "sink": DeltaSink(table)}
-    changes = {k: places.get(v, v) if isinstance(v, str) else v for k, v in changes.items()}
     with pytest.raises(ConfigError, match=code):
         world.run(CHAIN, errors_tolerance="all", **changes)
+
+
+def test_letters_never_lie_in_the_table(world, monkeypatch):
+    """However its place is spelled: it would hold original records beside masked ones."""
+    world.add(order(1))
+    table, session = world.folder / "table", world.session
+    (table / "dead").mkdir(parents=True)
+    (world.folder / "link").symlink_to(table)
+    monkeypatch.chdir(world.folder)
+    session.sql(f"CREATE TABLE letters_by_name (a INT) USING delta LOCATION '{table}/by_name'")
+    files = [
+        FileTopics(table),
+        FileTopics(table / "dead"),
+        FileTopics(world.folder / "link"),
+        FileTopics(Path("table")),
+    ]
+    paths = [
+        *(str(table), "table", "./table/", "x/../table", "link", f"file:{table}", f"file://{table}"),
+        *(f"file://localhost{table}", f"{table}/dead", "link/dead", str(world.folder), f"{table}//dead/../dead"),
+    ]
+    tables = [*map(DeltaSink, paths), DeltaSink(table="letters_by_name"), DeltaSink(table="`default`.letters_BY_name")]
+    try:
+        for place in [*files, *tables]:
+            topic = {"dead_letter_topic": "x"} if isinstance(place, FileTopics) else {}
+            with pytest.raises(ConfigError, match="SMT537"):
+                world.run(CHAIN, errors_tolerance="all", dead_letters=place, **topic)
+    finally:
+        session.sql("DROP TABLE letters_by_name")
+
+
+def test_a_name_and_a_path_of_one_table_are_one_place(world):
+    session, warehouse = world.session, location_of(world.session.conf.get("spark.sql.warehouse.dir"))
+    session.sql(f"CREATE TABLE one_table (a INT) USING delta LOCATION '{world.folder}/one'")
+    place = locations(session, DeltaSink(table="one_table"))
+    try:
+        assert overlap(place, locations(session, DeltaSink(world.folder / "one")))
+        assert overlap(place, locations(session, DeltaSink(table="spark_catalog.default.one_table")))
+        assert not overlap(place, locations(session, DeltaSink(world.folder / "other")))
+    finally:
+        session.sql("DROP TABLE one_table")
+    not_there = locations(session, DeltaSink(table="not_there_yet"))
+    assert [place for place in not_there if warehouse.holds(place) and place.path.endswith("/not_there_yet")]
+    assert same_name(session, "a", "`default`.`a`") and same_name(session, "a.b", "spark_catalog.a.B")
+    assert not same_name(session, "a", "b.a") and not same_name(session, "", "")
+
+
+def test_letters_never_lie_in_the_table_that_is_read(world):
+    bronze = TableSource(path=str(world.folder / "bronze"), format="delta")
+    spec = replace(world.spec(CHAIN), table=replace(world.spec(CHAIN).table, source=bronze), errors_tolerance="all")
+    for path, refused in ((world.folder / "bronze", True), (f"file:{world.folder}/bronze", True), ("/else", False)):
+        expected = pytest.raises(ConfigError, match="SMT534") if refused else nullcontext()
+        with expected:
+            check_dead_letters(replace(spec, dead_letters=DeltaSink(path)), ["orders"], world.session)
+
+
+def test_records_are_never_routed_to_the_topic_of_the_letters(world):
+    """Who reads them there would meet originals; one such record ends no run."""
+    root = world.topics.root
+    router = {"alias": "to", "type": "io.confluent.connect.transforms.ExtractTopic$Value", "options": {"field": "to"}}
+    chain, table = parse_chain([router]), TopicTable(world.topics, ("orders",))
+    letters = {"errors_tolerance": "all", "dead_letter_topic": "letters"}
+    spec = RunSpec("orders", chain, table, FileTopicSink(root / ".." / "topics"), **letters)
+    for target in ("clean", "letters", "orders"):
+        world.add(NewRecord(None, f'{{"to": "{target}"}}'.encode()))
+    report = run(spec, world.session)
+    assert (report.records_out, report.failed) == (1, 2)
+    assert {r.problem.code for r in report.rejects} == {"SMT575", "SMT592"}
+    assert [offset_of(letter) for letter in world.dead("letters")] == [1, 2]
+    with pytest.raises(TableError, match="SMT592 letters"):
+        run(replace(spec, errors_tolerance="none", name="strict", sink=FileTopicSink(root, "strict")), world.session)
+
+
+def test_a_topic_of_letters_is_one_of_the_sink_or_is_not(world):
+    cluster, other = KafkaTopics("one:9092"), FileTopics(world.folder)
+    spec = replace(world.spec(CHAIN), sink=KafkaSink(cluster), dead_letters=cluster, dead_letter_topic="dead")
+    assert has_letters_in(spec)
+    assert not has_letters_in(replace(spec, dead_letters=other))
+    assert not has_letters_in(replace(spec, dead_letters=DeltaSink("/letters")))
 
 
 def test_letters_of_a_run_that_died_are_found_in_later_windows(world, monkeypatch):

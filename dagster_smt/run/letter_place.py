@@ -1,0 +1,97 @@
+"""Where dead letters may not go: they hold original records, so never to where people read what a chain let through."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.run.spec import RunSpec
+from dagster_smt.tables import local
+from dagster_smt.tables.locations import locations, overlap, same_name
+from dagster_smt.tables.spec import (
+    FileTopics,
+    FileTopicSink,
+    KafkaSink,
+    KafkaTopics,
+    LetterPlace,
+    SourceSpec,
+    TableSink,
+    TableSource,
+)
+
+
+def check_dead_letters(spec: RunSpec, topics: Sequence[str], session: SparkSession) -> None:
+    """Refuse dead letters that have no topic, or that the same table would read again, or beside masked rows.
+
+    Raises:
+        ConfigError: SMT531 no topic, SMT534 the table would read its own letters, SMT537 they lie in the table.
+    """
+    place = spec.dead_letters or spec.table.source
+    if isinstance(place, TableSink):
+        _refuse_in_sink(session, spec, place)
+        _refuse_in_source(session, spec, place)
+        return
+    if spec.dead_letters is not None and not spec.dead_letter_topic:
+        raise ConfigError(Problem("SMT531", spec.name, "dead letters have a place but no topic", "name the topic"))
+    if not spec.dead_letter_topic:
+        return
+    if isinstance(place, TableSource):
+        hint = "name topics or a table as dead_letters"
+        raise ConfigError(Problem("SMT531", spec.name, "dead letters cannot go beside a table that is read", hint))
+    own = (*topics, *spec.table.topics)
+    pattern = spec.table.pattern and re.fullmatch(spec.table.pattern, spec.dead_letter_topic)
+    if (spec.dead_letter_topic in own or pattern) and _same_topics(place, spec.table.source):
+        hint = "choose a topic that neither the topics nor the pattern of the table name"
+        raise _read_again(spec.dead_letter_topic, hint)
+    if isinstance(place, FileTopics) and not has_letters_in(spec):
+        _refuse_in_sink(session, spec, FileTopics(local.local_folder(place.root) / spec.dead_letter_topic))
+
+
+def has_letters_in(spec: RunSpec) -> bool:
+    """Whether the topic of the dead letters is among those of the sink: on its cluster, or in its folder."""
+    place = spec.dead_letters or spec.table.source
+    if not spec.dead_letter_topic or isinstance(place, TableSink | TableSource):
+        return False
+    if isinstance(spec.sink, KafkaSink):
+        return _same_topics(place, spec.sink.topics)
+    return isinstance(spec.sink, FileTopicSink) and _same_topics(place, FileTopics(Path(spec.sink.path)))
+
+
+def letters_among_records(topic: str) -> Problem:
+    """Why records do not go to the topic of the dead letters: who reads them would meet originals."""
+    hint = "give the dead letters a topic that no record is routed to"
+    return Problem("SMT592", topic, "the chain routes the record to the topic of the dead letters", hint)
+
+
+def _refuse_in_sink(session: SparkSession, spec: RunSpec, place: TableSink | FileTopics) -> None:
+    sink = spec.sink
+    named = isinstance(place, TableSink) and same_name(session, place.table, sink.table)
+    if named or overlap(locations(session, place), locations(session, sink)):
+        hint = "they hold original records: choose a place outside of the table, and one that does not hold it"
+        raise ConfigError(Problem("SMT537", place.place, "dead letters would lie inside of the table", hint))
+
+
+def _refuse_in_source(session: SparkSession, spec: RunSpec, place: TableSink) -> None:
+    source = spec.table.source
+    if not isinstance(source, TableSource):
+        return
+    named = same_name(session, place.table, source.name)
+    if named or overlap(locations(session, place), locations(session, source)):
+        raise _read_again(place.place, "give them a table of their own")
+
+
+def _read_again(place: str, hint: str) -> ConfigError:
+    return ConfigError(Problem("SMT534", place, "the table would read its own dead letters", hint))
+
+
+def _same_topics(place: LetterPlace, source: SourceSpec) -> bool:
+    if isinstance(place, KafkaTopics) and isinstance(source, KafkaTopics):
+        from dagster_smt.tables.kafka.client import KafkaClient
+
+        same = place.bootstrap_servers == source.bootstrap_servers
+        return same or KafkaClient(place).cluster_id() == KafkaClient(source).cluster_id()
+    if isinstance(place, FileTopics) and isinstance(source, FileTopics):
+        return local.local_folder(place.root).resolve() == local.local_folder(source.root).resolve()
+    return False

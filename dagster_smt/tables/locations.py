@@ -1,0 +1,174 @@
+"""Where tables and topics of files lie, whatever way of writing names the place: to tell whether two places are one."""
+
+import os
+import posixpath
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from pyspark.sql import SparkSession
+
+from dagster_smt.spark.sql import quoted
+from dagster_smt.tables.spec import FileTopics, Sink, TableSource
+
+_SAME_SCHEME = {"s3": "s3a", "s3n": "s3a", "abfs": "abfss", "wasb": "wasbs"}
+_LOCAL = ("", "file")
+_OF_SPARK = "spark_catalog"
+
+
+@dataclass(frozen=True)
+class Location:
+    """A folder.
+
+    Attributes:
+        store: Scheme and authority, such as ``s3a://bucket``; empty for the file system of this machine.
+        path: The absolute path, without ``.`` and ``..``, symbolic links followed where they can be.
+    """
+
+    store: str
+    path: str
+
+    def holds(self, other: "Location") -> bool:
+        """Whether another location is this one or lies in it."""
+        if self.store != other.store:
+            return False
+        inside = other.path == self.path or other.path.startswith(f"{self.path.rstrip('/')}/")
+        return inside or (not self.store and _same_folder_above(self.path, other.path))
+
+
+def location_of(path: str | Path, default_store: str = "") -> Location:
+    """The location that a path or URI names.
+
+    Args:
+        path: The path or URI.
+        default_store: Where paths without a scheme lie; empty: on this machine.
+    """
+    text = str(path)
+    parts = urlsplit(text) if _has_scheme(text) else None
+    scheme = parts.scheme.lower() if parts is not None else ""
+    if parts is None and default_store:
+        return location_of(f"{default_store.rstrip('/')}/{text.lstrip('/')}")
+    if scheme in _LOCAL:
+        local = text if parts is None else _path_of_uri(text)
+        return Location("", os.path.realpath(local))
+    assert parts is not None
+    store = f"{_SAME_SCHEME.get(scheme, scheme)}://{parts.netloc.lower()}"
+    return Location(store, posixpath.normpath("/" + _path_of_uri(text).lstrip("/")))
+
+
+def locations(session: SparkSession, place: Sink | TableSource | FileTopics) -> frozenset[Location]:
+    """Where a place is; empty if the session cannot tell.
+
+    A table that is not there yet is where its catalog would make it.
+    """
+    default = _default_store(session)
+    if isinstance(place, FileTopics):
+        return frozenset({location_of(place.root)})
+    name = place.name if isinstance(place, TableSource) else place.table
+    if not name:
+        return frozenset({location_of(place.path, default)} if place.path else ())
+    return frozenset(location_of(text, default) for text in _texts(_of_name(session, _parts(session, name))))
+
+
+def overlap(one: Iterable[Location], other: Iterable[Location]) -> bool:
+    """Whether one of these folders is one of those, lies in it or holds it."""
+    others = list(other)
+    return any(a.holds(b) or b.holds(a) for a in one for b in others)
+
+
+def same_name(session: SparkSession, one: str, other: str) -> bool:
+    """Whether two names mean one table of a catalog; empty ones name none."""
+    if not one or not other:
+        return False
+    return [p.lower() for p in _parts(session, one)] == [p.lower() for p in _parts(session, other)]
+
+
+def _has_scheme(text: str) -> bool:
+    scheme, colon, _ = text.partition(":/")
+    return bool(colon) and len(scheme) > 1 and scheme.replace("+", "").replace("-", "").replace(".", "").isalnum()
+
+
+def _path_of_uri(text: str) -> str:
+    """The path of a URI as Hadoop reads it: it decodes nothing, and knows neither queries nor fragments."""
+    rest = text.partition(":")[2]
+    if not rest.startswith("//"):
+        return rest
+    return "/" + rest[2:].partition("/")[2]
+
+
+def _same_folder_above(folder: str, inside: str) -> bool:
+    """Whether a folder is above another one under another name: file systems may not tell case, mounts may repeat."""
+    try:
+        wanted = os.stat(folder)
+    except OSError:
+        return False
+    for above in (Path(inside), *Path(inside).parents):
+        try:
+            there = above.stat()
+        except OSError:
+            continue
+        if (there.st_dev, there.st_ino) == (wanted.st_dev, wanted.st_ino):
+            return True
+    return False
+
+
+def _default_store(session: SparkSession) -> str:
+    """The file system of paths without a scheme, as far as the session's settings say it."""
+    store = session.conf.get("spark.hadoop.fs.defaultFS", "") or ""
+    return "" if urlsplit(store).scheme in _LOCAL else store
+
+
+def _texts(found: Iterable[str]) -> Iterator[str]:
+    """Locations as the catalog gives them; some escape what a URI cannot hold."""
+    for text in found:
+        yield text
+        yield unquote(text)
+
+
+def _parts(session: SparkSession, name: str) -> list[str]:
+    """The parts of a name, with the session's catalog and database where it leaves them out."""
+    parts = _split(name)
+    if len(parts) > 2 or (len(parts) == 2 and _is_catalog(session, parts[0])):
+        return parts
+    catalog, database = session.catalog.currentCatalog(), session.catalog.currentDatabase()
+    return [catalog, *parts] if len(parts) == 2 else [catalog, database, *parts]
+
+
+def _split(name: str) -> list[str]:
+    parts, part, in_ticks = [], "", False
+    for char in name:
+        if char == "`":
+            in_ticks = not in_ticks
+        elif char == "." and not in_ticks:
+            parts.append(part)
+            part = ""
+        else:
+            part += char
+    return [*parts, part]
+
+
+def _is_catalog(session: SparkSession, name: str) -> bool:
+    return name == _OF_SPARK or bool(session.conf.get(f"spark.sql.catalog.{name}", None))
+
+
+def _of_name(session: SparkSession, parts: list[str]) -> list[str]:
+    name = ".".join(map(quoted, parts))
+    if described := _described(session, f"DESCRIBE TABLE EXTENDED {name}"):
+        return described
+    above = _described(session, f"DESCRIBE NAMESPACE EXTENDED {'.'.join(map(quoted, parts[:-1]))}")
+    warehouse = session.conf.get(f"spark.sql.catalog.{parts[0]}.warehouse", None)
+    if warehouse:
+        above = [*above, "/".join([warehouse.rstrip("/"), *parts[1:-1]])]
+    return [f"{folder.rstrip('/')}/{parts[-1]}" for folder in above]
+
+
+def _described(session: SparkSession, statement: str) -> list[str]:
+    """The location that a description of a table or namespace has."""
+    try:
+        rows = session.sql(statement).collect()
+    except Exception:  # noqa: BLE001 - of PySpark or of Py4J: it is not there, or its catalog describes none
+        return []
+    pairs = [(str(row[0]).strip().lower(), str(row[1] or "").strip()) for row in rows]
+    values = [value for name, value in pairs if name == "location" and value]
+    return values[-1:]  # a column may have that name, too
