@@ -13,6 +13,7 @@ from typing import IO, Any
 from dagster_smt.chain.properties import read_properties
 from dagster_smt.connect.connectors import Connector, read_connectors
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.secrets import without_login
 
 _SECONDS = 30
 _LONGEST_ANSWER = 256 * 2**20
@@ -27,7 +28,7 @@ def connectors_at(source: str) -> list[Connector]:
         ConfigError: SMT018, there is none; SMT002 or SMT003, a file cannot be read; SMT020, nobody answers there.
     """
     if source.startswith(("http://", "https://")):
-        return read_connectors(_asked(source), _shown(source))
+        return read_connectors(_asked(source), without_login(source))
     path = Path(source)
     if path.is_dir():
         files = sorted(p for p in path.iterdir() if p.suffix in (".json", ".properties"))
@@ -70,7 +71,7 @@ def _asked(address: str) -> Any:
             return _read(answer)
     except (OSError, ValueError, RecursionError, HTTPException) as error:
         hint = "give the address of a Connect worker's REST API, such as http://connect:8083"
-        raise ConfigError(Problem("SMT020", _shown(address), _reason(error), hint)) from None
+        raise ConfigError(Problem("SMT020", without_login(address), _reason(error), hint)) from None
 
 
 class _SameOrigin(urllib.request.HTTPRedirectHandler):
@@ -116,9 +117,3 @@ def _reason(error: Exception) -> str:
     if isinstance(error, (ValueError, RecursionError)):
         return "its answer is no JSON of a Connect worker"
     return "it does not answer"
-
-
-def _shown(address: str) -> str:
-    """An address without name and password."""
-    parts = urllib.parse.urlsplit(address)
-    return urllib.parse.urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Literal
 
 from dagster_smt.errors import DATA_EXCEPTION, DataError, EngineError, Problem, data_error
-from dagster_smt.model.secrets import resolved
+from dagster_smt.model.secrets import resolved, without_login
 
 SchemaKind = Literal["AVRO", "PROTOBUF"]
 Options = tuple[tuple[str, str], ...]
@@ -189,4 +189,6 @@ def no_protoc() -> EngineError:
 def silent_registry(url: str, why: str) -> EngineError:
     """The error of a registry that does not answer, or not as a registry does: SMT636."""
     hint = "look whether it runs, and at url and credentials"
-    return EngineError(Problem("SMT636", url, f"the schema registry does not give its schemas: {why}", hint))
+    return EngineError(
+        Problem("SMT636", without_login(url), f"the schema registry does not give its schemas: {why}", hint)
+    )

@@ -7,7 +7,7 @@ from typing import Literal
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.primitives import WHOLE
 from dagster_smt.model.schema import Schema
-from dagster_smt.model.secrets import as_reference, names_secret, refers
+from dagster_smt.model.secrets import as_reference, shows_secret
 
 Structured = Literal[
     "json",
@@ -102,7 +102,7 @@ class Format:
         problems += [
             Problem("SMT581", f"{self.kind}.{k}", "a secret stands in the definition", _SECRETS)
             for k, value in self.settings.items()
-            if names_secret(k) and not refers(value)
+            if shows_secret(k, value)
         ]
         if self.settings.get(ARRAYS_AS_ROWS, "true").lower() not in ("true", "false"):
             place = f"{self.kind}.{ARRAYS_AS_ROWS}"

@@ -9,9 +9,11 @@ import dagster as dg
 from pydantic import Field, PrivateAttr
 
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.secrets import as_reference, resolved, setting_shows_secret
 from dagster_smt.orchestration.guard import keep_sigint
 from dagster_smt.spark.environment import check_java, is_connect, local_java_options
 from dagster_smt.spark.packages import JVM_OPTIONS, session_settings
+from dagster_smt.spark.redaction import OPTIONS_SETTING, SETTING, redacting
 
 SESSION_CONF = {
     "spark.sql.session.timeZone": "UTC",
@@ -49,7 +51,10 @@ class SparkSessionResource(dg.ConfigurableResource):
     ``conf`` says wins over that.
     """
 
-    conf: dict[str, str] = Field(default_factory=dict, description="Settings of Spark, such as spark.master.")
+    conf: dict[str, str] = Field(
+        default_factory=dict,
+        description="Settings of Spark, such as spark.master; secrets as ${env:NAME}, looked up at its start.",
+    )
     remote: str | None = Field(
         default=None, description="Address of a Spark Connect server (sc://host:port) instead of a session in here."
     )
@@ -62,6 +67,23 @@ class SparkSessionResource(dg.ConfigurableResource):
         description="Stop the session at the end of the run. Leave it to the process where runs share it.",
     )
     _session: Any = PrivateAttr(default=None)
+
+    def __init__(self, **data: Any) -> None:
+        """See ``dg.ConfigurableResource``; an ``EnvVar`` in ``conf`` becomes a reference.
+
+        Raises:
+            ConfigError: SMT048, for each secret that stands in ``conf``, which Dagster shows.
+        """
+        if isinstance(data.get("conf"), Mapping):
+            data["conf"] = {key: as_reference(value) for key, value in data["conf"].items()}
+            _refuse_secrets(data["conf"])
+        super().__init__(**data)
+
+    @property
+    def _settings(self) -> dict[str, str]:
+        """``conf`` with what it refers to, and with secrets hidden from Spark's own log."""
+        conf = resolved(self.conf, "conf")
+        return {**conf, OPTIONS_SETTING: redacting(conf, OPTIONS_SETTING)}
 
     @property
     def spark_session(self) -> Any:
@@ -79,7 +101,9 @@ class SparkSessionResource(dg.ConfigurableResource):
     def _connect(self) -> Any:
         from pyspark.sql import SparkSession
 
-        session = _configured(SparkSession.builder, {**SESSION_CONF, **self.conf}).remote(self.remote).getOrCreate()
+        session = (
+            _configured(SparkSession.builder, {**SESSION_CONF, **self._settings}).remote(self.remote).getOrCreate()
+        )
         if self.archives:
             session.addArtifacts(*self.archives, archive=True)
         return session
@@ -87,16 +111,17 @@ class SparkSessionResource(dg.ConfigurableResource):
     def _start(self) -> Any:
         import pyspark
 
-        conf = session_settings(_needed, {**SESSION_CONF, **CLASSIC_CONF, **self.conf}, pyspark.__version__)
+        own = {**self._settings, SETTING: redacting(self.conf, SETTING)}
+        conf = session_settings(_needed, {**SESSION_CONF, **CLASSIC_CONF, **own}, pyspark.__version__)
         if conf["spark.master"].startswith("local"):
             check_java()
             conf = {**LOCAL_CONF, **conf, **local_java_options(conf, os.environ)}
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        if "spark.pyspark.python" in self.conf:  # in a process that runs already, PySpark reads the variable only
-            os.environ["PYSPARK_PYTHON"] = self.conf["spark.pyspark.python"]
+        if "spark.pyspark.python" in own:  # in a process that runs already, PySpark reads the variable only
+            os.environ["PYSPARK_PYTHON"] = own["spark.pyspark.python"]
         from pyspark.sql import SparkSession
 
-        _warn_if_ignored(SparkSession.getActiveSession(), self.conf)
+        _warn_if_ignored(SparkSession.getActiveSession(), resolved(self.conf, "conf"))
         with keep_sigint():
             return _configured(SparkSession.builder, conf).getOrCreate()
 
@@ -105,6 +130,17 @@ class SparkSessionResource(dg.ConfigurableResource):
         if self.stop_on_teardown and self._session is not None:
             self._session.stop()
         self._session = None
+
+
+def _refuse_secrets(conf: Mapping[str, Any]) -> None:
+    hint = "put it into the environment and write ${env:NAME}: it is looked up when the session starts"
+    problems = [
+        Problem("SMT048", key, "a secret stands in the settings of Spark", hint)
+        for key, value in conf.items()
+        if isinstance(value, str) and setting_shows_secret(key, value)
+    ]
+    if problems:
+        raise ConfigError(problems)
 
 
 def forget_dead_jvm() -> None:

@@ -5,16 +5,13 @@ environment, ``${env:NAME}``, as Connect's ``EnvVarConfigProvider`` has them, or
 looked up when a client is made: a definition, its ``repr``, its metadata and its messages hold names only.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.secrets import as_reference, is_reference, names_secret, refers, resolved
+from dagster_smt.model.secrets import as_reference, resolved, shows_secret
 
-_IN_JAAS = re.compile(r"""(?:password|secret|token)[\w.]*\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;]+))""", re.IGNORECASE)
-_JAAS = "kafka.sasl.jaas.config"
 OURS = {
     "kafka.bootstrap.servers": "it is bootstrap_servers",
     "kafka.group.id": "Spark names a group for each read; progress is the table's",
@@ -150,12 +147,5 @@ def _secret_problems(options: Mapping[str, str], place: str) -> list[Problem]:
     return [
         Problem("SMT581", f"KafkaTopics {place} {key}", "a secret stands in the definition", hint)
         for key, value in _any(options)
-        if isinstance(value, str) and _shows_secret(key, value)
+        if isinstance(value, str) and shows_secret(key, value)
     ]
-
-
-def _shows_secret(key: str, value: str) -> bool:
-    if key == _JAAS:
-        found = ("".join(groups) for groups in _IN_JAAS.findall(value))
-        return any(not is_reference(text) for text in found if text)
-    return names_secret(key) and not refers(value)

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.window import Range, Window
 from dagster_smt.spark.columns import TARGET
+from dagster_smt.spark.redaction import refuse_shown_secrets
 from dagster_smt.tables import local
 from dagster_smt.tables.kafka.client import KafkaClient
 from dagster_smt.tables.kafka.spec import KafkaTopics
@@ -130,6 +131,7 @@ class KafkaPlace:
             **self.spec.connector_options(),
             "includeHeaders": "true",
         }
+        refuse_shown_secrets(self.session, options)
         chosen = [F.col(TARGET).alias("partition")] if TARGET in frame.columns else []
         frame.select("key", "value", "topic", F.col("headers"), *chosen).write.format("kafka").options(**options).save()
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.offsets import TopicPartition
 from dagster_smt.model.window import Range, Window
+from dagster_smt.spark.redaction import refuse_shown_secrets
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables.available import Measured, Position
 from dagster_smt.tables.kafka.client import Committed, KafkaClient
@@ -154,6 +155,7 @@ class KafkaReader(BaseSource):
             "failOnDataLoss": "true",
             "includeHeaders": "true",
         }
+        refuse_shown_secrets(self.session, options)
         frame = self.session.read.format("kafka").options(**options).load()
         if len(window.ranges) > sum(map(len, starts.values())):  # several ranges of a partition: what is between goes
             from dagster_smt.tables.sources.within import within

@@ -1,0 +1,56 @@
+"""What Spark hides of its own settings and of options of reads and writes, in its event log and on its pages.
+
+Spark prints the options of a write into the event log, where they stay. It hides those whose name or value an
+expression finds; its own expression does not know private keys.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.secrets import SECRET_NAMES, names_secret
+
+SETTING = "spark.redaction.regex"
+OPTIONS_SETTING = "spark.sql.redaction.options.regex"
+_SPARKS = {SETTING: "(?i)secret|password|token|access[.]?key", OPTIONS_SETTING: "(?i)url"}
+"""What Spark itself hides."""
+_OURS = f"(?i:secret|password|token|access[.]?key|{SECRET_NAMES}|PRIVATE KEY-----)"
+
+
+def redacting(conf: Mapping[str, str], setting: str) -> str:
+    """The expression of a setting that hides what it hid before, and the secrets of all options and settings."""
+    return f"{conf.get(setting, _SPARKS[setting])}|{_OURS}"
+
+
+def refuse_shown_secrets(session: Any, options: Mapping[str, str]) -> None:
+    """Refuse options whose values Spark would print.
+
+    Args:
+        session: The Spark session.
+        options: Options of a read or write, with secrets.
+
+    Raises:
+        ConfigError: SMT047, for each such option.
+    """
+    expressions = [session.conf.get(setting, standard) for setting, standard in _SPARKS.items()]
+    hint = (
+        f"set {SETTING} (or {OPTIONS_SETTING}) in the conf of the session so that it finds the option's name, as "
+        "SparkSessionResource does; or give the location of a file instead"
+    )
+    shown = [
+        Problem("SMT047", key, "holds a secret that the session would write into Spark's event log", hint)
+        for key, value in options.items()
+        if names_secret(key) and not any(_finds(expression, key, value) for expression in expressions)
+    ]
+    if shown:
+        raise ConfigError(shown)
+
+
+def _finds(expression: str | None, key: str, value: str) -> bool:
+    """Whether an expression of Java's finds something in name or value; one that Python cannot read finds nothing."""
+    try:
+        compiled = re.compile(expression or "$^")
+    except re.error:
+        return False
+    return bool(compiled.search(key) or compiled.search(value))
