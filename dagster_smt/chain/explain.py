@@ -4,6 +4,7 @@ from dagster_smt.chain.plan import Plan, Step, columns
 from dagster_smt.model.cell import Const
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.report import LedgerEntry, leaf_labels
+from dagster_smt.visible import visible
 
 
 def explain(plan: Plan, *, full: bool = True) -> str:
@@ -26,8 +27,9 @@ def explain(plan: Plan, *, full: bool = True) -> str:
             lines += _step(step, full)
             if step.taken not in (None, step.variant):
                 lines.append(f"  these records are form {step.taken + 1} from here on; the others stay as they were")
-    lines += ["warnings", *(f"  {w}" for w in plan.warnings)] if plan.warnings else []
-    return "\n".join(lines)
+    shown = [visible(line) for line in lines]
+    shown += ["warnings", *(f"  {w}" for w in plan.warnings)] if plan.warnings else []
+    return "\n".join(shown)
 
 
 def _entry(entry: LedgerEntry) -> str:

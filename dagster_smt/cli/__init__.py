@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from dagster_smt.cli import chains, connectors, parity, preview, topics
+from dagster_smt.cli.terminal import say
 from dagster_smt.errors import SmtError
 
 
@@ -14,10 +15,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(arguments.run(arguments))
     except SmtError as error:
-        print(error, file=sys.stderr)
+        say(str(error), sys.stderr)
         return 1
     except OSError as error:
-        print(f"{error.filename or ''}: {error.strerror}", file=sys.stderr)
+        say(f"{error.filename or ''}: {error.strerror}", sys.stderr)
         return 1
 
 

@@ -14,6 +14,7 @@ from dagster_smt.chain.vendors import by_vendor
 from dagster_smt.cli.grid import grid
 from dagster_smt.cli.page import page
 from dagster_smt.cli.schemas import planned, read_schema, read_table
+from dagster_smt.cli.terminal import say
 from dagster_smt.errors import ConfigError, Problem, SmtError
 from dagster_smt.model.topic_columns import describe_columns
 from dagster_smt.tables.push_down import explained
@@ -61,11 +62,11 @@ def _lint(arguments: argparse.Namespace) -> int:
             plan = planned(chain, schema, table, arguments.topic)
         except SmtError as error:
             failed = True
-            print(error)
+            say(str(error))
             continue
-        print(f"{path}: {len(chain.stages)} stages, no problems")
+        say(f"{path}: {len(chain.stages)} stages, no problems")
         for warning in dict.fromkeys((*plan.chain.warnings, *plan.warnings)):
-            print(f"warning {warning}")
+            say(f"warning {warning}")
     return int(failed)
 
 
@@ -74,17 +75,17 @@ def _explain(arguments: argparse.Namespace) -> int:
     chain = replace(parse_chain(arguments.chain), dead_paths="warn")  # it shows them
     plan = planned(chain, read_schema(arguments.schema), table, arguments.topic)
     if table is not None and arguments.html is None:
-        print("columns of the topic table")
-        print(grid([("column", "type", "read from", "written to"), *describe_columns(table.row)], left=4))
+        say("columns of the topic table")
+        say(grid([("column", "type", "read from", "written to"), *describe_columns(table.row)], left=4))
         if table.value.arrays_as_rows:
-            print("a value that is an array: a row of each of its elements")
+            say("a value that is an array: a row of each of its elements")
         for line in explained(plan.chain, table):
-            print(line)
+            say(line)
     if arguments.html is None:
-        print(explain(plan, full=arguments.full))
+        say(explain(plan, full=arguments.full))
         return 0
     arguments.html.write_text(page(plan, arguments.chain.name, full=arguments.full), encoding="utf-8")
-    print(f"written: {arguments.html}")
+    say(f"written: {arguments.html}")
     return 0
 
 
@@ -97,7 +98,7 @@ def _list(arguments: argparse.Namespace) -> int:
         shown += len(wanted)
         for vendor, names in by_vendor(c.connect_class for c in wanted).items():
             if not arguments.name:
-                print(f"{kind} of {vendor}")
+                say(f"{kind} of {vendor}")
             for name in names:
                 _class(classes[name], full=bool(arguments.name))
     if not shown:
@@ -109,10 +110,10 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _class(cls: type[Options], *, full: bool) -> None:
     sides = "$Key, $Value" if getattr(cls, "sided", False) else ""
-    print(f"  {cls.__name__:20} {sides:12} {(cls.__doc__ or '').splitlines()[0]}")
+    say(f"  {cls.__name__:20} {sides:12} {(cls.__doc__ or '').splitlines()[0]}")
     if full:
-        print("\n".join(f"  {line}".rstrip() for line in inspect.cleandoc(cls.__doc__ or "").splitlines()[1:]))
-        print(f"  class: {cls.connect_class}\n")
+        say("\n".join(f"  {line}".rstrip() for line in inspect.cleandoc(cls.__doc__ or "").splitlines()[1:]))
+        say(f"  class: {cls.connect_class}\n")
     _options(cls, full=full)
 
 
@@ -122,7 +123,7 @@ def _options(cls: type[Options], *, full: bool) -> None:
         needed = " (required)" if field.is_required() else default
         former = [old for old, new in cls.former_options if new == (field.alias or name)]
         before = f" Before Kafka 4.0: {', '.join(former)}." if full and former else ""
-        print(f"    {field.alias or name:28} {field.description}{needed}{before}")
+        say(f"    {field.alias or name:28} {field.description}{needed}{before}")
 
 
 def _shown(default: object) -> str:

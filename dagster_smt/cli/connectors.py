@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from dagster_smt.cli.grid import grid
+from dagster_smt.cli.terminal import say
 from dagster_smt.connect import ANY_CLUSTER, Connector, Verdict, connectors_at, survey, written_component
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.visible import visible
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -51,7 +53,7 @@ def _import(arguments: argparse.Namespace) -> int:
                     Problem("SMT019", str(error.filename), "there is a component already", hint)
                 ) from None
             if not arguments.json:
-                print(f"  written: {folder / 'defs.yaml'}")
+                say(f"  written: {folder / 'defs.yaml'}")
     return int(refused)
 
 
@@ -59,14 +61,17 @@ def _print(connector: Connector, verdicts: list[Verdict], *, as_json: bool) -> N
     if as_json:
         for v in verdicts:
             line = {"connector": connector.name, "part": v.part, "type": v.type, "verdict": v.verdict, "what": v.what}
-            print(json.dumps(line, ensure_ascii=False))
+            say(json.dumps(line, ensure_ascii=False))
         return
     state = f", {connector.state.lower()}" if connector.state else ""
     counts = {k: sum(v.verdict == k for v in verdicts) for k in ("exact", "differs", "not supported")}
-    print(f"{connector.name}{state}: " + ", ".join(f"{n} {k}" for k, n in counts.items() if n or k == "exact"))
+    say(
+        f"{visible(connector.name)}{visible(state)}: "
+        + ", ".join(f"{n} {k}" for k, n in counts.items() if n or k == "exact")
+    )
     if verdicts:
         rows = [(f"  {v.part}", v.verdict, v.type.rsplit(".", 1)[-1]) for v in verdicts]
         for text, v in zip(grid(rows, 3).split("\n"), verdicts, strict=True):
-            print(text)
+            say(text)
             if v.what:
-                print(f"      {v.what}")
+                say(f"      {visible(v.what)}")

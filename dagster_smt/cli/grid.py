@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from dagster_smt.visible import visible
+
 
 def grid(rows: Sequence[Sequence[object]], left: int = 1) -> str:
     """Columns side by side.
@@ -10,7 +12,7 @@ def grid(rows: Sequence[Sequence[object]], left: int = 1) -> str:
         rows: The head and the rows; None is shown as a dash.
         left: How many columns are texts; the others are aligned to the right.
     """
-    texts = [["-" if cell is None else str(cell) for cell in row] for row in rows]
+    texts = [["-" if cell is None else visible(str(cell)) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     lines = []
     for row in texts:

@@ -1,11 +1,12 @@
 """``explain --html``: a plan as one page that needs nothing else: warnings, stages, and the ways of the columns."""
 
 from collections.abc import Iterable, Sequence
-from html import escape
+from html import escape as escaped_markup
 
 from dagster_smt.chain import Plan
 from dagster_smt.chain.explain import explain
 from dagster_smt.model.report import FieldChange, LedgerEntry, leaf_labels, of_value, schema_diff
+from dagster_smt.visible import visible
 
 _LINE = 22  # pixels
 _NAMES, _GAP = 340, 260
@@ -19,6 +20,11 @@ path { fill: none; stroke: #57606a; stroke-opacity: .55; }
 path.masked { stroke: #cf222e; } text.masked { fill: #cf222e; } text.gone { fill: #8c959f; }
 .warning { color: #9a6700; }
 """
+
+
+def escape(text: str) -> str:
+    """A text in the page: its lines as they are, neither markup nor what does not print."""
+    return escaped_markup("\n".join(map(visible, text.split("\n"))))
 
 
 def page(plan: Plan, name: str, *, full: bool = False) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from dagster_smt.cli.terminal import say
 from dagster_smt.errors import ConfigError, Problem
 
 
@@ -35,9 +36,9 @@ def _parity(arguments: argparse.Namespace) -> int:
     except (msgspec.DecodeError, KeyError) as error:
         raise ConfigError(Problem("SMT003", "", f"a line of the files is no parity case: {error}")) from None
     if arguments.report == "json":
-        print(json.dumps(report.to_json(), ensure_ascii=False))
+        say(json.dumps(report.to_json(), ensure_ascii=False))
     else:
         from dagster_smt.parity.table import report_table
 
-        print(report_table(report))
+        say(report_table(report))
     return int(report.count("different") > 0)

@@ -11,9 +11,11 @@ from rich.text import Text
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.cli.schemas import planned, read_schema, read_table
+from dagster_smt.cli.terminal import shown
 from dagster_smt.interpret.leaves import Number, leaves
 from dagster_smt.interpret.preview import Sample, Shown, Snapshot, preview
 from dagster_smt.model.format import Format
+from dagster_smt.visible import visible
 
 _WIDTH = 20
 
@@ -58,7 +60,7 @@ def _preview(arguments: argparse.Namespace) -> int:
     if table is not None:
         key, value = table.key, table.value
     for warning in plan.warnings:
-        console.print(Text(f"warning {warning}", style="yellow"))
+        console.print(Text(shown(f"warning {warning}"), style="yellow"))
     failed = False
     for sample, steps in preview(plan.chain, samples, key, value):
         failed |= any(step.failed for step in steps)
@@ -69,32 +71,36 @@ def _preview(arguments: argparse.Namespace) -> int:
 
 def lines_of(sample: Sample, steps: list[Shown]) -> Iterator[Text]:
     """A record as lines: whole when it comes in and when it goes out, in between what each stage changed."""
-    yield Text(sample.place, style="bold")
+    yield _line(sample.place, style="bold")
     before: Snapshot | None = None
     for step in steps:
         head = f"  {step.stage:{_WIDTH}} "
         if step.record is None:
-            yield Text(head).append(
-                step.note if step.failed else f"({step.note})", style="red" if step.failed else "dim"
-            )
+            note = step.note if step.failed else f"({step.note})"
+            yield _line(head).append_text(_line(note, style="red" if step.failed else "dim"))
             before = before if step.note.startswith("predicate") else None
             continue
         body = list(_whole(step.record) if before is None else _changes(before, step.record))
-        for number, line in enumerate(body or [Text("(no change)", style="dim")]):
-            yield Text(head if number == 0 else " " * len(head)).append_text(line)
+        for number, line in enumerate(body or [_line("(no change)", style="dim")]):
+            yield _line(head if number == 0 else " " * len(head)).append_text(line)
         before = step.record
     if before is not None and len(steps) > 1:
         for number, line in enumerate(_whole(before)):
-            yield Text(f"  {'output' if number == 0 else '':{_WIDTH}} ").append_text(line)
+            yield _line(f"  {'output' if number == 0 else '':{_WIDTH}} ").append_text(line)
+
+
+def _line(text: str, style: str = "") -> Text:
+    """A line of a text of others."""
+    return Text(visible(text), style=style)
 
 
 def _whole(record: Snapshot) -> Iterator[Text]:
-    yield Text(f"topic   {record.topic}")
+    yield _line(f"topic   {record.topic}")
     if record.key is not None:
-        yield Text(f"key     {record.key}")
+        yield _line(f"key     {record.key}")
     for name, value in record.headers:
-        yield Text(f"header  {name} = {'null' if value is None else value}")
-    yield Text(f"value   {'null' if record.value is None else record.value}")
+        yield _line(f"header  {name} = {'null' if value is None else value}")
+    yield _line(f"value   {'null' if record.value is None else record.value}")
 
 
 def _changes(before: Snapshot, after: Snapshot) -> Iterator[Text]:
@@ -102,11 +108,11 @@ def _changes(before: Snapshot, after: Snapshot) -> Iterator[Text]:
     old, new = _texts(before), _texts(after)
     for path in [*old, *(p for p in new if p not in old)]:
         if path not in new:
-            yield Text(f"- {path}  {old[path]}", style="red")
+            yield _line(f"- {path}  {old[path]}", style="red")
         elif path not in old:
-            yield Text(f"+ {path}  {new[path]}", style="green")
+            yield _line(f"+ {path}  {new[path]}", style="green")
         elif old[path] != new[path]:
-            yield Text(f"~ {path}  {old[path]} → {new[path]}", style="yellow")
+            yield _line(f"~ {path}  {old[path]} → {new[path]}", style="yellow")
 
 
 def _texts(record: Snapshot) -> dict[str, str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagster_smt.cli.grid import grid
+from dagster_smt.cli.terminal import say
 from dagster_smt.errors import ConfigError, Problem, TableError
 
 if TYPE_CHECKING:
@@ -88,14 +89,14 @@ def _topics(arguments: argparse.Namespace) -> int:
         rows.append((r.topic, r.partition, r.start, r.end, r.records, at, lag))
     if arguments.json:
         for row in rows:
-            print(json.dumps(dict(zip(_HEAD, row, strict=True)), ensure_ascii=False))
+            say(json.dumps(dict(zip(_HEAD, row, strict=True)), ensure_ascii=False))
     else:
         width = len(_HEAD) if arguments.group else 5
-        print(grid([_HEAD[:width], *(row[:width] for row in rows)]))
+        say(grid([_HEAD[:width], *(row[:width] for row in rows)]))
         behind = sum(row[6] or 0 for row in rows)
-        print(f"{len(names)} topics, {sum(row[4] for row in rows)} records" + f", lag {behind}" * bool(arguments.group))
+        say(f"{len(names)} topics, {sum(row[4] for row in rows)} records" + f", lag {behind}" * bool(arguments.group))
     for waiting in measured.waiting:
-        print(waiting_problem(waiting), file=sys.stderr)
+        say(str(waiting_problem(waiting)), sys.stderr)
     return 0
 
 
@@ -128,14 +129,14 @@ def _append(arguments: argparse.Namespace) -> int:
         from dagster_smt.tables.sources.file_writer import append_records
 
         written = append_records(topics, arguments.topic, records, arguments.partition or 0)
-        print(f"{written.topic}-{written.partition}: {written.records} records from offset {written.start}")
+        say(f"{written.topic}-{written.partition}: {written.records} records from offset {written.start}")
         return 0
     from dagster_smt.tables.kafka.producer import send
 
     for (topic, partition), (count, first) in sorted(
         send(topics, arguments.topic, records, arguments.partition).items()
     ):
-        print(f"{topic}-{partition}: {count} records from offset {first}")
+        say(f"{topic}-{partition}: {count} records from offset {first}")
     return 0
 
 

@@ -1,10 +1,51 @@
-"""Texts in Markdown."""
+"""Names and texts of others in Markdown: they close no block, and make no link, picture or tag."""
 
 import re
+from collections.abc import Iterable, Sequence
+
+from dagster_smt.visible import visible
+
+_MARKS = re.compile(r"([\\`*_\[\]<>|&~])")
+_ADDRESS = re.compile(r"(https?|ftp|mailto|www|@)(?=[:.\w])", re.IGNORECASE)
 
 
 def code(text: str) -> str:
     """A text as code, whatever backticks it has."""
-    runs = [len(run) for run in re.findall("`+", text)]
-    ticks, pad = "`" * next(n for n in range(1, len(text) + 2) if n not in runs), " " if runs else ""
-    return f"{ticks}{pad}{text}{pad}{ticks}"
+    shown = visible(text)
+    runs = _runs(shown)
+    ticks = "`" * next(n for n in range(1, len(shown) + 2) if n not in runs)
+    pad = " " if runs or not shown.strip() else ""
+    return f"{ticks}{pad}{shown}{pad}{ticks}"
+
+
+def plain(text: str) -> str:
+    """A text in a sentence. An invisible blank keeps renderers from making links of addresses."""
+    return _ADDRESS.sub("\\1&#8203;", _MARKS.sub(r"\\\1", visible(text)))
+
+
+def fenced(lines: Iterable[str], language: str = "text") -> str:
+    """Lines as a block of code, whatever backticks they have."""
+    shown = [visible(line) for line in lines]
+    fence = "`" * max(3, 1 + max((run for line in shown for run in _runs(line)), default=0))
+    return "\n".join([f"{fence}{language}", *shown, fence])
+
+
+def table(rows: Sequence[Sequence[str]], right: int = 0) -> str:
+    """A table; its first row is the head.
+
+    Args:
+        rows: Cells of Markdown.
+        right: Whether numbers are aligned to the right, as a number.
+    """
+    head, *body = rows
+    marks = ["---:" if right else "---" for _ in head]
+    return "\n".join("| " + " | ".join(map(cell, row)) + " |" for row in (head, marks, *body))
+
+
+def cell(markdown: str) -> str:
+    """Markdown in a cell, where a bar ends it even within code."""
+    return re.sub(r"(?<!\\)((?:\\\\)*)\|", r"\1\\|", markdown).replace("\n", " ")
+
+
+def _runs(text: str) -> set[int]:
+    return {len(run) for run in re.findall("`+", text)}

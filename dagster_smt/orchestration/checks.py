@@ -16,6 +16,7 @@ from dagster_smt.model.unmasked import Unmasked
 from dagster_smt.orchestration.metadata import problem_table, table
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import Sink, TableSink
+from dagster_smt.visible import visible
 
 if TYPE_CHECKING:
     from dagster_smt.run.facts import TableFacts
@@ -398,6 +399,6 @@ def check_results(
             asset_key=key,
             check_name=name,
             severity=dg.AssetCheckSeverity[severity],
-            description=told.statement,
+            description=visible(told.statement),
             metadata=dict(told.metadata),
         )

@@ -23,6 +23,7 @@ from dagster_smt.orchestration.resources import need_packages
 from dagster_smt.orchestration.versions import EndOffsets
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.spec import KafkaSink, LetterPlace, Sink, TableSink, TopicTable, packages_of
+from dagster_smt.visible import visible
 
 if TYPE_CHECKING:
     from dagster_smt.run.facts import TableFacts
@@ -283,7 +284,7 @@ def make_run(
         session=session,
         key=f"{run.root_run_id or run.run_id}/{context.op_handle}",
         tag=f"dagster-{run.run_id}-{context.op_handle}",
-        log=context.log.info,
+        log=lambda line: context.log.info(visible(line)),
         told=told,
     )
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
-from dagster_smt.model.markdown import code
+from dagster_smt.model.markdown import code, fenced, plain, table
 from dagster_smt.model.report import FieldChange, RunReport, StageCounts, of_value
-from dagster_smt.orchestration.schema_metadata import markdown_cell
 from dagster_smt.tables.spec import Sink
+from dagster_smt.visible import visible
 
 _MOST = 40
 """Lines of a part; what is more is in the tables below the report."""
@@ -46,9 +46,9 @@ def report_markdown(
 
 def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
     topics = report.window.topics
-    named = ", ".join(topics[:3]) + (f" and {len(topics) - 3} more topics" if len(topics) > 3 else "")
+    named = ", ".join(map(plain, topics[:3])) + (f" and {len(topics) - 3} more topics" if len(topics) > 3 else "")
     place = PurePath(sink.place).name if sink.folder is not None else sink.place
-    head = f"**{named or 'No topic'}** → **{place}** ({report.status})"
+    head = f"**{named or 'No topic'}** → **{plain(place)}** ({report.status})"
     cells = {
         "records in": report.records_in,
         **({"their rows": report.rows_in} if report.rows_in != report.records_in else {}),
@@ -59,7 +59,7 @@ def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
         "rows now": rows,
         **({"not read yet": lag} if lag is not None else {}),
     }
-    return f"{head}\n\n{_table([list(cells), [f'{n:,}' for n in cells.values()]], right=len(cells))}"
+    return f"{head}\n\n{table([list(cells), [f'{n:,}' for n in cells.values()]], right=len(cells))}"
 
 
 def _stages(report: RunReport) -> str:
@@ -68,8 +68,8 @@ def _stages(report: RunReport) -> str:
     what = "rows" if report.rows_in != report.records_in else "records"
     rows: list[list[str]] = [["stage", "transform", what, "what it did"]]
     for number, stage in enumerate(report.stages[:_MOST]):
-        rows.append([f"`{stage.alias}`", stage.transform, f"{stage.records_in:,}", _did(report, number, stage)])
-    return f"**What each stage did**\n\n{_table(rows)}"
+        rows.append([code(stage.alias), plain(stage.transform), f"{stage.records_in:,}", _did(report, number, stage)])
+    return f"**What each stage did**\n\n{table(rows)}"
 
 
 def _did(report: RunReport, number: int, stage: StageCounts) -> str:
@@ -92,7 +92,7 @@ def _changes(title: str, changes: Sequence[FieldChange]) -> str:
         return ""
     rows = [["field", "change", "before", "after"]]
     rows += [[code(c.field), c.change, _code(c.before), _code(c.after)] for c in changes[:_MOST]]
-    return f"**{title}**\n\n{_table(rows)}{_more(len(changes))}"
+    return f"**{title}**\n\n{table(rows)}{_more(len(changes))}"
 
 
 def _ways(report: RunReport, lineage: Mapping[str, Iterable[str]]) -> str:
@@ -104,26 +104,20 @@ def _ways(report: RunReport, lineage: Mapping[str, Iterable[str]]) -> str:
     lines = []
     for column, sources in list(lineage.items())[:_MOST]:
         paths = sorted(of_value(s) or s for s in sources)
-        given = ", ".join(paths) or "(a constant)"
+        given = ", ".join(map(visible, paths)) or "(a constant)"
         entry = touched.get(column) or next((touched[p] for p in paths if p in touched), None)
-        how = f"─ {entry.alias}: {entry.action} " if entry is not None else ""
-        lines.append((given, how, column))
+        how = f"─ {visible(entry.alias)}: {entry.action} " if entry is not None else ""
+        lines.append((given, how, visible(column)))
     width, middle = max(len(a) for a, _, _ in lines), max(len(b) for _, b, _ in lines)
     drawn = [f"{a:<{width}} {b + '─' * (middle - len(b))}──▶ {c}" for a, b, c in lines]
-    return "**Where the columns come from**\n\n```text\n" + "\n".join(drawn) + f"\n```{_more(len(lineage))}"
+    return f"**Where the columns come from**\n\n{fenced(drawn)}{_more(len(lineage))}"
 
 
 def _warnings(report: RunReport) -> str:
     if not report.warnings:
         return ""
-    lines = [f"- **{w.code}** {_plain(w.place)}: {_plain(w.statement)}. _{_plain(w.hint)}_" for w in report.warnings]
+    lines = [f"- **{w.code}** {plain(w.place)}: {plain(w.statement)}. _{plain(w.hint)}_" for w in report.warnings]
     return "**Warnings**\n\n" + "\n".join(lines[:_MOST])
-
-
-def _table(rows: Sequence[Sequence[str]], right: int = 0) -> str:
-    head, *body = rows
-    marks = ["---:" if right else "---" for _ in head]
-    return "\n".join("| " + " | ".join(map(markdown_cell, row)) + " |" for row in (head, marks, *body))
 
 
 def _more(count: int) -> str:
@@ -132,7 +126,3 @@ def _more(count: int) -> str:
 
 def _code(text: str) -> str:
     return code(text) if text else ""
-
-
-def _plain(text: str) -> str:
-    return markdown_cell(text).replace("*", "\\*").replace("_", "\\_")

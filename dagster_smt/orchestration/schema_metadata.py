@@ -7,6 +7,7 @@ import dagster as dg
 
 from dagster_smt.chain import Chain
 from dagster_smt.model.extended_path import WHOLE, below
+from dagster_smt.model.markdown import plain, table
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topic_columns import HeaderValue
 from dagster_smt.tables.spec import Sink, TableSink, TopicTable
@@ -128,22 +129,17 @@ def _column(name: str, kind: str, nullable: bool, masked: bool, doc: str | None 
 
 def chain_markdown(chain: Chain) -> str:
     """The stages as a table."""
-    lines = ["| # | stage | transform | options | acts |", "|---|---|---|---|---|"]
+    rows = [["#", "stage", "transform", "options", "acts"]]
     for number, stage in enumerate(chain.stages, 1):
         acts = "always"
         if stage.predicate is not None:
             what = _options(stage.predicate_name, stage.predicate.configured())
             acts = f"{'unless' if stage.negate else 'where'} {what}"
         cells = (str(number), stage.alias, stage.label, _options("", stage.transform.configured()), acts)
-        lines.append("| " + " | ".join(map(markdown_cell, cells)) + " |")
-    return "\n".join(lines)
+        rows.append([plain(cell) for cell in cells])
+    return table(rows)
 
 
 def _options(head: str, options: dict[str, object]) -> str:
     texts = (f"{k}={','.join(map(str, v)) if isinstance(v, list) else v}" for k, v in options.items())
     return " ".join((head, *texts)).strip()
-
-
-def markdown_cell(text: str) -> str:
-    """Text as it stands in a cell of a Markdown table."""
-    return text.replace("|", "\\|").replace("\n", " ")

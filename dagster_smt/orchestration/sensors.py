@@ -14,11 +14,13 @@ from typing import Any, Literal
 import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.markdown import code
 from dagster_smt.model.window import Range
 from dagster_smt.orchestration.partitions import partition_key_to_topic, topic_to_partition_key
 from dagster_smt.orchestration.versions import digest
 from dagster_smt.tables.spec import FileTopics, TableSource, TopicTable
 from dagster_smt.tables.windows import matching
+from dagster_smt.visible import visible
 
 SENSOR_TAG = "dagster_smt/sensor"
 """Tag of the runs that a sensor asked for, with its name."""
@@ -91,7 +93,7 @@ def build_new_topic_sensor(
         target=asset,
         minimum_interval_seconds=minimum_interval_seconds,
         default_status=default_status,
-        description=f"New topics that match `{table.pattern}` become partitions of {asset.key.to_user_string()}.",
+        description=f"New topics that match {code(table.pattern)} become partitions of {asset.key.to_user_string()}.",
         evaluation_fn=partial(_sense_topics, spec),
     )
 
@@ -204,7 +206,7 @@ def _report_vanished(context: dg.SensorEvaluationContext, spec: _NewTopics, gone
     if gone and context.cursor != cursor:
         named = ", ".join(map(partition_key_to_topic, gone[:_NAMED])) + (" …" if len(gone) > _NAMED else "")
         what = "are deleted" if spec.on_vanished == "delete" else "are kept: on_vanished='delete' would delete them"
-        context.log.warning(f"{len(gone)} topics are gone: {named}. Their partitions {what}")
+        context.log.warning(visible(f"{len(gone)} topics are gone: {named}. Their partitions {what}"))
     return cursor
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.markdown import code
 from dagster_smt.model.window import Range
 from dagster_smt.orchestration.execution import problems_as_failure
 from dagster_smt.orchestration.metadata import table
@@ -73,7 +74,7 @@ def build_topic_assets(
         dg.AssetSpec(
             key=w.key,
             group_name=group_name,
-            description=f"The topic `{w.topic}`." if w.topic else f"The topics that match `{w.pattern}`.",
+            description=f"The topic {code(w.topic)}." if w.topic else f"The topics that match {code(w.pattern)}.",
             metadata={"dagster/column_schema": w.columns, "dagster_smt/place": source.place},
             tags=tags,
             owners=owners,

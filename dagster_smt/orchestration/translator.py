@@ -9,6 +9,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.chain import Plan
+from dagster_smt.model.markdown import code, plain
 from dagster_smt.orchestration.metadata import definition_metadata
 from dagster_smt.orchestration.versions import code_version
 from dagster_smt.tables.spec import KafkaTopics, Sink, TopicTable
@@ -97,5 +98,5 @@ def _kinds(data: SmtAssetData) -> set[str]:
 
 
 def _describe(data: SmtAssetData) -> str:
-    names = ", ".join(data.table.topics[:5]) if data.table.topics else f"topics like `{data.table.pattern}`"
-    return f"{names} after {', '.join(s.alias for s in data.plan.chain.stages) or 'no stage'}"
+    names = ", ".join(map(plain, data.table.topics[:5])) or f"topics like {code(data.table.pattern)}"
+    return f"{names} after {', '.join(plain(s.alias) for s in data.plan.chain.stages) or 'no stage'}"

@@ -19,6 +19,7 @@ from dagster_smt.orchestration.topic_assets import build_topic_assets
 from dagster_smt.orchestration.versions import digest
 from dagster_smt.tables.spec import TopicTable
 from dagster_smt.tables.windows import matching
+from dagster_smt.visible import visible
 
 
 @dataclass
@@ -70,7 +71,7 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
         except (SmtError, ValueError, RecursionError) as error:
             what = str(error.problems[0].code) if isinstance(error, SmtError) else type(error).__name__
             dg.get_dagster_logger("dagster_smt").warning(
-                f"the columns of {topic} cannot be told from its records: {what}"
+                visible(f"the columns of {topic} cannot be told from its records: {what}")
             )
             return None
         return data

@@ -16,7 +16,7 @@ from dagster_smt.interpret.preview import Sample, preview
 from dagster_smt.interpret.residue import residue
 from dagster_smt.model.extended_path import STEP, below
 from dagster_smt.model.format import Format
-from dagster_smt.model.markdown import code
+from dagster_smt.model.markdown import cell, code
 from dagster_smt.model.path import EXTENDED, V2, parse_path, split_paths
 from dagster_smt.model.report import FieldChange, LedgerEntry, LedgerLine, RunReport, StageCounts, schema_diff
 from dagster_smt.model.schema import INT32, STRING, Schema, Type, optional
@@ -26,13 +26,13 @@ from dagster_smt.orchestration.schema_metadata import (
     MASKED_TAG,
     column_lineage,
     column_schema,
-    markdown_cell,
     topic_columns,
 )
 from dagster_smt.run.report_json import report_from_json, report_to_json
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.spec import DeltaSink, TopicTable
+from dagster_smt.visible import visible
 from tests.tables.rows.test_columns import NAMES
 from tests.tables.rows.test_reading import FILES, Given, in_python, on_spark, table
 
@@ -276,11 +276,11 @@ def test_a_report_shows_names_with_their_backticks(name, place):
     line = LedgerLine(LedgerEntry(0, "m", "masked", place), 1)
     report = RunReport("r", Window(), ledger=[line], stages=[StageCounts("m", "MaskField", 1)])
     text = report_markdown(report, SINK, [FieldChange(place, "removed", "string")], (), 1, None, {})
-    cell = markdown_cell(code(place))
-    assert f"masked {cell} in 1 |" in text and f"\n| {cell} | removed |" in text
+    shown = cell(code(place))
+    assert f"masked {shown} in 1 |" in text and f"\n| {shown} | removed |" in text
     ticks = re.match("`+", code(place))[0]
     inside = code(place)[len(ticks) : -len(ticks)]
-    assert (inside[1:-1] if "`" in place else inside) == place and ticks not in re.findall("`+", inside)
+    assert (inside[1:-1] if "`" in place else inside) == visible(place) and ticks not in re.findall("`+", inside)
 
 
 # -- V1: a name is written as it is ----------------------------------------------------------------------------------

@@ -1,0 +1,266 @@
+"""What people see: names in Markdown, HTML, on a terminal and in logs are names, whatever is in them."""
+
+import ast
+import io
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from markdown_it import MarkdownIt
+
+import dagster_smt
+from dagster_smt import Chain
+from dagster_smt.chain import parse_chain, plan_chain
+from dagster_smt.chain.explain import explain
+from dagster_smt.cli.connectors import _print
+from dagster_smt.cli.grid import grid
+from dagster_smt.cli.page import page
+from dagster_smt.cli.preview import lines_of
+from dagster_smt.cli.terminal import say
+from dagster_smt.connect import Connector, Verdict
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.interpret.preview import Sample, Shown, Snapshot
+from dagster_smt.model.markdown import cell, code, fenced, plain, table
+from dagster_smt.model.report import FieldChange, LedgerEntry, LedgerLine, RunReport, StageCounts
+from dagster_smt.model.schema import STRING, Schema, Type, optional
+from dagster_smt.model.window import Range, Window
+from dagster_smt.orchestration.report import report_markdown
+from dagster_smt.orchestration.schema_metadata import chain_markdown
+from dagster_smt.tables.spec import DeltaSink
+from dagster_smt.visible import visible
+from tests.hostile.texts import HOSTILE
+
+ROOT = Path(dagster_smt.__file__).parent
+TEXTS = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+GFM = MarkdownIt("commonmark").enable("table").enable("strikethrough")
+BAD = ("image", "link_open", "html_inline", "html_block", "s_open", "heading_open", "blockquote_open")
+
+
+def tokens(text):
+    """All tokens of a page of Markdown, those inside of others, too."""
+    found = []
+    for token in GFM.parse(text):
+        found += [token, *(token.children or [])]
+    return found
+
+
+def contents(text):
+    return "\n".join(t.content for t in tokens(text) if t.type in ("text", "code_inline", "fence"))
+
+
+def is_safe(text):
+    kinds = {t.type for t in tokens(text)}
+    assert not kinds & {*BAD}
+    assert text == "\n".join(map(visible, text.split("\n"))), "nothing in it that does not print"
+
+
+@TEXTS
+def test_a_name_in_markdown_is_that_name(text):
+    for made in (code(text), plain(text), f"before {code(text)} after", f"- **x** {plain(text)}: {plain(text)}."):
+        is_safe(made)
+        assert "\n" not in made
+    assert [t.content.strip() for t in tokens(code(text)) if t.type == "code_inline"] == [visible(text).strip()]
+    shown = "".join(t.content for t in tokens(f"x{plain(text)}") if t.type in ("text", "text_special"))
+    assert shown.replace("\u200b", "").removeprefix("x").strip() == visible(text).strip()
+
+
+@TEXTS
+def test_a_table_has_its_cells(text):
+    made = table([["field", "b"], [code(text), plain(text)], ["c", "d"]])
+    is_safe(made)
+    kinds = [t.type for t in tokens(made)]
+    assert (kinds.count("th_open"), kinds.count("td_open"), kinds.count("table_open")) == (2, 4, 1)
+
+
+@TEXTS
+def test_a_block_ends_where_it_ends(text):
+    made = fenced([text, "last"]) + "\n\nafter"
+    blocks = [t for t in GFM.parse(made) if t.type == "fence"]
+    assert [b.content for b in blocks] == [f"{visible(text)}\nlast\n"]
+    assert GFM.parse(made)[-2].content == "after"
+
+
+@TEXTS
+def test_the_report_of_a_run(text):
+    entry = LedgerEntry(0, text, "renamed", text, "value", text)
+    report = RunReport(
+        text,
+        Window((Range(text, 0, 0, 1),)),
+        ledger=[LedgerLine(entry, 1)],
+        stages=[StageCounts(text, text, 1)],
+        warnings=[Problem("SMT303", text, text, text)],
+    )
+    changes = [FieldChange(text, "removed", text, text)]
+    made = report_markdown(report, DeltaSink("/lake/" + text), changes, changes, 1, 2, {text: [f"value.{text}"]})
+    is_safe(made)
+    kinds = [t.type for t in tokens(made)]
+    assert (kinds.count("fence"), kinds.count("table_open"), kinds.count("bullet_list_open")) == (1, 4, 1)
+
+
+@TEXTS
+def test_the_chain_in_markdown_in_html_and_as_text(text):
+    options = {"regex": "a", "replacement": text.replace("$", "").replace("\\", "")}
+    try:
+        chain = parse_chain([{"alias": text, "type": "RegexRouter", "options": options}])
+    except ConfigError:  # no commas, no blanks around
+        chain = parse_chain([{"alias": "a", "type": "RegexRouter", "options": options}])
+    is_safe(chain_markdown(chain))
+    schema = Schema(Type.STRUCT, fields=((text, optional(STRING)),))
+    plan = plan_chain(chain, None, schema, topics=(text,), typed=True)
+    made = explain(plan)
+    assert made == "\n".join(map(visible, made.split("\n")))
+    assert len(made.split("\n")) == len(explain(plan_of_plain_names()).split("\n"))
+    seen = Tags()
+    seen.feed(page(plan, text))
+    assert seen.tags <= {*PAGE.split()}
+    assert visible(text) in "".join(seen.texts) or len(text) > 1000
+    page(plan, text).encode()
+
+
+def plan_of_plain_names():
+    chain = parse_chain([{"alias": "a", "type": "RegexRouter", "options": {"regex": "a", "replacement": "b"}}])
+    return plan_chain(chain, None, Schema(Type.STRUCT, fields=(("a", optional(STRING)),)), topics=("t",), typed=True)
+
+
+PAGE = "html head meta title style body h1 h2 p table tr th td ul li pre svg text path br"
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.texts = set(), []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        assert not [name for name, _ in attributes if name.startswith("on") or name in ("src", "href")]
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+@TEXTS
+def test_what_a_terminal_gets(text, capsys):
+    verdicts = [Verdict(text, text, "differs", text)]
+    _print(Connector(text, {}, text), verdicts, as_json=False)
+    assert len(capsys.readouterr().out.split("\n")) == 4
+    _print(Connector(text, {}, text), verdicts, as_json=True)
+    out = capsys.readouterr().out
+    assert json.loads(out)["connector"] == text, "escapes are those of JSON"
+    say(grid([[text, text]], left=2))
+    say(str(Problem("SMT501", text, text, text)))
+    out += capsys.readouterr().out
+    snapshot = Snapshot(text, text, text, ((text, text),))
+    lines = list(lines_of(Sample(text), [Shown(text, snapshot, text), Shown(text, None, text)]))
+    out += "\n".join(line.plain for line in lines)
+    assert out == "\n".join(map(visible, out.split("\n")))
+    out.encode()
+
+
+@TEXTS
+def test_what_is_visible_is_one_line_and_keeps_its_text(text):
+    shown = visible(text)
+    assert len(shown.splitlines()) == 1 and visible(shown) == shown
+    assert shown.encode().decode() == shown
+    if text.isprintable():
+        assert shown == text
+
+
+# -- a new place is noticed -------------------------------------------------------------------------------------------
+
+
+def calls(folder=""):
+    """Every call in the package: module, name of what is called, the node."""
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        module = path.relative_to(ROOT).as_posix()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                yield module, ast.unparse(node.func), node
+
+
+def test_the_command_line_prints_in_one_place_only():
+    printing = {module for module, name, _ in calls() if name in ("print", "sys.stdout.write", "sys.stderr.write")}
+    assert printing == {"cli/terminal.py", "reference.py", "testing/broker.py"}
+    rich = {module for module, name, _ in calls() if name in ("Text", "Console") or name.endswith("console.print")}
+    assert rich == {"cli/preview.py"}
+
+
+def test_log_lines_hold_names_that_are_visible():
+    """What is logged is a constant, a problem (which is visible as text), or goes through ``visible``."""
+    wrong = []
+    for module, name, node in calls():
+        method = name.rsplit(".", 1)
+        if (
+            len(method) == 2
+            and method[1] in ("debug", "info", "warning", "error", "critical", "log")
+            and "log" in method[0]
+        ):
+            wrong += [f"{module}: {ast.unparse(part)[:50]}" for part in node.args if not _is_visible(part)]
+    assert sorted(set(wrong)) == sorted(
+        [
+            "interpret/compiled/loading.py: error",
+            "interpret/compiled/loading.py: level",
+            "model/causes.py: text",
+            "orchestration/assets.py: f'{table.spec.key.to_user_string()}: {error}'",
+            "orchestration/ops.py: summary(report)",
+            'orchestration/resources.py: f"a Spark session was running already and keeps it',
+            "orchestration/sensors.py: f'{len(new)} new topics, but {len(known)} partitio",
+            "orchestration/steps.py: summary(done.report)",
+            "orchestration/steps.py: summary(outcome.report)",
+            "tables/sinks/iceberg.py: branch",
+            "tables/sinks/iceberg.py: name",
+        ]
+    ), "either it goes through visible, or it is known to hold names of ours only"
+
+
+def _is_visible(node):
+    if isinstance(node, ast.Constant):
+        return True
+    text = ast.unparse(node)
+    return text.startswith(("visible(", "str(", "type("))
+
+
+def test_markdown_is_made_in_known_places_only():
+    """A new place that makes Markdown uses ``code``, ``plain``, ``fenced`` and ``table``, and comes to this list."""
+    making = {module for module, name, _ in calls() if name.endswith("MetadataValue.md")}
+    assert making == {"orchestration/metadata.py"}
+    writing = {
+        module
+        for module, name, _ in calls()
+        if name in ("code", "plain", "fenced") and not module.startswith("values/")
+    }
+    assert writing == {
+        "interpret/examples.py",
+        "orchestration/report.py",
+        "orchestration/schema_metadata.py",
+        "orchestration/sensors.py",
+        "orchestration/topic_assets.py",
+        "orchestration/translator.py",
+        "reference.py",
+    }
+    ticks = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in sorted((ROOT / "orchestration").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.JoinedStr) and "`{" in ast.unparse(node)
+    ]
+    assert ticks == [], "backticks do not hold what has backticks: code()"
+
+
+def test_html_is_made_in_one_place_only():
+    assert {module for module, name, _ in calls() if name in ("escaped_markup", "escape", "html.escape")} == {
+        "cli/page.py"
+    }
+
+
+def test_problems_are_lines_that_cannot_be_forged():
+    problem = Problem("SMT501", "a\nSMT999 b", "c\r\nd", "e\x1b[31mf")
+    assert str(problem).split("\n") == ["SMT501 a\\nSMT999 b: c\\r\\nd", "  hint: e\\u001b[31mf"]
+
+
+def test_dagster_takes_what_is_made():
+    """Metadata of hostile names can be stored: it is UTF-8."""
+    made = dg.MetadataValue.md(table([["a"], *([code(text)] for text in HOSTILE.values())]))
+    dg.serialize_value(made).encode()
+    assert io.StringIO(cell("a|b")).read() == "a\\|b" and Chain
