@@ -66,10 +66,11 @@ SHARED = {
     "SMT510": "tables/sources/file_topics tables/windows",
     "SMT513": "orchestration/config_schema run/redrive tables/windows",
     "SMT516": "tables/sources/kafka tables/window_begins",
-    "SMT522": "cli/topics tables/sinks/delta tables/sinks/file_topics tables/sinks/iceberg tables/sinks/kafka",
-    "SMT528": "tables/sinks/file_topics tables/sinks/protocol",
+    "SMT522": "cli/topics tables/sinks/delta tables/sinks/file_topics tables/sinks/iceberg_states tables/sinks/kafka",
+    "SMT528": "tables/kafka/transactions tables/sinks/file_topics tables/sinks/protocol",
     "SMT577": "orchestration/components/fields tables/spec",
     "SMT585": "tables/sources/groups tables/spec",
+    "SMT590": "tables/kafka/producer tables/kafka/transactions",
     "SMT625": "run/failures tables/kafka/client",
     "SMT634": "run/failures tables/sources/kafka",
 }

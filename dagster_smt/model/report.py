@@ -202,6 +202,8 @@ class RunReport:
             schemas a registry has.
         warnings: Problems that did not stop the run, such as a mask that touched nothing.
         unread: What of the window was not read, and yet is in the counts; the ledger does not know it.
+        chain: Hash of the chain that ran; empty if an older version ran it.
+        rows_written: Rows that the table format says the commit added; None where it does not say.
     """
 
     name: str
@@ -227,6 +229,8 @@ class RunReport:
     status: str = "committed"
     warnings: list[Problem] = field(default_factory=list)
     unread: tuple[Unread, ...] = ()
+    chain: str = ""
+    rows_written: int | None = None
 
     @property
     def rows_in(self) -> int:
@@ -260,6 +264,7 @@ class RunReport:
             topics={topic: counts},
             failures={},
             unread=tuple(u for u in self.unread if u.topic == topic),
+            rows_written=None,
         )
 
     def touched(self, action: str) -> dict[str, int]:
@@ -355,7 +360,14 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
         seconds=seconds,
         warnings=list(dict.fromkeys(w for r in reports for w in r.warnings)),
         unread=tuple(u for r in reports for u in r.unread),
+        rows_written=_sum_of(r.rows_written for r in reports),
     )
+
+
+def _sum_of(numbers: Iterable[int | None]) -> int | None:
+    """The sum; None if one of them is not known."""
+    known = list(numbers)
+    return None if None in known else sum(n for n in known if n is not None)
 
 
 OF_ARRAYS = ("further", "empty", "refused")

@@ -1,8 +1,8 @@
 """What the latest commit of a table says of it: everything that the next run has to know."""
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,15 +11,51 @@ from dagster_smt.model.time_spans import Span, Spans, spans_from_json, spans_to_
 from dagster_smt.model.unmasked import Accepted, Unmasked, offsets_on_record, without_topics
 from dagster_smt.model.window import Range, Window
 
-FORMAT = 1
+FORMAT = 2
+"""Goes up whenever a version that does not know a new key would do wrong without it. Every older format is read."""
 KEY = "dagster_smt"
 REMEMBERED = 100
 """Runs that a table remembers: a retry after so many others is taken for a new request."""
+MOST_SETTLED = 20
+"""Settlements that a table remembers."""
 MOST_FAILED = 2_000
 """Ranges of failed records that a table remembers one by one; a commit must not grow with them."""
 
 MOST_ACCEPTED = 20
 """Acceptances that a table remembers."""
+
+
+class NewerState(ValueError):
+    """A newer version of this package has written it."""
+
+    def __init__(self) -> None:
+        super().__init__("written by a newer version of dagster_smt")
+
+
+def remedy(error: ValueError) -> str:
+    """What to do about a state that cannot be read."""
+    if isinstance(error, NewerState):
+        return "upgrade dagster_smt to that version; every version reads what older ones wrote"
+    return "restore the table to a version before that, or start it over with window.rebuild: true"
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """Rows that others changed, taken for right.
+
+    Attributes:
+        run: Who settled it: the orchestrator's run and step.
+        millis: When.
+        committed: Rows that the commits had taken in until then.
+        counted: Rows that there were.
+        commits: The commits of others that it settles.
+    """
+
+    run: str
+    millis: int
+    committed: int
+    counted: int
+    commits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +68,7 @@ class CommittedRun:
         number: Number of its commit.
         window: Id of its window.
         left_out: Topics that failed and were not committed.
+        chain: Hash of the chain that it ran; empty if an older version committed it.
     """
 
     key: str
@@ -39,6 +76,7 @@ class CommittedRun:
     number: int
     window: str
     left_out: tuple[str, ...] = ()
+    chain: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +132,9 @@ class TableState:
             of the letters: those before it are of records that the table has taken in.
         unmasked: What masks, drops and renames left as it was in records that are in the table.
         accepted: What of that somebody found to be fine, newest last.
+        former: Offsets under which there are rows of topics that were deleted and made anew: a range that is read
+            again must not replace those.
+        settled: When rows that others changed were taken for right, the latest last.
         report: The run's report as JSON data.
     """
 
@@ -116,6 +157,8 @@ class TableState:
     unmasked: tuple[Unmasked, ...] = ()
     accepted: tuple[Accepted, ...] = ()
     report: Mapping[str, Any] = field(default_factory=dict)
+    former: OffsetSet = field(default_factory=OffsetSet)
+    settled: tuple[Settlement, ...] = ()
 
     @property
     def covered(self) -> OffsetSet:
@@ -213,11 +256,13 @@ class TableState:
             "epochs": by_topic(self.epochs),
             "identities": dict(self.identities),
             "rows": dict(self.rows),
-            "runs": [[r.key, r.request, r.number, r.window, list(r.left_out)] for r in self.runs],
+            "runs": [[r.key, r.request, r.number, r.window, list(r.left_out), r.chain] for r in self.runs],
             "dead_letters": dict(self.dead_letters),
             "unmasked": [one.to_json() for one in self.unmasked],
             "accepted": [[a.run, a.reason, list(a.paths), a.records] for a in self.accepted],
             "report": dict(self.report),
+            "former": self.former.to_json(),
+            "settled": [[s.run, s.millis, s.committed, s.counted, list(s.commits)] for s in self.settled],
         }
         return json.dumps({KEY: data}, separators=(",", ":"))
 
@@ -231,30 +276,59 @@ class TableState:
         if not text or not text.startswith('{"' + KEY + '":'):
             return None
         try:
-            data = json.loads(text)[KEY]
-            if data.pop("format") != FORMAT:
-                raise ValueError("written by another version of this package")
-            return cls(
-                **{
-                    **data,
-                    "window": Window.from_json(data["window"]),
-                    "held": OffsetSet.from_json(data["held"]),
-                    "gaps": OffsetSet.from_json(data["gaps"]),
-                    "failed": OffsetSet.from_json(data.get("failed", {})),
-                    "begins": from_topics(data.get("begins", {})),
-                    "spans": spans_from_json(data.get("spans", {})),
-                    "absent": OffsetSet.from_json(data.get("absent", {})),
-                    "epochs": from_topics(data.get("epochs", {})),
-                    "unmasked": tuple(Unmasked.from_json(one) for one in data.get("unmasked", ())),
-                    "accepted": tuple(
-                        Accepted(run, reason, tuple(paths), records)
-                        for run, reason, paths, records in data.get("accepted", ())
-                    ),
-                    "runs": tuple(
-                        CommittedRun(key, request, number, window, tuple(left_out))
-                        for key, request, number, window, left_out in data["runs"]
-                    ),
-                }
-            )
-        except (KeyError, TypeError, AttributeError):
+            data = dict(json.loads(text)[KEY])
+            if data["format"] > FORMAT:
+                raise NewerState
+            if missing := _REQUIRED - data.keys():
+                raise KeyError(*missing)
+            return cls(**{name: read(data[name]) for name, read in _READERS.items() if name in data})
+        except NewerState:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError):
             raise ValueError("damaged") from None
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _runs(data: list[Any]) -> tuple[CommittedRun, ...]:
+    return tuple(
+        CommittedRun(key, request, number, window, tuple(left), *chain)
+        for key, request, number, window, left, *chain in data
+    )
+
+
+def _settled(data: list[Any]) -> tuple[Settlement, ...]:
+    return tuple(
+        Settlement(run, millis, committed, counted, tuple(commits)) for run, millis, committed, counted, commits in data
+    )
+
+
+def _unmasked(data: list[Any]) -> tuple[Unmasked, ...]:
+    return tuple(map(Unmasked.from_json, data))
+
+
+def _accepted(data: list[Any]) -> tuple[Accepted, ...]:
+    return tuple(Accepted(run, reason, tuple(paths), records) for run, reason, paths, records in data)
+
+
+_REQUIRED = {"number", "attempt", "kind", "window", "held", "gaps", "runs"}
+"""What the first format had already."""
+_READ_FROM_JSON: dict[str, Callable[[Any], Any]] = {
+    "window": Window.from_json,
+    "held": OffsetSet.from_json,
+    "gaps": OffsetSet.from_json,
+    "failed": OffsetSet.from_json,
+    "begins": from_topics,
+    "spans": spans_from_json,
+    "absent": OffsetSet.from_json,
+    "epochs": from_topics,
+    "former": OffsetSet.from_json,
+    "runs": _runs,
+    "unmasked": _unmasked,
+    "accepted": _accepted,
+    "settled": _settled,
+}
+_READERS = {f.name: _READ_FROM_JSON.get(f.name, _as_it_is) for f in fields(TableState)}
+"""How each key is read. A key that an older version did not write has its default; others are passed over."""

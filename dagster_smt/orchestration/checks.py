@@ -151,12 +151,27 @@ def rows_match_offsets(found: Evidence) -> Judged:
         metadata["rows_in"] = report.rows_in
     if accounted != report.rows_in:
         return Judged(False, f"{report.rows_in} {what} were read, {accounted} are accounted for", metadata)
+    written = report.rows_written
+    if written is not None and written != report.records_out:
+        metadata["rows_written"] = written
+        statement = f"the commit added {written} rows, {report.records_out} were counted before"
+        return Judged(False, statement, metadata)
     if counted is None:
         return Judged(True, f"all {accounted} {what} are accounted for; rows were not counted", metadata)
     metadata["rows_counted"] = counted
     if counted != rows:
-        return Judged(False, f"the table has {counted} rows, its commits took in {rows}", metadata)
+        return Judged(False, _by_others(found, counted, rows), metadata | {"commits": list(found.facts.foreign)})
     return Judged(True, f"the table has the {rows} rows that its commits took in", metadata)
+
+
+def _by_others(found: Evidence, counted: int, rows: int) -> str:
+    statement = f"the table has {counted} rows, its commits took in {rows}"
+    commits = found.facts.foreign
+    if not commits:
+        return statement
+    more = f" and {len(commits) - 3} more" if len(commits) > 3 else ""
+    settle = "if that was meant, launch once with window.settle: true"
+    return f"{statement}; others have committed: {', '.join(commits[:3])}{more}; {settle}"
 
 
 def schema_matches_plan(found: Evidence) -> Judged:

@@ -82,6 +82,7 @@ class RunSettings:
         take_over: Go on with a table that another asset has written.
         errors_tolerance: What happens to records that fail.
         micro_batch: Limits of a series of windows; None for one window.
+        settle: Take rows that others changed for right.
     """
 
     chain: Chain
@@ -90,6 +91,7 @@ class RunSettings:
     errors_tolerance: Tolerance
     take_over: bool = False
     micro_batch: MicroBatches | None = None
+    settle: bool = False
 
 
 def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> dict[str, dg.Field]:
@@ -160,6 +162,12 @@ def _window_fields() -> dict[str, dg.Field]:
             "(2026-01-31T12:00:00Z), or group:NAME, at a consumer group's committed offsets. What lies before is left "
             "out for good. Empty: as defined.",
         ),
+        **_window_flags(),
+    }
+
+
+def _window_flags() -> dict[str, dg.Field]:
+    return {
         "accept_gap": _flag(
             "Leave out for good what was deleted before it was read, or lies before a fixed range. The table notes it."
         ),
@@ -184,6 +192,14 @@ def _again_fields() -> dict[str, dg.Field]:
             default_value="",
             description="Why the records that dead_mask names are fine as they are. The table notes it, and the check "
             "turns green. Empty: they stay on record.",
+        ),
+        "begin_anew": _flag(
+            "Go on with topics that were deleted and created anew: from their beginning, beside the rows of the former "
+            "topics, which stay."
+        ),
+        "settle": _flag(
+            "Rows that others deleted, changed or added were meant: the table notes who settled it, and counts from "
+            "there."
         ),
     }
 
@@ -234,7 +250,9 @@ def decode_config(
     if problems:
         raise ConfigError(problems)
     flags = config["window"]
-    return RunSettings(chain, window, flags["rebuild"], config["errors.tolerance"], flags["take_over"], batches)
+    return RunSettings(
+        chain, window, flags["rebuild"], config["errors.tolerance"], flags["take_over"], batches, flags["settle"]
+    )
 
 
 def _other_chain(place: str) -> Problem:
@@ -279,6 +297,7 @@ def _decode_request(
         redrive=config["redrive"],
         repair=config["repair"],
         accept_unmasked=config["accept_unmasked"].strip(),
+        begin_anew=config["begin_anew"],
     )
     return request, problems + _redrive_problems(request, place, rebuild=config["rebuild"])
 

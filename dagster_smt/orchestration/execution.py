@@ -90,12 +90,14 @@ class SmtOutcome:
         ends: Where the table's progress ends.
         shown: What Dagster shows already, where the run has nothing to add to it; None if there is something to tell:
             records, or that the table is empty, which nobody knew.
+        chain_hash: Of the chain that made the rows: a run that finds them committed has not run its own.
     """
 
     report: RunReport
     metadata: Metadata
     ends: EndOffsets
     shown: Metadata | None = None
+    chain_hash: str = ""
 
     @property
     def news(self) -> bool:
@@ -112,7 +114,7 @@ class SmtRun:
         settings: The run's settings.
         plan: The plan of the run's chain.
         session: The Spark session.
-        key: Dagster's run and step: of the first run if this is a re-execution.
+        key: Dagster's run and step: of the first try if this run repeats one that failed.
         tag: Spark's tag for the jobs.
         log: Receives progress lines.
         told: Gives the metadata that Dagster shows, of a topic's partition or (None) of the table.
@@ -171,6 +173,7 @@ class SmtRun:
             dead_letter_topic=self.work.dead_letter_topic,
             rebuild=self.settings.rebuild,
             take_over=self.settings.take_over,
+            settle=self.settings.settle,
             key=self.key,
             defined=self.work.chain,
         )
@@ -245,7 +248,8 @@ class Executed:
         metadata = run_metadata(report, context)
         if self.run.settings.micro_batch is not None:
             metadata["dagster_smt/batches"] = batch_table([b for b in batches if b.status != "empty"])
-        return SmtOutcome(report, metadata, context.ends or {}, shown)
+        made_by = report.chain or self.run.settings.chain.hash
+        return SmtOutcome(report, metadata, context.ends or {}, shown, made_by)
 
     def _untold(
         self, report: RunReport, last: RunReport | None, topic: str | None, ends: EndOffsets
@@ -262,6 +266,19 @@ class Executed:
             return report, told
         self.run.log(f"nothing new; reporting window {last.window.id}, committed by a run that could not say so")
         return last, None
+
+
+def first_try(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
+    """The run that this one tries again: the first of those in a row that did not succeed.
+
+    A run that succeeded and is executed again is asked for anew.
+    """
+    while run.parent_run_id:
+        parent = instance.get_run_by_id(run.parent_run_id)
+        if parent is None or parent.is_success:
+            break
+        run = parent
+    return run.run_id
 
 
 def make_run(
@@ -282,7 +299,7 @@ def make_run(
         settings=settings,
         plan=plan_sink(settings.chain, work.table, work.sink),
         session=session,
-        key=f"{run.root_run_id or run.run_id}/{context.op_handle}",
+        key=f"{first_try(context.instance, run)}/{context.op_handle}",
         tag=f"dagster-{run.run_id}-{context.op_handle}",
         log=lambda line: context.log.info(visible(line)),
         told=told,

@@ -95,7 +95,7 @@ def _run(context: dg.OpExecutionContext, work: SmtWork, resource: object, asset_
     if asset_key is not None and not outcome.news:
         yield dg.AssetObservation(asset_key, metadata=observed_metadata(outcome.metadata))
     elif asset_key is not None:
-        tags = {"dagster/data_version": data_version(outcome.ends, settings.chain).value}
+        tags = {"dagster/data_version": data_version(outcome.ends, outcome.chain_hash).value}
         yield dg.AssetMaterialization(asset_key, metadata=outcome.metadata, tags=tags)
     if failed is not None:
         raise failure(failed)

@@ -228,6 +228,15 @@ class _Behind:
         parts = ((self.min_records, "record"), (self.min_bytes, "byte"))
         return " or ".join(f"{number} {unit}{'s' * (number != 1)}" for number, unit in parts if number is not None)
 
+    def turn(self, seconds: float) -> list[str]:
+        """What makes another run key of each further ``max_age_seconds``: Dagster asks for a run key only once.
+
+        So a run that failed is asked for again though no record is new.
+        """
+        if self.max_age_seconds is None or seconds < self.max_age_seconds:
+            return []
+        return [f"turn {seconds // max(1.0, self.max_age_seconds):.0f}"]
+
     def enough(self, late: Sequence[Range], there: Sequence[Range]) -> bool:
         """Whether so much is unread, of what there is, that a run is due."""
         if self.min_records is not None and sum(r.records for r in late) >= self.min_records:
@@ -267,7 +276,9 @@ def build_lag_sensor(
         min_records: Ask from so many unread offsets on; from the first on where ``min_bytes`` is not given either.
         min_bytes: Ask from about so many unread bytes on, by the mean size of the topic's stored records. File topics
             only: a broker does not tell the size of its topics.
-        max_age_seconds: Ask for fewer, too, once the last run is so long ago.
+        max_age_seconds: Ask for fewer, too, once the last run that told of anything is so long ago, and every so many
+            seconds again, also after a run that failed. Without it a run that failed is asked for again once there are
+            new records.
         minimum_interval_seconds, default_status: As in ``dg.sensor``.
 
     Raises:
@@ -306,7 +317,7 @@ def _sense_lag(spec: _Behind, context: dg.SensorEvaluationContext) -> dg.SensorR
     old = spec.max_age_seconds is not None and time.time() - last >= spec.max_age_seconds
     if not late or not (old or spec.enough(late, there)):
         return dg.SensorResult(skip_reason=f"{sum(r.records for r in late)} unread records")
-    run_key = digest([f"{r.topic}-{r.partition}@{r.end}" for r in late])
+    run_key = digest([*(f"{r.topic}-{r.partition}@{r.end}" for r in late), *spec.turn(time.time() - last)])
     tags = {SENSOR_TAG: spec.name}
     if spec.partitions is None:
         return dg.SensorResult(run_requests=[dg.RunRequest(run_key=run_key, tags=tags, asset_selection=[spec.asset])])

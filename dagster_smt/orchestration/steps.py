@@ -134,7 +134,7 @@ class SmtStep:
         outcome = afterwards.get("metadata", done.outcome, bare)
         outcome = replace(outcome, metadata={**outcome.metadata, **afterwards.metadata})
         chain = done.run.settings.chain
-        version = data_version(outcome.ends, chain)
+        version = data_version(outcome.ends, outcome.chain_hash)
         if failed is None:
             if outcome.news or self.by_time:
                 yield dg.MaterializeResult(asset_key=self.key, metadata=outcome.metadata, data_version=version)
@@ -165,14 +165,15 @@ class SmtStep:
                     metadata = {**outcome.shown, **observed_metadata(metadata)}
                 context.add_asset_metadata(metadata, asset_key=self.key, partition_key=key)
             ends = {t: parts for outcome in outcomes.values() for t, parts in outcome.ends.items()}
-            yield dg.MaterializeResult(asset_key=self.key, data_version=data_version(ends, chain))
+            made_by = next(o.chain_hash for o in outcomes.values())  # one commit, one chain
+            yield dg.MaterializeResult(asset_key=self.key, data_version=data_version(ends, made_by))
             return
         for key, outcome in outcomes.items():
             if not outcome.news:
                 metadata = observed_metadata(outcome.metadata)
                 yield dg.AssetObservation(self.key, partition=key, metadata=metadata)
                 continue
-            tags = self._tags(data_version(outcome.ends, chain), chain)
+            tags = self._tags(data_version(outcome.ends, outcome.chain_hash), chain)
             yield dg.AssetMaterialization(self.key, partition=key, metadata=outcome.metadata, tags=tags)
 
     def _tags(self, version: dg.DataVersion, chain: Chain) -> dict[str, str]:

@@ -28,9 +28,9 @@ def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
     return digest([chain.hash, __version__, columns, *encoded, *rows])
 
 
-def data_version(ends: EndOffsets, chain: Chain) -> dg.DataVersion:
-    """Changes when there are new records or the chain is another."""
-    return dg.DataVersion(digest([ends, chain.hash]))
+def data_version(ends: EndOffsets, chain_hash: str) -> dg.DataVersion:
+    """Changes when there are new records or the chain that ran is another."""
+    return dg.DataVersion(digest([ends, chain_hash]))
 
 
 def digest(data: object) -> str:

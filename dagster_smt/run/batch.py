@@ -13,16 +13,23 @@ from pyspark.sql.types import StructType
 from dagster_smt.chain import Plan
 from dagster_smt.chain.forms import plan_forms
 from dagster_smt.errors import EngineError, PlanError, Problem, RecordsRejected, SmtError, TableError
-from dagster_smt.model.offsets import OffsetSet
+from dagster_smt.model.offsets import OffsetSet, offsets_of
 from dagster_smt.model.report import RunReport, SchemaUse, add_up, ledger_lines, stage_counts
 from dagster_smt.model.schema import Schema
-from dagster_smt.model.table_state import CommittedRun, TableState
+from dagster_smt.model.table_state import TableState
 from dagster_smt.model.window import Window
 from dagster_smt.run.circles import misrouted, refused
-from dagster_smt.run.commits import Draft, replaced_rows_of
+from dagster_smt.run.commits import (
+    Draft,
+    check_removal,
+    miscounted,
+    rebuild_without,
+    replaced_rows_of,
+)
 from dagster_smt.run.counts import silent_entries, stage_names
 from dagster_smt.run.dead_letters import Letters, publish
 from dagster_smt.run.failures import after_commit, coded_failures
+from dagster_smt.run.going_on import keep, state_to_go_on_from
 from dagster_smt.run.letter_place import check_dead_letters
 from dagster_smt.run.output import output_rows
 from dagster_smt.run.redrive import redriven
@@ -30,7 +37,7 @@ from dagster_smt.run.rejects import first_rejects, located, rejected_rows
 from dagster_smt.run.report_json import report_of, report_to_json
 from dagster_smt.run.spec import Evaluate, Progress, RunSpec
 from dagster_smt.run.staging import Staged, staged
-from dagster_smt.run.unmasked import repaired, run_of
+from dagster_smt.run.unmasked import repaired
 from dagster_smt.run.unread import counted, needed, with_unread
 from dagster_smt.spark.evaluate import evaluate as spark_evaluate
 from dagster_smt.spark.executors import check_executors
@@ -40,7 +47,7 @@ from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.push_down import Narrowed
 from dagster_smt.tables.schemas import conformed, evolved_schema
 from dagster_smt.tables.sinks import open_table
-from dagster_smt.tables.sinks.protocol import Replaced, Table
+from dagster_smt.tables.sinks.protocol import Replaced, Table, check_expected
 from dagster_smt.tables.sources import Source, measured_topics, open_source
 from dagster_smt.tables.spec import TableSink
 from dagster_smt.tables.windows import Resolved, choose_topics, describe, resolve_window
@@ -99,11 +106,13 @@ class _Run:
     failures: Failures = field(default_factory=dict)
     warnings: list[Problem] = field(default_factory=list)
     schemas: tuple[SchemaUse, ...] = ()
+    there: OffsetSet = field(default_factory=OffsetSet)
+    topics: frozenset[str] = frozenset()
 
     def run(self) -> RunReport:
         plan_sink(self.spec.chain, self.spec.table, self.spec.sink)  # what can never work ends before anything is read
         with self.timed("window"):
-            state = self.state()
+            state = state_to_go_on_from(self.spec, self.table, self.say)
             if state is not None and (done := state.committed(self.spec.key, self.spec.request)) is not None:
                 self.say(f"committed before: window {done.window}")
                 if not done.left_out:
@@ -111,20 +120,42 @@ class _Run:
                 self.spec = self.spec.of_topics(done.left_out)
             resolved, identities = self.resolve(state)
         spec, window = self.spec, resolved.window
-        absent = resolved.notes.absent
+        self.check_whole_rebuild()
+        absent, anew = resolved.notes.absent, frozenset(resolved.anew)
+        replaced = replaced_rows_of(spec, window, state, absent, self.topics, anew)
+        check_removal(spec, replaced, state, self.there, resolved.remade)
         gone = absent & state.held if state is not None else OffsetSet()
-        if not window.ranges and not resolved.notes.gaps and not gone and not self.news(resolved, state):
+        removes = gone or self.removes(replaced, state)
+        settles = spec.settle and state is not None
+        if not (window.ranges or resolved.notes.gaps or removes or settles or self.news(resolved, state)):
             if self.failures:
                 raise TableError([p for problems in self.failures.values() for p in problems])
             self.say("nothing new")
             if state is not None:
-                self.keep(state)
+                keep(self.spec, self.table, state, self.say)
                 self.mirror(state)
             return RunReport(spec.name, window, warnings=self.warnings, seconds=self.seconds, status="empty")
         self.say(f"window: {window.records} records, {describe(window)}")
         self.begun(window)
-        replaced = replaced_rows_of(spec, window, state, absent)
-        return self.of_window(Draft(spec, secrets.token_hex(8), window, resolved.notes, identities, replaced, state))
+        over = anew | self.topics if spec.rebuild else anew
+        attempt, notes = secrets.token_hex(8), resolved.notes
+        return self.of_window(Draft(spec, attempt, window, notes, identities, replaced, state, over, anew))
+
+    def check_whole_rebuild(self) -> None:
+        """Refuse to start a table over without some of its topics: their rows would go, and nobody would read them.
+
+        Raises:
+            TableError: What is wrong with the topics, and SMT556.
+        """
+        if self.spec.rebuild and not self.spec.window.topics and self.failures:
+            problems = [p for problems in self.failures.values() for p in problems]
+            raise TableError([*problems, rebuild_without(self.spec.sink.place)])
+
+    def removes(self, replaced: Replaced, state: TableState | None) -> bool:
+        """Whether rows are replaced although there may be no record: a table that starts over may be empty then."""
+        if replaced.offsets:
+            return False
+        return bool(replaced) and (state is not None or self.table.schema() is not None)
 
     def news(self, resolved: Resolved, state: TableState | None) -> bool:
         """Whether what is to be noted is committed without a record: a table that gets its columns from them waits."""
@@ -206,54 +237,6 @@ class _Run:
             self.say(f"nor were those of {len(narrow.unread) - NAMED} more topics and stages")
         return narrow
 
-    def state(self) -> TableState | None:
-        """The table's state, if this run may go on from it."""
-        spec = self.spec
-        fresh = spec.rebuild and not spec.window.topics
-        try:
-            state = self.table.state()
-        except TableError:
-            if not fresh:
-                raise
-            self.say("the state of the table cannot be read: it starts over without it")
-            return None
-        if state is None:
-            if not fresh and self.table.schema() is not None and self.table.holds_rows():
-                hint = "choose another place, or launch with window.rebuild: true to replace what is there"
-                raise TableError(Problem("SMT523", spec.sink.place, "there is a table with rows of others", hint))
-        elif state.kind != spec.sink.kind and not fresh:
-            statement = f"the table holds {state.kind}, the run would write {spec.sink.kind}"
-            hint = "use another place, or launch with window.rebuild: true"
-            raise TableError(Problem("SMT525", spec.sink.place, statement, hint))
-        elif not fresh:
-            self.check_owner(state)
-        return state
-
-    def keep(self, state: TableState) -> None:
-        """Nothing is new; but what is on record may be accepted, and the table has to note that."""
-        spec, reason = self.spec, self.spec.window.accept_unmasked
-        if not reason or not state.unmasked:
-            self.table.keep(state)
-            return
-        accepted = state.accept(run_of(spec), reason)
-        if isinstance(spec.sink, TableSink):
-            number = state.number + 1
-            committed = CommittedRun(spec.key, spec.request, number, state.window.id)
-            accepted = replace(accepted, number=number, attempt=secrets.token_hex(8)).with_run(committed)
-            self.table.commit(self.table.read().limit(0), accepted, Replaced(), state)
-        else:
-            self.table.keep(accepted)
-        self.say("accepted: what masks, drops and renames left as it was is off the record")
-
-    def check_owner(self, state: TableState) -> None:
-        """Refuse a table that another asset writes: its chain never ran on what is there."""
-        owner, spec = state.report.get("name"), self.spec
-        if owner and owner != spec.name and not spec.take_over:
-            hint = (
-                "give the sink a place of its own; or, if the asset has a new name, launch once with window.take_over"
-            )
-            raise TableError(Problem("SMT524", spec.sink.place, f"the table is written by {owner}", hint))
-
     def resolve(self, state: TableState | None) -> tuple[Resolved, dict[str, str]]:
         """The window to run, and the identities of its topics; topics that cannot be read go to ``failures``."""
         spec, source = self.spec, self.source
@@ -283,6 +266,8 @@ class _Run:
         resolved = resolve_window(request, available, state, rebuild=spec.rebuild, on_data_loss=spec.table.on_data_loss)
         self.failures.update(resolved.problems)
         self.warnings += [*resolved.warnings, *(source.ahead() if spec.window.fixed else [])]
+        self.there = offsets_of(measured.ranges)
+        self.topics = frozenset(topics) - {*self.failures}
         self.tell_waiting(measured.waiting)
         return resolved, {t: i for t, i in identities.items() if t not in self.failures}
 
@@ -402,6 +387,10 @@ class _Attempt:
         with run_.timed("write"):
             written = run_.table.commit(rows, state, draft.replaced, draft.before)
         report.files, report.bytes = written.files, written.bytes
+        if isinstance(self.spec.sink, TableSink) and written.rows is not None:
+            report.rows_written = written.rows
+            if written.rows != report.records_out:
+                report.warnings.append(miscounted(self.spec.sink.place, written.rows, report.records_out))
         run_.mirror(state)
         run_.say(f"committed: {report.records_out} records in {written.files} files, {report.dropped} dropped")
         return report
@@ -422,6 +411,7 @@ class _Attempt:
             previous=self.before(),
             lineage=self.plan.lineage,
             masked=tuple(sorted(self.plan.masked)),
+            chain=self.spec.chain.hash,
             topics=found.topics,
             failures=self.run_.failures,
             schemas=self.run_.schemas,
@@ -457,15 +447,19 @@ class _Attempt:
             return {}
         count = sum(c.failed_records for c in failed.values())
         self.run_.say(f"{count} records failed: reading the window again for dead letters")
-        draft = self.draft
+        draft, settle = self.draft, spec.settle
+        check_expected(
+            partial(self.run_.table.state, settle=settle), draft.before, draft.replaced, spec.sink.place
+        )  # who has lost already publishes nothing
         letters = Letters(spec, rows, self.frame, draft.window, draft.attempt, draft.identities, count)
         return publish(letters, draft.before, self.run_.say)
 
     def leave_out(self, failed: Collection[str], report: RunReport) -> None:
         """Topics with records that fail are not committed; if there is no other, nothing is."""
+        whole = self.draft.replaced.everything or len(self.draft.window.topics) == 1
         for topic in failed:
             counts = report.topics[topic]
-            what = "nothing" if len(self.draft.window.topics) == 1 else "nothing of this topic"
+            what = "nothing" if whole else "nothing of this topic"
             statement = f"{counts.failed_records} of {counts.records} records failed; {what} was committed"
             hint = "mend the chain and run again: it takes the same offsets; or set errors.tolerance to all"
             place = self.spec.name if len(self.draft.window.topics) == 1 else topic
@@ -473,5 +467,8 @@ class _Attempt:
             rejects = [located(r) for r in report.rejects if r.topic == topic]
             self.run_.failures[topic] = [*rejects, summary]
         report.rejects = [r for r in report.rejects if r.topic not in failed]
+        problems = [p for problems in self.run_.failures.values() for p in problems]
         if not set(self.draft.window.topics) - set(self.run_.failures):
-            raise RecordsRejected([p for problems in self.run_.failures.values() for p in problems])
+            raise RecordsRejected(problems)
+        if self.draft.replaced.everything:
+            raise RecordsRejected([*problems, rebuild_without(self.spec.sink.place)])

@@ -1,5 +1,6 @@
 """From a window and the state before it to the state after it, and to the rows that a commit replaces."""
 
+import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +10,8 @@ from pyspark.sql import functions as F
 from dagster_smt.errors import Problem, TableError, UnsupportedError
 from dagster_smt.model.offsets import OffsetSet, offsets_of
 from dagster_smt.model.report import RunReport, TopicCounts
-from dagster_smt.model.table_state import MOST_FAILED, CommittedRun, Notes, TableState
+from dagster_smt.model.table_state import MOST_FAILED, MOST_SETTLED, CommittedRun, Notes, Settlement, TableState
+from dagster_smt.model.unmasked import without_topics
 from dagster_smt.model.window import Window
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.run.unmasked import unmasked_after
@@ -18,7 +20,12 @@ from dagster_smt.tables.sinks.sql import replaced_rows
 
 
 def replaced_rows_of(
-    spec: RunSpec, window: Window, state: TableState | None, absent: OffsetSet | None = None
+    spec: RunSpec,
+    window: Window,
+    state: TableState | None,
+    absent: OffsetSet | None = None,
+    topics: Collection[str] = (),
+    anew: Collection[str] = (),
 ) -> Replaced:
     """Which rows a run replaces.
 
@@ -27,12 +34,16 @@ def replaced_rows_of(
         window: Its window.
         state: The state of the table.
         absent: What was asked for beside the window, and the source does not have any more.
+        topics: The topics of the run that can be read, be it that they hold nothing.
+        anew: Those among them that begin anew: the rows of the former topics stay.
 
     Raises:
         TableError: SMT514, rows would have to be replaced in a table that does not tell where they come from.
         UnsupportedError: SMT574, records of topics cannot be replaced at all.
     """
-    replaced = _wanted(spec, window, state, offsets_of(window) | (absent or OffsetSet()))
+    if state is not None and anew:
+        state = state.without(anew)
+    replaced = _wanted(spec, window, state, offsets_of(window) | (absent or OffsetSet()), topics)
     if replaced and not spec.sink.replaceable:
         hint = "leave the fixed range or the rebuild out; to write the records again, choose another group"
         statement = "records in a topic cannot be replaced"
@@ -44,17 +55,73 @@ def replaced_rows_of(
     return replaced
 
 
-def _wanted(spec: RunSpec, window: Window, state: TableState | None, asked: OffsetSet) -> Replaced:
+def _wanted(
+    spec: RunSpec, window: Window, state: TableState | None, asked: OffsetSet, topics: Collection[str]
+) -> Replaced:
     if spec.window.redrive:  # failed records have no rows, unless the table knows them roughly
         return Replaced(offsets=offsets_of(window)) if state is not None and state.roughly else Replaced()
     if spec.rebuild and not spec.window.topics:
         return Replaced(everything=True)
     if spec.rebuild:
-        known = state is not None and {t for t, _ in state.held.parts} & set(window.topics)
-        return Replaced(topics=tuple(window.topics)) if known else Replaced()
+        named = {*topics, *window.topics}
+        known = {t for s in (state.held, state.former) for t, _ in s.parts} if state is not None else set()
+        return Replaced(topics=tuple(sorted(named))) if known & named else Replaced()
     if state is not None and (asked & state.held):
         return Replaced(offsets=asked)
     return Replaced()
+
+
+def check_removal(
+    spec: RunSpec, replaced: Replaced, state: TableState | None, there: OffsetSet, remade: Collection[str]
+) -> None:
+    """Refuse to replace rows of records that no topic has any more, unless somebody has agreed to it.
+
+    Whoever names a topic that was made anew, to rebuild it, has agreed.
+
+    Args:
+        spec: The run.
+        replaced: The rows that go.
+        state: The state of the table.
+        there: The offsets that the run's topics hold.
+        remade: Topics that are not those that the table has read.
+
+    Raises:
+        TableError: SMT556, for each topic.
+    """
+    if state is None or spec.window.accept_gap or not replaced:
+        return
+    gone = state.former & replaced.offsets
+    if replaced.everything or replaced.topics:
+        held = {t for s in (state.held, state.former) for t, _ in s.parts}
+        kept = held - {*replaced.topics} if not replaced.everything else set[str]()
+        removed = (state.held - there).without(kept)
+        gone = removed.without({*remade} & {*spec.window.topics}) | state.former.without(kept)
+    with_rows = sorted({topic for topic, _ in gone.parts if state.rows.get(topic)})
+    if with_rows:
+        raise TableError([_removed(topic, gone) for topic in with_rows])
+
+
+def rebuild_without(place: str) -> Problem:
+    """A table would start over without some of its topics."""
+    statement = "a rebuild replaces all rows, also those of topics that fail, so nothing was committed"
+    hint = "correct what is wrong with these topics and launch again; or rebuild the others: name them in window.topics"
+    return Problem("SMT556", place, statement, hint)
+
+
+def miscounted(place: str, written: int, counted: int) -> Problem:
+    """The table format counts other rows than the run did before it wrote."""
+    statement = f"the commit added {written} rows, {counted} were counted before: records changed while they were read"
+    hint = "run this window again as a fixed range: it replaces what is there of it"
+    return Problem("SMT558", place, statement, hint)
+
+
+def _removed(topic: str, gone: OffsetSet) -> Problem:
+    ranges = [r for r in gone.ranges() if r.topic == topic]
+    named = ", ".join(f"{r.partition} [{r.start}, {r.end})" for r in ranges[:3])
+    more = f" and {len(ranges) - 3} more" if len(ranges) > 3 else ""
+    statement = f"rows would be removed whose records the run cannot read again: partition {named}{more}"
+    hint = "leave this topic or these offsets out; or launch with window.accept_gap: true as well, and the rows go"
+    return Problem("SMT556", topic, statement, hint)
 
 
 @dataclass(frozen=True)
@@ -69,6 +136,8 @@ class Draft:
         identities: Identity of each topic.
         replaced: The rows that go.
         before: The state before it.
+        over: Topics that start over: what the table has held of them does not count any more.
+        anew: Those among them whose rows stay.
     """
 
     spec: RunSpec
@@ -78,6 +147,8 @@ class Draft:
     identities: Mapping[str, str]
     replaced: Replaced
     before: TableState | None
+    over: frozenset[str] = frozenset()
+    anew: frozenset[str] = frozenset()
 
     def without(self, topics: Collection[str]) -> "Draft":
         """The same without some topics."""
@@ -91,7 +162,8 @@ class Draft:
         window = Window(tuple(r for r in self.window.ranges if r.topic not in topics))
         identities = {t: i for t, i in self.identities.items() if t not in topics}
         notes = self.notes.without(topics)
-        return replace(self, window=window, notes=notes, identities=identities, replaced=replaced)
+        over, anew = self.over.difference(topics), self.anew.difference(topics)
+        return replace(self, window=window, notes=notes, identities=identities, replaced=replaced, over=over, anew=anew)
 
     def of_topics(self, counts: Mapping[str, TopicCounts]) -> dict[str, TopicCounts]:
         """The counts of the window's topics."""
@@ -127,7 +199,7 @@ class Draft:
         former = before.failed - read
         exactly = former | failed
         failed = exactly.coarse(MOST_FAILED)
-        number = before.number + 1
+        number = table.next_number(self.before)
         return replace(
             before.with_window(self.window, self.notes),
             number=number,
@@ -139,14 +211,22 @@ class Draft:
             rows=rows,
             dead_letters=dead_letters,
             report=data,
-        ).with_run(CommittedRun(spec.key, spec.request, number, self.window.id, tuple(report.failures)))
+        ).with_run(CommittedRun(spec.key, spec.request, number, self.window.id, tuple(report.failures), report.chain))
 
     def _going_on_from(self, table: Table) -> TableState:
         """The state before, without what starts over."""
-        before = self.before or TableState(table.numbered(), "", self.spec.sink.kind)
+        before = self.before or TableState(0, "", self.spec.sink.kind)
+        if self.spec.settle and self.before is not None:
+            before = settled(before, table, self.spec)
         if self.replaced.everything:
-            return replace(before.without(before.known_topics()), rows={}, identities={}, unmasked=())
-        return before.without(self.window.topics) if self.spec.rebuild else before
+            nothing = replace(before.without(before.known_topics()), rows={}, identities={}, unmasked=())
+            return replace(nothing, former=OffsetSet())
+        former = before.former.without(self.over - self.anew)
+        for topic in self.anew:
+            others = {t for t, _ in before.held.parts} - {topic}
+            former |= before.held.without(others)
+        unmasked = without_topics(before.unmasked, self.over - self.anew)  # of rows that stay
+        return replace(before.without(self.over), former=former, unmasked=unmasked)
 
     def gone(self, table: Table, before: TableState) -> dict[str, int]:
         """How many rows of each topic the commit replaces."""
@@ -159,3 +239,24 @@ class Draft:
         rows = table.read().where(replaced_rows(self.replaced, coordinates))
         found = rows.groupBy(F.col(f"`{coordinates.topic}`").alias("topic")).count().collect()
         return {row["topic"]: row["count"] for row in found}
+
+
+def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
+    """The state with the rows that are there now, whoever changed them."""
+    coordinates = spec.sink.coordinates
+    if coordinates is None:
+        rows = {**state.rows}
+        rows[""] = rows.get("", 0) + table.read().count() - sum(rows.values())
+    else:
+        counts = table.read().groupBy(F.col(f"`{coordinates.topic}`").alias("topic")).count().collect()
+        rows = {row["topic"]: row["count"] for row in counts}
+    commits = tuple(unsettled(table, state))
+    now = round(time.time() * 1000)
+    made = Settlement(spec.key, now, sum(state.rows.values()), sum(rows.values()), commits)
+    return replace(state, rows=rows, settled=(*state.settled, made)[-MOST_SETTLED:])
+
+
+def unsettled(table: Table, state: TableState) -> list[str]:
+    """The commits of others that may have changed rows and that nobody has settled."""
+    since = state.settled[-1].millis if state.settled else 0
+    return [commit.text for commit in table.foreign() if commit.millis > since]

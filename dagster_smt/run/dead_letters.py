@@ -165,11 +165,7 @@ def _into_table(session: SparkSession, place: TableSink, letters: Letters, frame
         F.lit(letters.spec.name).alias("connector"),
         *(last_header(name).alias(column) for column, name in _TABLE_COLUMNS.items()),
     )
-    if table.schema() is not None:
-        there = table.read().where(F.col("connector") == letters.spec.name)
-        there = there.where(F.col("source_topic").isin(*letters.window.topics))
-        rows = rows.join(there.hint("merge"), [*_LETTER], "left_anti")
-    table.append(rows)
+    table.append_new(rows, _LETTER)
 
 
 _LETTER = ("connector", *(f"source_{c}" for c in COORDINATES), "topic_id")

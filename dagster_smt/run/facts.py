@@ -18,6 +18,7 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.table_state import TableState
 from dagster_smt.model.unmasked import Accepted, Unmasked
 from dagster_smt.model.window import Window
+from dagster_smt.run.commits import unsettled
 from dagster_smt.run.contract import contract_problems
 from dagster_smt.run.failures import after_commit, coded_failures
 from dagster_smt.run.report_json import report_of
@@ -47,6 +48,7 @@ class TableFacts:
         last: Report of the last commit; it says ``already committed``.
         lag: Offsets of each topic that the table has not covered, among those that the source has now.
         counted: Rows that the table format counts; None for topics, and where nobody asked.
+        foreign: Commits of others that may have changed rows, where the table format counts other rows than ours.
         residue: In how many records of a sample a masked value survives, by (masked field, other field).
         sampled: How many records were looked at for that.
         broken: What of the table's contract does not hold, as ``{path: what is wrong}``.
@@ -66,6 +68,7 @@ class TableFacts:
     last: RunReport | None = None
     lag: Mapping[str, int] = field(default_factory=dict)
     counted: int | None = None
+    foreign: Sequence[str] = ()
     schema_problems: Mapping[str, str] = field(default_factory=dict)
     residue: Mapping[tuple[str, str], int] = field(default_factory=dict)
     sampled: int = 0
@@ -135,13 +138,14 @@ class _Looking:
         return open_source(self.spec.table.source, self.session)
 
     def facts(self) -> TableFacts:
-        spec, window = self.spec, self.window
+        spec, window, none = self.spec, self.window, tuple[str, ...]()
         state = self.look("state", lambda: self.table.state(), None)
         found = self.look("state", lambda: of_state(state), TableFacts())
         lag = self.lag(state)
         looks = isinstance(spec.sink, TableSink) and (window.ranges or self.contract is not None)
         schema = self.look("columns", lambda: self.table.schema(), None) if looks else None
         counted = self.look("rows", lambda: self.counted(schema), None)
+        foreign = self.look("rows", lambda: self.foreign(state, counted), none)
         problems = self.look("columns", lambda: self.differences(schema), dict[str, str]())
         broken = self.look("contract", lambda: self.broken(schema, state), dict[str, str]())
         nowhere = dict[tuple[str, str], int]()
@@ -150,6 +154,7 @@ class _Looking:
             found,
             lag=lag,
             counted=counted,
+            foreign=foreign,
             schema_problems=problems,
             broken=broken,
             sampled=sampled,
@@ -185,6 +190,12 @@ class _Looking:
     def counted(self, schema: StructType | None) -> int | None:
         """The rows of the table after a window."""
         return self.table.read().count() if schema is not None and self.window.ranges else None
+
+    def foreign(self, state: TableState | None, counted: int | None) -> tuple[str, ...]:
+        """What others have committed, where the rows are not those that our commits took in."""
+        if state is None or counted in (None, sum(state.rows.values())):
+            return ()
+        return tuple(unsettled(self.table, state))
 
     def differences(self, schema: StructType | None) -> dict[str, str]:
         """Where the columns are not those of the plan."""

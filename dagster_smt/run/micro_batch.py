@@ -56,14 +56,16 @@ def run_batches(
             progress(f"{batches.max_seconds:g} seconds are over: the next run goes on")
             break
         key = f"{spec.key}#{number}" if spec.key else ""  # a retry knows each batch
-        batch = replace(spec, window=window, key=key, rebuild=spec.rebuild and number == 0)
+        batch = replace(
+            spec, window=window, key=key, rebuild=spec.rebuild and number == 0, settle=spec.settle and number == 0
+        )
         report = run(batch, session, progress, evaluate=evaluate, begun=begun)
         if report.status == "empty":
             return reports or [report]
         reports.append(report)
         number += 1
         progress(f"batch {number}: {report.records_in} records, {sum(r.records_in for r in reports)} so far")
-        window = replace(window, accept_gap=False)
+        window = replace(window, accept_gap=False, begin_anew=False)
         if report.failures:
             window = replace(window, topics=_others(batch, session, report))
             if not window.topics:

@@ -31,5 +31,5 @@ def report_of(state: TableState, run: CommittedRun | None = None) -> RunReport:
     """
     if not state.report or (run is not None and run.number != state.number):
         name = str(state.report.get("name", ""))
-        return RunReport(name, Window(), status="already committed")
+        return RunReport(name, Window(), status="already committed", chain=run.chain if run is not None else "")
     return dataclasses.replace(report_from_json(dict(state.report)), status="already committed")

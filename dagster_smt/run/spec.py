@@ -36,6 +36,7 @@ class RunSpec:
         dead_letter_topic: Their topic; empty for none.
         rebuild: Start over: this window replaces all rows, or all those of ``window.topics``.
         take_over: Go on with a table that runs of another name have written.
+        settle: Take rows that others changed or removed for right: the state counts what is there now.
         key: Who runs: the orchestrator's run and step. A second run with the same key and request is a retry.
         asked: The request, where this is a part of it.
         defined: The chain of the definition, where the run may have another; None if it is that.
@@ -51,6 +52,7 @@ class RunSpec:
     dead_letter_topic: str = ""
     rebuild: bool = False
     take_over: bool = False
+    settle: bool = False
     key: str = ""
     asked: str = ""
     defined: Chain | None = None
@@ -61,14 +63,31 @@ class RunSpec:
 
     @property
     def request(self) -> str:
-        """Identifies what is asked for, not what runs: the window request and ``rebuild``."""
+        """Identifies what is asked for.
+
+        The next window is the next window whatever the chain. What replaces rows is another request with another chain,
+        other columns or other formats: it has to run, though the same was asked for before.
+        """
         if self.asked:
             return self.asked
         explicit = self.window.explicit.to_json() if self.window.explicit else None
         asked = {**asdict(replace(self.window, explicit=None)), "explicit": explicit, "rebuild": self.rebuild}
-        if self.window.redrive or self.window.repair:  # with the chain mended it is another request
+        if not self.window.begin_anew:  # older versions did not have it
+            del asked["begin_anew"]
+        if self.settle:
+            asked["settle"] = True
+        if self.window.redrive or self.window.repair:
             asked["chain"] = self.chain.hash
+        if self.window.fixed or self.rebuild:
+            asked["made"] = self._made
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def _made(self) -> list[str]:
+        """What the rows depend on, beside the records."""
+        table = self.table
+        formats = [f"{form.kind} {form.schema!r} {form.options!r}" for form in (table.key, table.value)]
+        return [self.chain.hash, repr(table.row), *formats, self.sink.kind]
 
     def of_topics(self, topics: tuple[str, ...]) -> "RunSpec":
         """The same for some of its topics; it stays the same request."""

@@ -440,6 +440,8 @@ class WindowRequest:
         repair: Only the records that are in the table as a mask, drop or rename left them that touched nothing: they
             are read again, and their rows replaced.
         accept_unmasked: Why what of these is on record is fine; the table notes it. Empty: it stays on record.
+        begin_anew: Read topics from their beginning that were deleted and created anew, and keep the rows of the former
+            topics of their names. Other topics are not concerned.
     """
 
     topics: tuple[str, ...] = ()
@@ -453,6 +455,7 @@ class WindowRequest:
     redrive: bool = False
     repair: bool = False
     accept_unmasked: str = ""
+    begin_anew: bool = False
 
     @property
     def fixed(self) -> bool:

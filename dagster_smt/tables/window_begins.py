@@ -94,7 +94,7 @@ def other_topics(
         before, now = state.identities.get(topic, ""), available.identities.get(topic, "")
         if before and now and not available.same_topic(before, now):
             statement = "the topic was deleted and created anew since the table read it"
-            problems.append((topic, Problem("SMT516", topic, statement, rebuild_hint(topic))))
+            problems.append((topic, Problem("SMT516", topic, statement, _anew_hint(topic))))
     anew = {topic for topic, _ in problems}
     ends = {place: end for place, end in _ends(state).items() if place[0] in topics and place[0] not in anew}
     there = {(r.topic, r.partition): r.end for r in available.ranges}
@@ -152,3 +152,10 @@ def _grown_again(place: TopicPartition, end: int, cut: int) -> Problem:
 def rebuild_hint(topic: str) -> str:
     """How to start over with a topic."""
     return f"launch with window.rebuild: true and window.topics: [{topic}], which replaces the rows of this topic"
+
+
+def _anew_hint(topic: str) -> str:
+    """Both ways to go on with another topic of the same name."""
+    return (
+        f"launch once with window.begin_anew: true, which keeps the rows of the former topic; or {rebuild_hint(topic)}"
+    )

@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dagster_smt.errors import ConfigError, Problem, TableError
 from dagster_smt.model.offsets import Interval, OffsetSet, TopicPartition, offsets_of
@@ -71,6 +71,8 @@ class Resolved:
             time, so that the next run does not choose their beginning again and knows what it has lost of them; and
             spans of time without records, so that late ones are not passed over.
         warnings: What was lost and is a gap now.
+        remade: Topics that do not hold what the table has read of them, or are others of the same name.
+        anew: Those among them that are read from their beginning, beside the rows of the former topic.
     """
 
     window: Window = field(default_factory=Window)
@@ -78,6 +80,8 @@ class Resolved:
     problems: Mapping[str, list[Problem]] = field(default_factory=dict)
     news: bool = False
     warnings: Sequence[Problem] = ()
+    remade: Collection[str] = ()
+    anew: Collection[str] = ()
 
 
 def resolve_window(
@@ -104,14 +108,24 @@ def resolve_window(
         ConfigError: SMT513, the request makes no sense.
     """
     _check(request)
-    return _Resolving(request, available, _going_on_from(state, available, rebuild), rebuild, on_data_loss).resolved()
+    others = _other_topics(request, available, state)
+    remade = {topic for topic, _ in others}
+    again, anew = {r.topic for r in available.ranges} if rebuild else set[str](), set[str]()
+    if request.begin_anew and not rebuild:  # not of a log that was cut: what is left of it would be read twice
+        again = anew = {topic for topic, problem in others if problem.code == "SMT516"}
+    state = state.without(again) if state is not None else TableState(0, "", "records")
+    found = _Resolving(request, available, state, rebuild, on_data_loss)
+    found.refuse((topic, problem) for topic, problem in others if topic not in again)
+    resolved = found.resolved()
+    return replace(resolved, remade=remade, anew=anew - {*resolved.problems}, news=resolved.news or bool(anew))
 
 
-def _going_on_from(state: TableState | None, available: Available, rebuild: bool) -> TableState:
-    """The state of the table, without what it has of topics that start over."""
+def _other_topics(request: WindowRequest, available: Available, state: TableState | None) -> list[tuple[str, Problem]]:
+    """Topics that are not what the table has read, although they have their names."""
     if state is None:
-        return TableState(0, "", "records")
-    return state.without({r.topic for r in available.ranges}) if rebuild else state
+        return []
+    asked = offsets_of(request.explicit) if request.explicit is not None else OffsetSet()
+    return other_topics(state, available, {r.topic for r in available.ranges}, asked)
 
 
 @dataclass
@@ -129,9 +143,6 @@ class _Resolving:
     def resolved(self) -> Resolved:
         request, available, state = self.request, self.available, self.state
         topics = {r.topic for r in available.ranges}
-        if not self.rebuild:
-            asked = offsets_of(request.explicit) if request.explicit is not None else OffsetSet()
-            self.refuse(other_topics(state, available, topics, asked))
         begins = begins_of(available.ranges, state)
         new = set() if self.rebuild else topics - state.known_topics()
         before = self.before(new)

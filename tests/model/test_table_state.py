@@ -6,7 +6,16 @@ from dataclasses import replace
 import pytest
 
 from dagster_smt.model.offsets import OffsetSet, offsets_of
-from dagster_smt.model.table_state import KEY, REMEMBERED, CommittedRun, TableState
+from dagster_smt.model.table_state import (
+    FORMAT,
+    KEY,
+    REMEMBERED,
+    CommittedRun,
+    NewerState,
+    Settlement,
+    TableState,
+    remedy,
+)
 from dagster_smt.model.time_spans import EVER, Span, reached, with_span
 from dagster_smt.model.window import Range, Window
 
@@ -29,6 +38,19 @@ STATE = TableState(
     runs=(CommittedRun("run/step", "digest", 3, WINDOW.id),),
     dead_letters={"dead-0": 4},
     report={"name": "orders"},
+    former=offsets_of([Range("orders", 0, 0, 4)]),
+    settled=(Settlement("run/step", 1700000000000, 14, 12, ("version 7 (DELETE, 2026-01-31T12:00:00Z)",)),),
+)
+
+_FIRST = (
+    '"number":3,"attempt":"ab12","kind":"columns","window":{"orders":{"0":[5,9]}},'
+    '"held":{"orders":{"0":[[0,9],[20,30]],"1":[[4,5]]}},"gaps":{"orders":{"0":[[9,12]]}},'
+    '"identities":{"orders":"x1"},"rows":{"orders":14},"runs":[["run/step","digest",3,"w",[]]]'
+)
+OLD = (
+    '{"dagster_smt":{"format":1,' + _FIRST + "}}",
+    '{"dagster_smt":{"format":1,"failed":{"orders":{"0":[[3,4]]}},"roughly":true,' + _FIRST + ',"dead_letters":{}}}',
+    '{"dagster_smt":{"format":1,"failed":{},"roughly":false,' + _FIRST + ',"dead_letters":{"d-0":4},"report":{}}}',
 )
 
 
@@ -84,11 +106,37 @@ def test_what_others_write_is_no_state(text):
 
 
 @pytest.mark.parametrize(
-    "change", [('"format":1', '"format":9'), ('"window":', '"windows":'), ('"number":3', '"numbr":3'), ("}}", "")]
+    "change", [('"window":', '"windows":'), ('"number":3', '"numbr":3'), ('"runs":[[', '"runs":[3,['), ("}}", "")]
 )
 def test_a_damaged_state_is_refused(change):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="damaged"):
         TableState.from_text(STATE.to_text().replace(*change))
+
+
+def test_a_state_of_a_newer_version_is_no_damaged_one():
+    """It asks for the newer version, whatever else is in it."""
+    for more in ("", '"window":[],"epochs":{"orders":[3]},'):
+        text = STATE.to_text().replace(f'"format":{FORMAT},', f'"format":{FORMAT + 1},{more}')
+        with pytest.raises(NewerState, match="newer version") as caught:
+            TableState.from_text(text)
+        assert "upgrade" in remedy(caught.value)
+    assert "rebuild" in remedy(ValueError("damaged"))
+
+
+def test_a_key_that_this_version_does_not_know_is_passed_over():
+    """What must not be passed over comes with a higher format."""
+    assert TableState.from_text(STATE.to_text().replace('"number":3', '"epochs":{"a":[1]},"number":3')) == STATE
+
+
+@pytest.mark.parametrize("written", OLD, ids=["first", "with failed offsets", "before chains of runs"])
+def test_states_of_older_versions_are_read(written):
+    """As they were written: keys that came later have their defaults."""
+    state = TableState.from_text(written)
+    assert (state.number, state.attempt, state.kind, state.rows) == (3, "ab12", "columns", {"orders": 14})
+    assert state.held == STATE.held and state.gaps == STATE.gaps and state.window == WINDOW
+    assert [(r.key, r.request, r.chain) for r in state.runs] == [("run/step", "digest", "")]
+    assert not state.former and not state.settled
+    assert TableState.from_text(state.to_text()) == state
 
 
 def test_runs_are_recognised_by_key_and_request():

@@ -7,7 +7,13 @@ import pytest
 from dagster._core.definitions.observe import observe as observe_assets
 
 from dagster_smt.errors import ConfigError
-from dagster_smt.orchestration import build_lag_sensor, build_new_topic_sensor, build_smt_asset, build_topic_assets
+from dagster_smt.orchestration import (
+    build_lag_sensor,
+    build_new_topic_sensor,
+    build_smt_asset,
+    build_topic_assets,
+    sensors,
+)
 from dagster_smt.orchestration.sensors import SENSOR_TAG
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
@@ -212,6 +218,20 @@ def test_few_records_wait_until_the_last_run_is_long_ago(tmp_path, instance):
     assert tick(build_lag_sensor(orders, table(tmp_path), min_records=3, max_age_seconds=0.01), instance, orders)
     late = build_lag_sensor(orders, table(tmp_path), min_records=3, max_age_seconds=0.01)
     assert len(tick(late, instance, orders).run_requests) == 1
+
+
+def test_a_run_that_failed_is_asked_for_again_after_a_while(tmp_path, instance, monkeypatch):
+    """Dagster runs a run key once, so with time another one comes."""
+    add(tmp_path, "orders.a", 3)
+    orders = asset(tmp_path, None)
+    tell = {"dagster_smt/end_offsets": {"orders.a": {"0": 1}}}
+    instance.report_runless_asset_event(dg.AssetMaterialization(KEY, metadata=tell))
+    sensor, now = build_lag_sensor(orders, table(tmp_path), max_age_seconds=600), time.time()
+    keys = []
+    for seconds in (0, 300, 610, 900, 1210):
+        monkeypatch.setattr(sensors.time, "time", lambda seconds=seconds: now + seconds)
+        keys.append(tick(sensor, instance, orders).run_requests[0].run_key)
+    assert keys[0] == keys[1] and keys[2] == keys[3] and len(set(keys)) == 3
 
 
 def test_few_bytes_wait_for_more(tmp_path, instance):

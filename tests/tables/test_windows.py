@@ -116,6 +116,7 @@ def test_resolve(case):
 
 
 REBUILD = "launch with window.rebuild: true and window.topics: [a], which replaces the rows of this topic"
+ANEW = f"launch once with window.begin_anew: true, which keeps the rows of the former topic; or {REBUILD}"
 REFUSED = [
     (Case("retention", "a-0 4:9, b-0 3:9", "b-0 3:9", "a-0 0:2"),
      ["SMT511 a-0: offsets 2 to 4 were deleted before they were read",
@@ -126,7 +127,10 @@ REFUSED = [
      ["SMT515 a-0: the table has read up to offset 5, but the partition is gone", REBUILD]),
     (Case("made anew and longer than before", "a-0 0:9, b-0 0:1", "b-0 0:1", "a-0 0:5", before={"a": "1", "b": "1"},
           now={"a": "2", "b": "1"}),
-     ["SMT516 a: the topic was deleted and created anew since the table read it", REBUILD]),
+     ["SMT516 a: the topic was deleted and created anew since the table read it", ANEW]),
+    (Case("a log that lost its end does not begin anew", "a-0 0:3, b-0 0:9", "b-0 4:9", "a-0 0:5, b-0 0:4",
+          request=WindowRequest(begin_anew=True)),
+     ["SMT515 a-0: the table has read up to offset 5, but the partition ends at 3", REBUILD]),
     (Case("explicit, not there", "a-0 2:9", "", request=asked("a-0 0:4")),
      ["SMT510 a-0: offsets 0 to 4 are not all there", "the topic holds 2 to 9"]),
     (Case("explicit, backwards", "a-0 2:9", "", request=asked("a-0 5:4")),

@@ -449,7 +449,10 @@ class KafkaClient:
             hint = "check kafka.security.protocol, the certificates and the host names in them"
             return Problem("SMT627", place, "no TLS connection comes about", hint)
         if codes & {*_DENIED}:
-            hint = "grant Read and Describe on the topics and the group, Write and Create where the run writes"
+            hint = (
+                "grant Read and Describe on the topics and the group, Write and Create where the run writes, and Write "
+                "on the transactional ids dagster_smt.*"
+            )
             return Problem("SMT628", what or place, "the brokers do not allow it", hint)
         if codes & {*_SILENT}:
             hint = "check bootstrap_servers, kafka.security.protocol and the network; run again when they answer"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dagster_smt.model.offsets import Intervals, OffsetSet, union
-from dagster_smt.model.table_state import CommittedRun, TableState
+from dagster_smt.model.table_state import CommittedRun, NewerState, TableState
 from dagster_smt.model.time_spans import Span, Spans
 from dagster_smt.model.window import Range, Window
 from dagster_smt.tables.kafka.client import Committed, Place
@@ -128,8 +128,8 @@ def _data(text: str) -> dict[str, Any]:
         return {}
     try:
         data = json.loads(text)
-        if data.pop(_KEY) != FORMAT:
-            raise ValueError("written by another version of this package")
+        if data.pop(_KEY) > FORMAT:
+            raise NewerState
         if not {"n", "a", "h"} <= data.keys():
             raise ValueError("damaged")
         return dict(data)

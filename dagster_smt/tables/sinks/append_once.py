@@ -1,5 +1,7 @@
 """Appending to topics once: what a try that died has left there is found and not written again.
 
+Two runs at once look and append one after the other, or the later one shuts the earlier one out.
+
 Each record says in its headers who wrote it and which record it comes from. The table keeps, per partition of the
 topics written to, where the next run begins to look: everything before is of records that the table has taken in.
 """
@@ -63,6 +65,20 @@ def append_once(
     Returns:
         Where the next run begins to look, and how many records were appended.
     """
+    with place.alone(trace.owner[1], say) as alone:
+        return _append_once(alone, frame, topics, trace, since, taken_in, order, say)
+
+
+def _append_once(
+    place: Topics,
+    frame: DataFrame,
+    topics: Sequence[str],
+    trace: Trace,
+    since: Ends,
+    taken_in: OffsetSet,
+    order: Sequence[str],
+    say: Callable[[str], None],
+) -> tuple[dict[str, int], int]:
     looked: dict[str, int] = {}
     there = place.there(topics)
     tails = Window(tuple(r for r in (_from(r, since) for r in there) if r.records > 0))

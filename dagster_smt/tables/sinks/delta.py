@@ -7,25 +7,41 @@ turned the clean-up on, each commit is followed by one that repeats the state as
 """
 
 import re
-from collections.abc import Iterator
+import secrets
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from dagster_smt.errors import Problem, TableError, UnsupportedError
 from dagster_smt.model.table_state import TableState
+from dagster_smt.model.table_state import remedy as remedy_of_state
 from dagster_smt.spark.packages import SETTINGS, remedy
 from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.schemas import all_structs, case_twins
+from dagster_smt.tables.sinks.delta_history import Commit, Standing, commit_of, foreign, standing
 from dagster_smt.tables.sinks.delta_log import last_commit
-from dagster_smt.tables.sinks.protocol import Replaced, Written, check_expected, taken
+from dagster_smt.tables.sinks.protocol import (
+    MOST_FOREIGN,
+    ForeignCommit,
+    Replaced,
+    Written,
+    always_changed,
+    check_expected,
+    replaced_by_others,
+    restored_too_far,
+    taken,
+)
 from dagster_smt.tables.sinks.sql import packed, replaced_rows, unpacked
 from dagster_smt.tables.spec import DeltaSink
+from dagster_smt.tables.sql import literal
 
 APPLICATION = "dagster_smt"
 PROPERTY = "dagster_smt.state"
@@ -48,6 +64,12 @@ _NO_TABLE = re.compile(
 _NO_DELTA = re.compile(
     r"DATA_SOURCE_NOT_FOUND|ClassNotFoundException|DELTA_CONFIGURE_SPARK_SESSION|delta\.DefaultSource"
 )
+_RECORDING: dict[int, tuple[int, str | None]] = {}
+"""By session: how many commits are under way in it, and what its setting was before them."""
+_RECORDING_LOCK = threading.Lock()
+_TRIES = 8
+_MOST_LOOKED = 1_000
+"""Commits among which those of others are looked for."""
 _LOOKS = (1, 30, None)
 """How far back the state is looked for: it is in the last commit unless somebody else has committed since."""
 
@@ -91,46 +113,108 @@ class DeltaTable:
         """See ``Table``."""
         return bool(self.read().limit(1).count())
 
-    def state(self) -> TableState | None:
+    def state(self, *, settle: bool = False) -> TableState | None:
         """See ``Table``."""
-        found: TableState | None = None
+        last = self._history(1)
+        if not last:
+            return None
+        found = self._decode(last[0].user_metadata)
+        if found is not None and last[0].read_version in (None, last[0].version - 1):
+            return found
+        return self._standing(settle)
+
+    def _standing(self, settle: bool) -> TableState | None:
+        """The state of the version that the table stands on, where that is not plainly its last commit's.
+
+        Raises:
+            TableError: SMT554 somebody else has replaced what is there, SMT555 the log does not reach back so far.
+        """
+        found = Standing()
+        for limit in _LOOKS[1:]:
+            commits = self._history(limit)
+            whole = limit is None or len(commits) < limit
+            found = standing(commits, self._decode, self._version_at, whole=whole)
+            if whole or not found.ended:
+                break
+        if found.lost:
+            raise restored_too_far(self.spec.place, found.lost)
+        state = found.state or (self._kept() if found.ended else None)
+        if state is not None and found.replaced is not None and not settle:
+            raise replaced_by_others(self.spec.place, foreign(found.replaced))
+        return state
+
+    def _version_at(self, restore: Commit, commits: Sequence[Commit]) -> int | None:
+        """The version that a restore to a moment brought back.
+
+        Spark notes the moment as the user wrote it, in the zone of that session, so the files have to be the same.
+        """
+        written = restore.parameters.get("timestamp")
+        if written is None:
+            moment = int(restore.parameters.get("datetime") or -1)
+        else:
+            text = literal(str(written))
+            rows = self.session.sql(f"SELECT unix_millis(try_cast({text} AS TIMESTAMP)) AS millis").collect()
+            moment = -1 if rows[0].millis is None else rows[0].millis
+        older = [c.version for c in commits if c.version < restore.version and c.millis <= moment]
+        if not older or (written is not None and self._files(older[0]) != self._files(restore.version)):
+            return None
+        return older[0]
+
+    def _files(self, version: int) -> frozenset[str]:
+        """The files that hold the rows of a version."""
+        rows = self.session.sql(f"SELECT DISTINCT _metadata.file_path AS file FROM {self.name} VERSION AS OF {version}")
+        return frozenset(row.file for row in rows.collect())
+
+    def next_number(self, before: TableState | None) -> int:
+        """See ``Table``: Delta passes over a number that it has had, be it restored away since."""
+        last = self._history(1)
+        if not last:
+            return 1
+        never = last[0].version + 2  # each commit of ours was at least one version
         for limit in _LOOKS:
             commits = self._history(limit)
-            if not commits:
-                return None
-            states = ((n, s) for n, r in enumerate(commits) if (s := self._decode(r.userMetadata)) is not None)
-            at, found = next(states, (None, None))
-            if at == 0:
-                return found
-            if found is not None or limit is None or len(commits) < limit:
+            try:
+                states = (self._decode(commit.user_metadata) for commit in commits)
+                newest = next((state for state in states if state is not None), None)
+            except TableError:
+                return never
+            if newest is not None:
+                return max(newest.number, before.number if before is not None else 0) + 1
+            if limit is None or len(commits) < limit:
                 break
-        kept = self._kept()
-        return max((s for s in (found, kept) if s is not None), key=lambda s: s.number, default=None)
+        return before.number + 1 if before is not None else never
 
-    def numbered(self) -> int:
-        """See ``Table``: each commit of ours is at least one version. Delta skips a number that it has had."""
-        commits = self._history(1)
-        return int(commits[0].version) + 1 if commits else 0
+    def _readable(self, commit: Commit) -> TableState | None:
+        try:
+            return TableState.from_text(commit.user_metadata)
+        except ValueError:
+            return None
 
-    def _history(self, limit: int | None) -> list[Any]:
+    def foreign(self) -> list[ForeignCommit]:
+        """See ``Table``."""
+        others = (c for c in self._history(_MOST_LOOKED) if self._readable(c) is None and c.changes_rows)
+        return [foreign(commit) for commit in others][:MOST_FOREIGN]
+
+    def _history(self, limit: int | None) -> list[Commit]:
         """The latest commits, the last one first; none if there is no table. Each look lists the whole log."""
         if limit == 1 and (last := last_commit(self.session, str(self.spec.path), self.spec.table)) is not None:
             return [last]
         suffix = f" LIMIT {limit}" if limit else ""
         try:
             rows = self.session.sql(f"DESCRIBE HISTORY {self.name}{suffix}")
-            return rows.select("version", "userMetadata", "operationMetrics").collect()
+            found = rows.withColumn("millis", F.unix_millis("timestamp")).drop("timestamp").collect()
         except PySparkException:
             if self.schema() is None:
                 return []
             raise
+        return [commit_of(row) for row in found]
 
     def _decode(self, text: str | None) -> TableState | None:
         try:
             return TableState.from_text(text)
         except ValueError as error:
-            hint = "use the version that wrote it, or start the table over with window.rebuild: true"
-            raise TableError(Problem("SMT522", self.spec.place, f"the state in its log: {error}", hint)) from None
+            problem = Problem("SMT522", self.spec.place, f"the state in its log: {error}", remedy_of_state(error))
+            raise TableError(problem) from None
 
     def _kept(self) -> TableState | None:
         """The state that a property repeats."""
@@ -153,7 +237,8 @@ class DeltaTable:
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
         """See ``Table``."""
-        check_expected(self.state, expected, replaced, self.spec.place)
+        settles = expected is not None and state.settled != expected.settled
+        check_expected(partial(self.state, settle=settles), expected, replaced, self.spec.place)
         table = self.schema()
         with self._conflicts(), self._empty_commits():
             if table is None and self.spec.table:
@@ -161,20 +246,23 @@ class DeltaTable:
             elif table is not None and not replaced.everything:
                 self._evolve(table, frame.schema)
             self._save(self._writer(frame, state, replaced, new=table is None))
-        mine = None
-        for limit in _LOOKS[:2]:
-            latest = self._history(limit)
-            mine = next((r for r in latest if (s := self._decode(r.userMetadata)) and s.attempt == state.attempt), None)
-            if mine is not None:
-                break
+        mine = self._commit_of(state)
         if mine is None:  # Delta passes over a transaction whose number is taken, without a word
             raise taken(self.spec.place)
         self._repeat_state(state)
-        metrics = mine.operationMetrics or {}
         rows, copied, files, size = (
-            int(metrics.get(n, 0)) for n in ("numOutputRows", "numCopiedRows", "numFiles", "numOutputBytes")
+            int(mine.metrics.get(n, 0)) for n in ("numOutputRows", "numCopiedRows", "numFiles", "numOutputBytes")
         )
-        return Written(rows - copied, files, size)
+        return Written(rows - copied if "numOutputRows" in mine.metrics else None, files, size)
+
+    def _commit_of(self, state: TableState) -> Commit | None:
+        """The commit that a try has made; others may have committed since, however often."""
+        for limit in _LOOKS:
+            for commit in self._history(limit):
+                found = self._readable(commit)
+                if found is not None and found.attempt == state.attempt:
+                    return commit
+        return None
 
     def keep(self, state: TableState) -> None:
         """See ``Table``: what is committed stays."""
@@ -183,6 +271,26 @@ class DeltaTable:
         """See ``Table``."""
         self.schema()
         self._save(frame.write.format("delta").mode("append").options(mergeSchema="true"))
+
+    def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
+        """See ``Table``: a MERGE, which Delta refuses where another one has come between."""
+        rows = f"dagster_smt_{secrets.token_hex(8)}"
+        frame.createOrReplaceTempView(rows)
+        same = " AND ".join(f"there.{quoted(name)} <=> new.{quoted(name)}" for name in key)
+        merge = f"MERGE WITH SCHEMA EVOLUTION INTO {self.name} AS there USING {rows} AS new ON {same}"
+        try:
+            for _ in range(_TRIES):
+                try:
+                    if self.schema() is None:
+                        self._save(frame.limit(0).write.format("delta").mode("append"))
+                    self.session.sql(f"{merge} WHEN NOT MATCHED THEN INSERT *").collect()
+                    return
+                except Exception as error:  # of PySpark or of Py4J, as the case may be
+                    if not _CONFLICT.search(str(error)):
+                        raise
+        finally:
+            self.session.catalog.dropTempView(rows)
+        raise always_changed(self.spec.place, _TRIES)
 
     def _writer(self, frame: DataFrame, state: TableState, replaced: Replaced, *, new: bool) -> DataFrameWriter:
         options = {
@@ -248,16 +356,26 @@ class DeltaTable:
 
     @contextmanager
     def _empty_commits(self) -> Iterator[None]:
-        """Have windows recorded that leave no row."""
-        before = self.session.conf.get(_EMPTY_COMMITS, None)
-        self.session.conf.set(_EMPTY_COMMITS, "false")
+        """Have windows recorded that leave no row.
+
+        Threads of a session share its settings: the last commit under way puts this one back.
+        """
+        session = id(self.session)
+        with _RECORDING_LOCK:
+            users, before = _RECORDING.get(session, (0, self.session.conf.get(_EMPTY_COMMITS, None)))
+            _RECORDING[session] = (users + 1, before)
+            self.session.conf.set(_EMPTY_COMMITS, "false")
         try:
             yield
         finally:
-            if before is None:
-                self.session.conf.unset(_EMPTY_COMMITS)
-            else:
-                self.session.conf.set(_EMPTY_COMMITS, before)
+            with _RECORDING_LOCK:
+                users, before = _RECORDING.pop(session)
+                if users > 1:
+                    _RECORDING[session] = (users - 1, before)
+                elif before is None:
+                    self.session.conf.unset(_EMPTY_COMMITS)
+                else:
+                    self.session.conf.set(_EMPTY_COMMITS, before)
 
     def _check_session(self) -> None:
         """Tell a session that finds no table of any kind, for it has no Delta, from one that finds none here."""

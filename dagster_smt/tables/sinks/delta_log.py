@@ -7,11 +7,13 @@ the cluster. A run asks three times.
 import json
 from typing import Any
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
+
+from dagster_smt.tables.sinks.delta_history import Commit
 
 
-def last_commit(session: SparkSession, path: str, table: str | None) -> Row | None:
-    """``version``, ``userMetadata`` and ``operationMetrics`` of the last commit.
+def last_commit(session: SparkSession, path: str, table: str | None) -> Commit | None:
+    """The last commit.
 
     Args:
         session: A classic session with Delta; the classes that are asked have been there since Delta 3.
@@ -53,10 +55,17 @@ def _identifier(session: SparkSession, table: str) -> Any:
     return name
 
 
-def _commit(version: int, lines: Any) -> Row | None:
+def _commit(version: int, lines: Any) -> Commit | None:
     while lines.hasNext():  # it is the first one as Delta writes them
         info = json.loads(lines.next()).get("commitInfo")
         if info is not None:
-            metrics = info.get("operationMetrics")
-            return Row(version=version, userMetadata=info.get("userMetadata"), operationMetrics=metrics)
+            return Commit(
+                version=version,
+                millis=int(info.get("timestamp") or 0),
+                operation=info.get("operation") or "",
+                parameters=info.get("operationParameters") or {},
+                user_metadata=info.get("userMetadata"),
+                metrics=info.get("operationMetrics") or {},
+                read_version=info.get("readVersion"),
+            )
     return None

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.model.table_state import TableState
+from dagster_smt.model.table_state import NewerState, TableState, remedy
 from dagster_smt.model.window import Window
 from dagster_smt.spark.columns import TARGET
 from dagster_smt.tables import local
@@ -63,18 +63,20 @@ class FileTopicsTable(RecordTable):
         except FileNotFoundError:
             return _Progress("", {})
         except msgspec.DecodeError:
-            raise TableError(self._unreadable("damaged")) from None
+            raise TableError(self._unreadable(ValueError("damaged"))) from None
 
-    def _unreadable(self, why: str) -> Problem:
+    def _unreadable(self, why: ValueError) -> Problem:
         hint = "restore the file, or choose another group: that one reads the topics from the beginning"
+        if isinstance(why, NewerState):
+            hint = remedy(why)
         return Problem("SMT522", str(self._file), f"the progress of the group is {why}", hint)
 
-    def state(self) -> TableState | None:
+    def state(self, *, settle: bool = False) -> TableState | None:
         """See ``Table``."""
         try:
             return TableState.from_text(self._progress().state)
         except ValueError as error:
-            raise TableError(self._unreadable(str(error))) from None
+            raise TableError(self._unreadable(error)) from None
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
         """See ``Table``. At least once; exactly once as far as tries that died are concerned."""

@@ -7,6 +7,9 @@ elsewhere. The state is a property of the table, written before; a mark at the b
 slower.) As snapshots expire, another property names the newest mark afterwards. Until that is done the branch stays and
 keeps its snapshot from expiring: whatever is cut short, the mark is in one of the two places, or is refused as
 undecided, but never wrong.
+
+What others do meanwhile, such as compaction, is followed: as long as the state is the expected one, the run writes its
+rows again on top of it.
 """
 
 import json
@@ -14,178 +17,62 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, DataFrameWriterV2
 from pyspark.sql import functions as F
-from pyspark.sql.session import SparkSession
 from pyspark.sql.types import StructType
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.table_state import TableState
 from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.sinks import iceberg_sql as sql
-from dagster_smt.tables.sinks.protocol import Replaced, Written, check_expected, same_state, taken
-from dagster_smt.tables.sinks.sql import packed, replaced_rows, unpacked
-from dagster_smt.tables.spec import IcebergSink
+from dagster_smt.tables.sinks.iceberg_history import (
+    BASE,
+    MARK,
+)
+from dagster_smt.tables.sinks.iceberg_states import (
+    BRANCH,
+    COLUMNS,
+    HEAD,
+    KEPT,
+    NEWEST,
+    NO_SNAPSHOT,
+    STATE,
+    IcebergStates,
+    number_of,
+)
+from dagster_smt.tables.sinks.protocol import (
+    Replaced,
+    Written,
+    always_changed,
+    check_expected,
+    same_state,
+    taken,
+)
+from dagster_smt.tables.sinks.sql import packed, replaced_rows
 from dagster_smt.tables.sql import literal
 from dagster_smt.visible import visible
 
-STATE = "dagster_smt.state."
-"""Property of the table, with a mark after the dot: a state, packed."""
-MARK = "dagster_smt.commit"
-"""Property of a snapshot: the mark of its state, such as ``17.5f3a``."""
-NEWEST = "dagster_smt.newest"
-"""Property of the table: the newest snapshot with a mark, and the mark."""
-COLUMNS = "dagster_smt.columns"
-"""Metadata of columns that Iceberg has no place for, packed JSON."""
 _NEW_TABLE = {
     "format-version": "2",
     "write.metadata.delete-after-commit.enabled": "true",  # a run writes some six metadata files, each with all states
     "write.metadata.previous-versions-max": "50",
 }
-KEPT = 5
-"""States that stay, for whoever rolls the table back. Up to twice as many are there, so that few runs have to tidy."""
-_NONE = "none"
-_HEAD = "current-snapshot-id"
-_BRANCH = re.compile(r"smt_(\d+)_\w+")
 _STALE = 24 * 3600
 _TRIES = 8
 _RACE = re.compile(r"CommitFailed|ommit conflict|onflicting|metadata refresh is required|AlreadyExists|already exists")
-_NO_TABLE = re.compile(r"TABLE_OR_VIEW_NOT_FOUND|SCHEMA_NOT_FOUND|NoSuchTableException|NoSuchNamespaceException")
-_NO_CLASS = re.compile(r"Cannot find catalog plugin class|ClassNotFoundException: org\.apache\.iceberg")
 logger = logging.getLogger(__name__)
 
 
-class IcebergTable:
+class IcebergTable(IcebergStates):
     """See ``Table``. By path it needs a file system that renames atomically, as Iceberg's Hadoop catalog does.
 
     Raises:
         UnsupportedError: SMT560, the session has no Iceberg.
     """
-
-    def __init__(self, session: SparkSession, spec: IcebergSink):
-        self.session, self.spec = session, spec
-        self.catalog, self.name = sql.located(session, spec)
-
-    # --- reading ---
-
-    def read(self) -> DataFrame:
-        """See ``Table``."""
-        self._properties()
-        return self.session.table(self.name)
-
-    def schema(self) -> StructType | None:
-        """See ``Table``."""
-        properties = self._properties()
-        return None if properties is None else self._schema(properties)
-
-    def holds_rows(self) -> bool:
-        """See ``Table``."""
-        return self._properties() is not None and bool(self.session.table(self.name).limit(1).count())
-
-    def state(self) -> TableState | None:
-        """See ``Table``."""
-        properties = self._properties()
-        return None if properties is None else self._state(properties)
-
-    def numbered(self) -> int:
-        """See ``Table``."""
-        return max((_number(k.removeprefix(STATE)) for k in self._properties() or () if k.startswith(STATE)), default=0)
-
-    def _properties(self) -> dict[str, str] | None:
-        """The table's properties and the snapshot of ``main``, as they are now; None if there is no table."""
-        try:
-            rows = self.session.sql(f"SHOW TBLPROPERTIES {self.name}").collect()
-        except Exception as error:  # of PySpark or of Py4J, as the case may be
-            if _NO_TABLE.search(str(error)):
-                return None
-            if _NO_CLASS.search(str(error)):
-                raise sql.no_iceberg(self.spec.place) from None
-            raise
-        found = {r.key: r.value for r in rows}
-        if not found.get("format", "").startswith("iceberg/"):
-            hint = "name another table, or use the sink of its format"
-            raise TableError(Problem("SMT561", self.spec.place, "the table is none of Iceberg's", hint))
-        return found
-
-    def _schema(self, properties: dict[str, str]) -> StructType:
-        kept = json.loads(self._unpacked(properties.get(COLUMNS)) or "{}")
-        made: StructType = sql.with_metadata(self.session.table(self.name).schema, kept)
-        return made
-
-    def _state(self, properties: dict[str, str]) -> TableState | None:
-        """The state without a look at the snapshots, where the newest mark is at the current one."""
-        head, _, mark = properties.get(NEWEST, "").partition(" ")
-        return self._marked(properties, mark if head == properties[_HEAD] else self._newest(properties)[1])
-
-    def _marked(self, properties: dict[str, str], mark: str) -> TableState | None:
-        """The state of a mark; of none there is none."""
-        if not mark:
-            return None
-        text = properties.get(STATE + mark)
-        if text is None:
-            hint = "roll the table forward again, or start it over with window.rebuild: true"
-            statement = f"its property {STATE}{mark} is gone: the table keeps the last {KEPT} states"
-            raise TableError(Problem("SMT522", self.spec.place, statement, hint))
-        state: TableState = self._decoded(lambda packed: TableState.from_text(unpacked(packed)), text)
-        return state
-
-    def _newest(self, properties: dict[str, str]) -> tuple[str, str]:
-        """The newest snapshot with a mark that led to the current one, and the mark; empty if there is none.
-
-        Others may have put snapshots on top of it, or have rolled it back. Where the way back ends at an expired
-        snapshot, what the property names is the newest, or a run's branch is still there.
-        """
-        rows = self._snapshots(f"snapshot_id, parent_id, coalesce(summary['{MARK}'], '')")
-        known = {str(r[0]): (None if r[1] is None else str(r[1]), str(r[2])) for r in rows}
-        passed: list[str] = []
-        at: str | None = properties[_HEAD]
-        while at in known and not known[at][1]:
-            passed.append(at)
-            at = known[at][0]
-        if at is None or at == _NONE:
-            return "", ""
-        if at in known:
-            return at, known[at][1]
-        snapshot, _, mark = properties.get(NEWEST, "").partition(" ")
-        self._refuse_undecided(known, passed, properties, _number(mark))
-        return snapshot, mark
-
-    def _refuse_undecided(
-        self, known: dict[str, tuple[str | None, str]], passed: list[str], properties: dict[str, str], newest: int
-    ) -> None:
-        """Refuse if a run died around its ``fast_forward``, and what would tell on which side of it has expired."""
-        for name, head in self._branches().items():
-            mark = known.get(head, (None, ""))[1] if _BRANCH.fullmatch(name) else ""
-            at: str | None = head
-            if not mark:
-                continue
-            while at in known and at not in passed:
-                at = known[at][0]
-            if at in passed:  # main is where the run began: it has not committed, perhaps is about to
-                continue
-            if _number(mark) > newest and STATE + mark in properties:  # the state comes before the one step that counts
-                died = self._marked(properties, mark)
-                window = json.dumps(died.window.to_json() if died else {})
-                statement = f"a run died while it committed its window {window}, and nothing tells any more"
-                hint = f"drop the branch {name}, then run this window as a fixed range: it replaces what is there of it"
-                raise TableError(Problem("SMT522", self.spec.place, f"{statement} whether it had", hint))
-
-    def _snapshots(self, columns: str, where: str = "true") -> list[Any]:
-        return self.session.sql(f"SELECT {columns} FROM {self.name}.snapshots WHERE {where}").collect()
-
-    def _unpacked(self, text: str | None) -> Any:
-        return self._decoded(unpacked, text) if text else None
-
-    def _decoded(self, decode: Callable[[Any], Any], text: str | None) -> Any:
-        try:
-            return decode(text)
-        except ValueError as error:
-            hint = "use the version that wrote it, or start the table over with window.rebuild: true"
-            raise TableError(Problem("SMT522", self.spec.place, f"the state that it keeps: {error}", hint)) from None
 
     # --- writing ---
 
@@ -210,12 +97,47 @@ class IcebergTable:
         self._evolve(frame.schema, None)
         frame.writeTo(self.name).append()
 
+    def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
+        """See ``Table``: on a branch that starts where was looked; it is ``main`` then only if nobody came between."""
+        properties = self._properties()
+        if properties is None:
+            try:
+                self._new(frame, None).create()
+                return
+            except Exception:  # of PySpark or of Py4J, as the case may be
+                properties = self._properties()
+                if properties is None:
+                    raise
+        self._evolve(frame.schema, None)
+        for _ in range(_TRIES):
+            base, new = self._head(), frame
+            if base != NO_SNAPSHOT:
+                there = self.session.sql(f"SELECT * FROM {self.name} VERSION AS OF {base}")
+                new = frame.join(there.select(*key).hint("merge"), [*key], "left_anti").select(*frame.columns)
+            try:
+                self._publish(base, None, None, lambda branch, new=new: self._to(new, branch).append())  # type: ignore[misc]
+                return
+            except TableError as error:
+                if error.problems[0].code != "SMT528":
+                    raise
+        raise always_changed(self.spec.place, _TRIES)
+
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
         """See ``Table``."""
-        properties = self._properties()
-        now = None if properties is None else partial(self._state, properties)
-        check_expected(now or (lambda: None), expected, replaced, self.spec.place)
-        written = self._commit(properties, frame, state, replaced)
+        settles = expected is not None and state.settled != expected.settled
+        for _ in range(_TRIES):
+            properties = self._properties()
+            now = None if properties is None else partial(self._state, properties, settle=settles)
+            check_expected(now or (lambda: None), expected, replaced, self.spec.place)
+            try:
+                written = self._commit(properties, frame, state, replaced)
+                break
+            except TableError as error:
+                if expected is None or error.problems[0].code != "SMT528":
+                    raise
+                # main has moved; if no run of ours did it, the state is still the expected one: on top of it then
+        else:
+            raise always_changed(self.spec.place, _TRIES)
         if self.spec.table:
             self.session.sql(f"REFRESH TABLE {self.spec.table}")  # the user's catalog may keep it in a cache
         return written
@@ -225,7 +147,7 @@ class IcebergTable:
     ) -> Written:
         if properties is None:
             return self._create(frame, state)
-        table, base = self._schema(properties), properties[_HEAD]
+        table, base = self._schema(properties), properties[HEAD]
         if replaced.everything and not sql.keeps(table, frame.schema):
             return self._make_anew(frame, state, base)
         columns = sql.column_metadata(frame.schema)
@@ -285,7 +207,7 @@ class IcebergTable:
         """Write to a branch of its own that starts at ``base``, and move ``main`` to its end."""
         mark = _mark(state) if state else ""
         branch = _Branch(f"smt_{int(time.time())}_{secrets.token_hex(8)}", base, mark)
-        start = "" if base == _NONE else f" AS OF VERSION {base}"
+        start = "" if base == NO_SNAPSHOT else f" AS OF VERSION {base}"
         create = f"ALTER TABLE {self.name} CREATE BRANCH {branch.name}{start}"
         self._change(create, base, lambda: branch.name in self._branches())
         try:
@@ -306,7 +228,7 @@ class IcebergTable:
             self._drop(branch.name)
         elif self._keep(head, mark, columns):
             now = time.time()
-            stale = [b for b in branches if (f := _BRANCH.fullmatch(b)) and int(f[1]) < now - _STALE]
+            stale = [b for b in branches if (f := BRANCH.fullmatch(b)) and int(f[1]) < now - _STALE]
             for name in (branch.name, *stale):
                 self._drop(name)
         return written
@@ -326,7 +248,10 @@ class IcebergTable:
     def _to(self, frame: DataFrame, branch: "_Branch") -> DataFrameWriterV2:
         """A writer to a branch: by its name, for the option ``branch`` is passed over without a word."""
         writer = frame.writeTo(branch.of(self.name))
-        return writer.option(f"snapshot-property.{MARK}", branch.mark) if branch.mark else writer
+        if not branch.mark:
+            return writer
+        writer = writer.option(f"snapshot-property.{BASE}", "" if branch.base == NO_SNAPSHOT else branch.base)
+        return writer.option(f"snapshot-property.{MARK}", branch.mark)
 
     def _evolve(self, schema: StructType, base: str | None) -> None:
         """Add new columns, widen others. Another run may be doing the same."""
@@ -355,10 +280,10 @@ class IcebergTable:
                 if properties is None:
                     return True
                 newest = (head, mark)
-                if properties[_HEAD] != head:  # somebody committed since
-                    newest = self._newest(properties)
+                if properties[HEAD] != head:  # somebody committed since
+                    newest = self._newest(properties)[:2]
                 if newest == (head, mark) or not newest[0]:
-                    self._tidy(properties, _number(mark))
+                    self._tidy(properties, number_of(mark))
                     return True
                 (head, mark), columns = newest, None
         except Exception as error:  # noqa: BLE001 - the run is committed
@@ -372,7 +297,7 @@ class IcebergTable:
 
     def _tidy(self, properties: dict[str, str], newest: int) -> None:
         """Remove old states, those of lost races among them, and those of a table that stood here before."""
-        numbers = {k: _number(k.removeprefix(STATE)) for k in properties if k.startswith(STATE)}
+        numbers = {k: number_of(k.removeprefix(STATE)) for k in properties if k.startswith(STATE)}
         states = sorted(numbers, key=lambda k: (numbers[k] <= newest + 1, numbers[k]))  # a run at work has the next one
         if len(states) > 2 * KEPT:
             listed = ", ".join(f"'{k}'" for k in states[:-KEPT])
@@ -403,11 +328,7 @@ class IcebergTable:
     # --- looking at snapshots ---
 
     def _head(self) -> str:
-        return (self._properties() or {}).get(_HEAD, "")
-
-    def _branches(self) -> dict[str, str]:
-        rows = self.session.sql(f"SELECT name, snapshot_id FROM {self.name}.refs").collect()
-        return {r.name: str(r.snapshot_id) for r in rows}
+        return (self._properties() or {}).get(HEAD, "")
 
     def _is_published(self, snapshot: str) -> bool:
         where = f"snapshot_id = {snapshot} AND is_current_ancestor"
@@ -417,7 +338,7 @@ class IcebergTable:
         """What the snapshots after ``base`` added: rows of the run, files with those that were rewritten."""
         names = ("added-records", "added-data-files", "added-files-size")
         counts = ", ".join(f"coalesce(CAST(summary['{n}'] AS BIGINT), 0)" for n in names)
-        siblings = f" OR parent_id = {base}" if base not in ("", _NONE) else ""
+        siblings = f" OR parent_id = {base}" if base not in ("", NO_SNAPSHOT) else ""
         rows = self._snapshots(f"snapshot_id, parent_id, {counts}", f"snapshot_id = {head}{siblings}")
         last = next(r for r in rows if str(r[0]) == head)
         before = next((r for r in rows if r[0] == last[1]), (0, 0, 0, 0, 0))
@@ -427,12 +348,6 @@ class IcebergTable:
 def _mark(state: TableState) -> str:
     """What names a state: its number, and the try that made it."""
     return f"{state.number}.{re.sub(r'[^0-9A-Za-z]', '_', state.attempt)}"
-
-
-def _number(mark: str) -> int:
-    """The number in a mark; of none 0."""
-    found = re.match(r"\d+", mark)
-    return int(found[0]) if found else 0
 
 
 class _Branch:

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dagster_smt.errors import ConfigError, EngineError, Problem, TableError
-from dagster_smt.model.table_state import TableState
+from dagster_smt.model.table_state import NewerState, TableState, remedy
 from dagster_smt.model.window import Window
 from dagster_smt.spark.columns import TARGET
 from dagster_smt.tables.kafka.client import Committed, KafkaClient, Place
@@ -66,12 +66,14 @@ class KafkaTable(RecordTable):
         """The topics that records go to."""
         return KafkaPlace(self.session, self.spec.topics)
 
-    def state(self) -> TableState | None:
+    def state(self, *, settle: bool = False) -> TableState | None:
         """See ``Table``."""
         try:
             return from_commits(self.groups.committed(self.spec.group))
         except ValueError as error:
             hint = "set the group's offsets with kafka-consumer-groups.sh --reset-offsets, or choose another group"
+            if isinstance(error, NewerState):
+                hint = remedy(error)
             statement = f"the progress that the group keeps is {error}"
             raise TableError(Problem("SMT522", f"group {self.spec.group}", statement, hint)) from None
 

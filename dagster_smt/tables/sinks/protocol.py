@@ -1,7 +1,8 @@
 """What a run needs of a sink. One module beside this one per sink; ``open_table`` chooses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from typing import Protocol
 
 from pyspark.sql import DataFrame
@@ -32,11 +33,36 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What the table format says of a commit: rows and files added, their size in bytes."""
+    """What the table format says of a commit: rows (None if it does not say) and files added, their size in bytes."""
 
-    rows: int
+    rows: int | None
     files: int
     bytes: int
+
+
+MOST_FOREIGN = 20
+"""Commits of others that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignCommit:
+    """A commit of somebody else that may have changed rows.
+
+    Attributes:
+        version: ``version 7``, ``snapshot 4711``.
+        operation: What the table format calls it: ``DELETE``, ``overwrite``, ….
+        millis: When it was made.
+    """
+
+    version: str
+    operation: str
+    millis: int
+
+    @property
+    def text(self) -> str:
+        """``version 7 (DELETE, 2026-01-31T12:00:00Z)``"""
+        moment = datetime.fromtimestamp(self.millis / 1000, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return f"{self.version} ({self.operation}, {moment})"
 
 
 def same_state(one: TableState | None, other: TableState | None) -> bool:
@@ -66,18 +92,47 @@ def check_expected(
 
 def taken(place: str) -> TableError:
     """Another run was first."""
-    statement = "another run committed to this table meanwhile; nothing of this one was written"
+    statement = "another run committed to this table meanwhile; no row of this one was written"
     return TableError(Problem("SMT528", place, statement, "run again: it takes what is new then"))
+
+
+def always_changed(place: str, tries: int) -> TableError:
+    """Others, none of our runs, changed the table each time that this one was about to commit."""
+    statement = f"others changed the table {tries} times while this run was about to commit; no row was written"
+    return TableError(Problem("SMT557", place, statement, "run again when compaction or other changes have paused"))
+
+
+def replaced_by_others(place: str, commit: ForeignCommit) -> TableError:
+    """Somebody else has replaced or removed all rows, so what our last commit says is true no more."""
+    statement = f"somebody else has replaced all of its rows since our last commit: {commit.text}"
+    hint = (
+        "restore the table to a version before that; or launch once with window.settle: true to keep what is there now "
+        "and go on after the last committed window; or start over with window.rebuild: true"
+    )
+    return TableError(Problem("SMT554", place, statement, hint))
+
+
+def restored_too_far(place: str, what: str) -> TableError:
+    """The commit that the table stands on cannot be found any more."""
+    statement = f"the table was restored to {what}, and nothing tells any more which offsets its rows are of"
+    hint = "restore it to a version that its history still has, or start it over with window.rebuild: true"
+    return TableError(Problem("SMT555", place, statement, hint))
 
 
 class Table(Protocol):
     """A sink, opened with a session. The table need not exist yet."""
 
-    def state(self) -> TableState | None:
-        """What the latest commit of ours says; None if there is none.
+    def state(self, *, settle: bool = False) -> TableState | None:
+        """What the commit of ours says that the table stands on now; None if there is none.
+
+        That is the latest one, unless somebody has restored the table or rolled it back.
+
+        Args:
+            settle: Take what somebody else has replaced all rows with for right: go on from the commit before that.
 
         Raises:
-            TableError: SMT522, the state cannot be read.
+            TableError: SMT522 the state cannot be read, SMT554 somebody else has replaced all rows, SMT555 the table
+                was restored to a version of which nothing is known any more.
         """
         ...
 
@@ -85,8 +140,15 @@ class Table(Protocol):
         """The table's columns with comments and metadata; None if there is no table."""
         ...
 
-    def numbered(self) -> int:
-        """A number that no commit of ours has gone beyond: one that knows of no state goes on from it."""
+    def next_number(self, before: TableState | None) -> int:
+        """The number of the commit after a state: no other has it, be it that this one was restored away since.
+
+        It depends on our commits only, so two runs that begin with one state try the same number.
+        """
+        ...
+
+    def foreign(self) -> list[ForeignCommit]:
+        """The latest commits of others that may have changed rows, the last one first: at most ``MOST_FOREIGN``."""
         ...
 
     def holds_rows(self) -> bool:
@@ -124,7 +186,19 @@ class Table(Protocol):
         ...
 
     def append(self, frame: DataFrame) -> None:
-        """Append rows without a state: for tables that many runs add to, such as that of dead letters."""
+        """Append rows without a state: for tables that many runs add to."""
+        ...
+
+    def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
+        """Append those rows without a state that are not there yet, such as dead letters: also beside other runs.
+
+        Args:
+            frame: The rows; no two of them have the same key.
+            key: The columns that tell one row from all others; the first one has the same value in all of these rows.
+
+        Raises:
+            TableError: SMT557, others changed the table each time.
+        """
         ...
 
     def read(self) -> DataFrame:

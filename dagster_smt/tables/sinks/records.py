@@ -1,6 +1,6 @@
 """Records on their way to topics: headers that say where each comes from, and topics that they must not go to."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -8,6 +8,7 @@ from pyspark.sql.types import StructType
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.table_state import TableState
+from dagster_smt.tables.sinks.protocol import ForeignCommit
 from dagster_smt.values.headers import HEADERS_DDL
 
 SOURCE_HEADER = "dagster_smt.source"
@@ -23,9 +24,13 @@ class RecordTable:
         """Whether the records go to topics beside those that they come from."""
         raise NotImplementedError
 
-    def numbered(self) -> int:
+    def next_number(self, before: TableState | None) -> int:
         """See ``Table``: a group without a state has had no commit."""
-        return 0
+        return before.number + 1 if before is not None else 1
+
+    def foreign(self) -> list[ForeignCommit]:
+        """See ``Table``: what others write to topics is none of ours."""
+        return []
 
     def schema(self) -> StructType | None:
         """See ``Table``: topics have none of their own."""
@@ -37,6 +42,10 @@ class RecordTable:
 
     def keep(self, state: TableState) -> None:
         """See ``Table``: what is committed stays."""
+
+    def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
+        """See ``Table``: records are appended by ``append_once``."""
+        raise NotImplementedError
 
     def refused(self, schema: StructType) -> list[Problem]:
         """See ``Table``: records always have the same columns."""

@@ -1,7 +1,9 @@
 """Topics that records are appended to, of either kind: what is there, reading it, appending."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -15,11 +17,14 @@ from dagster_smt.spark.redaction import refuse_shown_secrets
 from dagster_smt.tables import local
 from dagster_smt.tables.kafka.client import KafkaClient
 from dagster_smt.tables.kafka.spec import KafkaTopics
+from dagster_smt.tables.kafka.transactions import Transactions, transactions
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.frame_writer import append_frame
 from dagster_smt.tables.spec import FileTopics
 
 Say = Callable[[str], None]
+_PART_ROWS, _PART_BYTES = 2_000, 32 * 2**20
+"""What comes to the driver at a time."""
 _TUNED = {
     "kafka.linger.ms": "20",
     "kafka.batch.size": "131072",
@@ -31,6 +36,17 @@ _TUNED = {
 
 class Topics(Protocol):
     """Topics, opened with a session."""
+
+    def alone(self, owner: str, say: Say) -> AbstractContextManager["Topics"]:
+        """The same topics for one owner alone: what others of its name append is there before, or never.
+
+        Args:
+            owner: Who appends.
+            say: Hears how far this is.
+
+        Raises:
+            TableError: SMT528, while this is open: another one of this name has begun.
+        """
 
     def there(self, topics: Sequence[str]) -> list[Range]:
         """What those of these topics hold that are there."""
@@ -58,6 +74,15 @@ class FilePlace:
 
     session: SparkSession
     spec: FileTopics
+
+    @contextmanager
+    def alone(self, owner: str, say: Say) -> Iterator["FilePlace"]:
+        """See ``Topics``: others wait."""
+        folder = local.local_folder(self.spec.root) / ".progress"
+        local.make_folder(folder)
+        name = hashlib.sha256(owner.encode()).hexdigest()[:16]
+        with local.locked(folder / f"{name}.append.lock", owner, wait=True, say=say):
+            yield self
 
     def there(self, topics: Sequence[str]) -> list[Range]:
         """See ``Topics``."""
@@ -87,6 +112,13 @@ class KafkaPlace:
     @cached_property
     def client(self) -> KafkaClient:
         return KafkaClient(self.spec)
+
+    @contextmanager
+    def alone(self, owner: str, say: Say) -> Iterator["Topics"]:
+        """See ``Topics``: the latest one shuts the others out, by Kafka's transactions."""
+        committed = replace(self.spec, isolation_level="read_committed")  # what is shut out may be there, uncommitted
+        with transactions(KafkaClient(committed), f"dagster_smt.letters.{owner}", owner) as producer:
+            yield _OnePlace(self.session, committed, producer)
 
     def there(self, topics: Sequence[str]) -> list[Range]:
         """See ``Topics``."""
@@ -134,6 +166,29 @@ class KafkaPlace:
         refuse_shown_secrets(self.session, options)
         chosen = [F.col(TARGET).alias("partition")] if TARGET in frame.columns else []
         frame.select("key", "value", "topic", F.col("headers"), *chosen).write.format("kafka").options(**options).save()
+
+
+@dataclass(frozen=True)
+class _OnePlace(KafkaPlace):
+    """Topics of a cluster, for one owner: what is appended is visible to readers of what is committed, or never."""
+
+    producer: Transactions
+
+    def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> tuple[list[Range], int]:
+        """See ``Topics``. Rows come to the driver, a part at a time: transactions are a producer's."""
+        length = F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0))
+        sums = frame.agg(F.count(F.lit(1)).alias("rows"), F.sum(length.cast("bigint")).alias("bytes")).collect()[0]
+        if not sums["rows"]:
+            return [], 0
+        topics = [row["topic"] for row in frame.select("topic").distinct().collect()]
+        self.client.make_missing(sorted(topics))
+        say(f"writing {sums['rows']} records to {len(topics)} topics")
+        parts = 1 + max(sums["rows"] // _PART_ROWS, (sums["bytes"] or 0) // _PART_BYTES)
+        rows = frame.repartitionByRange(parts, *order).sortWithinPartitions(*order)
+        for row in rows.select("key", "value", "topic", "headers").toLocalIterator():
+            headers = [(header["key"], header["value"]) for header in row["headers"] or ()]
+            self.producer.send(row["topic"], row["key"], row["value"], headers, say)
+        return self.producer.commit(), sums["rows"]
 
 
 def open_topics(session: SparkSession, place: FileTopics | KafkaTopics) -> Topics:

@@ -165,7 +165,7 @@ def test_a_damaged_state_is_refused(sink):
         assert refused_code(sink.open().state) == "SMT522", text
         assert refused_code(sink.open().commit, sink.rows(2), state(2), NOTHING, state(1)) == "SMT522", text
     if sink.spec.replaceable:  # the hint leads out
-        anew = state(sink.open().numbered() + 1, "anew")
+        anew = state(sink.open().next_number(None), "anew")
         sink.open().commit(sink.rows(3), anew, Replaced(everything=True), None)
         assert sink.open().state() == anew and sink.held() == [3]
         sink.open().append(sink.rows(4))

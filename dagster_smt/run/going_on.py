@@ -1,0 +1,73 @@
+"""Whether a run may go on from what a table says of itself."""
+
+import secrets
+from dataclasses import replace
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.table_state import CommittedRun, TableState
+from dagster_smt.run.spec import Progress, RunSpec
+from dagster_smt.run.unmasked import run_of
+from dagster_smt.tables.sinks.protocol import Replaced, Table
+from dagster_smt.tables.spec import TableSink
+
+
+def state_to_go_on_from(spec: RunSpec, table: Table, say: Progress) -> TableState | None:
+    """The table's state, if this run may go on from it.
+
+    Raises:
+        TableError: SMT522, SMT554, SMT555 it cannot be told; SMT523 there are rows and no state; SMT524 another asset
+            writes the table; SMT525 it holds another kind of rows.
+    """
+    fresh = spec.rebuild and not spec.window.topics
+    try:
+        state = table.state(settle=spec.settle)
+    except TableError:
+        if not fresh:
+            raise
+        say("the state of the table cannot be read: it starts over without it")
+        return None
+    if state is None:
+        if not fresh and table.schema() is not None and table.holds_rows():
+            raise TableError(unknown_rows(spec.sink.place))
+    elif state.kind != spec.sink.kind and not fresh:
+        statement = f"the table holds {state.kind}, the run would write {spec.sink.kind}"
+        hint = "use another place, or launch with window.rebuild: true"
+        raise TableError(Problem("SMT525", spec.sink.place, statement, hint))
+    elif not fresh:
+        check_owner(spec, state)
+    return state
+
+
+def check_owner(spec: RunSpec, state: TableState) -> None:
+    """Refuse a table that another asset writes: its chain never ran on what is there."""
+    owner = state.report.get("name")
+    if owner and owner != spec.name and not spec.take_over:
+        hint = "give the sink a place of its own; or, if the asset has a new name, launch once with window.take_over"
+        raise TableError(Problem("SMT524", spec.sink.place, f"the table is written by {owner}", hint))
+
+
+def unknown_rows(place: str) -> Problem:
+    """There are rows, and nothing says which records they are of."""
+    statement = (
+        "there is a table with rows of others; or the commit that said which offsets are in it is gone, as after a "
+        "clean-up of its log by another tool"
+    )
+    hint = "choose another place, or launch with window.rebuild: true to replace what is there"
+    return Problem("SMT523", place, statement, hint)
+
+
+def keep(spec: RunSpec, table: Table, state: TableState, say: Progress) -> None:
+    """Nothing is new; but what is on record may be accepted, and the table has to note that."""
+    reason = spec.window.accept_unmasked
+    if not reason or not state.unmasked:
+        table.keep(state)
+        return
+    accepted = state.accept(run_of(spec), reason)
+    if isinstance(spec.sink, TableSink):
+        number = table.next_number(state)
+        committed = CommittedRun(spec.key, spec.request, number, state.window.id)
+        accepted = replace(accepted, number=number, attempt=secrets.token_hex(8)).with_run(committed)
+        table.commit(table.read().limit(0), accepted, Replaced(), state)
+    else:
+        table.keep(accepted)
+    say("accepted: what masks, drops and renames left as it was is off the record")

@@ -1,0 +1,157 @@
+"""Which commit a Delta table stands on: the way back through its log, along what restored or replaced the table.
+
+The newest commit of ours in the log is not always the one whose rows the table has. ``RESTORE`` brings an older version
+back: the way goes on from there. Where somebody else has replaced or emptied the table, no state is true any more.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import Row
+
+from dagster_smt.model.table_state import TableState
+from dagster_smt.tables.sinks.protocol import ForeignCommit
+
+_REPLACING = ("CREATE OR REPLACE", "REPLACE TABLE", "CLONE", "CONVERT")
+_OVERWRITING = ("Overwrite", "Complete", "OVERWRITE")
+_ROWS = ("WRITE", "STREAMING UPDATE", "DELETE", "UPDATE", "MERGE", "TRUNCATE", "RESTORE", "COPY INTO", *_REPLACING)
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit of the log, as ``DESCRIBE HISTORY`` has it.
+
+    Attributes:
+        version: Its version.
+        millis: When it was made.
+        operation: What it did: ``WRITE``, ``RESTORE``, ….
+        parameters: With which parameters.
+        user_metadata: What its writer noted.
+        metrics: What it says of files and rows.
+        read_version: The version that its writer had seen; None if it does not say.
+    """
+
+    version: int
+    millis: int = 0
+    operation: str = ""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    user_metadata: str | None = None
+    metrics: dict[str, Any] = field(default_factory=dict)
+    read_version: int | None = None
+
+    @property
+    def restores(self) -> bool:
+        """Whether it brings an older version back."""
+        return self.operation == "RESTORE"
+
+    @property
+    def replaces(self) -> bool:
+        """Whether it leaves nothing of the rows that were there."""
+        if self.operation == "DELETE":
+            return str(self.parameters.get("predicate") or "[]").strip() in ("[]", '["true"]', "true")
+        if self.operation in ("WRITE", "STREAMING UPDATE"):
+            mode = self.parameters.get("mode") or self.parameters.get("outputMode")
+            return mode in _OVERWRITING and not self.parameters.get("predicate")
+        return self.operation == "TRUNCATE" or self.operation.startswith(_REPLACING)
+
+    @property
+    def changes_rows(self) -> bool:
+        """Whether it may have added, changed or removed rows."""
+        return self.operation.startswith(_ROWS)
+
+
+def commit_of(row: Row) -> Commit:
+    """A commit from a row of ``DESCRIBE HISTORY`` with its moment in milliseconds as ``millis``."""
+    return Commit(
+        version=int(row.version),
+        millis=int(row.millis or 0),
+        operation=row.operation or "",
+        parameters=dict(row.operationParameters or {}),
+        user_metadata=row.userMetadata,
+        metrics=dict(row.operationMetrics or {}),
+        read_version=row.readVersion,
+    )
+
+
+def foreign(commit: Commit) -> ForeignCommit:
+    """A commit of somebody else, as messages name it."""
+    return ForeignCommit(f"version {commit.version}", commit.operation, commit.millis)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the way back through a log finds.
+
+    Attributes:
+        state: The state of the version that the table stands on; None if no commit of ours led there.
+        replaced: The newest commit of others after it that left none of its rows.
+        lost: The restored version that the log does not have any more.
+        ended: Whether the way ended before the table's first version: the log does not go further back.
+    """
+
+    state: TableState | None = None
+    replaced: Commit | None = None
+    lost: str = ""
+    ended: bool = False
+
+
+def standing(
+    commits: Sequence[Commit],
+    decode: Callable[[str | None], TableState | None],
+    version_at: Callable[[Commit, Sequence[Commit]], int | None],
+    *,
+    whole: bool = True,
+) -> Standing:
+    """Walk back from the last commit to the one of ours that the table stands on.
+
+    Args:
+        commits: The log, the last commit first.
+        whole: Whether that is all of the log that is there.
+        decode: Reads what a commit of ours has noted; None for one of others.
+        version_at: The version that a restore to a moment brought back; None if that cannot be told.
+    """
+    known = {commit.version: commit for commit in commits}
+    at, replaced = commits[0].version, None
+    while at in known:  # a restore brings back an older version: this ends
+        commit = known[at]
+        state = decode(commit.user_metadata)
+        if state is not None:
+            return Standing(state, replaced or _replaced_below(commit, known))
+        if commit.restores:
+            version = _restored(commit, commits, version_at)
+            if version >= 0 and version not in known and not whole:
+                return Standing(ended=True)
+            if version not in known:
+                return Standing(replaced=replaced, lost=_target(commit))
+            at = version
+            continue
+        if commit.replaces:
+            replaced = replaced or commit
+        at -= 1
+    return Standing(replaced=replaced, ended=at >= 0)
+
+
+def _replaced_below(commit: Commit, known: dict[int, Commit]) -> Commit | None:
+    """What somebody did to the table while our commit was being written: Delta puts appends on top without a word."""
+    if commit.read_version is None:
+        return None
+    between = (known.get(version) for version in range(commit.version - 1, commit.read_version, -1))
+    return next((c for c in between if c is not None and (c.restores or c.replaces)), None)
+
+
+def _restored(
+    commit: Commit, commits: Sequence[Commit], version_at: Callable[[Commit, Sequence[Commit]], int | None]
+) -> int:
+    """The version that a restore brought back; -1 if that cannot be told."""
+    version = commit.parameters.get("version")
+    found = int(version) if version is not None else version_at(commit, commits)
+    return -1 if found is None or found >= commit.version else found
+
+
+def _target(commit: Commit) -> str:
+    """How a restore names what it brought back."""
+    version = commit.parameters.get("version")
+    if version is not None:
+        return f"version {version}"
+    return f"the version of {commit.parameters.get('timestamp') or commit.parameters.get('datetime')}"

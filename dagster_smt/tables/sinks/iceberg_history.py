@@ -1,0 +1,154 @@
+"""Which snapshot of ours an Iceberg table stands on: the way back from ``main``, along parents.
+
+Others may have put snapshots on top of ours, or have rolled the table back. Snapshots expire, and the way back ends at
+one that has. Which parents it had stands in the files of metadata that the table had before: they are asked then.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from dagster_smt.tables.sinks.protocol import ForeignCommit
+
+MARK = "dagster_smt.commit"
+"""Property of a snapshot: the mark of its state, such as ``17.5f3a``."""
+BASE = "dagster_smt.base"
+"""Property of a snapshot: where the branch of its run began. What lies between is of this run."""
+COLUMNS = "snapshot_id, parent_id, operation, summary, unix_millis(committed_at) AS millis"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One snapshot.
+
+    Attributes:
+        id, parent: Its number and that of the one before it.
+        operation: ``append``, ``overwrite``, ``delete`` or ``replace`` (of files, not of rows).
+        summary: What Iceberg and its writer say of it.
+        millis: When it was made.
+    """
+
+    id: str
+    parent: str | None
+    operation: str
+    summary: Mapping[str, str]
+    millis: int
+
+    @property
+    def mark(self) -> str:
+        """The mark of the state that came with it; empty if it is none of ours."""
+        return self.summary.get(MARK, "")
+
+    def _count(self, name: str) -> int:
+        return int(self.summary.get(name) or 0)
+
+    @property
+    def _leaves_nothing(self) -> bool:
+        """Whether no file of rows that was there stays."""
+        gone = self._count("deleted-records") > 0 and "total-records" in self.summary
+        return gone and self._count("total-records") == self._count("added-records")
+
+    @property
+    def replaces(self) -> bool:
+        """Whether it surely leaves nothing of the rows that were there."""
+        if self.operation == "replace" or not self._leaves_nothing:
+            return False
+        return self._count("added-records") == 0 or self.summary.get("replace-partitions") == "true"
+
+    @property
+    def may_replace(self) -> bool:
+        """Whether it has written all rows anew, and not as many: an overwrite, or a DELETE that took some of a file."""
+        if self.operation != "overwrite" or self.replaces or not self._leaves_nothing:
+            return False
+        return self._count("added-records") != self._count("deleted-records")
+
+    @property
+    def foreign(self) -> ForeignCommit:
+        """How messages name it."""
+        return ForeignCommit(f"snapshot {self.id}", self.operation, self.millis)
+
+
+def snapshot_of(row: Any) -> Snapshot:
+    """A snapshot from a row with ``COLUMNS``."""
+    parent = None if row.parent_id is None else str(row.parent_id)
+    return Snapshot(str(row.snapshot_id), parent, row.operation or "", dict(row.summary or {}), int(row.millis))
+
+
+def older_snapshots(session: SparkSession, table: str) -> Iterator[dict[str, Snapshot]]:
+    """The snapshots in the files of metadata that a table had before, the latest file first; ends where none is left.
+
+    Args:
+        session: The Spark session: it has to be able to read these files.
+        table: The table's name, as SQL.
+    """
+    rows = session.sql(f"SELECT file FROM {table}.metadata_log_entries ORDER BY timestamp DESC").collect()
+    for row in rows[1:]:
+        try:
+            text = session.read.text(_readable(row.file), wholetext=True).collect()[0][0]
+            data = json.loads(text)
+        except (PySparkException, ValueError, IndexError):  # gone, compressed, or on a file system that Spark has not
+            return
+        yield {s.id: s for s in map(_from_json, data.get("snapshots", ()))}
+
+
+def _readable(file: str) -> str:
+    """The path as Spark takes it: it would take braces and stars of a plain one for a pattern."""
+    special = "\\{}[]*?,"
+    return "".join(f"\\{c}" if c in special else c for c in file)
+
+
+def _from_json(data: Mapping[str, Any]) -> Snapshot:
+    summary = {str(k): str(v) for k, v in data.get("summary", {}).items()}
+    parent = data.get("parent-snapshot-id")
+    return Snapshot(
+        str(data["snapshot-id"]),
+        None if parent in (None, -1) else str(parent),
+        summary.pop("operation", ""),
+        summary,
+        int(data.get("timestamp-ms", 0)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The way back from a snapshot.
+
+    Attributes:
+        passed: The snapshots of others, the last one first.
+        found: The newest one with a mark; None if there is none.
+        expired: Where the way ends, as nothing tells any more what was before; empty if it does not.
+    """
+
+    passed: Sequence[Snapshot]
+    found: Snapshot | None = None
+    expired: str = ""
+
+
+def way_back(head: str | None, known: Mapping[str, Snapshot]) -> Way:
+    """Go back from a snapshot to the newest one with a mark."""
+    passed: list[Snapshot] = []
+    at = head
+    while at is not None and at in known:
+        if known[at].mark:
+            return Way(passed, known[at])
+        passed.append(known[at])
+        at = known[at].parent
+    return Way(passed, expired=at or "")
+
+
+def foreign_of(head: str | None, known: Mapping[str, Snapshot]) -> list[ForeignCommit]:
+    """The commits of others that may have changed rows, as far as the snapshots are there."""
+    found: list[ForeignCommit] = []
+    at = head
+    while at is not None and at in known:
+        snapshot = known[at]
+        at = snapshot.parent
+        if snapshot.mark:
+            at = snapshot.summary.get(BASE, at) or None
+        elif snapshot.operation != "replace":
+            found.append(snapshot.foreign)
+    return found

@@ -1,0 +1,221 @@
+"""What an Iceberg table says: its properties, the state that it stands on, what others did since."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.session import SparkSession
+from pyspark.sql.types import StructType
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.offsets import offsets_of
+from dagster_smt.model.table_state import TableState, remedy
+from dagster_smt.tables.sinks import iceberg_sql as sql
+from dagster_smt.tables.sinks.iceberg_history import COLUMNS as SNAPSHOT_COLUMNS
+from dagster_smt.tables.sinks.iceberg_history import Snapshot, foreign_of, older_snapshots, snapshot_of, way_back
+from dagster_smt.tables.sinks.protocol import (
+    MOST_FOREIGN,
+    ForeignCommit,
+    Replaced,
+    replaced_by_others,
+    restored_too_far,
+)
+from dagster_smt.tables.sinks.sql import replaced_rows, unpacked
+from dagster_smt.tables.spec import IcebergSink
+
+STATE = "dagster_smt.state."
+"""Property of the table, with a mark after the dot: a state, packed."""
+NEWEST = "dagster_smt.newest"
+"""Property of the table: the newest snapshot with a mark, and the mark."""
+COLUMNS = "dagster_smt.columns"
+"""Metadata of columns that Iceberg has no place for, packed JSON."""
+KEPT = 5
+"""States that stay, for whoever rolls the table back. Up to twice as many are there, so that few runs have to tidy."""
+NO_SNAPSHOT = "none"
+HEAD = "current-snapshot-id"
+BRANCH = re.compile(r"smt_(\d+)_\w+")
+_NO_TABLE = re.compile(r"TABLE_OR_VIEW_NOT_FOUND|SCHEMA_NOT_FOUND|NoSuchTableException|NoSuchNamespaceException")
+_NO_CLASS = re.compile(r"Cannot find catalog plugin class|ClassNotFoundException: org\.apache\.iceberg")
+
+
+class IcebergStates:
+    """The reading half of ``IcebergTable``."""
+
+    def __init__(self, session: SparkSession, spec: IcebergSink):
+        self.session, self.spec, self.seen = session, spec, False
+        self.catalog, self.name = sql.located(session, spec)
+
+    def read(self) -> DataFrame:
+        """See ``Table``."""
+        self._properties()
+        return self.session.table(self.name)
+
+    def schema(self) -> StructType | None:
+        """See ``Table``."""
+        properties = self._properties()
+        return None if properties is None else self._schema(properties)
+
+    def holds_rows(self) -> bool:
+        """See ``Table``."""
+        return self._properties() is not None and bool(self.session.table(self.name).limit(1).count())
+
+    def state(self, *, settle: bool = False) -> TableState | None:
+        """See ``Table``."""
+        properties = self._properties()
+        return None if properties is None else self._state(properties, settle=settle)
+
+    def next_number(self, before: TableState | None) -> int:
+        """See ``Table``: states are told apart by their tries, too."""
+        if before is not None:
+            return before.number + 1
+        states = [k.removeprefix(STATE) for k in self._properties() or () if k.startswith(STATE)]
+        return max(map(number_of, states), default=0) + 1
+
+    def foreign(self) -> list[ForeignCommit]:
+        """See ``Table``: as far as their snapshots have not expired."""
+        properties = self._properties()
+        if properties is None:
+            return []
+        return foreign_of(properties[HEAD], self._all_snapshots())[:MOST_FOREIGN]
+
+    def _properties(self) -> dict[str, str] | None:
+        """The table's properties and the snapshot of ``main``, as they are now; None if there is no table."""
+        try:
+            if not self.seen and not self.session.catalog.tableExists(self.name):  # SQL would log an error
+                return None
+            rows = self.session.sql(f"SHOW TBLPROPERTIES {self.name}").collect()
+        except Exception as error:  # of PySpark or of Py4J, as the case may be
+            if _NO_TABLE.search(str(error)):
+                return None
+            if _NO_CLASS.search(str(error)):
+                raise sql.no_iceberg(self.spec.place) from None
+            raise
+        found = {r.key: r.value for r in rows}
+        if not found.get("format", "").startswith("iceberg/"):
+            hint = "name another table, or use the sink of its format"
+            raise TableError(Problem("SMT561", self.spec.place, "the table is none of Iceberg's", hint))
+        self.seen = True
+        return found
+
+    def _schema(self, properties: dict[str, str]) -> StructType:
+        kept = json.loads(self._unpacked(properties.get(COLUMNS)) or "{}")
+        made: StructType = sql.with_metadata(self.session.table(self.name).schema, kept)
+        return made
+
+    def _state(self, properties: dict[str, str], *, settle: bool = False) -> TableState | None:
+        """The state without a look at the snapshots, where the newest mark is at the current one."""
+        head, _, mark = properties.get(NEWEST, "").partition(" ")
+        if head == properties[HEAD]:
+            return self._marked(properties, mark)
+        mark, passed = self._newest(properties)[1:]
+        state = self._marked(properties, mark)
+        if state is not None and not settle:
+            self._refuse_replaced(state, passed)
+        return state
+
+    def _refuse_replaced(self, state: TableState, passed: Sequence[Snapshot]) -> None:
+        """Refuse a state whose rows somebody else has replaced or removed, all of them."""
+        for snapshot in passed:
+            if snapshot.replaces or (snapshot.may_replace and self._lacks_window(state)):
+                raise replaced_by_others(self.spec.place, snapshot.foreign)
+
+    def _lacks_window(self, state: TableState) -> bool:
+        """Whether none of the rows is there that the last commit added."""
+        columns = self.spec.coordinates
+        if columns is None or not state.window.ranges or not state.report.get("records_out"):
+            return False
+        added = replaced_rows(Replaced(offsets=offsets_of(state.window)), columns)
+        return self.session.table(self.name).where(added).isEmpty()
+
+    def _marked(self, properties: dict[str, str], mark: str) -> TableState | None:
+        """The state of a mark; of none there is none."""
+        if not mark:
+            return None
+        text = properties.get(STATE + mark)
+        if text is None:
+            hint = "roll the table forward again, or start it over with window.rebuild: true"
+            statement = f"its property {STATE}{mark} is gone: the table keeps the last {KEPT} states"
+            raise TableError(Problem("SMT522", self.spec.place, statement, hint))
+        state: TableState = self._decoded(lambda packed: TableState.from_text(unpacked(packed)), text)
+        return state
+
+    def _newest(self, properties: dict[str, str]) -> tuple[str, str, Sequence[Snapshot]]:
+        """The newest snapshot with a mark that led to the current one, its mark, and what others put on top of it.
+
+        Empty if there is none. Others may have rolled the table back. Where the way back ends at an expired snapshot,
+        it is the one that the property names, or older metadata tells how it goes on, or a run's branch is there.
+
+        Raises:
+            TableError: SMT522 a run died, SMT555 nothing tells any more how the way goes on.
+        """
+        known = self._all_snapshots()
+        head = None if properties[HEAD] == NO_SNAPSHOT else properties[HEAD]
+        way = way_back(head, known)
+        if way.found is not None:
+            return way.found.id, way.found.mark, way.passed
+        if not way.expired:
+            return "", "", way.passed
+        snapshot, _, mark = properties.get(NEWEST, "").partition(" ")
+        if snapshot == way.expired:
+            return snapshot, mark, way.passed
+        for older in older_snapshots(self.session, self.name):
+            way = way_back(head, {**older, **known})
+            if way.found is not None:
+                return way.found.id, way.found.mark, way.passed
+            if not way.expired:
+                return "", "", way.passed
+            known = {**older, **known}
+        self._refuse_undecided(known, [s.id for s in way.passed], properties, number_of(mark))
+        if snapshot in ("-", way.expired):  # of the table's first commit, which is below all others
+            return snapshot, mark, way.passed
+        raise restored_too_far(self.spec.place, f"a snapshot before {way.expired}, or was changed often since")
+
+    def _refuse_undecided(
+        self, known: Mapping[str, Snapshot], passed: list[str], properties: dict[str, str], newest: int
+    ) -> None:
+        """Refuse if a run died around its ``fast_forward``, and what would tell on which side of it has expired."""
+        for name, head in self._branches().items():
+            mark = known[head].mark if head in known and BRANCH.fullmatch(name) else ""
+            at: str | None = head
+            if not mark:
+                continue
+            while at is not None and at in known and at not in passed:
+                at = known[at].parent
+            if at in passed:  # main is where the run began: it has not committed, perhaps is about to
+                continue
+            if (
+                number_of(mark) > newest and STATE + mark in properties
+            ):  # the state comes before the one step that counts
+                died = self._marked(properties, mark)
+                window = json.dumps(died.window.to_json() if died else {})
+                statement = f"a run died while it committed its window {window}, and nothing tells any more"
+                hint = f"drop the branch {name}, then run this window as a fixed range: it replaces what is there of it"
+                raise TableError(Problem("SMT522", self.spec.place, f"{statement} whether it had", hint))
+
+    def _all_snapshots(self) -> dict[str, Snapshot]:
+        return {s.id: s for s in map(snapshot_of, self._snapshots(SNAPSHOT_COLUMNS))}
+
+    def _branches(self) -> dict[str, str]:
+        rows = self.session.sql(f"SELECT name, snapshot_id FROM {self.name}.refs").collect()
+        return {r.name: str(r.snapshot_id) for r in rows}
+
+    def _snapshots(self, columns: str, where: str = "true") -> list[Any]:
+        return self.session.sql(f"SELECT {columns} FROM {self.name}.snapshots WHERE {where}").collect()
+
+    def _unpacked(self, text: str | None) -> Any:
+        return self._decoded(unpacked, text) if text else None
+
+    def _decoded(self, decode: Callable[[Any], Any], text: str | None) -> Any:
+        try:
+            return decode(text)
+        except ValueError as error:
+            statement = f"the state that it keeps: {error}"
+            raise TableError(Problem("SMT522", self.spec.place, statement, remedy(error))) from None
+
+
+def number_of(mark: str) -> int:
+    """The number in a mark; of none 0."""
+    found = re.match(r"\d+", mark)
+    return int(found[0]) if found else 0
