@@ -26,13 +26,13 @@ class Reference:
 
     Attributes:
         text: The item as configured.
-        struct: The struct of the event that has the field; empty: the event itself.
+        struct: The struct of the event that has the field; None: the event itself.
         field: The field.
         name: The name of what is added.
     """
 
     text: str
-    struct: str
+    struct: str | None
     field: str
     name: str
 
@@ -57,11 +57,11 @@ def _reference(item: str) -> Reference:
     return Reference(item, _struct(steps[0]), steps[0], parts[1] if parts[1:] else steps[0])
 
 
-def _struct(field: str) -> str:
+def _struct(field: str) -> str | None:
     if field in _IN_TRANSACTION:
         return "transaction"
     if field in _IN_EVENT:
-        return ""
+        return None
     return field if field == "updateDescription" else "source"
 
 
@@ -79,19 +79,19 @@ def there(node: Node) -> Expr:
     return TRUE if node.present is None else node.present
 
 
-def image(event: Group, name: str, purpose: str) -> Group:
+def image(event: Group, name: str, purpose: str, connect_class: str = ILLEGAL_ARGUMENT) -> Group:
     """The row before or after the change. Raises ``PlanError`` if events have none, or none with fields."""
     node = event.by_name.get(name)
     if node is None:
         statement = f"a change event has no field '{name}'"
-        raise refuse("SMT470", statement, "check which topics the stage is for", ILLEGAL_ARGUMENT)
+        raise refuse("SMT470", statement, "check which topics the stage is for", connect_class)
     return struct_of(node, purpose)
 
 
 def told(event: Group, reference: Reference, at: Planning) -> Node | None:
     """What a reference leads to, null where its struct is; None if it leads nowhere, which is reported."""
     parent: Node = event
-    if reference.struct:
+    if reference.struct is not None:
         if reference.struct not in event.by_name:
             statement = f"change events have no struct '{reference.struct}', where '{reference.text}' is looked for"
             hint = f"the fields are: {', '.join(event.by_name)}"

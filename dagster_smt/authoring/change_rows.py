@@ -14,11 +14,13 @@ from dagster_smt.values.change_events import AnyThere, Deleted, NotBlank, Pick
 from dagster_smt.values.headers import AppendHeader
 
 DELETED = "__deleted"
-_D = Cell(STRING, Const("d", STRING), frozenset())
+_DELETED_ROW = Const("d", STRING)
 
 
-def latest_row(after: Group, before: Group) -> Group:
+def latest_row(after: Group, before: Group, decides: Expr) -> Group:
     """The row after the change, or if there is none the one before it, and the field that says which.
+
+    ``decides`` is null where the row after the change is not there.
 
     Raises:
         PlanError: SMT472, their schemas differ; SMT111, the row has such a field.
@@ -29,9 +31,9 @@ def latest_row(after: Group, before: Group) -> Group:
     if DELETED in after.by_name:
         raise clash(DELETED)
     pairs = zip(after.fields, before.fields, strict=True)
-    fields = [(name, _picked(a, b, there(after))) for (name, a), (_, b) in pairs]
-    deleted = Cell(optional(STRING), Call(Deleted(), (there(after),)), after.sources)
-    present = Call(AnyThere(), (there(after), there(before)))
+    fields = [(name, _picked(a, b, decides)) for (name, a), (_, b) in pairs]
+    deleted = Cell(optional(STRING), Call(Deleted(), (decides,)), after.sources)
+    present = Call(AnyThere(), (decides, there(before)))
     group = Group(after.schema, (), present, after.sources | before.sources)
     return with_fields(group, [*fields, (DELETED, deleted)], after.schema)
 
@@ -113,13 +115,18 @@ def headers_told(
         node = None if event is None else told(event, reference, at)
         of_null = tombstones and reference.field == "op"
         found = found if node is None else _appended(found, reference.name, node)
-        nulls = _appended(nulls, reference.name, _D) if of_null else nulls
+        nulls = _told_of_null(nulls, reference.name) if of_null else nulls
         if node is not None or of_null:
             when = Call(Pick(), (NONE if node is None else TRUE, TRUE if of_null else NONE, value))
             at.touch(number, when)
     if found is nulls or not tombstones:
         return found
     return replace(found, expr=Call(Pick(), (found.expr, nulls.expr, value)))
+
+
+def _told_of_null(headers: Cell, key: str) -> Cell:
+    """The headers of a null with the kind of change that it stands for: a required text, unlike a field of an event."""
+    return replace(headers, expr=Call(AppendHeader(key, STRING), (headers.expr, _DELETED_ROW)))
 
 
 def _appended(headers: Cell, key: str, node: Node) -> Cell:

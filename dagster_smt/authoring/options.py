@@ -27,6 +27,11 @@ def _text(value: Any) -> Any:
     return trim(value) if isinstance(value, str) else value
 
 
+def _raw_text(value: Any) -> Any:
+    """A text with the blanks around it; else as ``_text``."""
+    return value if isinstance(value, str) else _text(value)
+
+
 def split_list(text: str) -> list[str]:
     """ConfigDef LIST: split at commas; spaces around them do not count; an empty text is an empty list."""
     text = trim(text)
@@ -131,6 +136,8 @@ def _int(value: Any) -> Any:
 
 
 Text = Annotated[str, BeforeValidator(_text)]
+RawText = Annotated[str, BeforeValidator(_raw_text)]
+"""A text that is not trimmed: Debezium reads its options as they are."""
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 Pairs = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pairs)]
 Flag = Annotated[bool, BeforeValidator(_flag)]

@@ -9,14 +9,14 @@ from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.edit import all_sources, clash, field_of, present
 from dagster_smt.authoring.options import java_split
 from dagster_smt.authoring.texts import with_default
-from dagster_smt.authoring.transform import Effect, refuse
+from dagster_smt.authoring.transform import Effect, Planning, refuse
 from dagster_smt.errors import CONNECT_EXCEPTION, DATA_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, with_fields
 from dagster_smt.model.java_text import trim
-from dagster_smt.model.record import NO_TARGET
+from dagster_smt.model.record import NO_TARGET, Record
 from dagster_smt.model.schema import INT32, STRING, Schema, Type, optional
 from dagster_smt.values.basic import Default
-from dagster_smt.values.change_events import NotBlank
+from dagster_smt.values.change_events import NotBlank, is_change_event
 from dagster_smt.values.change_times import PRECISIONS
 from dagster_smt.values.headers import AppendHeader
 from dagster_smt.values.java_regex import ReplaceIfMatches
@@ -27,6 +27,7 @@ from dagster_smt.values.timestamps import NoTimestamp, RecordTime
 
 HEADER, ENVELOPE, PARTITION = "header", "envelope", "partition"
 PAYLOAD = "payload"
+NO_MESSAGE = "no message"
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,13 @@ class Seen(NamedTuple):
         """The same of columns that can be of any type: the plan refuses others."""
         number = version if isinstance(version, int) else None
         return cls(route if isinstance(route, str) else None, number, payload)
+
+
+def no_message(record: Record, fatal: bool) -> str | None:
+    """``NO_MESSAGE`` for the event of a row that was deleted or changed. ``fatal``: changed rows are refused."""
+    event = record.value if is_change_event(record.value_schema) else None
+    op = None if event is None else event.get("op")
+    return NO_MESSAGE if op == "d" or (op == "u" and not fatal) else None
 
 
 def placement_problems(items: Iterable[str]) -> Iterator[str]:
@@ -138,6 +146,38 @@ class Placed:
         if item.where == ENVELOPE:
             return replace(self, fields=(*self.fields, (item.name, put(row, item.name, item.column))))
         return replace(self, headers=appended(row, self.headers, item.name, item.column))
+
+
+class Placements(NamedTuple):
+    """Columns and their places.
+
+    Attributes:
+        items: Their numbers in the ledger, and they.
+        may_lack: Whether a row may do without a column; else it is refused.
+    """
+
+    items: tuple[tuple[int, Placement], ...]
+    may_lack: bool
+
+
+def placements(items: Iterable[Placement], first: int, may_lack: bool) -> tuple[Placements, Placements]:
+    """Those of the envelope, whose schema the original makes first, and the others; ``first``: number of the first."""
+    numbered = tuple(enumerate(items, first))
+    inside = tuple((number, item) for number, item in numbered if item.where == ENVELOPE)
+    beside = tuple((number, item) for number, item in numbered if item.where != ENVELOPE)
+    return Placements(inside, may_lack), Placements(beside, may_lack)
+
+
+def placed(headers: Cell, row: Group, placements: Placements, at: Planning) -> Placed:
+    """Where columns of a row go, beside headers that are there."""
+    found = Placed(headers)
+    for number, item in placements.items:
+        if placements.may_lack and item.column not in row.by_name:
+            at.miss(item.column, tuple(row.by_name))
+            continue
+        found = found.plus(item, row)
+        at.touch(number)
+    return found
 
 
 def _partition(row: Group, name: str) -> Cell:

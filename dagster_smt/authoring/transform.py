@@ -80,6 +80,7 @@ class Planning:
         missing: Configured paths that the schema does not have.
         matches: What paths match in the schema that are not written so, by number of ledger entry.
         variant: What ``Transform.variant`` says of the record; None if no record is there, only schemas.
+        free: Sides that are not null, but have no schema; a transform that looks at one is refused.
     """
 
     record: PlanRecord
@@ -89,6 +90,7 @@ class Planning:
     missing: list["Missing"] = field(default_factory=list)
     matches: dict[int, tuple[str, ...]] = field(default_factory=dict)
     variant: Hashable = None
+    free: frozenset[Side] = frozenset()
 
     def miss(self, path: str, known: tuple[str, ...], asked: str = "") -> None:
         """Report that no record of this schema has a configured field.
@@ -130,6 +132,8 @@ class Transform(Options):
     """For a transform without sides: whether it reads the value's fields, and so has a schemaless form too."""
     reads_key: ClassVar[bool] = False
     """The same for the key. The null rule is about the value if it reads both."""
+    plans_key_alone: ClassVar[bool] = False
+    """Whether it can plan a key with a schema beside a value without one, which it then must not look at."""
     reads_metadata: ClassVar[bool] = False
     """Whether it looks at partition, offset or timestamp."""
     reads_timestamp_type: ClassVar[bool] = False
@@ -159,6 +163,14 @@ class Transform(Options):
 
         The Python evaluator makes a plan for each variant it meets; ``plan_record`` sees it as ``Planning.variant``,
         which is None where the plan is made of schemas alone, for columns. Only for transforms that act on a side.
+        """
+        return None
+
+    def narrower(self, record: Record) -> Hashable:
+        """What a record is that needs less of its schema than others, such as the event of a deleted row.
+
+        The Python evaluator asks for it where the schema of a record lacks what the plan for all such records needs,
+        and plans again with this as ``Planning.variant``. None: the record is refused.
         """
         return None
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-from dagster_smt.authoring.options import Names, Text
+from dagster_smt.authoring.options import Names, RawText, Text
 from dagster_smt.errors import ConfigError
 from dagster_smt.model.java_text import trim
 from dagster_smt.values.java_dates import date_format
@@ -57,6 +57,7 @@ SomeNames = Annotated[Names, AfterValidator(_some)]
 UniqueNames = Annotated[Names, AfterValidator(_names)]
 NonEmptyText = Annotated[Text, AfterValidator(_not_empty)]
 Regex = Annotated[Text, AfterValidator(_regex)]
+RawRegex = Annotated[RawText, AfterValidator(_regex)]
 DatePattern = Annotated[Text, AfterValidator(_date_pattern)]
 AnyCase = BeforeValidator(lambda value: trim(value).lower() if isinstance(value, str) else value)
 """Reads an option without regard to case and to blanks around it, as Debezium does."""

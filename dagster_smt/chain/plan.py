@@ -230,7 +230,7 @@ def plan_stage(
     condition: Expr | bool = test != stage.negate if isinstance(test, bool) else test
     side: Side = "key" if stage.side == "key" else "value"
     seen = hidden(replace(record, touched=(), dropped=False), _unseen(stage, free))
-    at = Planning(seen, side, first, variant=variant)
+    at = Planning(seen, side, first, variant=variant, free=frozenset(free))
     try:
         after = revealed(_after(stage, seen, at), record)
         if not stage.transform.sided:
@@ -281,7 +281,7 @@ def _unseen(stage: Stage, free: Collection[Side]) -> dict[Side, ClassError | Pla
 
 def _after(stage: Stage, record: PlanRecord, at: Planning) -> PlanRecord:
     side, rule = stage.acts_on, stage.transform.on_null()
-    if side and getattr(record, side) is None and rule not in ("apply", "wrap"):
+    if side and side not in at.free and getattr(record, side) is None and rule not in ("apply", "wrap"):
         return stage.transform.plan_absent(record)
     return stage.transform.plan_record(record, at)
 

@@ -177,12 +177,13 @@ class _StageFunction:
     def _on_record(self, change: SideFunction) -> Apply:
         """A transform without sides that reads the fields of one."""
         null, planned, key, both = self._null(), self._planned, self.stage.acts_on == "key", self.reads_other
+        keyed = self.stage.transform.plans_key_alone
 
         def apply(record: Record) -> object:
             side, schema = (record.key, record.key_schema) if key else (record.value, record.value_schema)
             if side is None and null is not None:
                 return null()
-            if schema is not None or (both and side is None and record.key_schema is not None):
+            if schema is not None or (both and record.key_schema is not None and (side is None or keyed)):
                 return planned(record)
             change(side, record)
             return None
@@ -207,15 +208,36 @@ class _StageFunction:
             }
             free = tuple(side for side, there in sides.items() if there)
         variant = None if self.variant is None else self.variant(record)
+        return self._function(record, free, variant)(record)
+
+    def _function(self, record: Record, free: tuple[Side, ...], variant: Hashable) -> Apply:
+        """What the stage does to records of such a form; it is planned once."""
         known = (id(record.key_schema), id(record.value_schema), record.kind, bool(free), variant)
         found = self.plans.get(known)
         if found is None:
             schemas = record.key_schema, record.value_schema
             before = input_record(*schemas, kind=record.kind, nullable=True, marks=frozenset({UNSET}))
             plan = plan_stage(self.stage, self.index, before, self.first, free, variant)
+            apply = compile_plan(plan)
+            if plan.failure is not None:
+                apply = self._unless_narrower(apply, free, variant)
             # the schemas are kept so that their ids stay theirs
-            found = self.plans[known] = (compile_plan(plan), record.key_schema, record.value_schema)
-        return found[0](record)
+            found = self.plans[known] = (apply, record.key_schema, record.value_schema)
+        return found[0]
+
+    def _unless_narrower(self, refuse: Apply, free: tuple[Side, ...], known: Hashable) -> Apply:
+        """Refuses records, but for those that need less of their schema than ``known`` ones."""
+        narrower = self.stage.transform.narrower
+        if type(self.stage.transform).narrower is Transform.narrower:
+            return refuse
+
+        def apply(record: Record) -> object:
+            variant = narrower(record)
+            if variant is None or variant == known:
+                return refuse(record)
+            return self._function(record, free, variant)(record)
+
+        return apply
 
 
 def null_error(stage: Stage) -> DataError:

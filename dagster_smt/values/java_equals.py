@@ -6,11 +6,12 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from dagster_smt.model.runtime import kind_of, kind_of_schema
-from dagster_smt.model.schema import JavaDate, Schema, Type
+from dagster_smt.model.runtime import box, kind_of, kind_of_schema
+from dagster_smt.model.schema import JavaDate, Schema
 from dagster_smt.values.basic import ValueRule
 from dagster_smt.values.header_literals import parse_literal
 from dagster_smt.values.lazy import whole
+from dagster_smt.values.numbers import float_text
 
 _CATALYST = ("string", "boolean", "int8", "int16", "int32", "int64")
 _DATES = ("Date", "Time", "Timestamp")
@@ -44,14 +45,22 @@ def identity(schema: Schema | None, value: Any) -> Any:
 @lru_cache(maxsize=256)
 def expected(text: str) -> Any:
     """The identity of what a text stands for; None for the text ``null``."""
-    return identity(*parse_literal(text))
+    schema, value = parse_literal(text)
+    return identity(schema, _boxed(schema, value))
 
 
-def is_mixed(schema: Schema | None) -> bool:
-    """Whether a text stands for an array or map whose elements have no one type: their classes are not known."""
-    if schema is None or schema.type not in (Type.ARRAY, Type.MAP):
-        return False
-    return schema.values is None or is_mixed(schema.values)
+def _boxed(schema: Schema | None, value: Any) -> Any:
+    """A literal with the classes of numbers in arrays and maps whose elements have no one type: each has its own."""
+    inner = schema.values if schema else None
+    if isinstance(value, list):
+        return [_boxed(inner, item) for item in value]
+    if isinstance(value, dict):
+        return {key: _boxed(inner, item) for key, item in value.items()}
+    if schema is None and type(value) in (int, float):
+        text = str(value) if isinstance(value, int) else float_text(value)
+        found = parse_literal(text)[0]
+        return value if found is None else box(value, found.type)
+    return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,11 +103,15 @@ class ExpandJson(PythonRule):
         return _unfit() if isinstance(value, dict | list) or _simple(value, False) is not schema.type else value
 
     def _struct(self, value: dict[str, Any], schema: Schema) -> dict[str, Any]:
-        """The original looks for the new names of fields, and finds no value where they are not the old ones."""
+        """The original looks for the new names of fields, and finds no value where they are not the old ones.
+
+        So of two fields that get one name, the one that has it already counts.
+        """
         found: dict[str, Any] = {}
         for name, child in value.items():
-            if found.get(self._field(name)) in (None, []):  # what has no schema gives way to what has one
-                found[self._field(name)] = child
+            field = self._field(name)
+            if field == name or found.get(field) in (None, []):  # what has no schema gives way to what has one
+                found[field] = child
         return {name: self._value(found.get(name), child) for name, child in schema.fields}
 
 

@@ -66,6 +66,21 @@ def _container(schema: Schema | None, value: Any) -> str:
     return f"{{{', '.join(f'{java_text(keys, k)}={java_text(item, v)}' for k, v in value.items())}}}"
 
 
+@dataclass(frozen=True, slots=True)
+class ChangeEntries(PythonRule):
+    """The entries of a map with text keys in another case; a name that is no key becomes one, with null."""
+
+    names: tuple[str, ...]
+    upper: bool
+
+    def python(self, value: Any) -> Any:
+        if value is None:
+            return None
+        change = ChangeCase(self.upper).python
+        entries = {name: value.get(name) for name in self.names}
+        return {**value, **{name: None if text is None else change(text) for name, text in entries.items()}}
+
+
 def is_blank(text: str) -> bool:
     """``String.isBlank``: unlike Python, Java takes neither the no-break spaces nor U+0085 for blanks."""
     return all(char.isspace() and char not in "\u0085\u00a0\u2007\u202f" for char in text)

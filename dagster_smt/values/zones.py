@@ -13,6 +13,7 @@ from dagster_smt.values.java_calendar import day_number
 
 _NO_ZONES = frozenset({"EST", "Factory", "GMT+0", "GMT-0", "HST", "MST", "ROC", "localtime", "posixrules"})
 """What is in the database, but no ``ZoneId`` of Java 17."""
+_ALWAYS_UTC = frozenset({"UTC", "GMT", "UCT", "Zulu", "Universal", "Greenwich", "GMT0"})
 _OFFSET = re.compile(r"([+-])([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?")
 _MOST = 18 * 3600
 _DAY = 86_400
@@ -38,6 +39,11 @@ def fixed_offset(text: str) -> int | None:
     if minutes > 59 or seconds > 59 or total > _MOST:
         return None
     return -total if found[1] == "-" else total
+
+
+def has_one_offset(text: str) -> bool:
+    """Whether the offset of a time zone has always been the same, as that of ``+05:30``, ``UTC`` or ``Etc/GMT+5``."""
+    return fixed_offset(text) is not None or text.removeprefix("Etc/") in _ALWAYS_UTC or text.startswith("Etc/GMT")
 
 
 def is_zone(text: str) -> bool:

@@ -8,21 +8,30 @@ from dagster_smt.authoring.options import Names, Text, option
 from dagster_smt.authoring.schemaless import require_map
 from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform
 from dagster_smt.authoring.validate import one_of
-from dagster_smt.model.cell import Cell, Node
+from dagster_smt.model.cell import Call, Cell, Node
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
-from dagster_smt.model.schema import Type
+from dagster_smt.model.schema import Schema, Type
 from dagster_smt.values.lazy import look
-from dagster_smt.values.texts import ChangeCase, java_text
+from dagster_smt.values.texts import ChangeCase, ChangeEntries, java_text
+
+
+def is_text_map(schema: Schema) -> bool:
+    """Whether values are maps from texts to texts that may be null."""
+    keys, values = schema.keys, schema.values
+    if schema.type is not Type.MAP or keys is None or values is None:
+        return False
+    return keys.type is values.type is Type.STRING and values.optional
 
 
 class CaseTransform(Transform):
     """Write the texts of fields in upper or lower case, by the rules of Unicode and of no language.
 
-    With a schema the fields are copied, nulls become their defaults, and a field that does not exist or is no string is
-    left alone. Without a schema a field that is missing becomes null, and what is no text becomes one: the text that
-    Java has for it, in the case asked for (`true` becomes `TRUE`). Fields are names of the top level: a dot is part of
-    them. A null key or value is refused.
+    With a schema, that of a struct or of a map, the fields are copied, nulls become their defaults, and a field that
+    does not exist or is no string is left alone. Without a schema, and in a map of texts that may be null, a field
+    that is missing becomes null. What is no text in JSON without a schema becomes one: the text that Java has for it,
+    in the case asked for (`true` becomes `TRUE`). Fields are names of the top level: a dot is part of them. A null key
+    or value is refused.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.CaseTransform"
@@ -42,6 +51,10 @@ class CaseTransform(Transform):
 
     def plan_side(self, node: Node, at: Planning) -> Node:
         rule = ChangeCase(self.case == "upper")
+        if isinstance(node, Cell) and is_text_map(node.schema):
+            for number in range(len(self.field_names)):
+                at.touch(number, node.expr)
+            return replace(node, expr=Call(ChangeEntries(self.field_names, rule.upper), (node.expr,)), copied=False)
 
         def change(target: Target) -> Node:
             text = target.node

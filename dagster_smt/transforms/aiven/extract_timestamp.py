@@ -10,9 +10,11 @@ from dagster_smt.authoring.texts import with_default
 from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform, refuse
 from dagster_smt.authoring.validate import NonEmptyText, one_of
 from dagster_smt.errors import data_error
-from dagster_smt.model.cell import Call, Cell, Expr
+from dagster_smt.model.cell import Call, Cell, Expr, Node
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.runtime import kind_of
+from dagster_smt.model.schema import Type, optional
+from dagster_smt.values.containers import MapValue
 from dagster_smt.values.lazy import look
 from dagster_smt.values.needs import Needed
 from dagster_smt.values.timestamps import RecordTime
@@ -54,8 +56,7 @@ class ExtractTimestamp(Transform):
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         node = record.key if at.side == "key" else record.value
         assert node is not None  # null is refused
-        group = struct_of(node, self.purpose)
-        field = with_default(field_of(group, self.field_name), group)
+        field = self._field(node)
         kind = field.schema.logical or field.schema.type.value
         if kind not in ("int64", "Timestamp", "Date", "Time") or not isinstance(field, Cell):
             raise refuse("SMT452", self._wrong(field.schema.label), "convert it with TimestampConverter or Cast first")
@@ -63,6 +64,15 @@ class ExtractTimestamp(Transform):
         expr: Expr = Call(self._missing, (field.expr,)) if field.may_be_null else field.expr
         timestamp = Call(self._rule(kind), (expr,))
         return replace(record, timestamp=replace(record.timestamp, expr=timestamp, sources=field.sources, copied=False))
+
+    def _field(self, node: Node) -> Node:
+        """The field of a struct, or the entry of a map."""
+        keys, values = node.schema.keys, node.schema.values
+        if isinstance(node, Cell) and keys is not None and values is not None and keys.type is Type.STRING:
+            found = Call(MapValue(self.field_name), (node.expr,))
+            return Cell(optional(values), found, node.sources, nullable=True)
+        group = struct_of(node, self.purpose)
+        return with_default(field_of(group, self.field_name), group)
 
     def _rule(self, kind: str) -> RecordTime:
         return RecordTime("unix" if kind == "int64" else kind, "Timestamp", precision=self.timestamp_resolution)

@@ -43,7 +43,7 @@ class ExtractTopic(Transform):
     )
 
     def on_null(self) -> NullRule:
-        return "pass" if self.skip_missing_or_null and not self.field_name else "reject"
+        return "apply" if self.skip_missing_or_null and not self.field_name else "reject"
 
     @property
     def _what(self) -> str:

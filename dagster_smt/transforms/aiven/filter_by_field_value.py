@@ -16,8 +16,8 @@ from dagster_smt.model.record import DropRecord, PlanRecord, Record
 from dagster_smt.model.runtime import java_class
 from dagster_smt.model.schema import BOOLEAN, Type
 from dagster_smt.values.basic import WhereThere
-from dagster_smt.values.header_literals import literal_text, parse_literal
-from dagster_smt.values.java_equals import EqualsLiteral, IsLiteral, expected, is_mixed
+from dagster_smt.values.header_literals import literal_text
+from dagster_smt.values.java_equals import EqualsLiteral, IsLiteral, expected
 from dagster_smt.values.lazy import look
 from dagster_smt.values.needs import CLASS_CAST, NULL_POINTER, Differs, Needed
 from dagster_smt.values.texts import Finds, TextPasses
@@ -59,8 +59,6 @@ class FilterByFieldValue(Transform):
     def check(self) -> Iterator[tuple[str, str, str]]:
         if (self.field_value is None) is not bool(self.field_value_pattern):
             yield "field.value", "either this or field.value.pattern is needed, not both", "set one of them"
-        if self.field_value is not None and is_mixed(parse_literal(self.field_value)[0]):
-            yield "field.value", "the elements have no type in common", "compare with field.value.pattern"
 
     def keeps(self, side: str) -> Condition:
         text = self.field_value

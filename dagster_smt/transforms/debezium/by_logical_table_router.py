@@ -1,24 +1,31 @@
 """ByLogicalTableRouter: change events of several tables in one topic."""
 
 from collections.abc import Hashable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from dagster_smt.authoring.change_events import TRUE, image, new_schema, no_variant
+from dagster_smt.authoring.change_events import NULL_POINTER, TRUE, image, new_schema, no_variant
 from dagster_smt.authoring.change_examples import event
 from dagster_smt.authoring.copying import copied_fields
 from dagster_smt.authoring.edit import clash, struct_of
-from dagster_smt.authoring.options import Flag, Int, Text, option
+from dagster_smt.authoring.options import Flag, Int, RawText, Text, option
 from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform, refuse
-from dagster_smt.authoring.validate import Regex, one_of
+from dagster_smt.authoring.validate import AnyCase, RawRegex, one_of
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, data_error
-from dagster_smt.model.cell import Call, Cell, Const, Group, Node, with_fields
+from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, with_fields
 from dagster_smt.model.java_text import trim
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.schema import STRING, Schema
 from dagster_smt.values.avro_names import AVRO, AVRO_UNICODE, NONE, adjusted_name
 from dagster_smt.values.change_events import LogicalTopic, Rerouted, is_change_event
 from dagster_smt.values.java_regex import ReplaceIfMatches
+
+
+@dataclass(frozen=True)
+class _NullEvent:
+    """A record of a topic whose value is null under the schema of an event."""
+
+    topic: str
 
 
 class ByLogicalTableRouter(Transform):
@@ -38,14 +45,17 @@ class ByLogicalTableRouter(Transform):
     sided = False
     reads_key = True
     reads_value = True
+    plans_key_alone = True
     purpose = "routing by logical table"
-    topic_regex: Regex = option("The expression the whole topic must match.")
-    topic_replacement: Text = option("The new topic; `$1` or `${name}` stand for groups.")
+    topic_regex: RawRegex = option("The expression the whole topic must match.")
+    topic_replacement: RawText = option("The new topic; `$1` or `${name}` stand for groups.")
     key_enforce_uniqueness: Flag = option("Whether the key gets a field with the old topic.", True)
-    key_field_name: Text = option("Name of that field.", "__dbz__physicalTableIdentifier")
-    key_field_regex: Regex = option("If the whole old topic matches it, its first find is replaced in the field.", "")
-    key_field_replacement: Text = option("What it is replaced by.", "")
-    schema_name_adjustment_mode: Annotated[Text, one_of(NONE, AVRO, AVRO_UNICODE)] = option(
+    key_field_name: RawText = option("Name of that field.", "__dbz__physicalTableIdentifier")
+    key_field_regex: RawRegex = option(
+        "If the whole old topic matches it, its first find is replaced in the field.", ""
+    )
+    key_field_replacement: RawText = option("What it is replaced by.", "")
+    schema_name_adjustment_mode: Annotated[Text, one_of(NONE, AVRO, AVRO_UNICODE), AnyCase] = option(
         "`none`, `avro` or `avro_unicode`: how the names of schemas are made to fit Avro's rules.", NONE
     )
     logical_table_cache_size: Int = option("Has no effect: there is no such memory here.", 16)
@@ -96,9 +106,13 @@ class ByLogicalTableRouter(Transform):
         """The topic: schemas are named after it."""
         return record.topic
 
+    def narrower(self, record: Record) -> Hashable:
+        """A null under the schema of an event: nothing in it is named."""
+        return _NullEvent(record.topic) if record.value is None and record.topic is not None else None
+
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         topic, expr = record.topic, record.topic.expr
-        known = at.variant if isinstance(at.variant, str) else expr.value if isinstance(expr, Const) else None
+        known = self._known(at.variant, expr)
         if known is None:
             return self._of_any_topic(record, at)
         new = self._rule().found(known)
@@ -108,6 +122,14 @@ class ByLogicalTableRouter(Transform):
         origin = Cell(STRING, Const(self._origin(known), STRING), topic.sources)
         routed = Cell(STRING, Const(new, STRING), topic.sources)
         return self._renamed(replace(record, topic=routed), origin, new, at)
+
+    def _known(self, variant: Hashable, topic: Expr) -> str | None:
+        """The topic of the record, if it is known."""
+        if isinstance(variant, _NullEvent):
+            return variant.topic
+        if isinstance(variant, str):
+            return variant
+        return topic.value if isinstance(topic, Const) else None
 
     def _of_any_topic(self, record: PlanRecord, at: Planning) -> PlanRecord:
         topic, keyed = record.topic, record.key is not None
@@ -136,7 +158,7 @@ class ByLogicalTableRouter(Transform):
     def _renamed(self, record: PlanRecord, origin: Cell, topic: str | None, at: Planning) -> PlanRecord:
         if record.key is not None:
             record = replace(record, key=self._key(record.key, origin, topic, at), null_key=None)
-        value = record.value
+        value = None if "value" in at.free or isinstance(at.variant, _NullEvent) else record.value
         if value is None or not is_change_event(value.schema):
             return record
         return replace(record, value=self._event(value, topic), null_value=value.schema)
@@ -153,7 +175,8 @@ class ByLogicalTableRouter(Transform):
 
     def _event(self, value: Node, topic: str | None) -> Group:
         event = struct_of(value, self.purpose)
-        before, after = image(event, "before", self.purpose), image(event, "after", self.purpose)
+        before = image(event, "before", self.purpose, NULL_POINTER)
+        after = image(event, "after", self.purpose) if "after" in event.by_name else before
         if before.schema.fields != after.schema.fields:
             statement = "the rows before and after the change have different schemas"
             raise refuse("SMT472", statement, "check which topics the stage is for", DATA_EXCEPTION)
@@ -178,9 +201,8 @@ class ByLogicalTableRouter(Transform):
             if new is None:
                 return
             if record.key is not None:
-                which = "key" if record.key_schema is None else "value"
-                statement = f"the {which} has no schema, but [{self.purpose}] needs one"
-                raise data_error("SMT482", statement, "choose formats with schemas for both")
+                statement = f"the key has no schema, but [{self.purpose}] needs one"
+                raise data_error("SMT482", statement, "choose a format with schemas for the keys")
             record.topic = new
             record.touched |= bits[0]
 

@@ -9,7 +9,7 @@ from dagster_smt.authoring import outbox
 from dagster_smt.authoring.change_events import image, no_variant
 from dagster_smt.authoring.change_examples import outbox_event
 from dagster_smt.authoring.edit import struct_of
-from dagster_smt.authoring.options import Flag, Names, Text, option
+from dagster_smt.authoring.options import Flag, Names, RawText, Text, option
 from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform
 from dagster_smt.authoring.validate import AnyCase, Regex, one_of
 from dagster_smt.errors import CONNECT_EXCEPTION
@@ -54,8 +54,8 @@ class EventRouter(Transform):
     that it does not have; here it stays what it is. It loses values whose fields get other names under
     `field.name.adjustment.mode`, and what objects in an array differ in is left to the order of a hash set: here no
     value is lost. Defaults of columns that a row has in upper case only, as in Oracle, are found there, whatever the
-    connector. `table.field.event.type` and the options of tracing have no effect. A row without a column that is named
-    is refused for deleted rows, too.
+    connector. `table.field.event.type` and the options of tracing have no effect. For columns a row without a column
+    that is named is refused, deleted or not.
     """
 
     connect_class = "io.debezium.transforms.outbox.EventRouter"
@@ -66,11 +66,11 @@ class EventRouter(Transform):
     writes_timestamp = True
     purpose = "route an event of the outbox"
     null = "drop"
-    table_field_event_id: Text = option("Column that becomes the header `id`.", "id")
-    table_field_event_key: Text = option("Column that becomes the key.", "aggregateid")
+    table_field_event_id: RawText = option("Column that becomes the header `id`.", "id")
+    table_field_event_key: RawText = option("Column that becomes the key.", "aggregateid")
     table_field_event_type: Text = option("Has no effect, as in the original.", "type")
-    table_field_event_payload: Text = option("Column that becomes the value.", "payload")
-    table_field_event_timestamp: Text | None = option(
+    table_field_event_payload: RawText = option("Column that becomes the value.", "payload")
+    table_field_event_timestamp: RawText | None = option(
         "Column that becomes the timestamp; where it is null, as without it, that is the `ts_ms` of the event.", None
     )
     table_fields_additional_placement: Names = option(
@@ -79,7 +79,7 @@ class EventRouter(Transform):
     table_field_additional_missing: Annotated[Text, one_of("error", "ignore"), AnyCase] = option(
         "Whether a row without one of them is refused (`error`) or does without (`ignore`).", "error"
     )
-    table_field_event_schema_version: Text | None = option(
+    table_field_event_schema_version: RawText | None = option(
         "Column with the version of the value's schema, where it is an envelope.", None
     )
     table_op_invalid_behavior: Annotated[Text, one_of("warn", "error", "fatal"), AnyCase] = option(
@@ -89,7 +89,7 @@ class EventRouter(Transform):
     table_json_payload_null_behavior: Annotated[Text, one_of("ignore", "optional_bytes"), AnyCase] = option(
         "Whether nulls in it are left out (`ignore`) or become `optional_bytes`.", "ignore"
     )
-    route_by_field: Text = option("Column that becomes the topic.", "aggregatetype")
+    route_by_field: RawText = option("Column that becomes the topic.", "aggregatetype")
     route_topic_regex: Regex = option("The expression the whole of it must match.", "(?<routedByValue>.*)")
     route_topic_replacement: Text = option("The topic then.", "outbox.event.${routedByValue}")
     route_tombstone_on_empty_payload: Flag = option("Whether a null or blank payload makes a tombstone.", False)
@@ -161,9 +161,13 @@ class EventRouter(Transform):
     def variant(self, record: Record) -> Hashable:
         """What each record's schema depends on: topic and version of an envelope, JSON in the payload."""
         schema = record.value_schema
-        if not (self.table_expand_json_payload or self._makes_envelope) or not is_change_event(schema):
+        if (
+            schema is None
+            or not (self.table_expand_json_payload or self._makes_envelope)
+            or not is_change_event(schema)
+        ):
             return None
-        names = schema.by_name["after"].by_name if schema is not None and "after" in schema.by_name else {}
+        names = schema.by_name["after"].by_name if "after" in schema.by_name else {}
         row = record.value.get("after") if names else None
         return outbox.Seen() if row is None else self._seen(row, names)
 
@@ -178,10 +182,16 @@ class EventRouter(Transform):
         version = row.get(self.table_field_event_schema_version or "")
         return outbox.Seen.of(route, version, payload)
 
+    def narrower(self, record: Record) -> Hashable:
+        """Deleted and changed rows, which make no message: no column is looked for in them."""
+        return outbox.no_message(record, self.table_op_invalid_behavior == "fatal")
+
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         node = record.value
         if node is None or not is_change_event(node.schema):
             return record
+        if at.variant == outbox.NO_MESSAGE:
+            return replace(record, dropped=True)
         event = struct_of(node, self.purpose)
         sent = outbox.not_sent(event, self.table_op_invalid_behavior == "fatal")
         row = image(event, "after", self.purpose)
@@ -189,14 +199,16 @@ class EventRouter(Transform):
         if self.table_expand_json_payload and not isinstance(at.variant, outbox.Seen):
             raise no_variant("texts of JSON", "set table.expand.json.payload=false")
         payload, tombstones = self._payload(row, seen, at), self.route_tombstone_on_empty_payload
-        placed = self._placed(record.headers, row, at)
+        timestamp = outbox.event_time(record.timestamp, event, row, self.table_field_event_timestamp)
+        headers = outbox.appended(row, record.headers, "id", self._name("table_field_event_id", row.by_name))
+        value, version = outbox.filled(payload) if tombstones else payload, self.table_field_event_schema_version
+        inside, beside = outbox.placements(self._added, _OTHERS, self.table_field_additional_missing == "ignore")
+        if self._makes_envelope:
+            fields = outbox.placed(headers, row, inside, at).fields
+            value = outbox.envelope(row, payload, fields, tombstones, version, seen)
+        placed = outbox.placed(headers, row, beside, at)
         for line in range(_OTHERS - 1):
             at.touch(line)
-        value = outbox.filled(payload) if tombstones else payload
-        if self._makes_envelope:
-            value = outbox.envelope(
-                row, payload, placed.fields, tombstones, self.table_field_event_schema_version, seen
-            )
         rule = ReplaceIfMatches(self.route_topic_regex, self.route_topic_replacement)
         return replace(
             record,
@@ -206,7 +218,7 @@ class EventRouter(Transform):
             headers=placed.headers,
             partition=placed.partition,
             target_partition=outbox.chosen(placed.partition),
-            timestamp=outbox.event_time(record.timestamp, event, row, self.table_field_event_timestamp),
+            timestamp=timestamp,
             dropped=sent,
             null_value=None if tombstones else False,
         )
@@ -218,17 +230,6 @@ class EventRouter(Transform):
             return node
         at.touch(_OTHERS - 1)
         return Cell(seen.payload, Call(self._json(name), (node.expr,)), node.sources, marks=node.marks)
-
-    def _placed(self, headers: Cell, row: Group, at: Planning) -> outbox.Placed:
-        """Where the header `id` and the columns that are added go."""
-        placed = outbox.Placed(outbox.appended(row, headers, "id", self._name("table_field_event_id", row.by_name)))
-        for number, item in enumerate(self._added, _OTHERS):
-            if self.table_field_additional_missing == "ignore" and item.column not in row.by_name:
-                at.miss(item.column, tuple(row.by_name))
-                continue
-            placed = placed.plus(item, row)
-            at.touch(number)
-        return placed
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         def keep(value: Any, record: Record) -> None:

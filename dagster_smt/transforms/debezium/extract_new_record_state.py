@@ -5,7 +5,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any
 
-from dagster_smt.authoring.change_events import Reference, image, no_variant, references, there
+from dagster_smt.authoring import change_states
+from dagster_smt.authoring.change_events import Reference, image, references, there
 from dagster_smt.authoring.change_examples import event, row
 from dagster_smt.authoring.change_rows import (
     DELETED,
@@ -17,15 +18,13 @@ from dagster_smt.authoring.change_rows import (
     without_fields,
 )
 from dagster_smt.authoring.edit import struct_of
-from dagster_smt.authoring.options import Flag, Names, Text, option
-from dagster_smt.authoring.transform import Effect, Example, NullRule, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.options import Flag, Names, RawText, Text, option
+from dagster_smt.authoring.transform import Effect, Example, NullRule, Planning, SideFunction, Transform
 from dagster_smt.authoring.validate import AnyCase, one_of
-from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Cell, Group, Node
 from dagster_smt.model.record import Header, PlanRecord, Record
 from dagster_smt.model.schema import STRING
 from dagster_smt.values.change_events import NoneThere, is_change_event
-from dagster_smt.values.needs import CLASS_CAST, NULL_POINTER
 
 _MODES = ("drop", "tombstone", "rewrite", "rewrite-with-tombstone", "delete-to-tombstone")
 _Mode = Annotated[Text, one_of(*_MODES), AnyCase]
@@ -54,8 +53,9 @@ class ExtractNewRecordState(Transform):
     event does not have is left out; a struct that it does not have is refused. Fields are always optional. A whole
     struct can be a header, but no field. Headers are added to tombstones, too: `op`, with the value `d`.
 
-    One plan serves inserted, changed and deleted rows: in the rewriting modes events whose rows before and after the
-    change have different schemas are refused. With `drop.fields.header.name` each record's header decides about its
+    For columns one plan serves inserted, changed and deleted rows: in the rewriting modes events whose rows before and
+    after the change have different schemas are refused there, and so are fields that events of a schema do not have for
+    rows that are dropped. With `drop.fields.header.name` each record's header decides about its
     schema: that works where records are written, and is refused for columns.
 
     The original remembers what it added under a row's schema and `op`, and fails, or leaves null, what a later event
@@ -72,12 +72,12 @@ class ExtractNewRecordState(Transform):
         "`delete-to-tombstone`.",
         "tombstone",
     )
-    route_by_field: Text = option("Field of the row that becomes the topic, unless it is null or blank.", "")
-    add_fields_prefix: Text = option("What the names of added fields begin with.", "__")
+    route_by_field: RawText = option("Field of the row that becomes the topic, unless it is null or blank.", "")
+    add_fields_prefix: RawText = option("What the names of added fields begin with.", "__")
     add_fields: Names = option("What to add to the row.", ())
-    add_headers_prefix: Text = option("What the names of added headers begin with.", "__")
+    add_headers_prefix: RawText = option("What the names of added headers begin with.", "__")
     add_headers: Names = option("What to add to the headers.", ())
-    drop_fields_header_name: Text = option("Header with a list of fields to drop.", "")
+    drop_fields_header_name: RawText = option("Header with a list of fields to drop.", "")
     drop_fields_from_key: Flag = option("Whether they are dropped from the key, too.", False)
     drop_fields_keep_schema_compatible: Flag = option("Whether only optional fields are dropped.", True)
     replace_null_with_default: Flag = option("Whether nulls become defaults in the rewriting modes.", True)
@@ -150,72 +150,76 @@ class ExtractNewRecordState(Transform):
             found.append(Effect("dropped", self.drop_fields_header_name, named=False))
         return tuple(found)
 
+    @cached_property
+    def _dropper(self) -> change_states.DropHeader:
+        return change_states.DropHeader(self.drop_fields_header_name, self.drop_fields_keep_schema_compatible)
+
     def variant(self, record: Record) -> Hashable:
         """Which fields a header drops from this record, and whether its row was deleted."""
         if not self.drop_fields_header_name or record.value is None or not is_change_event(record.value_schema):
             return ((), False)
-        deleted = record.value.get("after") is None
-        gone = deleted and (record.value.get("before") is None or self.mode == "drop")
-        header = next((h for h in record.headers if h.key == self.drop_fields_header_name), None)
-        if gone or header is None or header.value is None:
-            return ((), deleted)
-        if not isinstance(header.value, list):
-            statement = f"the header '{self.drop_fields_header_name}' is no list"
-            raise data_error("SMT475", statement, 'write a list of names: ["a","b"]', CLASS_CAST)
-        return tuple(name for name in header.value if isinstance(name, str)), deleted
+        deleted, gone = change_states.without_row(record, self.mode)
+        return () if gone else self._dropper.names(record), deleted
+
+    def narrower(self, record: Record) -> Hashable:
+        """What is left of an event: one row of the two, or none that fields are looked for in."""
+        return change_states.state_of(record, self.mode, self._dropper.names(record) != ())
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         node = record.value
         if node is None or not is_change_event(node.schema):
             return replace(record, headers=self._added(record, None, at)) if self.passes_null else record
+        if at.variant == change_states.NO_EVENT:
+            return replace(record, dropped=True)
+        if at.variant == change_states.TOMBSTONE:
+            return replace(record, headers=self._added(record, None, at))
         event = struct_of(node, self.purpose)
-        after, before = image(event, "after", self.purpose), image(event, "before", self.purpose)
-        headers, (names, deleted) = self._added(record, event, at), self._named(at)
-        row, others = self._row(after, before), iter(range(len(self._headers) + len(self._fields), len(self.ledger())))
-        topic = record.topic
-        if self.route_by_field:
-            topic, routed = routed_topic(topic, self.route_by_field, row, before, there(after))
-            at.touch(next(others), routed)
-        if self.rewrites:
-            at.touch(next(others), row.present)
-        row = self._without(row, names) if deleted else row
-        row = with_told(row, event, self._fields, at, len(self._headers))
-        row = row if deleted else self._without(row, names)
-        if names:
-            at.touch(next(others), row.present)
-            if self.drop_fields_from_key and record.key is not None:
-                record = replace(record, key=self._without(record.key, names))
+        headers = self._added(record, event, at)  # the original looks for them in dropped events, too
+        if at.variant == change_states.DROPPED:
+            return replace(record, dropped=True)
+        after = image(event, "after", self.purpose)
+        before = after if at.variant == change_states.CHANGED_ROW else image(event, "before", self.purpose)
         images = (there(after),) if self.mode == "drop" else (there(after), there(before))
         nulls = {"tombstone": after.schema, "delete-to-tombstone": None, "rewrite-with-tombstone": event.schema}
         return replace(
-            record,
-            value=row,
-            topic=topic,
+            self._planned(record, event, (after, before), at),
             headers=headers,
             dropped=Call(NoneThere(), (there(event), *images)),
             null_value=nulls.get(self.mode, False),
         )
 
+    def _planned(self, record: PlanRecord, event: Group, images: tuple[Group, Group], at: Planning) -> PlanRecord:
+        """The record with the row of an event, the topic that it says, and without what a header drops."""
+        after, before = images
+        row, topic = self._row(after, before, at), record.topic
+        others = iter(range(len(self._headers) + len(self._fields), len(self.ledger())))
+        if self.route_by_field:
+            topic, routed = routed_topic(topic, self.route_by_field, row, before, there(after))
+            at.touch(next(others), routed)
+        if self.rewrites:
+            at.touch(next(others), row.present)
+        deleted, tombstones = isinstance(at.variant, tuple) and at.variant[1], self.mode == "delete-to-tombstone"
+        if deleted:
+            row = self._without(row, self._dropper.planned(at.variant, tombstones))
+        if at.variant != change_states.NULL_ROW:
+            row = with_told(row, event, self._fields, at, len(self._headers))
+        names = self._dropper.planned(at.variant, tombstones)
+        row = row if deleted else self._without(row, names)
+        if names:
+            at.touch(next(others), row.present)
+            if self.drop_fields_from_key and record.key is not None:
+                record = replace(record, key=self._without(record.key, names))
+        return replace(record, value=row, topic=topic)
+
     def _added(self, record: PlanRecord, event: Group | None, at: Planning) -> Cell:
         return headers_told(record, event, self._headers, self.passes_null, at)
 
-    def _row(self, after: Group, before: Group) -> Group:
+    def _row(self, after: Group, before: Group, at: Planning) -> Group:
         nullable = self.mode not in ("drop", "rewrite")
         if self.rewrites:
-            return new_row(latest_row(after, before), self.replace_null_with_default, nullable)
+            row = latest_row(before if at.variant == change_states.DELETED_ROW else after, before, there(after))
+            return new_row(row, self.replace_null_with_default, nullable)
         return new_row(after, False, nullable)
-
-    def _named(self, at: Planning) -> tuple[tuple[str, ...], bool]:
-        """What ``variant`` says of the record."""
-        if not self.drop_fields_header_name:
-            return (), False
-        if not isinstance(at.variant, tuple):
-            raise no_variant()
-        names, deleted = at.variant
-        if names and deleted and self.mode == "delete-to-tombstone" and self.drop_fields_keep_schema_compatible:
-            hint = "set drop.fields.keep.schema.compatible=false"
-            raise refuse("SMT477", "a tombstone has no schema that says which fields are optional", hint, NULL_POINTER)
-        return names, deleted
 
     def _without(self, node: Node, names: tuple[str, ...]) -> Group:
         return without_fields(struct_of(node, self.purpose), names, self.drop_fields_keep_schema_compatible)

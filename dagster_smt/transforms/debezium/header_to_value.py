@@ -1,7 +1,7 @@
 """HeaderToValue: headers become fields of the value."""
 
 from collections.abc import Hashable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -10,12 +10,13 @@ from pydantic import AfterValidator
 from dagster_smt.authoring.change_events import new_schema, no_variant, there
 from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.edit import clash, struct_of
-from dagster_smt.authoring.options import Names, Text, option
+from dagster_smt.authoring.options import Names, Text, java_split, option
 from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform, refuse
 from dagster_smt.authoring.validate import AnyCase, one_of
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, data_error
 from dagster_smt.model.cell import Call, Cell, Group, Node, Ref, open_struct, with_fields
 from dagster_smt.model.record import PlanRecord, Record
+from dagster_smt.model.runtime import kind_of
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.values.basic import Required
 from dagster_smt.values.headers import DropNamed, HeaderValue
@@ -36,6 +37,25 @@ def _items(names: tuple[str, ...]) -> tuple[str, ...]:
 _Items = Annotated[Names, AfterValidator(_items)]
 _Operation = Annotated[Text, one_of("move", "copy"), AnyCase]
 _Fields = dict[str, Node]
+_SCHEMAS = {kind.value: Schema(kind) for kind in (Type.STRING, Type.INT64, Type.FLOAT64, Type.BOOLEAN)}
+_NULL = "null"
+_NO_SCHEMA = Schema(Type.STRING, name="none")
+"""Stands for the schema of a null, an array or an object without one: it is that of no field."""
+
+
+@dataclass(frozen=True)
+class _Header:
+    """A header that goes into a field.
+
+    Attributes:
+        key: Its name.
+        kind: Of a header without a schema, what it is; else empty.
+        cell: Its value.
+    """
+
+    key: str
+    kind: str
+    cell: Cell
 
 
 class HeaderToValue(Transform):
@@ -79,12 +99,15 @@ class HeaderToValue(Transform):
         if len(self.fields) != len(self.headers):
             statement = f"has {len(self.fields)} items, but headers has {len(self.headers)}"
             yield "fields", statement, "name one field for each header"
+        for field in self.fields:
+            if not java_split(field, "."):
+                yield "fields", f"'{field}' has no name in it", "name a field"
 
     @cached_property
     def _field_of(self) -> dict[str, tuple[int, tuple[str, ...]]]:
         """Number and path of the field, by header; of a header that is named twice the first one."""
         pairs = enumerate(zip(self.headers, self.fields, strict=True))
-        return {header: (n, tuple(field.split("."))) for n, (header, field) in reversed(list(pairs))}
+        return {header: (n, tuple(java_split(field, "."))) for n, (header, field) in reversed(list(pairs))}
 
     @property
     def _moved(self) -> tuple[str, ...]:
@@ -96,9 +119,9 @@ class HeaderToValue(Transform):
         return (*added, *(Effect("dropped", header, "", "headers") for header in self._moved))
 
     def variant(self, record: Record) -> Hashable:
-        """Position, name and schema of the headers that are named."""
-        named = enumerate(record.headers)
-        return tuple((n, header.key, header.schema) for n, header in named if header.key in self._field_of)
+        """Position, name, schema and, where there is none, kind of the headers that are named."""
+        named = ((n, header) for n, header in enumerate(record.headers) if header.key in self._field_of)
+        return tuple((n, header.key, header.schema or _kind(header.value)) for n, header in named)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         assert record.value is not None  # null passes
@@ -111,7 +134,7 @@ class HeaderToValue(Transform):
         for position, key, schema in at.variant:
             number, path = self._field_of[key]
             at.touch(number, event.present)
-            entries.append((path, self._cell(position, key, schema)))
+            entries.append((path, self._header(position, key, schema)))
         headers = record.headers
         if self._moved:
             there_ = {key for _, key, _ in at.variant}
@@ -121,11 +144,11 @@ class HeaderToValue(Transform):
             headers = replace(headers, expr=Call(DropNamed(self._moved), (headers.expr,)))
         return replace(record, value=_with(event, entries, True), headers=headers)
 
-    def _cell(self, position: int, key: str, schema: Schema | None) -> Cell:
-        if schema is None:
-            statement, hint = f"the header '{key}' is null and has no type", "drop it with DropHeaders"
-            raise refuse("SMT479", statement, hint, SCHEMA_BUILDER_EXCEPTION)
-        return Cell(schema, Call(HeaderValue(position), (Ref(("headers",)),)), frozenset({"headers"}))
+    def _header(self, position: int, key: str, schema: Schema | str) -> _Header:
+        kind = schema if isinstance(schema, str) else ""
+        known = _SCHEMAS.get(kind, _NO_SCHEMA) if isinstance(schema, str) else schema
+        cell = Cell(known, Call(HeaderValue(position), (Ref(("headers",)),)), frozenset({"headers"}))
+        return _Header(key, kind, cell)
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         def refuse_values(value: Any, record: Record) -> None:
@@ -135,24 +158,29 @@ class HeaderToValue(Transform):
         return refuse_values
 
 
-def _with(group: Group, entries: list[tuple[tuple[str, ...], Cell]], root: bool = False) -> Group:
+def _kind(value: Any) -> str:
+    """What a value without a schema is."""
+    return _NULL if value is None else kind_of(value)
+
+
+def _with(group: Group, entries: list[tuple[tuple[str, ...], _Header]], root: bool = False) -> Group:
     """A struct with headers in its fields; paths begin there."""
     fields: _Fields = {}
     for name, child in group.fields:
-        below = [(path[1:], cell) for path, cell in entries if len(path) > 1 and path[0] == name]
+        below = [(path[1:], header) for path, header in entries if len(path) > 1 and path[0] == name]
         fields[name] = _with(_opened(name, child), below) if below else _kept(name, child, group)
-    for path, cell in entries:
+    for path, header in entries:
         if len(path) == 1:
-            fields[path[0]] = _put(path[0], cell, fields.get(path[0]), group)
+            fields[path[0]] = _put(path[0], header, fields.get(path[0]), group)
     made: dict[str, _Fields] = {}
-    for path, cell in entries:
+    for path, header in entries:
         if len(path) > 1 and path[0] not in group.by_name:
             if len(path) > 2 or not root:
                 statement = f"there is no struct for the field '{path[-1]}', and only one at the top can be made"
                 raise refuse("SMT480", statement, "name a field of a struct that is there", "")
             if path[0] in fields or path[1] in made.get(path[0], {}):
                 raise clash(path[0] if path[0] in fields else path[1])
-            made.setdefault(path[0], {})[path[1]] = cell
+            made.setdefault(path[0], {})[path[1]] = _put(path[1], header, None, group)
     for name, inner in made.items():
         fields[name] = with_fields(Group(Schema(Type.STRUCT), (), None), inner.items(), Schema(Type.STRUCT, True))
     after = with_fields(group, fields.items(), new_schema(group))
@@ -169,13 +197,25 @@ def _kept(name: str, child: Node, group: Group) -> Node:
     return copied(name, child, group.present, True) if optional else child
 
 
-def _put(name: str, cell: Cell, old: Node | None, group: Group) -> Cell:
+def _put(name: str, header: _Header, old: Node | None, group: Group) -> Cell:
     """A header as a field; one that exists keeps its schema."""
+    cell = header.cell
+    if old is None and header.kind:
+        what = "is null" if header.kind == _NULL else f"is {header.kind}"
+        statement = f"the header '{header.key}' {what}, without a schema for the new field '{name}'"
+        raise refuse("SMT479", statement, "name a field that is there, or drop it", SCHEMA_BUILDER_EXCEPTION)
     schema = cell.schema if old is None else old.schema
+    if header.kind == _NULL:
+        return _required(name, replace(cell, schema=schema), True, group)
     same = schema.type is cell.schema.type and schema.logical == cell.schema.logical
     if not same or (schema.type is Type.STRUCT and schema.fields != cell.schema.fields):
-        statement = f"the field '{name}' is {schema.label}, but the header is {cell.schema.label}"
+        statement = f"the field '{name}' is {schema.label}, but the header is {header.kind or cell.schema.label}"
         raise refuse("SMT481", statement, "name another field")
-    if schema.optional or not cell.schema.optional:
-        return replace(cell, schema=schema)
-    return replace(cell, schema=schema, expr=Call(Required(name), (cell.expr, there(group))))
+    return _required(name, replace(cell, schema=schema), cell.schema.optional, group)
+
+
+def _required(name: str, cell: Cell, may_be_null: bool, group: Group) -> Cell:
+    """A field that is refused where it is null and must not be."""
+    if cell.schema.optional or not may_be_null:
+        return cell
+    return replace(cell, expr=Call(Required(name), (cell.expr, there(group))))

@@ -13,14 +13,15 @@ from dagster_smt.authoring.edit import struct_of
 from dagster_smt.authoring.options import Names, Text, option
 from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform
 from dagster_smt.authoring.zone_rules import BLOCKS, SOURCE, ZoneRule, chosen, name_in, zone_rules
+from dagster_smt.errors import PlanError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, with_fields
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.schema import STRING, Type
 from dagster_smt.model.schema import TIMESTAMP as CONNECT_TIMESTAMP
-from dagster_smt.values.basic import KeepNull
+from dagster_smt.values.basic import Default, KeepNull, Refused
 from dagster_smt.values.change_events import AnyThere, is_change_event
 from dagster_smt.values.change_times import EPOCHS, PRECISIONS, ZONED_TIME, ZONED_TIMESTAMP, InZone
-from dagster_smt.values.zones import fixed_offset, is_zone
+from dagster_smt.values.zones import has_one_offset, is_zone
 
 _NAMED = (*PRECISIONS, ZONED_TIMESTAMP, ZONED_TIME, CONNECT_TIMESTAMP)
 _TEXTS = (ZONED_TIMESTAMP, ZONED_TIME)
@@ -140,16 +141,25 @@ class TimezoneConverter(Transform):
         return with_fields(block, fields, block.schema)
 
     def _in_zone(self, block: Group, field: str, kind: str, event: Group, which: Call) -> Cell:
-        node = text_field(block, field) if kind in _TEXTS else block.by_name[field]
-        if kind not in _TEXTS and node.schema.logical != "Timestamp":
-            node = whole_number(block, field, Type.INT64)
+        node = block.by_name[field]
+        try:
+            self._check(block, field, kind, node)
+        except PlanError as error:
+            return _unless_null(node, which, error)
         assert isinstance(node, Cell)
         args: tuple[Expr, ...] = (node.expr, which)
-        if kind == ZONED_TIME and fixed_offset(self.converted_timezone) is None:
+        if kind == ZONED_TIME and not has_one_offset(self.converted_timezone):
             around = (which,) if node.schema.default is not None else (which, node.expr)
             args = (*args, said(whole_number(event, "ts_ms", Type.INT64).expr, "when it was", *around))
         rule = InZone(self.converted_timezone, kind, node.schema.default)
         return replace(node, expr=Call(rule, args), copied=False)
+
+    def _check(self, block: Group, field: str, kind: str, node: Node) -> None:
+        """Refuse a field whose type is not that of its name."""
+        if kind in _TEXTS:
+            text_field(block, field)
+        elif node.schema.logical != "Timestamp":
+            whole_number(block, field, Type.INT64)
 
     def _report(self, blocks: dict[str, Group], at: Planning) -> None:
         """Fields to include that no event of this schema has."""
@@ -165,6 +175,16 @@ class TimezoneConverter(Transform):
             """It is no change event."""
 
         return keep
+
+
+def _unless_null(node: Node, which: Call, error: PlanError) -> Cell:
+    """A field of another type than its name says: a null stays, other values are refused where they are converted."""
+    if not isinstance(node, Cell) or not node.schema.optional or node.schema.default is not None:
+        raise error
+    problem = error.problems[0]
+    refused = Refused(problem.code, problem.statement, problem.hint)
+    refusal = Call(refused, (Call(KeepNull(), (node.expr, which)),))
+    return replace(node, expr=Call(Default(), (refusal, node.expr)), copied=False)
 
 
 def _kind(block: str, field: str, node: Node) -> str:

@@ -90,9 +90,9 @@ CASES = (
             "either this or field.value.pattern is needed, not both"),
     refusal("both", OP | {"field.value.pattern": "r"}, "null", "SMT014 transforms.t (FilterByFieldValue$Value) "
             "field.value: either this or field.value.pattern is needed, not both"),
-    # ours
-    refusal("elements of several types", n('[1,"a"]'), "null",
-            "SMT014 transforms.t (FilterByFieldValue$Value) field.value: the elements have no type in common"),
+    Case("elements of several types: numbers in JSON are of other classes", n('[1,"a"]'), '{"n":[1,"a"]}', None),
+    Case("elements of several types that JSON has, too", n('[true,"a"]'), '{"n":[true,"a"]}', '{"n":[true,"a"]}'),
+    Case("no elements", n("[]"), '{"n":[]}', '{"n":[]}'),
 )  # fmt: skip
 
 

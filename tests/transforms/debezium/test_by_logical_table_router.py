@@ -7,6 +7,7 @@ from dagster_smt.errors import PlanError
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.transforms.debezium.by_logical_table_router import ByLogicalTableRouter
+from dagster_smt.values.lazy import whole
 from tests.transforms.debezium.events import DELETE, ID, OLD, ROW_NAME, event, event_schema, row_schema, struct, text
 from tests.transforms.helpers import Case, chain_of, check, record_of, refusal, shown, wanted
 
@@ -102,8 +103,12 @@ def test_every_topic_has_names_and_values_of_its_own(value):
 def test_a_value_without_schema_beside_a_key_with_one():
     record, given = record_of('{"a":1}'), record_of(key("k"), "key")
     record.key_schema, record.key = given.key_schema, given.key
-    problem = Interpreter(chain_of(ByLogicalTableRouter, ALL)).run(record).problem
-    assert problem.statement == "the value has no schema, but [routing by logical table] needs one"
+    before = record.topic
+    assert Interpreter(chain_of(ByLogicalTableRouter, ALL)).run(record).problem is None
+    assert record.topic != before
+    assert record.key_schema.name == f"{record.topic}.Key"
+    assert record.key[ByLogicalTableRouter.model_fields["key_field_name"].default] == before
+    assert (record.value_schema, whole(record.value)) == (None, {"a": 1})
 
 
 def test_a_topic_that_each_record_says_decides_about_columns():
