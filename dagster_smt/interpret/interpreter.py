@@ -7,7 +7,8 @@ from typing import Any, Literal
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.chain.plan import first_entries
 from dagster_smt.errors import DataError, Problem
-from dagster_smt.interpret.sides import SideCodec, side_codec
+from dagster_smt.interpret.cache import BySchema
+from dagster_smt.interpret.sides import SideCodec, has_defaults, side_codec
 from dagster_smt.interpret.stages import DROPPED, ApplyAll, Runner, runners
 from dagster_smt.model.format import REGISTERED, Format, Formats, names_topic
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, Record
@@ -55,7 +56,7 @@ _CONVERTERS = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter
 
 def _codec(side: Literal["key", "value"], read: Format, written: Format) -> SideCodec:
     codec = side_codec(read, side)
-    return codec if written == read else SideCodec(codec.read, side_codec(written, side).write)
+    return codec if written == read else replace(codec, write=side_codec(written, side).write)
 
 
 def _by_topic(written: Formats) -> int:
@@ -85,6 +86,7 @@ class Interpreter:
         self.key = _codec("key", read.key, written.key if written else read.key)
         self.value = _codec("value", read.value, written.value if written else read.value)
         self.by_topic = _by_topic(written or read)
+        self.has_defaults = BySchema(has_defaults)
         self.runners, self.reads_headers = runners(chain), chain.reads_headers
         self.earlier = tuple((1 << first) - 1 for first in first_entries(chain))
         self.dropped = tuple(Outcome(DROPPED_STATUS, n) for n in range(len(chain.stages)))
@@ -124,7 +126,9 @@ class Interpreter:
         """
         batch = Batch(keys, values)
         topics = [record.topic for record in records] if self.by_topic else []
-        rest = self._run_stages(self._read_all(records, batch), batch)
+        rest = self._read_all(records, batch)
+        self._mark_filled(rest, keys is not None)
+        rest = self._run_stages(rest, batch)
         if topics:
             for record in rest:
                 record.dirty |= self.by_topic if record.topic != topics[record.number] else 0
@@ -153,6 +157,18 @@ class Interpreter:
             except DataError as error:
                 batch.lost[record.number] = self._failed(error, where, record)
         return batch.left(records)
+
+    def _mark_filled(self, records: list[Record], keys: bool) -> None:
+        """Mark the sides in which a null may have become a default while they were read: they are written."""
+        filled = self.has_defaults
+        if keys and self.key.fills_nulls:
+            for record in records:
+                if record.key_schema is not None and filled[record.key_schema]:
+                    record.dirty |= KEY_DIRTY
+        if self.value.fills_nulls:
+            for record in records:
+                if record.value_schema is not None and filled[record.value_schema]:
+                    record.dirty |= VALUE_DIRTY
 
     def _run_stages(self, records: list[Record], batch: Batch) -> list[Record]:
         if self.reads_headers:

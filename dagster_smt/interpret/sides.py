@@ -48,10 +48,15 @@ class Write(Protocol):
 
 @dataclass(frozen=True)
 class SideCodec:
-    """``read`` gives (schema, value) of a side's bytes, ``write`` the bytes."""
+    """``read`` gives (schema, value) of a side's bytes, ``write`` the bytes.
+
+    ``fills_nulls``: whether a null comes back from both as the default of its field. A side with such a field is then
+    written even if no stage has changed it: else one topic would hold nulls and defaults for the same thing.
+    """
 
     read: Read
     write: Write
+    fills_nulls: bool = False
 
 
 _ARRAY = f"of values, a table of columns can have a row of each element: set json.{ARRAYS_AS_ROWS} to true"
@@ -67,7 +72,7 @@ def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCod
     if form.kind == "bytes":
         return SideCodec(_read_bytes, _Writer(form).write_bytes)
     if form.kind == "envelope":
-        return SideCodec(self_described(form).read, _Writer(form).write_envelope)
+        return SideCodec(self_described(form).read, _Writer(form).write_envelope, form.replace_null_with_default)
     if form.kind in REGISTERED:
         from dagster_smt.interpret.registry import RegistryWriter  # loads fastavro
 
@@ -85,7 +90,13 @@ def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCod
         read = _DeclaredReader(form, change_reader(form)).read if form.schema is not None else _unread
         return SideCodec(read, _Writer(form).write_change)
     read = _DeclaredReader(form).read if form.schema is not None else _unread
-    return SideCodec(read, _Writer(form).write_payload)
+    return SideCodec(read, _Writer(form).write_payload, form.replace_null_with_default)
+
+
+def has_defaults(schema: Schema) -> bool:
+    """Whether a value or a part of it has a default, which can take the place of a null."""
+    inner = (schema.keys, schema.values, *(child for _, child in schema.fields))
+    return schema.default is not None or any(has_defaults(child) for child in inner if child is not None)
 
 
 class SelfDescribed(Protocol):
