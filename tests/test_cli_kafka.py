@@ -89,19 +89,3 @@ def test_problems(run, there, tmp_path, arguments, code):
     (tmp_path / "client.properties").write_text("# mine\nssl.key.password=hunter2\n")
     code_, out, err = run(*(there.spec.servers if a == "SERVERS" else a for a in arguments))
     assert (code_, out) == (1, "") and err.startswith(code) and "hunter2" not in err
-
-
-def test_what_waits_behind_an_open_transaction_is_lag(run, there):
-    from confluent_kafka import Producer
-
-    servers = there.spec.servers
-    there.client.commit("g", {("orders", 0): Committed(0, "")})
-    producer = Producer({"bootstrap.servers": servers, "transactional.id": "cli"})
-    producer.init_transactions(30)
-    producer.begin_transaction()
-    producer.produce("orders", b"{}", partition=0)
-    producer.flush()
-    code, out, told = run("topics", servers, "--group", "g")
-    assert code == 0 and out.splitlines()[-1] == "1 topics, 0 records, lag 1"
-    assert told.startswith("SMT594 orders-0: 1 offsets from 0 on wait behind an open transaction since 20")
-    producer.abort_transaction(30)

@@ -23,6 +23,7 @@ from dagster_smt.interpret.sides import not_an_envelope
 from dagster_smt.model.cell import Call, Cell, Const, Group, Node, with_fields
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
+from dagster_smt.parity import vendors
 from dagster_smt.parity.compare import load
 from dagster_smt.parity.datums import Converter, case_chain, run_case
 from dagster_smt.parity.kafka_reader import KafkaReader, WrittenReader
@@ -231,6 +232,10 @@ def _run(case: Any) -> Iterator[Results]:
         chain: Chain = case_chain(case)
     except ConfigError:
         return
+    if case.get("memory"):
+        chain = vendors.with_memory(chain)
+    if case.get("lossy"):
+        chain = vendors.with_losses(chain)
     if case.get("renames"):
         chain = replace(chain, stages=tuple(_defective(stage, case["renames"]) for stage in chain.stages))
     yield run_case(case, chain, KafkaConverter(settings) if case.get("reader") else None)["results"]
@@ -354,6 +359,9 @@ def _spread(key: str) -> int:
 
 _MODES: tuple[tuple[str, Callable[[Case], Case | None]], ...] = (
     ("D1", _without_ignored),
+    ("D1", vendors.without_ignored_values),
+    ("D9", vendors.remembers),
+    ("D2", vendors.loses),
     ("D5", _with_kafkas_reader),
     ("D2", _with_defects),
     ("D2", _one_schema),

@@ -2,6 +2,7 @@
 
 import math
 import re
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -36,17 +37,22 @@ BYTES = "bytes"
 Result = dict[str, Any]
 _LOGICAL = "org.apache.kafka.connect.data."
 _TOO_DEEP = "Converting Kafka Connect data to byte[] failed due to serialization error"
-CRASHES = (
-    ("HeaderFrom", "java.lang.NullPointerException", r"Field\.schema\(\)", "SMT102"),
-    ("RegexRouter", "java.lang.NullPointerException", r'"this\.text" is null', "SMT407"),
-    ("RegexRouter", "java.lang.IndexOutOfBoundsException", r"No group \d+", "SMT406"),
+_GROUPS = (
+    ("java.lang.IndexOutOfBoundsException", r"No group \d+", "SMT406"),
     (
-        "RegexRouter",
         "java.lang.IllegalArgumentException",
         r"Illegal group reference|No group with name|capturing group name|character to be escaped is missing"
         r"|named capturing group is missing",
         "SMT406",
     ),
+)
+"""What Java says of a replacement that names a group which the expression does not have."""
+CRASHES = (
+    ("HeaderFrom", "java.lang.NullPointerException", r"Field\.schema\(\)", "SMT102"),
+    *((name, *group) for name in ("RegexRouter", "ByLogicalTableRouter", "EventRouter") for group in _GROUPS),
+    ("EventRouter", "java.lang.ClassCastException", r"class java\.util\.Date cannot be cast", "SMT487"),
+    ("HeaderToValue", "io.debezium.DebeziumException", r"is a primitive type, not a struct", "SMT201"),
+    ("RegexRouter", "java.lang.NullPointerException", r'"this\.text" is null', "SMT407"),
     ("TimestampRouter", "java.lang.NullPointerException", r"", "SMT407"),
     ("TimestampConverter", "java.lang.NullPointerException", r'"config\.format" is null', "SMT421"),
 )
@@ -134,8 +140,10 @@ class Bridge:
             return []
         if spark and b is None and a is not None and a[0] != "schemaless" and a[2] is None:
             return ["D6"]
+        if header is not None and _fieldless(a, b):
+            return ["D2"]
         if want is not None and "unserialisable" in want:
-            return ["D4"] if self._same_java(want, got) else None
+            return ["D4"] if self._same_java(want, got) else self._mended(want, got)
         if not spark:
             return None
         if header is not None:
@@ -180,6 +188,15 @@ class Bridge:
         if schema is None or wanted is None:
             return schema is wanted
         return _same_number(*(_drop_names(java_schema_of(text), want["java"]) for text in (wanted, schema)))
+
+    def _mended(self, want: dict[str, Any], got: Any) -> list[str] | None:
+        """The same value, under a schema that fits it: the original's does not, and so nothing can write it."""
+        if "schema" not in want or fits(load(want["schema"]), want["java"]):
+            return None
+        with suppress(DataError):
+            _, java = self._java(got)
+            return ["D2"] if canonical_java(java) == canonical_java(want["java"]) else None
+        return None
 
     def _java(self, datum: Any) -> tuple[str | None, Any]:
         """Schema and value of a datum in the form of those that JSON cannot carry."""
@@ -250,6 +267,29 @@ def unordered(data: bytes) -> list[Any]:
         else:
             stack[-1][-1].append(piece)
     return stack
+
+
+def _fieldless(want: Any, got: Any) -> bool:
+    """Whether a null has the schema of a struct that has lost its fields (ExtractNewRecordState), and here has them."""
+    both = isinstance(want, tuple) and isinstance(got, tuple) and want[0] == got[0] == "schema"
+    if not both or want[2] is not None or got[2] is not None or want[1].get("fields") != []:
+        return False
+    return {**got[1], "fields": []} == want[1]
+
+
+def fits(schema: dict[str, Any], java: Any) -> bool:
+    """Whether a value, as the cases show those that JSON cannot carry, is of the type that its schema says."""
+    if java is None:
+        return bool(schema.get("optional"))
+    kind = next(iter(java)) if isinstance(java, dict) else "string" if isinstance(java, str) else "boolean"
+    if schema["type"] == "struct":
+        fields = {field["field"]: field for field in schema["fields"]}
+        if kind != "struct" or [name for name, _ in java["struct"]] != list(fields):
+            return False
+        return all(fits(fields[name], value) for name, value in java["struct"])
+    if schema["type"] == "array":
+        return kind == "list" and all(fits(schema["items"], item) for item in java["list"])
+    return kind not in ("struct", "list") and (kind == "string") is (schema["type"] == "string")
 
 
 def _plain(java: Any) -> Any:

@@ -1,6 +1,7 @@
 """Records of the parity format (docs: ``tests/parity/README.md``) to and from our records."""
 
 import base64
+import gzip
 import json
 from contextlib import suppress
 from dataclasses import replace
@@ -21,6 +22,7 @@ from dagster_smt.values.lazy import whole
 from dagster_smt.values.numbers import decimal_text, float_text
 
 KEPT, DROPPED = 0, 1
+_PACKED = b"\x1f\x8b"
 _SYNTAX = ".field.syntax.version"
 
 
@@ -154,7 +156,7 @@ def write_record(data: dict[str, Any], record: Record, converter: Converter) -> 
         "topic": record.topic,
         "partition": record.partition,
         "offset": record.offset,
-        "timestamp": record.timestamp,
+        "timestamp": None if record.timestamp is None else int(record.timestamp),  # a stage makes a date of it
         "key": converter.write(record.key_schema, record.key),
         "value": converter.write(record.value_schema, record.value),
         "headers": headers,
@@ -162,5 +164,7 @@ def write_record(data: dict[str, Any], record: Record, converter: Converter) -> 
 
 
 def parse_cases(lines: bytes) -> list[dict[str, Any]]:
-    """Read a file of cases."""
+    """Read a file of cases, which may be packed by gzip."""
+    if lines.startswith(_PACKED):
+        lines = gzip.decompress(lines)
     return [json.loads(line) for line in lines.split(b"\n") if line.strip()]  # msgspec takes no lone surrogates

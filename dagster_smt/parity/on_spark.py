@@ -254,7 +254,9 @@ def _collected(frame: DataFrame, evaluator: TypedEvaluator) -> DataFrame:
 
 def _variant(state: State) -> Column:
     sides = [_plain(state.sides[name]).alias(name) for name in _SIDES if name in state.sides]
-    metadata = [F.col(state.columns[name]).alias(name) for name in ("topic", "headers")]
+    metadata = [F.col(state.columns[name]).alias(name) for name in ("topic", "partition", "offset", "headers")]
+    if "timestamp" in state.columns:
+        metadata.append(F.unix_micros(F.col(state.columns["timestamp"])).alias("timestamp"))
     return F.struct(*sides, *metadata)
 
 
@@ -275,7 +277,8 @@ def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | N
         return None
     state, values = evaluator.states[number], row[f"v{number}"]
     before = answer.case["records"][row["in_row"]]
-    after = {**before, "topic": values["topic"]}
+    after = {**before, **{name: values[name] for name in ("topic", "partition", "offset")}}
+    after["timestamp"] = _timestamp(values, before, answer.chain)
     for name in _SIDES:
         value = values[name] if name in state.sides else None  # a side that no record with a value has got through
         if value is None:
@@ -286,6 +289,17 @@ def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | N
     known = {msgspec.json.encode(h["value"]): h["value"] for h in before["headers"]}
     after["headers"] = [_header(h, known, answer.converter) for h in values["headers"] or ()]
     return {"record": after}
+
+
+def _timestamp(values: Any, before: Case, chain: Chain) -> int | None:
+    """The timestamp in milliseconds: the column's. A chain that neither reads nor writes it has no column for it."""
+    if "timestamp" not in values and not chain.writes_timestamp:
+        return _read_back(_micros(before["timestamp"]))
+    return _read_back(values["timestamp"])
+
+
+def _read_back(micros: int | None) -> int | None:
+    return None if micros is None else micros // 1000
 
 
 def _header(row: Any, known: dict[bytes, Any], converter: Converter) -> dict[str, Any]:

@@ -3,14 +3,14 @@
 import copy
 import json
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-from dagster_smt.parity.datums import case_chain, parse_cases, run_case
+from dagster_smt.errors import ConfigError
+from dagster_smt.parity.datums import case_chain, run_case
 from dagster_smt.parity.runner import on_python, run_cases, verdict_of
+from tests.parity.cases import FILES, cases_of
 
-FILES = sorted(Path(__file__).parent.glob("*.jsonl"))
 P = "org.apache.kafka.connect.transforms."
 DATA = "org.apache.kafka.connect.errors.DataException"
 CAST = {"transforms": "t", "transforms.t.type": P + "Cast$Value", "transforms.t.spec": "a:string,b:float32"}
@@ -19,7 +19,7 @@ NOTHING = {"transforms": ""}
 
 @cache
 def recorded():
-    return {case["id"]: case for path in FILES for case in parse_cases(path.read_bytes())}
+    return {case["id"]: case for path in FILES for case in cases_of(path)}
 
 
 def verdict(case, answer):
@@ -188,6 +188,15 @@ DELIBERATE = {
     "D4": ["cast-129", "flatten-016", "replacefield-009", "converter-010", "fuzz-031"],
     "D5": ["converter-011", "converter-013", "converter-001", "cast-105"],
 }
+VENDORS = {
+    "D2": [
+        "v-eventrouter-0007", "v-eventrouter-0008", "v-eventrouter-0050", "v-eventrouter-0085", "v-eventrouter-0096",
+        "v-eventrouter-0331", "v-found-032", "v-found-044", "v-extractnewrecordstate-0682", "v-timezoneconverter-0122",
+    ],
+    "D9": ["v-bylogicaltablerouter-0332", "v-bylogicaltablerouter-0348", "v-bylogicaltablerouter-0354"],
+}  # fmt: skip
+"""The same of cases recorded from Debezium's classes."""
+DELIBERATE = {name: [*DELIBERATE.get(name, ()), *VENDORS.get(name, ())] for name in {**DELIBERATE, **VENDORS}}
 IDS = [(decision, id) for decision, ids in DELIBERATE.items() for id in ids]
 
 
@@ -209,6 +218,109 @@ def test_a_deliberate_difference_excuses_nothing_else(decision, id):
             wrong += [changed(answer, number, ("error", "class"), "java.lang.Error")]
         wrong += [{"results": [*answer["results"][:number], dropped(), *answer["results"][number + 1 :]]}]
         assert {verdict(case, w) for w in wrong} == {("different", "")}
+
+
+REFUSED = [
+    ("v-eventrouter-0201", "D12"),
+    ("v-found-039", "D12"),
+    ("v-aiven-0208", "D12"),
+    ("v-aiven-0115", "D12"),
+    ("v-eventrouter-0495", "D11"),
+    ("v-headertovalue-0095", "D11"),
+    ("v-extractnewrecordstate-0746", "D11"),
+    ("v-bylogicaltablerouter-0004", "D2"),
+    ("v-headertovalue-0187", "D2"),
+]
+
+
+@pytest.mark.parametrize(("id", "decision"), REFUSED)
+def test_a_refusal_in_a_vendors_transform_is_that_problem_of_that_stage_and_no_value(id, decision):
+    case = recorded()[id]
+    answer = answer_to(case)
+    assert verdict(case, answer) == ("deliberate", decision)
+    number = next(n for n, result in enumerate(answer["results"]) if "error" in result)
+    stage, given = answer["results"][number]["error"]["stage"], case["records"][number]
+    spoilt = [
+        failed("SMT999", stage, ""),
+        failed("SMT414", stage, ""),
+        failed(answer["results"][number]["error"]["code"], "elsewhere"),
+        failed(answer["results"][number]["error"]["code"], "value.converter"),
+        dropped(),
+        {"record": given},
+        {"record": {**given, "value": free('{"a":999}')}},
+    ]
+    results = [[*answer["results"][:number], wrong, *answer["results"][number + 1 :]] for wrong in spoilt]
+    assert [verdict(case, {"results": wrong}) for wrong in results] == [("different", "")] * len(results)
+
+
+REFUSED_OPTIONS = ["v-timezoneconverter-0022", "v-timezoneconverter-0069", "v-eventrouter-0229", "v-eventrouter-0196"]
+
+
+@pytest.mark.parametrize("id", REFUSED_OPTIONS)
+def test_an_option_of_a_vendor_may_be_refused_where_its_value_does_nothing(id):
+    case = recorded()[id]
+    with pytest.raises(ConfigError) as error:
+        case_chain(case)
+    answer = config_error(error.value.problems[0].code)
+    assert verdict(case, answer) == ("deliberate", "D1")
+    wrong = copy.deepcopy(case)
+    for result in wrong["expect"]["results"]:
+        if "record" in result:
+            result["record"]["topic"] = "elsewhere"
+    assert verdict(wrong, answer) == ("different", "")
+    assert verdict(recorded()["v-extractnewrecordstate-0076"], answer) == ("different", "")
+
+
+@pytest.mark.parametrize("id", ["v-found-041", "v-timezoneconverter-0004"])
+def test_names_that_a_vendor_refuses_do_what_other_names_do(id):
+    case = recorded()[id]
+    answer = answer_to(case)
+    assert verdict(case, answer) == ("deliberate", "D1")
+    for number, result in enumerate(answer["results"]):
+        spoilt = [dropped(), failed("SMT487")]
+        if "record" in result:
+            spoilt.append({"record": {**result["record"], "value": free('{"a":999}')}})
+            spoilt.append({"record": {**result["record"], "topic": "elsewhere"}})
+        for wrong in spoilt:
+            results = [*answer["results"][:number], wrong, *answer["results"][number + 1 :]]
+            assert verdict(case, {"results": results}) == ("different", "")
+
+
+def test_columns_may_refuse_a_stage_whose_schema_data_decides_with_that_very_problem():
+    case = recorded()["v-headertovalue-0003"]
+    stage = "t"
+    right = {**failed("SMT476", stage, ""), "spark": True}
+    assert verdict(case, {"results": [right]}) == ("deliberate", "D10")
+    wrong = [
+        failed("SMT476", stage, ""),
+        {**failed("SMT471", stage), "spark": True},
+        {**failed("SMT476", "elsewhere"), "spark": True},
+        {**dropped(), "spark": True},
+        {"record": {**case["records"][0], "topic": "elsewhere"}, "spark": True},
+    ]
+    assert [verdict(case, {"results": [result]}) for result in wrong] == [("different", "")] * len(wrong)
+    plain = recorded()["v-bylogicaltablerouter-0335"]  # its schemas do not hang on data
+    refused = [right] * len(plain["records"])
+    assert verdict(plain, {"results": refused}) == ("different", "")
+
+
+def test_columns_may_lack_the_names_that_data_gives_and_nothing_else():
+    case = recorded()["v-eventrouter-0163"]
+    answer = answer_to(case)
+    answer["results"][0]["spark"] = True
+    without = text_changed(answer, 0, "value", "shop.public.outbox.Order.Value", "shop.public.outbox.Value")
+    for header in without["results"][0]["record"]["headers"]:
+        header["bytes"] = b"406c07f3"
+    assert verdict(case, without) == ("deliberate", "D10")
+    spoilt = [
+        text_changed(without, 0, "value", '"sequence":3', '"sequence":4'),
+        text_changed(without, 0, "value", "shop.public.outbox.Value", "made.up.Value"),
+        text_changed(without, 0, "value", '"field":"sequence"', '"field":"seq"'),
+        changed(without, 0, ("record", "timestamp"), 1),
+        changed(without, 0, ("record", "partition"), 1),
+        changed(without, 0, ("record", "headers"), []),
+    ]
+    assert [verdict(case, wrong) for wrong in spoilt] == [("different", "")] * len(spoilt)
 
 
 def unserialisable_header():

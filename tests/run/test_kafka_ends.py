@@ -168,21 +168,3 @@ def test_a_group_with_an_open_transaction_says_so(world):
     producer.abort_transaction(30)
     assert world.run(spec).records_in == 1
     consumer.close()
-
-
-def test_what_fails_right_after_a_commit_does_not_fail_the_run(world, monkeypatch):
-    """Showing the progress in a group, and giving back what Spark keeps of the window."""
-    from pyspark.sql.classic.dataframe import DataFrame
-
-    from dagster_smt.tables.sources.kafka import KafkaReader
-
-    def fails(*args, **kwargs):
-        raise RuntimeError("secret-4711")
-
-    world.add(order(0))
-    monkeypatch.setattr(KafkaReader, "mirror", fails)
-    monkeypatch.setattr(DataFrame, "unpersist", fails)
-    report = world.run(group=f"seen-{world.id}")
-    assert (report.status, report.records_out) == ("committed", 1)
-    told = [line for line in world.lines if f"seen-{world.id}" in line]
-    assert len(told) == 1 and "SMT595" in told[0] and "4711" not in told[0]

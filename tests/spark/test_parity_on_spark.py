@@ -1,21 +1,18 @@
 """Recorded cases on Spark: records with a schema on the Spark evaluator, the others through ``mapInArrow``."""
 
-from pathlib import Path
-
 import pytest
 
-from dagster_smt.parity.datums import parse_cases
 from dagster_smt.parity.on_spark import SparkAnswers
 from dagster_smt.parity.runner import DIFFERENT, UNSUPPORTED, run_cases
+from tests.parity.cases import FILES, cases_of
 
-CASES = sorted((Path(__file__).parents[1] / "parity").glob("*.jsonl"))
 UNPLANNED = {"SMT207", "SMT904"}
 """Decimals of negative scale; an object made of a side that is always null."""
 
 
 def judged(spark, step):
     """Every so manieth case: how many columns took, and why the others had no plan there."""
-    cases = [case for path in CASES for case in parse_cases(path.read_bytes())][::step]
+    cases = [case for path in FILES for case in cases_of(path)][::step]
     answers = SparkAnswers(spark)
     report = run_cases(cases, answers)
     wrong = {v.id: v.reason for v in report.verdicts if v.verdict in (DIFFERENT, UNSUPPORTED)}
