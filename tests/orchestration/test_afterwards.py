@@ -15,9 +15,16 @@ FACTS, STEPS, EXECUTION = (
     f"dagster_smt.{name}" for name in ("run.facts", "orchestration.steps", "orchestration.execution")
 )
 PLACES = {
-    f"{FACTS}.open_table": {"offsets_contiguous", "rows_match_offsets", "lag", "contract", "schema_matches_plan"},
+    f"{FACTS}.open_table": {
+        "offsets_contiguous",
+        "rows_match_offsets",
+        "lag",
+        "contract",
+        "schema_matches_plan",
+        "dead_mask",
+    },
     f"{FACTS}.open_source": {"offsets_contiguous", "lag", "masked_values"},
-    f"{FACTS}.report_of": {"offsets_contiguous", "rows_match_offsets", "lag"},
+    f"{FACTS}.report_of": {"offsets_contiguous", "rows_match_offsets", "lag", "dead_mask"},
     f"{FACTS}.choose_topics": {"offsets_contiguous", "lag"},
     f"{FACTS}.offsets_of": {"offsets_contiguous", "lag"},
     f"{FACTS}._planned": {"schema_matches_plan", "contract"},
@@ -114,4 +121,4 @@ def test_a_broken_neighbour_hides_nothing(spark, tmp_path):
 
 
 def test_every_check_that_looks_at_the_table_says_what_it_needs():
-    assert set(NEEDED) | {"no_dead_letters", "dead_mask", "key_matches_value"} == set(CHECKS)
+    assert set(NEEDED) | {"no_dead_letters", "key_matches_value"} == set(CHECKS)
