@@ -97,7 +97,7 @@ def planning(request):
     """Compiling and adapting each plan takes half of the time of a small run; tests of evaluators have it as it is."""
     if "spark" in request.fixturenames:
         folder = request.path.relative_to(request.config.rootpath).parts[1]
-        small = folder in ("run", "tables", "orchestration")
+        small = folder in ("run", "tables", "orchestration", "histories")
         conf = request.getfixturevalue("spark").conf
         conf.set("spark.sql.codegen.wholeStage", str(not small).lower())
         conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if small else "FALLBACK")

@@ -1,0 +1,81 @@
+"""Random histories of every source and sink: after each step rows and dead letters are what the model says.
+
+``HISTORIES=20 SEED=1000 pytest -m long tests/histories`` looks for new ones. A history that goes wrong prints its
+setting and its steps: ``History(setting, …).play(steps)`` plays them again, and fewer of them.
+"""
+
+import os
+import pprint
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.histories.draw import PAIRS, play, setting_of
+from tests.histories.history import History
+from tests.histories.ways import WAYS
+
+QUICK = [
+    ("files", "iceberg records"),
+    ("files", "files"),
+    ("kafka", "iceberg columns"),
+    ("kafka", "files"),
+    ("bronze", "delta records"),
+]
+"""Each source and each format of a sink: these are played in CI, with so many runs."""
+RUNS = 3
+SEED = int(os.environ.get("SEED", "2"))
+HISTORIES = int(os.environ.get("HISTORIES", "10"))
+
+
+def check(spark, folder: Path, pair, seed: int, runs: int, servers: str = "") -> None:
+    """Play a history; a problem is told with what it takes to play it again."""
+    chance = random.Random(f"{seed} {pair}")
+    history = History(setting_of(pair, chance), spark, folder, servers)
+    problems = play(history, chance, runs)
+    if problems:
+        steps = pprint.pformat(history.steps, width=120)
+        pytest.fail(f"{history.setting}, seed {seed}\n{steps}\n" + "\n".join(problems), pytrace=False)
+
+
+def servers_of(pair, request) -> str:
+    return request.getfixturevalue("broker").servers if "kafka" in pair else ""
+
+
+@pytest.mark.parametrize("pair", QUICK, ids=" to ".join)
+def test_rows_and_letters_are_what_the_model_says(spark, tmp_path, request, pair):
+    check(spark, tmp_path, pair, SEED, RUNS, servers_of(pair, request))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("pair", PAIRS, ids=" to ".join)
+def test_many_histories(spark, tmp_path, request, pair):
+    for number in range(HISTORIES):
+        check(spark, tmp_path / str(number), pair, SEED + number, 8, servers_of(pair, request))
+
+
+NOT_YET = {
+    "a rebuild of all in which a topic fails": "the rows of the topic go",
+    "Delta is restored": "the newest state in its log counts, not that of the version",
+    "Delta is restored, and a run is tried again": "it counts as committed",
+    "Iceberg is rolled back, compacted and expired": "a commit that was rolled back counts",
+    "two runs at once, with letters in a topic": "both publish their letters",
+    "two runs at once, with letters in a new table": "both publish their letters",
+    "two runs at once, from and to a broker": "both publish their letters",
+    "a fixed range again with a mended chain": "it counts as committed",
+    "a rebuild again with a mended chain": "it counts as committed",
+    "a topic is made anew and empty": "the rows of the old topic stay",
+    "a topic is made anew and the rows of the old one stay": "rows of the old topic can only be replaced",
+}
+"""Ways that the package does not go yet, and what it does instead."""
+
+
+def way(name):
+    marks = [pytest.mark.xfail(strict=True, reason=NOT_YET[name])] if name in NOT_YET else []
+    return pytest.param(*WAYS[name], id=name, marks=marks)
+
+
+@pytest.mark.parametrize(("setting", "steps"), [way(name) for name in WAYS])
+def test_what_happens_is_what_the_model_says(spark, tmp_path, request, setting, steps):
+    history = History(setting, spark, tmp_path, servers_of((setting.source,), request))
+    assert history.play(steps) == []
