@@ -340,7 +340,6 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "rows_match_offsets": ("state", "rows"),
     "schema_matches_plan": ("columns",),
     "dead_mask": ("state",),
-    "dead_mask": ("state",),
     "masked_values": ("sample",),
     "lag": ("state", "topics"),
     "contract": ("columns", "contract"),
