@@ -97,3 +97,28 @@ class UnsupportedError(SmtError):
 def data_error(code: str, statement: str, hint: str = "", connect_class: str = DATA_EXCEPTION) -> DataError:
     """Make the error of one record; the evaluator adds the stage."""
     return DataError(Problem(code, "", statement, hint, connect_class))
+
+
+_NOT_OF_A_RECORD = (MemoryError, ImportError, ConfigError, TableError, RecordsRejected, EngineError, ClassError)
+"""What says something of a machine, a configuration, an engine or a class: no record is to blame for it."""
+
+
+def problem_of_record(error: Exception) -> Problem:
+    """What is wrong with a record, given any exception that was raised while it was read, evaluated or written.
+
+    Of an exception that is none of ours only the class is said: its text may quote the record.
+
+    Raises:
+        Exception: ``error`` itself, if no record is to blame for it.
+    """
+    if isinstance(error, _NOT_OF_A_RECORD):
+        raise error
+    if isinstance(error, SmtError):
+        return error.problems[0]
+    return unprocessable(type(error).__name__)
+
+
+def unprocessable(exception_class: str) -> Problem:
+    """The problem of a record on which something raised an exception that nobody expects."""
+    hint = "look at the dead letter; if no transform of your own raises the exception, please report it"
+    return Problem("SMT430", "", f"the record cannot be processed: {exception_class}", hint)

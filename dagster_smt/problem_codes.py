@@ -46,6 +46,7 @@ SHARED = {
     "SMT267": "tables/rows/columns tables/rows/statement",
     "SMT269": "tables/rows/declare tables/spec",
     "SMT270": "cli/schemas tables/rows/with_options tables/spec",
+    "SMT272": "model/csv_options model/format",
     "SMT273": "interpret/avro interpret/described interpret/protobuf_files interpret/registered tables/described",
     "SMT274": "interpret/avro_write interpret/protobuf_schema",
     "SMT279": "tables/spec tables/written",
@@ -54,8 +55,10 @@ SHARED = {
     "SMT354": "orchestration/config_schema run/unmasked",
     "SMT401": "interpret/codec interpret/texts values/basic",
     "SMT414": "interpret/codec interpret/described interpret/sides spark/reading/start",
-    "SMT416": "interpret/avro interpret/formats interpret/protobuf_kinds interpret/sides spark/reading/start",
-    "SMT440": "interpret/avro_anything interpret/avro_write interpret/formats interpret/protobuf_kinds",
+    "SMT416": "interpret/avro interpret/csv_lines interpret/formats interpret/protobuf_kinds interpret/sides "
+    "spark/reading/start",
+    "SMT440": "interpret/avro_anything interpret/avro_write interpret/csv_lines interpret/formats "
+    "interpret/protobuf_kinds",
     "SMT451": "authoring/topics transforms/aiven/extract_timestamp transforms/aiven/hash",
     "SMT452": "transforms/aiven/extract_timestamp transforms/aiven/extract_topic transforms/aiven/hash "
     "transforms/confluent/extract_topic",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dagster_smt.errors import DataError
+from dagster_smt.errors import problem_of_record
 from dagster_smt.values.lazy import decode_whole
 
 _BEGINNING = (b"[", b" ", b"\t", b"\r", b"\n")
@@ -18,7 +18,8 @@ def elements(text: bytes | None) -> list[bytes] | None:
         return None
     try:
         found = decode_whole(text)
-    except DataError:
+    except Exception as error:  # noqa: BLE001 its reader says what is wrong with it
+        problem_of_record(error)
         return None
     return [bytes(element) for element in found] if type(found) is list else None
 

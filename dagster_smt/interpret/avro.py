@@ -18,6 +18,7 @@ from fastavro.schema import SchemaParseException, parse_schema
 from dagster_smt.errors import ConfigError, DataError, Problem, data_error
 from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, date, decimal, optional, time, timestamp
+from dagster_smt.values.numbers import scaled_decimal
 
 Convert = Callable[[Any], Any]
 CONNECT_AVRO = "io.confluent.connect.avro."
@@ -309,8 +310,7 @@ def _bytes(avro: dict[str, Any], logical: str | None) -> tuple[Schema, Convert]:
         parameters[PRECISION] = str(precision)
 
     def convert(value: Any) -> Decimal:
-        unscaled = int.from_bytes(_plain_bytes(value), "big", signed=True)
-        return Decimal((unscaled < 0, tuple(map(int, str(abs(unscaled)))), -scale))
+        return scaled_decimal(_plain_bytes(value), scale)
 
     return schema.with_(parameters=tuple(sorted(parameters.items()))), convert
 

@@ -9,12 +9,17 @@ from dagster_smt.interpret.codec import Convert, misfit, reader
 from dagster_smt.interpret.texts import null_or, text_reader
 from dagster_smt.model.change_formats import ROW
 from dagster_smt.model.format import Format
+from dagster_smt.model.record import DropRecord
 from dagster_smt.model.schema import JavaDate, Schema, Type
 from dagster_smt.values.lazy import encoder
 
 Message = Mapping[str, Any]
 Take = Callable[[Message], Any]
 _SOURCE = {"source.timestamp": "ts_ms", "source.database": "db", "source.schema": "schema"}
+_NEEDED = {"c": "after", "r": "after", "u": "after", "d": "before"}
+"""By ``op``: the row that a message of Debezium must have."""
+_SKIP = "have the connector skip such messages (Debezium: skipped.operations), or look at the dead letter"
+_IDENTITY = "let the database tell it: in PostgreSQL with ALTER TABLE … REPLICA IDENTITY FULL"
 _CANAL = {"sql-type": "sqlType", "pk-names": "pkNames", "event-timestamp": "es", "ingestion-timestamp": "ts"}
 
 
@@ -39,13 +44,30 @@ def _debezium(data: Any) -> Message:
         data = {**data["payload"], "(schema)": None if schema is None else encoder.encode(schema).decode()}
     if not isinstance(data, dict) or "op" not in data:
         raise _no_message("Debezium", "an object with 'op'")
+    needed = _NEEDED.get(data["op"]) if isinstance(data["op"], str) else None
+    if needed is None:
+        raise data_error("SMT447", "the message is no change of a row: 'op' is none of c, r, u and d", _SKIP)
+    if not isinstance(data.get(needed), dict):
+        hint = _IDENTITY if needed == "before" else "look at the dead letter"
+        raise data_error("SMT448", f"the message has no row '{needed}' the change", hint)
     return data
 
 
 def _canal(data: Any) -> Message:
     if not isinstance(data, dict) or "type" not in data or "data" not in data:
         raise _no_message("Canal", "an object with 'type' and 'data'")
+    rows = data["data"]
+    if data.get("isDdl") is True or (isinstance(rows, list) and not rows) or (rows is None and _is_ddl(data["type"])):
+        raise DropRecord  # it has no rows, as Flink reads it
+    if not isinstance(rows, list) or any(type(row) is not dict for row in rows):
+        raise _no_message("Canal", "an array of rows as 'data'")
+    if _is_ddl(data["type"]):
+        raise data_error("SMT447", "the message is no change of a row: 'type' is no kind of change", _SKIP)
     return data
+
+
+def _is_ddl(kind: Any) -> bool:
+    return kind not in ("INSERT", "UPDATE", "DELETE", "INIT-INSERT")
 
 
 def _no_message(format_: str, what: str) -> DataError:
@@ -68,7 +90,7 @@ def _taker(name: str, form: Format) -> Take:
         key = _CANAL.get(name, name)
         return (lambda message: _first(message.get("old"))) if name == "old" else lambda message: message.get(key)
     others: dict[str, Take] = {
-        ROW: lambda m: m.get("before") if m.get("after") is None else m["after"],
+        ROW: lambda m: m["before"] if m["op"] == "d" else m["after"],
         "schema": lambda m: m.get("(schema)"),
         "ingestion-timestamp": lambda m: m.get("ts_ms"),
         "source.table": lambda m: _source(m).get("table", _source(m).get("collection")),
@@ -99,7 +121,7 @@ def _source(message: Message) -> Message:
 
 def _only_row(message: Message) -> Any:
     rows = message["data"]
-    if isinstance(rows, list) and len(rows) > 1:
+    if len(rows) > 1:
         hint = "let Canal write one row per message: canal.instance.parser or MQ's flatMessage split them"
         raise data_error("SMT439", f"the message holds {len(rows)} rows, a record becomes one", hint)
     return _first(rows)
@@ -116,7 +138,7 @@ def _converter(schema: Schema, form: Format, name: str) -> Convert:
     if schema.type is Type.STRING:
         return _text
     if schema.type is Type.MAP and schema.values is not None and schema.values.type is Type.STRING:
-        return lambda data: {k: None if v is None else _text(v) for k, v in data.items()}
+        return lambda data: _texts(data, schema, name)
     return reader(schema, form, name)
 
 
@@ -124,6 +146,12 @@ def _whole(data: Any, schema: Schema, name: str) -> int:
     if type(data) is not int:
         raise misfit(schema, name)
     return data
+
+
+def _texts(data: Any, schema: Schema, name: str) -> dict[str, str | None]:
+    if not isinstance(data, dict):
+        raise misfit(schema, name)
+    return {key: None if value is None else _text(value) for key, value in data.items()}
 
 
 def _text(data: Any) -> str:

@@ -19,11 +19,21 @@ from dagster_smt.model.format import Format
 from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import FLOATS, INTEGER_BITS, JavaDate, Schema, Type
 from dagster_smt.values.cast import DAY
-from dagster_smt.values.numbers import big_decimal, exact_double, float_text, nearest_float32, to_float32, wrap
+from dagster_smt.values.numbers import (
+    big_decimal,
+    exact_double,
+    float_text,
+    nearest_float32,
+    scaled_decimal,
+    to_float32,
+    wrap,
+)
 
 Convert = Callable[[Any], Any]
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _MOST_DIGITS = 10_000
+NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+"""The texts that stand for floats which JSON has no number for, as they are written."""
 
 
 def misfit(schema: Schema, where: str) -> DataError:
@@ -55,7 +65,7 @@ def _read_type(schema: Schema, form: Format, where: str) -> Convert:
     if schema.type in INTEGER_BITS:
         return _read_integer(schema, where)
     if schema.type in FLOATS:
-        return _read_float(schema, where)
+        return _read_float(schema, form, where)
     if schema.type is Type.BYTES:
         return lambda data: _base64(data, schema, where)
     if schema.type is Type.ARRAY:
@@ -94,11 +104,14 @@ def _read_integer(schema: Schema, where: str) -> Convert:
     return read
 
 
-def _read_float(schema: Schema, where: str) -> Convert:
+def _read_float(schema: Schema, form: Format, where: str) -> Convert:
     single = schema.type is Type.FLOAT32
+    texts = {} if form.kind == "envelope" else NOT_FINITE  # Connect writes them, too, and reads 0.0
 
     def read(data: Any) -> float:
         if type(data) not in (int, float, Decimal):
+            if type(data) is str and data in texts:
+                return texts[data]
             raise misfit(schema, where)
         if isinstance(data, float):
             value = rounded(data, single)
@@ -166,8 +179,7 @@ def _read_decimal(schema: Schema, form: Format, where: str) -> Convert:
         bytes_ = _base64(data, schema, where)
         if not bytes_:  # no number, to Java's BigInteger
             raise misfit(schema, where)
-        unscaled = int.from_bytes(bytes_, "big", signed=True)
-        return Decimal(unscaled).scaleb(-scale, _EXACT)
+        return scaled_decimal(bytes_, scale)
 
     return read
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.chain.plan import first_entries
-from dagster_smt.errors import DataError, Problem
+from dagster_smt.errors import Problem, problem_of_record
 from dagster_smt.interpret.cache import BySchema
 from dagster_smt.interpret.sides import SideCodec, has_defaults, side_codec
 from dagster_smt.interpret.stages import DROPPED, ApplyAll, Runner, runners
@@ -51,6 +51,8 @@ class Batch:
 
 
 KEPT_OUTCOME = Outcome()
+NO_ROW = Outcome(DROPPED_STATUS, VALUE_CONVERTER)
+"""Of a message that holds no row: no stage has dropped it."""
 _CONVERTERS = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter"}
 
 
@@ -113,7 +115,7 @@ class Interpreter:
             key = self.key.write(record.key_schema, record.key, record.topic or "")
             where = VALUE_CONVERTER
             return KEPT_OUTCOME, key, self.value.write(record.value_schema, record.value, record.topic or "")
-        except DataError as error:
+        except Exception as error:  # noqa: BLE001 whatever it is, this record has it
             return self._failed(error, where, record), None, None
 
     def run_all(self, records: list[Record], keys: list[bytes | None] | None, values: list[bytes | None]) -> Batch:
@@ -154,7 +156,9 @@ class Interpreter:
                     record.key_schema, record.key = read_key(keys[record.number], record.topic or "")
                 where = VALUE_CONVERTER
                 record.value_schema, record.value = read_value(value, record.topic or "")
-            except DataError as error:
+            except DropRecord:
+                batch.lost[record.number] = NO_ROW
+            except Exception as error:  # noqa: BLE001 whatever it is, this record has it
                 batch.lost[record.number] = self._failed(error, where, record)
         return batch.left(records)
 
@@ -187,24 +191,27 @@ class Interpreter:
                 try:
                     if (test is None or test(record)) and apply(record) is DROPPED:
                         batch.lost[record.number] = self.dropped[number]
-                except DataError as error:
-                    batch.lost[record.number] = self._failed(error, number, record)
                 except DropRecord:
                     batch.lost[record.number] = self._dropped(number, record)
+                except Exception as error:  # noqa: BLE001 whatever it is, this record has it
+                    batch.lost[record.number] = self._failed(error, number, record)
         return batch.left(records) if len(batch.lost) > lost else records
 
     def _for_all(self, number: int, apply_all: ApplyAll, records: list[Record], batch: Batch) -> None:
         """A record that is lost ends the function's loop, but not the iterator: the next call goes on with the rest."""
         waiting = iter(records)
         while True:
+            left = length_hint(waiting)
             try:
                 return apply_all(waiting)
-            except DataError as error:
-                record = records[-1 - length_hint(waiting)]
-                batch.lost[record.number] = self._failed(error, number, record)
             except DropRecord:
                 record = records[-1 - length_hint(waiting)]
                 batch.lost[record.number] = self._dropped(number, record)
+            except Exception as error:
+                if length_hint(waiting) == left:  # it has not come to a record: it will not come to the next one either
+                    raise
+                record = records[-1 - length_hint(waiting)]
+                batch.lost[record.number] = self._failed(error, number, record)
 
     def _write_all(self, records: list[Record], batch: Batch) -> None:
         write_key, write_value, keys, values = self.key.write, self.value.write, batch.keys, batch.values
@@ -218,15 +225,16 @@ class Interpreter:
                 if dirty & VALUE_DIRTY:
                     where = VALUE_CONVERTER
                     values[record.number] = write_value(record.value_schema, record.value, record.topic or "")
-            except DataError as error:
+            except Exception as error:  # noqa: BLE001 whatever it is, this record has it
                 batch.lost[record.number] = self._failed(error, where, record)
 
     def _dropped(self, where: int, record: Record) -> Outcome:
         record.touched &= self.earlier[where]
         return self.dropped[where]
 
-    def _failed(self, error: DataError, where: int, record: Record) -> Outcome:
+    def _failed(self, error: Exception, where: int, record: Record) -> Outcome:
+        problem = problem_of_record(error)
         if where >= 0:
             record.touched &= self.earlier[where]  # what the failing stage had done already does not count
-            return Outcome(FAILED, where, self._placed(error.problem, where))
-        return Outcome(FAILED, where, error.problem.at(_CONVERTERS[where]))
+            return Outcome(FAILED, where, self._placed(problem, where))
+        return Outcome(FAILED, where, problem.at(_CONVERTERS[where]))

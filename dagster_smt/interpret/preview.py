@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from dagster_smt.authoring.stage import Chain
-from dagster_smt.errors import DataError
+from dagster_smt.errors import problem_of_record
 from dagster_smt.interpret.arrays import rows_of
-from dagster_smt.interpret.interpreter import Interpreter
+from dagster_smt.interpret.interpreter import DROPPED_STATUS, Interpreter
 from dagster_smt.interpret.stages import DROPPED
 from dagster_smt.model.format import Format, Formats
 from dagster_smt.model.record import DropRecord, Header, Record
@@ -82,6 +82,8 @@ def _steps(interpreter: Interpreter, sample: Sample) -> Iterator[Shown]:
     outcome = interpreter.read(record, sample.key, sample.value)
     if outcome.problem is not None:
         yield Shown("input", note=str(outcome.problem), failed=True)
+    elif outcome.status == DROPPED_STATUS:
+        yield Shown("input", note="a message without a row")
     else:
         yield from _stages(interpreter, record)
 
@@ -95,18 +97,18 @@ def _stages(interpreter: Interpreter, record: Record) -> Iterator[Shown]:
     yield _shown(interpreter, record, "input", last=not count)
     for number, runner in enumerate(interpreter.runners, 1):
         alias = runner.stage.alias
-        if runner.test is not None and not runner.test(record):
-            yield Shown(alias, note="predicate: not here")
-            continue
         try:
+            if runner.test is not None and not runner.test(record):
+                yield Shown(alias, note="predicate: not here")
+                continue
             if runner.apply(record) is DROPPED:
                 yield Shown(alias, note="dropped")
                 return
         except DropRecord:
             yield Shown(alias, note="dropped")
             return
-        except DataError as error:
-            yield Shown(alias, note=str(error.problem), failed=True)
+        except Exception as error:  # noqa: BLE001 whatever it is, this record has it
+            yield Shown(alias, note=str(problem_of_record(error)), failed=True)
             return
         yield _shown(interpreter, record, alias, last=number == count)
 

@@ -14,10 +14,11 @@ from dagster_smt.errors import DATA_EXCEPTION, DataError, data_error
 from dagster_smt.interpret.protobuf_files import CONNECT_TYPE, ENUM, PRECISION, SCALARS, TYPE, field_params
 from dagster_smt.model.schema import JavaDate, Schema, Type, date, decimal, time, timestamp
 from dagster_smt.values.java_calendar import CUTOVER, DAY, civil, day_number
-from dagster_smt.values.numbers import wrap
+from dagster_smt.values.numbers import scaled_decimal, wrap
 
 Convert = Callable[[Any], Any]
 Fill = Callable[[Any, Any], None]
+_MOST_DIGITS = 10_000
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _NARROW = {"int8": Type.INT8, "int16": Type.INT16}
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799
@@ -154,13 +155,15 @@ def _decimal(params: Mapping[str, str], where: str) -> Kind:
         raw, most = message.value, message.precision
         if not raw or most >= 1 << 31:
             raise unreadable(f"field '{where}' is no decimal")
-        value = Decimal(int.from_bytes(raw, "big", signed=True)).scaleb(-message.scale, _EXACT)
+        value = scaled_decimal(raw, message.scale)
         return Context(most, ROUND_HALF_UP, MIN_EMIN, MAX_EMAX).plus(value) if most else value
 
     def fill(message: Any, value: Any) -> None:
         exponent = value.as_tuple().exponent if isinstance(value, Decimal) else None
         if not isinstance(exponent, int) or not -(1 << 31) <= -exponent < 1 << 31:
             raise unwritable(where, "is no decimal")
+        if len(value.as_tuple().digits) > _MOST_DIGITS:
+            raise unwritable(where, f"is a decimal of more than {_MOST_DIGITS:,} digits")
         whole = int(value.scaleb(-exponent, _EXACT))
         size = (whole if whole >= 0 else ~whole).bit_length() // 8 + 1
         message.value = whole.to_bytes(size, "big", signed=True)

@@ -3,27 +3,28 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any, Literal, Protocol
 
 import msgspec
 
-from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_error
+from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_error, problem_of_record
 from dagster_smt.interpret.cache import BySchema, Cache
 from dagster_smt.interpret.changes import change_reader
 from dagster_smt.interpret.codec import Convert, Inexact, reader, resolve_defaults, writer
-from dagster_smt.interpret.formats import Decode, Encode, csv_codec, primitive_codec
+from dagster_smt.interpret.csv_lines import csv_codec
+from dagster_smt.interpret.formats import Decode, Encode, primitive_codec
 from dagster_smt.model.change_formats import is_change
 from dagster_smt.model.format import ARRAYS_AS_ROWS, DESCRIBED, REGISTERED, Format
 from dagster_smt.model.primitives import PRIMITIVES
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 from dagster_smt.model.schema_json import schema_from_json, schema_to_json
 from dagster_smt.values.lazy import UNREADABLE, check_depth, decode_whole, deeper, encode, encoder
+from dagster_smt.values.numbers import json_decimal
 
 _OPTIONAL_STRING = optional(STRING)
 _OPTIONAL_BYTES = Schema(Type.BYTES, optional=True)
 _json = msgspec.json.Decoder()
-_exact_json = msgspec.json.Decoder(float_hook=Decimal)
+_exact_json = msgspec.json.Decoder(float_hook=json_decimal)
 
 
 class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
@@ -124,7 +125,8 @@ def schema_names(form: Format) -> Callable[[Sequence[bytes | None]], list[bytes 
     def name(data: bytes | None) -> bytes | None:
         try:
             return text(data)
-        except DataError:
+        except Exception as error:  # noqa: BLE001 its reader says what is wrong with it
+            problem_of_record(error)
             return None
 
     return lambda sides: list(map(name, sides))
@@ -244,7 +246,8 @@ class EnvelopeReader:
         """What people call the schema that a JSON text describes: its name, and the beginning of a digest."""
         try:
             schema = self._known(text)[0]
-        except DataError:
+        except Exception as error:  # noqa: BLE001 its records are dead letters
+            problem_of_record(error)
             schema = None
         name = "" if schema is None else schema.name or ""
         return f"{name} {hashlib.sha256(text).hexdigest()[:8]}".strip()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.csv_options import CSV_OPTIONS, csv_problems
 from dagster_smt.model.primitives import WHOLE
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.secrets import as_reference, shows_secret
@@ -23,15 +24,6 @@ Structured = Literal[
 ]
 Single = Literal["string", "bytes", "short", "integer", "long", "float", "double", "boolean"]
 FormatKind = Structured | Single
-CSV_OPTIONS = (
-    "field-delimiter",
-    "quote-character",
-    "disable-quote-character",
-    "escape-character",
-    "array-element-delimiter",
-    "null-literal",
-)
-"""Options of Flink's ``csv`` that are done here."""
 REGISTRY_OPTIONS = (
     "url",
     "basic-auth.user-info",
@@ -107,6 +99,8 @@ class Format:
         if self.settings.get(ARRAYS_AS_ROWS, "true").lower() not in ("true", "false"):
             place = f"{self.kind}.{ARRAYS_AS_ROWS}"
             problems.append(Problem("SMT272", place, "is neither true nor false", "use one of them"))
+        if self.kind == "csv":
+            problems += csv_problems(self.settings)
         if self.kind in REGISTERED:
             problems += self._of_registry()
         if self.kind == "protobuf" and len(self.settings) == 1:

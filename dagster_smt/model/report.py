@@ -142,7 +142,8 @@ class TopicCounts:
         touched: Rows, per ledger entry.
         further: Rows beyond one of each record. A record is one row, unless the topic table makes rows of arrays: then
             it is one of each element.
-        empty: Records that are arrays without elements. They count as a row that is dropped, by no stage.
+        empty: Records without a row: arrays without elements, messages about no row. They count as a row that is
+            dropped, by no stage.
         refused: Records of which a row failed, where they may have several.
     """
 
@@ -239,7 +240,7 @@ class RunReport:
 
     @property
     def empty(self) -> int:
-        """Records among ``dropped`` that are arrays without elements."""
+        """Records among ``dropped`` that hold no row: arrays without elements, messages about no row."""
         return sum(c.empty for c in self.topics.values())
 
     @property

@@ -54,7 +54,7 @@ def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
         **({"their rows": report.rows_in} if report.rows_in != report.records_in else {}),
         "out": report.records_out,
         "dropped": report.dropped,
-        **({"of these empty arrays": report.empty} if report.empty else {}),
+        **({"of these without a row": report.empty} if report.empty else {}),
         "dead letters": report.failed_records,
         "rows now": rows,
         **({"not read yet": lag} if lag is not None else {}),

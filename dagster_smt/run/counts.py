@@ -10,7 +10,7 @@ from dagster_smt.chain.problems import syntax_hint
 from dagster_smt.errors import Problem
 from dagster_smt.model.report import OF_ARRAYS, LedgerEntry, LedgerLine, StageCounts, TopicCounts, silent_lines
 from dagster_smt.spark.columns import BITS
-from dagster_smt.spark.reading.arrays import ELEMENT, EMPTY
+from dagster_smt.spark.reading.arrays import ELEMENT
 
 DROPPED, FAILED = 1, 2
 CONVERTERS = {-2: "key.converter", -3: "value.converter"}
@@ -24,7 +24,8 @@ def count_columns(chain: Chain, entries: Sequence[LedgerEntry], *, arrays: bool 
         entries: Its ledger.
         arrays: Whether a record may have several rows.
     """
-    counted = {"converters": f"__status = {FAILED} AND __stage IN ({', '.join(map(str, CONVERTERS))})"}
+    counted = {"empty": f"__status = {DROPPED} AND __stage IN ({', '.join(map(str, CONVERTERS))})"}
+    counted |= {"converters": f"__status = {FAILED} AND __stage IN ({', '.join(map(str, CONVERTERS))})"}
     for index in range(len(chain.stages)):
         counted[f"dropped{index}"] = f"__status = {DROPPED} AND __stage = {index}"
         counted[f"failed{index}"] = f"__status = {FAILED} AND __stage = {index}"
@@ -42,7 +43,6 @@ def _of_arrays() -> list[Column]:
     return [
         F.count_if(~further).alias("records"),
         F.count_if(further).alias("further"),
-        F.count_if((F.col("__status") == DROPPED) & (F.col(ELEMENT) == EMPTY)).alias("empty"),
         F.count_distinct(F.when(failed, record)).alias("refused"),
     ]
 

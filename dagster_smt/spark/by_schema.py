@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from dagster_smt.authoring.stage import Stage
 from dagster_smt.chain.merge import merge
 from dagster_smt.chain.plan import Plan, plan_chain
-from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
+from dagster_smt.errors import Problem, problem_of_record
 from dagster_smt.interpret.avro import Avro
 from dagster_smt.interpret.registered import HEADER, header_of, registered_avro
 from dagster_smt.model.format import SELF_DESCRIBED, Format
@@ -72,7 +72,10 @@ def by_schema(session: SparkSession, plan: Plan, table: TopicTable, found: Found
         return ()
     try:
         schemas = _schemas(plan, table, found, ids)
-    except (UnableError, PlanError, UnsupportedError, DataError):
+    except UnableError:
+        return ()
+    except Exception as error:  # noqa: BLE001 a schema that nothing can be made of is a matter of its records
+        problem_of_record(error)
         return ()
     return schemas if _make(plan.after, [one.plan.after for one in schemas]) and reads_avro(session) else ()
 

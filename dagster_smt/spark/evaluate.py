@@ -7,7 +7,7 @@ from typing import Literal
 from pyspark.sql import DataFrame
 
 from dagster_smt.chain.plan import Plan
-from dagster_smt.errors import PlanError, Problem, UnsupportedError
+from dagster_smt.errors import PlanError, UnsupportedError
 from dagster_smt.interpret.interpreter import VALUE_CONVERTER
 from dagster_smt.model.format import REGISTERED, SELF_DESCRIBED, Format, Formats
 from dagster_smt.model.record import Side
@@ -106,7 +106,7 @@ def _columns(
         *map(F.col, ("__topic", "__partition", "__offset")),
         F.col("__status").cast("tinyint").alias("__status"),
         F.col("__stage"),
-        F.coalesce(F.col("in_problem"), _problem(evaluator.problems)).alias("__problem"),
+        F.coalesce(F.col("in_problem"), _problem(evaluator)).alias("__problem"),
         (F.array(*words) if words else F.array().cast("array<bigint>")).alias("__touched"),
     ]
     return with_output(done, shown, after, wanted, evaluator.states)
@@ -134,8 +134,10 @@ def _without_tombstones(evaluator: TypedEvaluator) -> DataFrame:
     return select(evaluator.frame, *columns)
 
 
-def _problem(problems: list[Problem]) -> Column:
+def _problem(evaluator: TypedEvaluator) -> Column:
     column = F.lit(None).cast(PROBLEM_TYPE)
-    for number, problem in enumerate(problems):
-        column = F.when(F.col("__why") == number, problem_struct(problem)).otherwise(column)
+    for number, problem in enumerate(evaluator.problems):
+        what = evaluator.classes.get(number)
+        about = F.coalesce(*map(F.col, what)) if what else None
+        column = F.when(F.col("__why") == number, problem_struct(problem, about)).otherwise(column)
     return column

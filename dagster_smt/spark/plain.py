@@ -39,7 +39,8 @@ def plain_type(schema: Schema) -> T.DataType:
 
 def python_function(run: Convert, arguments: Iterable[T.DataType], returns: T.DataType) -> Callable[..., Column]:
     """A UDF, over Arrow where that is safe: on its way through pandas a whole number next to a null becomes a float."""
-    safe = all(isinstance(kind, _SAFE) for kind in (*arguments, returns))
+    results = [field.dataType for field in returns.fields] if isinstance(returns, T.StructType) else [returns]
+    safe = all(isinstance(kind, _SAFE) for kind in (*arguments, *results))
     made = udf(AtRest(run), returns, useArrow=safe)
     return lambda *columns: F.python(made, *columns)
 

@@ -32,7 +32,7 @@ from typing import Any
 
 import regex
 
-from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, Problem, data_error
+from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, DataError, Problem, data_error
 from dagster_smt.values.basic import PythonRule
 from dagster_smt.values.java_pattern import translate
 from dagster_smt.values.java_scanner import RefusedPattern
@@ -48,8 +48,50 @@ def _refuse(pattern: str, what: str) -> ConfigError:
     )
 
 
+SECONDS = 5.0
+"""How long one text may take. Without a limit a producer could stop a run with a text that makes a pattern go back and
+forth: ``(a+)+b`` needs years for sixty letters."""
+_WORK, _SHORT = 100_000_000, 24
+_REPEATED_GROUP = regex.compile(r"\)[*+?{]")
+
+
+class JavaPattern:
+    """A compiled pattern; a text that takes too long is the problem of its record."""
+
+    def __init__(self, compiled: Any):
+        self.compiled, text = compiled, compiled.pattern
+        repeats = sum(map(text.count, "*+?{"))
+        # asking for the time is slower than most matches: only where the text is long enough to need it
+        self.harmless = _SHORT if _REPEATED_GROUP.search(text) else int(_WORK ** (1 / (repeats + 1)))
+
+    def search(self, text: str) -> Any:
+        """The first find in a text, or None."""
+        if len(text) <= self.harmless:
+            return self.compiled.search(text)
+        return self._timed(self.compiled.search, text)
+
+    def fullmatch(self, text: str) -> Any:
+        """The match of a whole text, or None."""
+        if len(text) <= self.harmless:
+            return self.compiled.fullmatch(text)
+        return self._timed(self.compiled.fullmatch, text)
+
+    @staticmethod
+    def _timed(function: Any, text: str) -> Any:
+        try:
+            return function(text, timeout=SECONDS)
+        except TimeoutError:
+            raise _too_long() from None
+
+
+def _too_long() -> DataError:
+    statement = f"a regular expression is not done with the text after {SECONDS:.0f} seconds"
+    hint = "rewrite it without repetitions inside of repetitions; see the dead letter for the text"
+    return data_error("SMT445", statement, hint, "")
+
+
 @lru_cache(maxsize=256)
-def compile_java(pattern: str) -> Any:
+def compile_java(pattern: str) -> JavaPattern:
     """Compile a Java pattern.
 
     Raises:
@@ -66,7 +108,7 @@ def compile_java(pattern: str) -> Any:
         raise _refuse(pattern, error.msg) from None  # its position is one of the translated pattern
     if translated.unsure:
         _unsure[compiled.pattern] = translated.unsure
-    return compiled
+    return JavaPattern(compiled)
 
 
 def expand(replacement: str, match: Any) -> str:

@@ -7,8 +7,9 @@ Sources: Java Language Specification 5.1.3 (narrowing), ``Integer.parseInt``, ``
 import math
 import re
 import struct
-from decimal import Decimal, InvalidOperation
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_DOWN, Context, Decimal, InvalidOperation
 
+from dagster_smt.errors import data_error
 from dagster_smt.model.java_text import BLANKS
 
 _INTEGER = re.compile(r"[+-]?\d+")
@@ -17,6 +18,10 @@ _DECIMAL = r"(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?
 _HEX = r"0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+"
 FLOAT_PATTERN = rf"[+-]?(?:NaN|Infinity|(?:{_DECIMAL}|{_HEX})[fFdD]?)"
 _FLOAT = re.compile(FLOAT_PATTERN)
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_TWO_TO_64 = Decimal(2**64)
+_MOST_BYTES = 4_096
+"""The time grows with the square of the digits: a megabyte takes minutes."""
 _STARTS = "0123456789+-."
 _NO_DIGITS = str.maketrans("", "", "0123456789.-+eE")
 
@@ -79,11 +84,35 @@ def parse_big_decimal(text: str) -> Decimal | None:
     exponent = found["exponent"] or "0"
     sign, digits = exponent[: exponent[0] in "+-"], exponent.lstrip("+-")
     zeros = next((n for n, digit in enumerate(digits) if int(digit)), len(digits))
-    if len(digits) - zeros > 10 or not _is_int(int(sign + digits)):
+    if len(digits) - zeros > 10 or not _is_int(int(sign + (digits[zeros:] or "0"))):
         return None
     value = Decimal(text)
     scale = value.as_tuple().exponent
     return big_decimal(value) if isinstance(scale, int) and _is_int(-scale) else None
+
+
+def scaled_decimal(unscaled: bytes, scale: int) -> Decimal:
+    """A decimal of the bytes of its unscaled value, as Java's ``BigInteger`` has them.
+
+    Raises:
+        DataError: SMT446, there are so many digits that to write them as decimal ones takes too long.
+    """
+    if len(unscaled) > _MOST_BYTES:
+        statement = f"a decimal has more than {_MOST_BYTES} bytes, about {_MOST_BYTES * 12 // 5:,} digits"
+        raise data_error("SMT446", statement, "look at the dead letter, or send it as a text", "")
+    return Decimal(int.from_bytes(unscaled, "big", signed=True)).scaleb(-scale, _EXACT)
+
+
+def json_decimal(text: str) -> Decimal:
+    """The exact value of a number in JSON.
+
+    Raises:
+        ValueError: Java's ``BigDecimal`` cannot hold it.
+    """
+    value = parse_big_decimal(text)
+    if value is None:
+        raise ValueError
+    return value
 
 
 def _is_int(number: int) -> bool:
@@ -96,9 +125,12 @@ def big_decimal(value: Decimal) -> Decimal:
 
 
 def low_integer(value: Decimal) -> int:
-    """The integer part of a decimal, right in its low 64 bits; the exponent can be huge."""
+    """The integer part of a decimal, right in its low 64 bits; digits can be many, and the exponent huge."""
     exponent = value.as_tuple().exponent
-    return 0 if isinstance(exponent, int) and exponent >= 64 else int(value)
+    if isinstance(exponent, int) and exponent >= 64:
+        return 0
+    whole = value.to_integral_value(ROUND_DOWN, _EXACT)
+    return int(_EXACT.remainder(whole, _TWO_TO_64))
 
 
 def parse_integer(text: str, bits: int) -> int | None:

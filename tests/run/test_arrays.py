@@ -269,7 +269,7 @@ def test_checks_and_metadata_show_rows_beside_records(world):
     metadata = run_metadata(report, RunContext(plan, spec.sink, rows=2))
     names = ("records_in", "rows_in", "records_out", "records_dropped", "records_without_rows", "rows_failed")
     assert [metadata[f"dagster_smt/{n}"] for n in (*names, "records_dead_lettered")] == [2, 5, 2, 1, 1, 2, 1]
-    head = "| records in | their rows | out | dropped | of these empty arrays | dead letters |"
+    head = "| records in | their rows | out | dropped | of these without a row | dead letters |"
     assert head in metadata["dagster_smt/report"].value
 
 

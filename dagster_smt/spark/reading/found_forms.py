@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from dagster_smt.chain.forms import Form
-from dagster_smt.errors import DataError
+from dagster_smt.errors import problem_of_record
 from dagster_smt.interpret.registered import header_of
 from dagster_smt.interpret.sides import self_described
 from dagster_smt.model.format import SELF_DESCRIBED, Format
@@ -120,7 +120,8 @@ def _found(rows: Sequence[Row], table: TopicTable) -> FoundForms:
             value, key = values.schema(bytes(row.value), row.topic), table.key.known_schema
             if key_describes and row.key is not None:
                 key = keys.schema(bytes(row.key), row.topic)
-        except DataError:
+        except Exception as error:  # noqa: BLE001 whoever reads such a record says what is wrong with it
+            problem_of_record(error)
             continue
         free_key = key is None and (row.key is not None or table.key.kind == "json")
         if value is not None:
@@ -174,7 +175,8 @@ class SchemaTexts:
                 try:
                     text = value_text(value)
                     form = None if text is None else (topic, key_text(key) if key_text else None, text)
-                except DataError:
+                except Exception as error:  # noqa: BLE001 whoever reads the record says what is wrong with it
+                    problem_of_record(error)
                     continue
                 if form is not None:
                     first[form] = min(first.get(form, (partition, offset)), (partition, offset))

@@ -18,14 +18,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dagster_smt.errors import DataError, Problem
+from dagster_smt.errors import DataError, Problem, problem_of_record
 from dagster_smt.interpret.codec import Inexact, reader
 from dagster_smt.interpret.garbage import no_collection
 from dagster_smt.interpret.sides import side_codec
 from dagster_smt.model.format import Format
+from dagster_smt.model.record import DropRecord
 from dagster_smt.model.schema import INTEGER_BITS, Schema, Type
 from dagster_smt.spark.column_values import arrow_type, column_writer
-from dagster_smt.spark.columns import problem_column
+from dagster_smt.spark.columns import NO_ROW, problem_column
 from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.spark.reading.early_masks import Masks, below, masking
 from dagster_smt.spark.stages.early_calls import EarlyCall
@@ -35,6 +36,7 @@ Build = Callable[[Sequence[Any]], pa.Array]
 """Makes a column of values as msgspec gives them; None is null."""
 _VALUES = 500_000
 """About so many values are read at once: their Python objects take memory, and what is still in a cache is faster."""
+_CLASS = Schema(Type.STRING, optional=True)
 _SIMPLE = {Type.STRING: str, Type.BYTES: str, Type.BOOLEAN: bool, Type.FLOAT32: float, Type.FLOAT64: float}
 
 
@@ -88,7 +90,10 @@ class SideColumns:
 
     def columns(self) -> dict[str, Schema]:
         """As ``fields``, with the results of the calls."""
-        return {**self.fields(), **{call.column: call.returns for call in self.calls}}
+        found = self.fields()
+        for call in self.calls:
+            found |= {call.column: call.returns, call.raised: _CLASS}
+        return found
 
 
 @dataclass(frozen=True)
@@ -131,12 +136,29 @@ class _Reader:
         fields = zip(self.types, side.schema.fields, strict=True) if side.apart else ()
         masks = {column: masking(child, below(side.masks, name)) for column, (name, child) in fields}
         self.masks = {column: mask for column, mask in masks.items() if mask is not None}
-        self.calls = [(call.column, call.field, call.results()) for call in side.calls]
+        self.calls = [(call, call.results()) for call in side.calls]
         if side.apart and form.kind == "json_schema" and _has_types(side.schema):
             self.decode = msgspec.json.Decoder(_struct_class(side.schema, form)).decode
 
     def columns(self, texts: list[bytes | None]) -> dict[str, pa.Array]:
-        """The columns of a batch."""
+        """The columns of a batch; where that fails, of its halves, down to the text that cannot be processed."""
+        try:
+            return self._columns(texts)
+        except Exception as error:  # noqa: BLE001 whatever it is, some text has it
+            problem = problem_of_record(error)
+        if len(texts) <= 1:
+            return {**self._nothing(len(texts)), self.side.bad: problem_column({0: problem}, len(texts))}
+        first, second = self.columns(texts[: len(texts) // 2]), self.columns(texts[len(texts) // 2 :])
+        return {name: pa.concat_arrays([column, second[name]]) for name, column in first.items()}
+
+    def _nothing(self, size: int) -> dict[str, pa.Array]:
+        """As ``columns``, of texts that cannot be read, but for why."""
+        found = {name: pa.nulls(size, arrow_type(kind)) for name, kind in self.side.columns().items()}
+        if self.side.apart and found:
+            found = {self.side.column: pa.StructArray.from_arrays(list(found.values()), names=list(found))}
+        return {**found, self.side.there: pa.nulls(size, pa.bool_())}
+
+    def _columns(self, texts: list[bytes | None]) -> dict[str, pa.Array]:
         try:
             rows, problems = self._fast(texts)
             found = self._built(rows)
@@ -144,7 +166,8 @@ class _Reader:
             values, problems = self._exactly(texts)
             rows, found = values, self._from_values(values)
         found |= {name: mask(found[name]) for name, mask in self.masks.items()}
-        found |= {name: results(found[source]) for name, source, results in self.calls}
+        for call, results in self.calls:
+            found[call.column], found[call.raised] = results(found[call.field])
         there = pa.array([None if row is None else True for row in rows], pa.bool_())
         if self.side.apart and found:
             found = {self.side.column: pa.StructArray.from_arrays(list(found.values()), names=list(found))}
@@ -159,7 +182,7 @@ class _Reader:
         for number, text in enumerate(texts):
             try:
                 rows.append(decode(text) if text and (text.isascii() or text.decode()) else None)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            except Exception:  # noqa: BLE001 whatever it is, the other reader says it
                 rows.append(self._exact_one(number, text, problems))
                 if rows[-1] is not None:
                     raise _LongWay from None
@@ -181,8 +204,11 @@ class _Reader:
     def _exact_one(self, number: int, text: bytes | None, problems: dict[int, Problem]) -> Any:
         try:
             return self.plain(self.exact(text)[1])
-        except DataError as error:
-            problems[number] = error.problem
+        except DropRecord:
+            problems[number] = NO_ROW
+            return None
+        except Exception as error:  # noqa: BLE001 whatever it is, this text has it
+            problems[number] = problem_of_record(error)
             return None
 
     def _from_values(self, values: list[Any]) -> dict[str, pa.Array]:

@@ -11,11 +11,13 @@ from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
 from dagster_smt.interpret.avro import unreadable
 from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CONVERTER
+from dagster_smt.model.change_formats import is_change
 from dagster_smt.model.format import READ_WHOLE, Format
 from dagster_smt.model.schema import Schema
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.column_values import check_defaults
 from dagster_smt.spark.columns import (
+    NO_ROW,
     PROBLEM_FIELDS,
     PROBLEM_TYPE,
     UNREADABLE,
@@ -84,9 +86,12 @@ def typed_evaluator(
     return evaluator
 
 
-def problem_struct(problem: Problem) -> Column:
-    """A problem as the column ``__problem`` has it."""
-    return F.struct(*(F.lit(getattr(problem, name)).alias(name) for name in PROBLEM_FIELDS))
+def problem_struct(problem: Problem, about: Column | None = None) -> Column:
+    """A problem as the column ``__problem`` has it; ``about``: a column that its statement ends with."""
+    fields = {name: F.lit(getattr(problem, name)) for name in PROBLEM_FIELDS}
+    if about is not None:
+        fields["statement"] = F.concat(fields["statement"], about)
+    return F.struct(*(column.alias(name) for name, column in fields.items()))
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,8 @@ class _Declared:
 class _Start:
     """Reads one side after the other; ``problems`` has one line per side, ``in_problem`` tells it in detail.
 
+    ``messages`` are the sides whose records may hold no row.
+
     ``bad_key`` and ``bad_value`` say what is wrong with a side, or, where that is ``known``, only whether it is.
     """
 
@@ -112,6 +119,7 @@ class _Start:
         self.plan, self.masks = plan, masks
         self.problems: list[Problem] = []
         self.known: dict[str, Problem] = {}
+        self.messages: set[str] = set()
         self.layouts: dict[str, Layout] = {}
         self.declared: list[_Declared] = []
         chain = plan.chain
@@ -139,6 +147,7 @@ class _Start:
             problem = Problem("SMT416", f"{side}.converter", "the bytes cannot be read")
             self._plain(side, form, F.col(side), problem, F.lit(False))
         else:
+            self.messages |= {side} if is_change(form) else set()
             self._json(side, form)
             hint = "look at the dead letter, or correct the schema"
             statement = "the bytes do not fit the declared schema"
@@ -228,6 +237,9 @@ class _Start:
         for number, side in enumerate(self.layouts):
             bad, text = self._bad(side)
             status = F.when(bad, F.lit(2)).otherwise(status)
+            if side in self.messages:
+                without = F.coalesce(text.getField("code") == F.lit(NO_ROW.code), F.lit(False))
+                status, text = F.when(without, F.lit(1)).otherwise(status), F.when(~without, text)
             stage = F.when(bad, F.lit(_CODES[side])).otherwise(stage)
             why = F.when(bad, F.lit(number)).otherwise(why)
             problem = F.coalesce(text, problem)

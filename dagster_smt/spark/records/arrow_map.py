@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from dagster_smt.authoring.stage import Chain
+from dagster_smt.errors import problem_of_record
 from dagster_smt.interpret.garbage import no_collection
 from dagster_smt.interpret.interpreter import FAILED, KEPT, NO_STAGE, VALUE_CONVERTER, Batch, Interpreter, Outcome
 from dagster_smt.interpret.sides import schema_names
@@ -141,7 +142,20 @@ class BatchRunner:
         self.dirty = job.rewritten
 
     def run(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Evaluate one batch."""
+        """Evaluate one batch; where that fails, its halves, down to the record that cannot be processed."""
+        try:
+            return self._run(batch)
+        except Exception as error:  # noqa: BLE001 whatever it is, some record has it
+            problem = problem_of_record(error)
+        size = batch.num_rows
+        if size > 1:
+            halves = [self.run(batch.slice(0, size // 2)), self.run(batch.slice(size // 2))]
+            return pa.Table.from_batches(halves).combine_chunks().to_batches()[0]
+        lost = Batch(None, [None], {0: Outcome(FAILED, VALUE_CONVERTER, problem)})
+        columns = {**self._outcomes(batch, [Record(None)], lost), **self.nothing(batch)}
+        return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+    def _run(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         records = self._records(batch)
         keys = None if self.passes_key else _column(batch, "key").to_pylist()
         done = self.interpreter.run_all(records, keys, _column(batch, "value").to_pylist())
@@ -202,6 +216,19 @@ class BatchRunner:
         if self.job.chain.writes_partition:
             columns[TARGET] = pa.array([record.target_partition for record in records], pa.int32())
         return columns
+
+    def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+        """As ``outputs``, of records that are lost: nobody looks at them."""
+        size = batch.num_rows
+        kinds = {name: batch.schema.field(name).type for name in ("timestamp", "timestampType", "headers", "key")}
+        if self.job.chain.reads_headers:
+            kinds["headers"] = _HEADERS
+        if self.job.chain.writes_timestamp:
+            kinds["timestamp"] = _TIMESTAMP
+        kinds |= {"value": pa.binary(), "topic": pa.string()}
+        if self.job.chain.writes_partition:
+            kinds[TARGET] = pa.int32()
+        return {name: pa.nulls(size, kind) for name, kind in kinds.items()}
 
 
 class _Metadata:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dagster_smt.authoring.stage import Chain
+from dagster_smt.errors import problem_of_record
 from dagster_smt.interpret.compiled.arrays import Bytes
 from dagster_smt.interpret.compiled.batch import Done, Given
 from dagster_smt.interpret.compiled.loading import Waiting
@@ -71,7 +72,7 @@ class CompiledBatches:
         odd = _odd(batch, self.reads_metadata)
         keys = _bytes(pc.fill_null(batch.column("key"), b"null")) if self.key_kind == "json" else None
         given = Given(_bytes(batch.column("value")), odd, lambda name: _numbers(batch, name), keys)
-        done = lane.run(given, topic)
+        done = _done(lane, given, topic)
         rest = np.arange(len(rows)) if done is None else np.nonzero(done.odd)[0]
         self.records, self.odd = self.records + len(rows), self.odd + len(rest)
         parts = []
@@ -81,6 +82,14 @@ class CompiledBatches:
         if len(rest):
             parts.append(_Part(rows[rest], self.interpreted(_taken(batch, rest))))
         return parts
+
+
+def _done(lane: "Lane", given: Given, topic: str | None) -> Done | None:
+    try:
+        return lane.run(given, topic)
+    except Exception as error:  # noqa: BLE001 the interpreter comes upon it again, and says which record has it
+        problem_of_record(error)
+        return None
 
 
 def _taken(batch: pa.RecordBatch, rows: Any) -> pa.RecordBatch:

@@ -90,3 +90,7 @@ class _ColumnsRunner(BatchRunner):
     def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
         """The column of the row's values."""
         return {"__out": pa.array(done.values, self.type)}
+
+    def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+        """The column of rows of records that are lost."""
+        return {"__out": pa.nulls(batch.num_rows, self.type)}

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from dagster_smt.chain.plan import Step
-from dagster_smt.errors import DataError
+from dagster_smt.errors import DataError, SmtError, problem_of_record
 from dagster_smt.model.cell import Call, Cell, Node, Rule, calls_in
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
 from dagster_smt.spark.column_values import arrow_type
@@ -26,7 +26,8 @@ class EarlyCall:
     """A rule on one field of a side.
 
     Attributes:
-        column: Where the result goes, beside the fields of the side.
+        column: Where the result goes, beside the fields of the side. ``raised`` beside it has the class of an exception
+            that nobody expects.
         field: The field, as ``SideColumns.fields`` names it.
         rule, source, returns: The rule, and the schemas of its argument and its result.
     """
@@ -37,17 +38,34 @@ class EarlyCall:
     source: Schema
     returns: Schema
 
-    def results(self) -> Callable[[pa.Array], pa.Array]:
-        """A function from the field's column to that of the results, both in the plain form."""
-        run, kind = in_python(self.rule.bind(), (self.source,), self.returns), arrow_type(self.returns)
+    @property
+    def raised(self) -> str:
+        """The column beside the result."""
+        return f"{self.column}_raised"
+
+    def results(self) -> Callable[[pa.Array], tuple[pa.Array, pa.Array]]:
+        """A function from the field's column to that of the results, both in the plain form, and ``raised``."""
+        expected, kind = self.rule.may_fail, arrow_type(self.returns)
+        run = in_python(self.rule.bind(), (self.source,), self.returns, expected=expected)
         given, many, made = reader(self.source), self.rule.bind_many(), writer(self.returns)
 
-        def results(column: pa.Array) -> pa.Array:
+        def one(value: Any) -> tuple[pa.Array, str | None]:
+            found, raised = run(value)
+            try:
+                return pa.array([found], kind), raised
+            except Exception as error:  # noqa: BLE001 a result of another type than the rule says
+                return pa.nulls(1, kind), exception_class(error, expected=False)
+
+        def results(column: pa.Array) -> tuple[pa.Array, pa.Array]:
             values = column.to_pylist()
             try:
-                return pa.array(list(map(made, many(list(map(given, values))))), kind)
-            except DataError:  # one by one those that fail become null
-                return pa.array(list(map(run, values)), kind)
+                return pa.array(list(map(made, many(list(map(given, values))))), kind), pa.nulls(
+                    len(values), pa.string()
+                )
+            except Exception as error:  # noqa: BLE001 one by one those that fail become null
+                exception_class(error, expected=expected)
+            found = list(map(one, values))
+            return pa.concat_arrays([part for part, _ in found]), pa.array([raised for _, raised in found], pa.string())
 
         return results
 
@@ -66,20 +84,20 @@ class EarlyCalls:
     calls: dict[str, list[EarlyCall]] = field(default_factory=dict)
     settled: bool = False
 
-    def place(self, call: Call, column: str, source: Schema, returns: Schema) -> tuple[str, str] | None:
-        """The column and field of a result, if the reader gives it; ``column``: that of the only argument."""
+    def place(self, call: Call, column: str, source: Schema, returns: Schema) -> tuple[str, EarlyCall] | None:
+        """The column of a side and the call, if the reader does it; ``column``: that of the only argument."""
         if column not in self.fields or returns.type in _CONTAINERS:
             return None
         side, name = self.fields[column]
         known = self.calls.get(side, [])
         for one in known:
             if (one.field, one.rule, one.returns) == (name, call.rule, returns):
-                return side, one.column
+                return side, one
         if self.settled:
             return None
         made = EarlyCall(f"e{len(known)}", name, call.rule, source, returns)
         self.calls[side] = [*known, made]
-        return side, made.column
+        return side, made
 
 
 def runs_python(step: Step) -> bool:
@@ -93,17 +111,42 @@ def runs_python(step: Step) -> bool:
     return any(is_python(call) for node in nodes for call in calls_in(node))
 
 
-def in_python(work: Callable[..., Any], kinds: tuple[Schema | None, ...], returns: Schema) -> Callable[..., Any]:
+def in_python(
+    work: Callable[..., Any], kinds: tuple[Schema | None, ...], returns: Schema, *, expected: bool
+) -> Callable[..., tuple[Any, str | None]]:
     """A rule's Python form on plain values. A value that fails becomes null.
 
-    ``work``: ``rule.python``, or ``rule.bind()`` where nothing is pickled any more.
+    Args:
+        work: ``rule.python``, or ``rule.bind()`` where nothing is pickled any more.
+        kinds: The schemas of the arguments.
+        returns: The schema of the result.
+        expected: Whether the rule may fail.
+
+    Returns:
+        A function that gives the result and ``exception_class`` of what it raised.
     """
     inputs, output = tuple(map(reader, kinds)), writer(returns)
 
-    def run(*args: Any) -> Any:
+    def run(*args: Any) -> tuple[Any, str | None]:
         try:
-            return output(work(*(convert(a) for convert, a in zip(inputs, args, strict=True))))
-        except DataError:
-            return None
+            return output(work(*(convert(a) for convert, a in zip(inputs, args, strict=True)))), None
+        except Exception as error:  # noqa: BLE001 whatever it is, the value has it
+            return None, exception_class(error, expected=expected)
 
     return run
+
+
+def exception_class(error: Exception, *, expected: bool) -> str | None:
+    """The class of an exception that nobody expects; of one of ours the code.
+
+    Args:
+        error: The exception.
+        expected: Whether it comes of a rule that may fail: then it knows the problem of a value that does.
+
+    Raises:
+        Exception: ``error`` itself, if no record is to blame for it.
+    """
+    problem = problem_of_record(error)
+    if not isinstance(error, SmtError):
+        return type(error).__name__
+    return None if expected and isinstance(error, DataError) else problem.code

@@ -5,7 +5,7 @@ from typing import Any
 
 from pyspark.sql import types as T
 
-from dagster_smt.errors import DataError, Problem
+from dagster_smt.errors import DataError, Problem, problem_of_record
 from dagster_smt.interpret.closures import expr_function
 from dagster_smt.model.cell import Call, Each, Key, Ref, calls_in
 from dagster_smt.model.path_steps import Every, Index
@@ -88,18 +88,22 @@ def problems_of(each: Each) -> list[Problem]:
 def python_elements(each: Each) -> Callable[[Column], Column]:
     """A change of a whole array or map in Python (a UDF).
 
-    The result is a struct: ``v``, the new value in its plain form (``spark.plain``), and ``why``, the number of what
-    went wrong in ``problems_of``, or null.
+    The result is a struct: ``v``, the new value in its plain form (``spark.plain``), ``why``, the number of what went
+    wrong in ``problems_of``, or null, and ``raised``, the class of an exception that nobody expects.
     """
     read, write, known = reader(each.schema), writer(schema_after(each)), problems_of(each)
     change = expr_function(Each(Ref(("value",)), each.schema, each.select, each.item, each.body))
 
     def run(value: Any) -> Any:
         try:
-            return write(change(Record(None, value=read(value)))), None
-        except DataError as error:
-            return None, known.index(error.problem) if error.problem in known else 0
+            return write(change(Record(None, value=read(value)))), None, None
+        except Exception as error:  # noqa: BLE001 whatever it is, the value has it
+            problem = problem_of_record(error)
+            if problem in known:
+                return None, known.index(problem), None
+            return None, None, type(error).__name__
 
     fields = [T.StructField("v", plain_type(schema_after(each))), T.StructField("why", T.IntegerType())]
+    fields.append(T.StructField("raised", T.StringType()))
     function = python_function(run, [plain_type(each.schema)], T.StructType(fields))
     return lambda container: function(to_plain(container, each.schema))

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 from pyspark.sql import types as T
 
-from dagster_smt.errors import DataError
 from dagster_smt.model.cell import AnyItem, Call, Cell, Const, Each, Expr, Group, Node, Ref, Rule
 from dagster_smt.model.schema import BOOLEAN, INT32, STRING, Schema, Type, optional, timestamp
 from dagster_smt.spark import sql as F
@@ -13,7 +12,7 @@ from dagster_smt.spark.layout import Layout, Place, Struct, field_of, find_place
 from dagster_smt.spark.literals import literal
 from dagster_smt.spark.plain import from_plain, plain_type, python_function, to_plain
 from dagster_smt.spark.sql import Column
-from dagster_smt.spark.stages.early_calls import EarlyCalls, in_python
+from dagster_smt.spark.stages.early_calls import EarlyCalls, exception_class, in_python
 from dagster_smt.spark.stages.elements import (
     changed,
     is_python,
@@ -39,7 +38,9 @@ class Scope:
         columns: The columns of topic, partition, offset, timestamp, headers.
         topics: All topics there can be, if the topic is still the one that was read.
         items: Elements of arrays and maps in scope, by the name expressions have for them.
-        in_python: Columns of arrays and maps that are changed in Python, by the change.
+        in_python: The results of Python, by the id of a call or change of elements, which are kept with them and with
+            the schema: always the same column, so that Spark computes it once.
+        raised: Columns with the class of an exception that nobody expects, of all that is done in Python.
         early: What is computed while reading.
     """
 
@@ -48,7 +49,8 @@ class Scope:
     topics: tuple[str, ...] = ()
     early: EarlyCalls | None = None
     items: Mapping[str, tuple[Column, Schema]] = field(default_factory=dict)
-    in_python: dict[int, Column] = field(default_factory=dict)
+    in_python: dict[int, tuple[Expr, Schema, Column]] = field(default_factory=dict)
+    raised: list[Column] = field(default_factory=list)
 
     def place(self, ref: Ref) -> Place | None:
         """Where a reference into a side leads; None if the side is absent."""
@@ -89,10 +91,12 @@ class Scope:
         return changed(container, each, lambda x: self.bound(each.item, x, values).node(body))
 
     def python_each(self, each: Each) -> Column:
-        """The result of ``python_elements``; always the same column, so that Spark computes it once."""
+        """The result of ``python_elements``."""
         if id(each) not in self.in_python:
-            self.in_python[id(each)] = python_elements(each)(self.value(each.container, each.schema))
-        return self.in_python[id(each)]
+            made = python_elements(each)(self.value(each.container, each.schema))
+            self.in_python[id(each)] = each, each.schema, made
+            self.raised.append(made.getField("raised"))
+        return self.in_python[id(each)][2]
 
     def _any_item(self, expr: AnyItem) -> Column:
         container, values = self.value(expr.container, expr.schema), expr.schema.values
@@ -148,7 +152,9 @@ class Scope:
         made = HeaderBytes(rule.schema)
         if not made.needs_python:
             return rule.appended(F, self.value(headers), made.column(F, self.whole(value)))
-        return rule.appended(F, self.value(headers), python_column(made, (rule.schema,), _BYTES)(self.whole(value)))
+        data = python_column(made, (rule.schema,), _BYTES)(self.whole(value))
+        self.raised.append(data.getField("raised"))
+        return rule.appended(F, self.value(headers), data.getField("v"))
 
     def _call(self, call: Call, schema: Schema | None) -> Column:
         if isinstance(call.rule, AppendHeader):
@@ -159,10 +165,31 @@ class Scope:
             return column if schema is None or not call.rule.may_fail else column.cast(internal_type(schema))
         returns = schema or getattr(call.rule, "returns", None) or BOOLEAN
         if call.args == (Ref(("topic",)),) and self.topics:
-            return _by_topic(call.rule, F.col(self.columns["topic"]), self.topics, returns)
+            return self._by_topic(call.rule, F.col(self.columns["topic"]), returns)
         kinds = tuple(self.schema_of(a) for a in call.args)
         early = self._early(call, kinds[0], returns) if len(kinds) == 1 else None
-        return early if early is not None else python_column(call.rule, kinds, returns)(*self.arguments(call))
+        if early is not None:
+            return early
+        known = self.in_python.get(id(call))
+        if known is None or known[1] != returns:
+            made = python_column(call.rule, kinds, returns)(*self.arguments(call))
+            self.raised.append(made.getField("raised"))
+            known = self.in_python[id(call)] = call, returns, made
+        return from_plain(known[2].getField("v"), returns)
+
+    def _by_topic(self, rule: Rule, topic: Column, returns: Schema) -> Column:
+        """A function of the topic alone is worked out here, once per topic."""
+        column, raised = F.lit(None).cast(internal_type(returns)), F.lit(None).cast("string")
+        for name in self.topics:
+            try:
+                value = rule.python(name)
+            except Exception as error:  # noqa: BLE001 whatever it is, the topic's records have it
+                what = exception_class(error, expected=rule.may_fail)
+                raised = F.when(topic == F.lit(name), F.lit(what)).otherwise(raised)
+                continue
+            column = F.when(topic == F.lit(name), literal(value, returns)).otherwise(column)
+        self.raised.append(raised)
+        return column
 
     def _early(self, call: Call, source: Schema | None, returns: Schema) -> Column | None:
         """The result of a call on a field as it was read, if the reader gives it."""
@@ -171,7 +198,10 @@ class Scope:
         if self.early is None or source is None or place is None or place.exact is None:
             return None
         found = self.early.place(call, place.exact, source, returns)
-        return None if found is None else from_plain(F.col(".".join(found)), returns)
+        if found is None:
+            return None
+        self.raised.append(F.col(f"{found[0]}.{found[1].raised}"))
+        return from_plain(F.col(f"{found[0]}.{found[1].column}"), returns)
 
     def schema_of(self, expr: Expr) -> Schema | None:
         """The schema of an expression, as far as it shows."""
@@ -238,25 +268,18 @@ def failing_inside(node: Node | None, around: tuple[Each, ...]) -> list[tuple[Ca
     return found + [pair for each in eaches(node.expr) for pair in failing_inside(each.body, (*around, each))]
 
 
-def _by_topic(rule: Rule, topic: Column, topics: tuple[str, ...], returns: Schema) -> Column:
-    """A function of the topic alone is worked out here, once per topic."""
-    column = F.lit(None).cast(internal_type(returns))
-    for name in topics:
-        try:
-            value = rule.python(name)
-        except DataError:
-            continue
-        column = F.when(topic == F.lit(name), literal(value, returns)).otherwise(column)
-    return column
-
-
 def python_column(rule: Rule, kinds: tuple[Schema | None, ...], returns: Schema) -> Callable[..., Column]:
-    """A rule's Python form as a UDF, for one column only. A value that fails becomes null."""
-    run = in_python(rule.python, kinds, returns)
-    function = python_function(run, [plain_type(k) if k else T.StringType() for k in kinds], plain_type(returns))
+    """A rule's Python form as a UDF, for one column only.
+
+    The result is a struct: ``v``, the value in its plain form, null for one that fails, and ``raised``, the class of an
+    exception that nobody expects.
+    """
+    run = in_python(rule.python, kinds, returns, expected=rule.may_fail)
+    fields = [T.StructField("v", plain_type(returns)), T.StructField("raised", T.StringType())]
+    function = python_function(run, [plain_type(k) if k else T.StringType() for k in kinds], T.StructType(fields))
 
     def apply(*columns: Column) -> Column:
         pairs = zip(columns, kinds, strict=True)
-        return from_plain(function(*(c if kind is None else to_plain(c, kind) for c, kind in pairs)), returns)
+        return function(*(c if kind is None else to_plain(c, kind) for c, kind in pairs))
 
     return apply

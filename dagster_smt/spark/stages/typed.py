@@ -9,12 +9,12 @@ no schema here (difference D6: a column is null, whatever the schema).
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from operator import and_
+from operator import and_, or_
 
 from pyspark.sql import DataFrame
 
 from dagster_smt.chain.plan import Plan, StagePlan, Step, same_form
-from dagster_smt.errors import DataError, Problem
+from dagster_smt.errors import DataError, Problem, unprocessable
 from dagster_smt.model.cell import Call, Cell, Each, Expr, Group, Node, Ref, Rule
 from dagster_smt.model.record import PlanRecord, Touch
 from dagster_smt.model.schema import BOOLEAN, Type
@@ -66,6 +66,9 @@ class TypedEvaluator:
         ledger: Whether to keep the bitmap of ledger entries.
         beat: Called now and then; it may raise to stop the work.
         early: What the reader computes.
+
+    Attributes:
+        classes: By the number of a problem: columns with the class of an exception, which the problem is about.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class TypedEvaluator:
         self.columns = [*columns]
         self.states: dict[int, State] = {0: state}
         self.problems: list[Problem] = []
+        self.classes: dict[int, list[str]] = {}
         self.touched = [f"__t{n}" for n in range(words(len(plan.entries)))] if ledger else []
         self.variants = any(s.taken not in (None, s.variant) for s in plan.steps)
         self.count = 0
@@ -210,7 +214,7 @@ class _StepRun:
             met.append(self.scope.presence(Ref((self.side,))).isNotNull())
         if met:
             self.go = self.evaluator._name()
-            self.evaluator._also({self.go: reduce(and_, met)})
+            self.evaluator._also({self.go: reduce(and_, met), **self._raised()})
         if self.plan.failure is not None:
             self._null_rule()
             self.after.sides.pop(self.side, None)  # only a null side goes on
@@ -220,10 +224,29 @@ class _StepRun:
             self._drop(self.plan.after.dropped)
             self._sides(self.plan.before, self.plan.after)
             self.update.touches = [(t.entry, self._when(t)) for t in self.plan.after.touched]
+        self.added.update(self._raised())
 
     def _condition(self, expr: Expr) -> Column:
+        """Whether the stage acts. It also does where that cannot be told: there the record fails."""
         met = F.coalesce(self.scope.value(expr), F.lit(False))
-        return ~met if self.plan.stage.negate else met
+        met = ~met if self.plan.stage.negate else met
+        return reduce(or_, (column.isNotNull() for column in self.scope.raised), met)
+
+    def _raised(self) -> dict[str, Column]:
+        """Columns with the classes of exceptions that nobody expects; such records fail, whatever else is wrong."""
+        problem = replace(unprocessable(""), place=self.plan.stage.place)
+        columns: dict[str, Column] = {}
+        for column in self.scope.raised:
+            name = f"in_{self.evaluator._name()}"  # kept to the end
+            columns[name] = column
+            number = self.evaluator.why(problem)
+            self.evaluator.classes.setdefault(number, []).append(name)
+            there = F.col(name).isNotNull()
+            self.update.failures.insert(0, (there, number))
+            if self.update.drops is not None:
+                self.update.drops = self.update.drops & ~there
+        self.scope.raised.clear()
+        return columns
 
     def _applies(self) -> Column:
         """Where a failing stage is reached: a null side passes the transforms that let it pass."""

@@ -80,6 +80,14 @@ MESSAGES = [
     ('{"x":1}', "SMT438"),
     ("[]", "SMT438"),
     ('{"op":"c","after":{"id":"text"}}', "SMT414"),
+    (UPDATE.replace('"u"', '"t"'), "SMT447"),
+    (UPDATE.replace('"u"', '"m"'), "SMT447"),
+    (UPDATE.replace('"u"', '["u"]'), "SMT447"),
+    ('{"before":null,"after":null,"op":"d"}', "SMT448"),
+    ('{"before":{"id":1},"op":"u"}', "SMT448"),
+    ('{"after":[],"op":"c"}', "SMT448"),
+    ('{"after":{"id":1},"op":"c","source":"x"}', "SMT414"),
+    ('{"after":{"id":1},"op":"c","transaction":7}', "SMT414"),
 ]  # fmt: skip
 CANAL = {
     **ROW,
@@ -114,8 +122,17 @@ CANAL_MESSAGES = [
     (canal(TEXTS, type="UPDATE", old=[{"weight": "5.3"}]),
      {**rock(5.1), **BESIDE, "type": "UPDATE", "old": {"weight": "5.3"}}),
     (canal(TEXTS, type="DELETE"), {**rock(5.1), **BESIDE, "type": "DELETE"}),
-    (canal(isDdl=True, type="CREATE", sqlType=None, pkNames=None),
-     {**dict.fromkeys(ROW), **BESIDE, "type": "CREATE", "types": None, "keys": None}),
+    (canal(isDdl=True, type="CREATE", sqlType=None, pkNames=None), None),
+    (canal(isDdl=True, type="ALTER", data=[TEXTS]), None),
+    (canal(type="TRUNCATE"), None),
+    (canal(data=[]), None),
+    (canal(), "SMT438"),
+    (canal(data={}), "SMT438"),
+    (canal(None), "SMT438"),
+    (canal(TEXTS, type="QUERY"), "SMT447"),
+    (canal(TEXTS, type=["INSERT"]), "SMT447"),
+    (canal(TEXTS, old=["x"]), "SMT414"),
+    (canal(TEXTS, sqlType="x"), "SMT414"),
     (canal(TEXTS, TEXTS), "SMT439"),
     (canal({**TEXTS, "id": "x"}), "SMT414"),
     ('{"data":[]}', "SMT438"),
@@ -143,7 +160,8 @@ def test_messages_on_spark(spark, kind, columns, messages):
     records = [Given(text.encode(), offset=42 + n) for n, (text, _) in enumerate(messages)]
     rows = on_spark(spark, table(columns, value=Format(kind)), records)
     wanted = [
-        w if isinstance(w, str) or "offset" not in w else {**w, "offset": 42 + n} for n, (_, w) in enumerate(messages)
+        w if not isinstance(w, dict) or "offset" not in w else {**w, "offset": 42 + n}
+        for n, (_, w) in enumerate(messages)
     ]
     assert rows == wanted
 

@@ -107,12 +107,13 @@ def in_python(topic_table, records, chain=NOTHING, kind="columns"):
 
 
 def on_spark(spark, topic_table, records, chain=NOTHING):
-    """The rows that Spark makes, and codes of problems."""
+    """The rows that Spark makes, and codes of problems; None where there is no row."""
     from pyspark.sql import functions as F
 
     done = evaluated(spark, topic_table, records, chain)
-    rows = done.orderBy("__offset", "__problem").select(F.col("__problem.code").alias("code"), "__out").collect()
-    return [row.code or _data(row["__out"].asDict(recursive=True)) for row in rows]
+    out = F.when(F.col("__status") != 1, F.col("__out")).alias("__out")
+    rows = done.orderBy("__offset", "__problem").select(F.col("__problem.code").alias("code"), out).collect()
+    return [row.code or (row["__out"] and _data(row["__out"].asDict(recursive=True))) for row in rows]
 
 
 def evaluated(spark, topic_table, records, chain=NOTHING):
