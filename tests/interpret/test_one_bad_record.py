@@ -1,0 +1,236 @@
+"""Whatever is raised while one record is read, evaluated or written: it is that record's problem, and no other's."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import pytest
+
+from dagster_smt.authoring.edit import present
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.predicate import Predicate
+from dagster_smt.authoring.stage import Stage
+from dagster_smt.authoring.transform import Effect, Transform
+from dagster_smt.chain import Chain
+from dagster_smt.errors import ConfigError, EngineError, PlanError, Problem, problem_of_record
+from dagster_smt.interpret import interpreter as interpreting
+from dagster_smt.interpret.interpreter import FAILED, KEPT, KEY_CONVERTER, VALUE_CONVERTER, Interpreter
+from dagster_smt.interpret.sides import SideCodec
+from dagster_smt.model.cell import Call, field_nodes, open_struct
+from dagster_smt.model.format import Format
+from dagster_smt.model.record import Header, Record
+from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.values.basic import ValueRule
+
+POISON = b'{"a":"poison","b":1}'
+VALUES = [b'{"a":"x","b":1}', b'{"a":null}', POISON, b"", b'{"a":"y"}', b'{"a":"z","b":2}']
+BAD = VALUES.index(POISON)
+SCHEMA = parse_ddl("a STRING, b INT")
+
+
+class OddError(Exception):
+    """An exception that nobody knows; its text must not be told."""
+
+
+RAISED = [OddError, ValueError, KeyError, OverflowError, RecursionError, AssertionError, OSError, TypeError]
+
+
+def raise_if(wrong, error):
+    if wrong:
+        raise error("secret-4711")
+
+
+@dataclass(frozen=True, slots=True)
+class Raises(ValueRule):
+    """Gives the value, unless it is the one that must not be."""
+
+    error: type = OddError
+
+    def python(self, value):
+        raise_if(value == "poison", self.error)
+        return value
+
+
+class Touchy(Transform):
+    """Raises for one value, with a schema and without, for one record or many."""
+
+    connect_class = "com.example.Touchy"
+    sided = True
+    purpose = "raise"
+    field: Text = option("The field.", "a")
+    many: ClassVar[bool] = False
+    error: ClassVar[type] = OddError
+
+    def ledger(self):
+        return (Effect("changed", self.field),)
+
+    def plan_side(self, node, at):
+        at.touch(0, present(node))
+        node = open_struct(node)
+        fields = tuple(
+            (name, replace(child, expr=Call(Raises(self.error), (child.expr,))) if name == "a" else child)
+            for name, child in node.fields
+        )
+        return replace(node, fields=fields)
+
+    def schemaless(self, bits):
+        def change(value, record):
+            raise_if(bytes(value.get("a", b"")) == b'"poison"', self.error)
+            record.touched |= bits[0]
+            return value
+
+        return change
+
+    def schemaless_all(self, bits):
+        if not self.many:
+            return None
+        change = self.schemaless(bits)
+
+        def change_all(records, other):
+            for record in records:
+                if type(record.value) is dict:
+                    record.value = change(record.value, record)
+                else:
+                    other(record)
+
+        return change_all
+
+
+class Doubts(Predicate):
+    """Raises for one value."""
+
+    connect_class = "com.example.Doubts"
+    reads_value = True
+    error: ClassVar[type] = OddError
+
+    def schemaless(self):
+        def test(record):
+            raise_if(bytes(record.value.get("a", b"")) == b'"poison"', self.error)
+            return True
+
+        return test
+
+    def test(self, record):
+        return Call(Raises(self.error), (dict(field_nodes(record.value))["a"].expr,))
+
+
+def variant(base, **attributes):
+    """A class of its own, with other attributes."""
+    made = type(base.__name__, (base,), {"__module__": __name__})
+    for name, value in attributes.items():
+        setattr(made, name, value)
+    return made()
+
+
+def chain_of(error, *, predicate=False, many=False):
+    if not predicate:
+        return Chain((Stage("t", variant(Touchy, error=error, many=many), "value"),))
+    harmless = variant(Touchy, schemaless=lambda self, bits: lambda value, record: value)
+    return Chain((Stage("t", harmless, "value", variant(Doubts, error=error)),))
+
+
+def breaks(read, error):
+    """A reader or writer that raises for the one value."""
+
+    def broken(*given):
+        raise_if(any(_is_poison(one) for one in given), error)
+        return read(*given)
+
+    return broken
+
+
+def _is_poison(value):
+    if isinstance(value, dict):
+        return bytes(value.get("a") or b"") == b'"poison"'
+    return value == POISON
+
+
+def evaluated(interpreter, values):
+    records = [Record("t", number=n, headers=[Header("h", raw=b"1", made=False)]) for n in range(len(values))]
+    for record in records:
+        record.dirty = 3
+    batch = interpreter.run_all(records, list(values), list(values))
+    lost = {n: (o.status, o.stage, o.problem and (o.problem.code, o.problem.statement)) for n, o in batch.lost.items()}
+    return lost, [batch.values[n] for n in range(len(values))], [record.touched for record in records]
+
+
+def broken_interpreter(place, error):
+    kinds = {
+        "a stage": ({}, Format(), None),
+        "a stage with all records at once": ({"many": True}, Format(), None),
+        "a predicate": ({"predicate": True}, Format(), None),
+        "a stage with a schema": ({}, Format("json_schema", SCHEMA), None),
+        "the decoder": (None, Format(), "read"),
+        "the encoder": (None, Format(), "write"),
+    }
+    options, form, side = kinds[place]
+    chain = Chain(()) if options is None else chain_of(error, **options)
+    made = Interpreter(chain, Format("bytes"), form)
+    if side == "read":
+        made.value = SideCodec(breaks(made.value.read, error), made.value.write)
+    if side == "write":
+        made.value = SideCodec(made.value.read, breaks(made.value.write, error))
+    return made
+
+
+PLACES = [
+    "a stage",
+    "a stage with all records at once",
+    "a predicate",
+    "a stage with a schema",
+    "the decoder",
+    "the encoder",
+]
+
+
+@pytest.mark.parametrize("error", RAISED)
+@pytest.mark.parametrize("place", PLACES)
+def test_exactly_that_record_fails(place, error):
+    lost, values, touched = evaluated(broken_interpreter(place, error), VALUES)
+    without = [value for value in VALUES if value != POISON]
+    lost_without, values_without, touched_without = evaluated(broken_interpreter(place, error), without)
+    stage = VALUE_CONVERTER if place.endswith("coder") else 0
+    assert lost.pop(BAD) == (FAILED, stage, ("SMT430", f"the record cannot be processed: {error.__name__}"))
+    assert lost_without == {n - (n > BAD): outcome for n, outcome in lost.items()}
+    assert values[:BAD] + values[BAD + 1 :] == values_without
+    assert touched[:BAD] + touched[BAD + 1 :] == touched_without
+
+
+@pytest.mark.parametrize("side", ["key", "value"])
+def test_the_side_that_fails_is_told(side):
+    made = Interpreter(Chain(()), Format("bytes"), Format("bytes"))
+    setattr(made, side, SideCodec(breaks(getattr(made, side).read, OddError), getattr(made, side).write))
+    lost, _, _ = evaluated(made, VALUES)
+    assert [o[1] for o in lost.values()] == [KEY_CONVERTER if side == "key" else VALUE_CONVERTER]
+
+
+@pytest.mark.parametrize("error", [MemoryError(), ImportError(), ConfigError([]), EngineError([])], ids=repr)
+def test_what_no_record_is_to_blame_for_ends_the_run(error):
+    made = Interpreter(Chain(()), Format("bytes"), Format("bytes"))
+
+    def read(*given):
+        raise error
+
+    made.value = SideCodec(read, made.value.write)
+    with pytest.raises(type(error)):
+        evaluated(made, VALUES)
+
+
+def test_a_function_for_all_records_that_comes_to_none_ends():
+    made = Interpreter(Chain(()))
+
+    def fails_at_once(records):
+        raise OddError
+
+    with pytest.raises(OddError):
+        made._for_all(0, fails_at_once, [Record("t")], interpreting.Batch(None, [None]))
+
+
+def test_a_refused_plan_is_the_problem_of_its_records():
+    problem = Problem("SMT999", "", "no")
+    assert problem_of_record(PlanError(problem)) == problem
+
+
+@pytest.mark.parametrize("value", [None, b"{}", b"["])
+def test_others_have_a_verdict(value):
+    outcome, _, _ = Interpreter(chain_of(OddError)).process(Record("t"), None, value)
+    assert outcome.status in (KEPT, FAILED)
