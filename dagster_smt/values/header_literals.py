@@ -190,6 +190,7 @@ class _Parser:
 
     def _map(self) -> Parsed:
         entries: dict[Any, Any] = {}
+        booleans: dict[Any, bool] = {}
         keys, values = _Common(), _Common()
         while self._more:
             if self._take("}"):
@@ -201,18 +202,14 @@ class _Parser:
                 break
             value_schema, value = self.parse(embedded=True)
             key = as_key(key)
-            if not _is_key(key, entries):
+            is_boolean = isinstance(key, bool)
+            if booleans.setdefault(key, is_boolean) is not is_boolean:  # unlike in Java's maps, 1 and true are one key
                 break
             entries[key] = value
             self._take(",")
             keys.merge(key_schema)
             values.merge(value_schema)
         raise _NotParsable
-
-
-def _is_key(key: Any, entries: dict[Any, Any]) -> bool:
-    """Unlike in Java's maps, 1 and true are one key in ours."""
-    return all(k != key or isinstance(k, bool) is isinstance(key, bool) for k in entries)
 
 
 def _map_of(keys: "_Common", values: "_Common", entries: dict[Any, Any]) -> Parsed:
