@@ -106,9 +106,9 @@ class _Writer:
             hint = "set csv.array-element-delimiter to what no element holds"
             statement = f"an element of '{name}' holds what stands between elements"
             raise data_error("SMT440", statement, hint, DATA_EXCEPTION)
-        if found == [""]:
-            hint = "set csv.null-literal if it is a null, or choose another format"
-            statement = f"'{name}' holds one empty element, which would be read as an array without any"
+        if found in ([""], [self.null]):
+            hint = "choose another format"
+            statement = f"'{name}' holds one element that would be read as a null array, or as one without elements"
             raise data_error("SMT440", statement, hint, DATA_EXCEPTION)
         return found
 

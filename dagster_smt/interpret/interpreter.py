@@ -6,12 +6,13 @@ from typing import Any, Literal
 
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.chain.plan import first_entries
-from dagster_smt.errors import Problem, problem_of_record
-from dagster_smt.interpret.cache import BySchema
+from dagster_smt.errors import DataError, Problem, problem_of_record
+from dagster_smt.interpret.cache import BySchema, Cache
 from dagster_smt.interpret.sides import SideCodec, has_defaults, side_codec
 from dagster_smt.interpret.stages import DROPPED, ApplyAll, Runner, runners
 from dagster_smt.model.format import REGISTERED, Format, Formats, names_topic
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, Record
+from dagster_smt.model.topic_names import takes_records
 
 KEPT, DROPPED_STATUS, FAILED = 0, 1, 2
 NO_STAGE, KEY_CONVERTER, VALUE_CONVERTER = -1, -2, -3
@@ -71,6 +72,23 @@ def _by_topic(written: Formats) -> int:
     return sum(bit for bit, form in forms if form.kind in REGISTERED and names_topic(form.settings))
 
 
+_NO_TOPIC = Problem(
+    "SMT464",
+    "",
+    "the record was routed to a topic that no record can be written to",
+    "topics have up to 249 letters, digits, dots, underscores and hyphens; the brokers' own take no records",
+)
+"""The name is not told: where a field is the topic, it is the field's value."""
+
+
+def _router(chain: Chain) -> int:
+    """The last stage that says that it routes, or else the last one."""
+    routers = [n for n, s in enumerate(chain.stages) if any(e.side == "topic" for e in s.transform.ledger())]
+    if routers:
+        return routers[-1]
+    return len(chain.stages) - 1 if chain.stages else VALUE_CONVERTER
+
+
 class Interpreter:
     """A chain ready to run on records.
 
@@ -89,6 +107,9 @@ class Interpreter:
         self.value = _codec("value", read.value, written.value if written else read.value)
         self.by_topic = _by_topic(written or read)
         self.has_defaults = BySchema(has_defaults)
+        self.place = written.place if written else ""
+        self.topics: Cache[str | None, bool] = Cache()
+        self.router = _router(chain)
         self.runners, self.reads_headers = runners(chain), chain.reads_headers
         self.earlier = tuple((1 << first) - 1 for first in first_entries(chain))
         self.dropped = tuple(Outcome(DROPPED_STATUS, n) for n in range(len(chain.stages)))
@@ -134,8 +155,27 @@ class Interpreter:
         if topics:
             for record in rest:
                 record.dirty |= self.by_topic if record.topic != topics[record.number] else 0
+        if self.place:
+            rest = self._routed(rest, batch)
         self._write_all(rest, batch)
         return batch
+
+    def takes(self, topic: str | None) -> bool:
+        """Whether records can be written to a topic, as far as its name tells."""
+        found = self.topics.get(topic)
+        if found is None:
+            found = self.topics[topic] = topic is not None and (not self.place or takes_records(topic, self.place))
+        return found
+
+    def _routed(self, records: list[Record], batch: Batch) -> list[Record]:
+        """The records whose topic can be; a router may make any text of a field the topic."""
+        takes, wrong = self.takes, []
+        for record in records:
+            if not takes(record.topic):
+                wrong.append(record)
+        for record in wrong:
+            batch.lost[record.number] = self._failed(DataError(_NO_TOPIC), self.router, record)
+        return batch.left(records) if wrong else records
 
     def process(
         self, record: Record, key: bytes | None, value: bytes | None

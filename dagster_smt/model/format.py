@@ -143,7 +143,13 @@ def names_topic(settings: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True)
 class Formats:
-    """The formats of both sides of records."""
+    """The formats of both sides of records.
+
+    Attributes:
+        key, value: The formats.
+        place: What records are written to, if it is topics: ``file_topics`` or ``kafka``.
+    """
 
     key: Format
     value: Format
+    place: str = ""

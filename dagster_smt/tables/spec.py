@@ -260,6 +260,8 @@ class SourceColumns:
 RECORD_COORDINATES = SourceColumns("source_topic", "partition", "offset")
 """Kafka's own columns already have two of them."""
 
+MOST_TOPICS = 500
+"""File topics hold a lock for each, and most systems let a process open 1,024 files."""
 SinkKind = Literal["records", "columns"]
 SchemaEvolution = Literal["none", "add", "widen"]
 
@@ -362,12 +364,14 @@ class FileTopicSink(Sink):
         path: Their folder.
         group: The consumer group whose progress is kept beside the topics.
         key, value: The formats to write; None: those of the topic table.
+        max_topics: To how many topics the records of one run may go: a router may take any field for the topic.
     """
 
     path: str | Path
     group: str = "dagster_smt"
     key: Format | None = None
     value: Format | None = None
+    max_topics: int = MOST_TOPICS
     storage: ClassVar[str] = "file_topics"
 
     def __post_init__(self) -> None:
@@ -388,12 +392,14 @@ class KafkaSink(Sink):
         group: The consumer group whose committed offsets are the progress, on the cluster that the records come from.
             Empty: the name of the asset or op.
         key, value: The formats to write; None: those of the topic table.
+        max_topics: To how many topics the records of one run may go: a router may take any field for the topic.
     """
 
     topics: KafkaTopics
     group: str = ""
     key: Format | None = None
     value: Format | None = None
+    max_topics: int = MOST_TOPICS
     storage: ClassVar[str] = "kafka"
 
     @property

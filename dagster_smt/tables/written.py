@@ -7,7 +7,7 @@ from dagster_smt.errors import ConfigError, PlanError, Problem, UnsupportedError
 from dagster_smt.model.change_formats import is_change
 from dagster_smt.model.format import ARRAYS_AS_ROWS, SCHEMALESS, Format, Formats
 from dagster_smt.model.schema import Schema
-from dagster_smt.tables.spec import DeltaSink, IcebergSink, Sink, TopicTable
+from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, KafkaSink, Sink, TopicTable
 
 
 def written_formats(table: TopicTable, sink: Sink) -> Formats:
@@ -16,7 +16,8 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
     Raises:
         UnsupportedError: SMT905, records in a format that they cannot be written in; SMT279, arrays as rows of records.
     """
-    found = Formats(sink.key or table.key, sink.value or table.value)
+    place = sink.storage if isinstance(sink, FileTopicSink | KafkaSink) else ""
+    found = Formats(sink.key or table.key, sink.value or table.value, place)
     if sink.kind == "columns":
         return found
     problems = list(_rows(found, table))

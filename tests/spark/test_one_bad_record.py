@@ -143,6 +143,8 @@ def told(rows):
         data = dict(row)
         for name in ("__offset", "offset"):
             data.pop(name, None)
+        if isinstance(data.get("__out"), dict):
+            data["__out"] = {name: value for name, value in data["__out"].items() if name != "offset"}
         if data["__status"] != 0:
             data = {name: data[name] for name in ("__status", "__stage", "__problem")}
         found.append(data)

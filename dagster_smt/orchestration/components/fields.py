@@ -19,6 +19,7 @@ from dagster_smt.orchestration.checks import SmtChecks
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.described import with_files
 from dagster_smt.tables.spec import (
+    MOST_TOPICS,
     DeltaSink,
     FileTopics,
     FileTopicSink,
@@ -152,6 +153,7 @@ class FileSinkModel(dg.Model):
 
     path: str
     group: str = "dagster_smt"
+    max_topics: int = Field(default=MOST_TOPICS, description="To how many topics the records of one run may go.")
     key: FormatModel | None = Field(default=None, description="The keys' format to write; by default as they are read.")
     value: FormatModel | None = Field(default=None, description="The values' format to write.")
 
@@ -162,6 +164,7 @@ class KafkaSinkModel(KafkaModel):
     group: str = Field(
         default="", description="The consumer group that keeps the progress; by default the asset's name."
     )
+    max_topics: int = Field(default=MOST_TOPICS, description="To how many topics the records of one run may go.")
     key: FormatModel | None = Field(default=None, description="The keys' format to write; by default as they are read.")
     value: FormatModel | None = Field(default=None, description="The values' format to write.")
 
@@ -266,8 +269,8 @@ def sink_of(data: Mapping[str, Any], folder: Path) -> Sink:
     }
     rest = {key: v for key, v in value.items() if key not in ("key", "value")}
     if name == "kafka":
-        group = rest.pop("group")
-        return KafkaSink(_kafka(rest), group, **formats)
+        own = {key: rest.pop(key) for key in ("group", "max_topics")}
+        return KafkaSink(_kafka(rest), **own, **formats)
     return FileTopicSink(**rest, **formats) if name == "files" else _table_sink(name, {**rest, **formats})
 
 

@@ -236,10 +236,12 @@ class _Start:
         problem = F.lit(None).cast(PROBLEM_TYPE)
         for number, side in enumerate(self.layouts):
             bad, text = self._bad(side)
-            status = F.when(bad, F.lit(2)).otherwise(status)
             if side in self.messages:
                 without = F.coalesce(text.getField("code") == F.lit(NO_ROW.code), F.lit(False))
-                status, text = F.when(without, F.lit(1)).otherwise(status), F.when(~without, text)
+                status = F.when(without, F.lit(1)).otherwise(status)
+                stage = F.when(without, F.lit(_CODES[side])).otherwise(stage)
+                bad, text = bad & ~without, F.when(~without, text)
+            status = F.when(bad, F.lit(2)).otherwise(status)
             stage = F.when(bad, F.lit(_CODES[side])).otherwise(stage)
             why = F.when(bad, F.lit(number)).otherwise(why)
             problem = F.coalesce(text, problem)

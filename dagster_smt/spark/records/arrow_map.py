@@ -79,7 +79,7 @@ class ArrowMap:
         runner = BatchRunner(self)
         if not runner.compilable:
             return in_parts(batches, runner.run)
-        compiled = CompiledBatches(self.chain, self.words, runner.run, runner.key_kind)
+        compiled = CompiledBatches(self.chain, self.words, runner.run, runner.key_kind, runner.interpreter.takes)
         return in_parts(_together(batches), compiled.run)
 
     @property

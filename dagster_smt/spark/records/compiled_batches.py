@@ -41,12 +41,20 @@ class CompiledBatches:
         words: How many columns the bitmap of ledger entries takes: 1, or 0 without ledger.
         interpreted: Runs a batch through the interpreter.
         key_kind: The format of the keys, if the interpreter reads them; None: their bytes are handed on.
+        takes: Whether records can be written to a topic.
     """
 
-    def __init__(self, chain: Chain, words: int, interpreted: Run, key_kind: str | None = None):
+    def __init__(
+        self,
+        chain: Chain,
+        words: int,
+        interpreted: Run,
+        key_kind: str | None = None,
+        takes: Callable[[str | None], bool] = lambda topic: True,
+    ):
         self.words, self.interpreted, self.reads_metadata = words, interpreted, chain.reads_metadata
         self.waiting: Waiting | None = Waiting(chain, key_kind or "")
-        self.key_kind = key_kind
+        self.key_kind, self.takes = key_kind, takes
         self.records, self.odd = 0, 0
 
     def run(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -73,6 +81,8 @@ class CompiledBatches:
         keys = _bytes(pc.fill_null(batch.column("key"), b"null")) if self.key_kind == "json" else None
         given = Given(_bytes(batch.column("value")), odd, lambda name: _numbers(batch, name), keys)
         done = _done(lane, given, topic)
+        if done is not None and not self.takes(done.topic):  # the interpreter says what is wrong
+            done = None
         rest = np.arange(len(rows)) if done is None else np.nonzero(done.odd)[0]
         self.records, self.odd = self.records + len(rows), self.odd + len(rest)
         parts = []

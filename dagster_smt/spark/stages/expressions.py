@@ -163,7 +163,7 @@ class Scope:
             column = call.rule.column(F, *self.arguments(call))
             # what always fails is a null without type
             return column if schema is None or not call.rule.may_fail else column.cast(internal_type(schema))
-        returns = schema or getattr(call.rule, "returns", None) or BOOLEAN
+        returns = schema or self._returned(call)
         if call.args == (Ref(("topic",)),) and self.topics:
             return self._by_topic(call.rule, F.col(self.columns["topic"]), returns)
         kinds = tuple(self.schema_of(a) for a in call.args)
@@ -176,6 +176,14 @@ class Scope:
             self.raised.append(made.getField("raised"))
             known = self.in_python[id(call)] = call, returns, made
         return from_plain(known[2].getField("v"), returns)
+
+    def _returned(self, call: Call) -> Schema:
+        """What a rule in Python gives: arrays and maps come out as what they were, anything else is an answer."""
+        found: Schema | None = getattr(call.rule, "returns", None)
+        if found is None:
+            found = self.schema_of(call.args[0]) if call.args else None
+            found = found if found is not None and found.type in (Type.ARRAY, Type.MAP) else None
+        return found or BOOLEAN
 
     def _by_topic(self, rule: Rule, topic: Column, returns: Schema) -> Column:
         """A function of the topic alone is worked out here, once per topic."""

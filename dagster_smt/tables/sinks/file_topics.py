@@ -19,7 +19,14 @@ from dagster_smt.spark.columns import TARGET
 from dagster_smt.tables import local
 from dagster_smt.tables.sinks.append_once import Trace, append_once, last_header
 from dagster_smt.tables.sinks.protocol import Replaced, Written, same_state
-from dagster_smt.tables.sinks.records import GROUP_HEADER, SOURCE_HEADER, RecordTable, refuse_own_topics, with_source
+from dagster_smt.tables.sinks.records import (
+    GROUP_HEADER,
+    SOURCE_HEADER,
+    RecordTable,
+    refuse_many_topics,
+    refuse_own_topics,
+    with_source,
+)
 from dagster_smt.tables.sinks.topics import FilePlace
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.frame_writer import append_frame
@@ -107,6 +114,7 @@ class FileTopicsTable(RecordTable):
         records = self._with_source(frame).persist()
         try:
             written = {row["topic"] for row in records.select("topic").distinct().collect()}
+            refuse_many_topics(written, self.spec.max_topics, self.spec.place)
             if self.beside_source():
                 refuse_own_topics(written, state.window.topics)
             before = self._progress().ends

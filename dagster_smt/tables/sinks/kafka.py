@@ -23,7 +23,7 @@ from dagster_smt.tables.kafka.client import Committed, KafkaClient, Place
 from dagster_smt.tables.kafka.progress import from_commits, to_commits
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sinks.protocol import Replaced, Written, check_expected, same_state, taken
-from dagster_smt.tables.sinks.records import RecordTable, refuse_own_topics, with_source
+from dagster_smt.tables.sinks.records import RecordTable, refuse_many_topics, refuse_own_topics, with_source
 from dagster_smt.tables.sinks.topics import KafkaPlace
 from dagster_smt.tables.spec import KafkaSink, SourceSpec
 
@@ -123,6 +123,7 @@ class KafkaTable(RecordTable):
         topics = sorted({row["topic"] for row in counts})
         if not counts:
             return 0, 0
+        refuse_many_topics(topics, self.spec.max_topics, self.spec.place)
         if self.beside_source():
             refuse_own_topics(topics, state.window.topics)
         self.place.client.make_missing(topics)

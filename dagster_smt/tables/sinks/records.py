@@ -61,6 +61,18 @@ def with_source(frame: DataFrame, group: str) -> DataFrame:
     return frame.withColumn("headers", headers)
 
 
+def refuse_many_topics(written: Collection[str], most: int, place: str) -> None:
+    """Refuse a run that would make more topics than anybody wants: a router may take any field for the topic.
+
+    Raises:
+        TableError: SMT465.
+    """
+    if len(written) > most:
+        hint = "route by a field of few values, or set max_topics of the sink"
+        statement = f"the records would go to {len(written)} topics, {most} are allowed; nothing was written"
+        raise TableError(Problem("SMT465", place, statement, hint))
+
+
 def refuse_own_topics(written: Collection[str], read: Collection[str]) -> None:
     """Refuse records that would go to the topics that they come from, to be read again.
 

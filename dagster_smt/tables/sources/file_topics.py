@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.topic_names import is_file_topic
 from dagster_smt.model.window import Range, Window
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables import local
@@ -26,18 +27,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ID = ".id"
-_TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 _BY_HAND = re.compile(r"(\d+)-\d+-\d+")  # offset, size and time of the first segment
 _CHUNK = 4 << 20  # bytes
 _TASK = 128 << 20
 _PARALLEL = 16  # full tasks
 _FEW = 4  # chunks: a task for each; more tasks would start Python for nothing
 Listing = dict[int, list[Segment]]
-
-
-def is_topic(name: str) -> bool:
-    """Whether Kafka accepts the name for a topic."""
-    return _TOPIC.fullmatch(name) is not None
 
 
 def nothing() -> None:
@@ -64,7 +59,7 @@ class FileTopicsSource(BaseSource):
         if not self.root.is_dir():
             raise TableError(_missing("SMT500", str(self.spec.root), "the folder of topics does not exist", self.root))
         with local.coded(self.root):
-            return sorted(p.name for p in self.root.iterdir() if is_topic(p.name) and _is_visible_folder(p))
+            return sorted(p.name for p in self.root.iterdir() if is_file_topic(p.name) and _is_visible_folder(p))
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
         """What the writer of a topic called it; of topics written by hand, what their first segment looks like."""
@@ -220,7 +215,7 @@ class FileTopicsSource(BaseSource):
 
     def _chunks_of(self, wanted: Range, beat: Callable[[], None], stale: set[str]) -> "list[Chunk]":
         place = f"{wanted.topic}-{wanted.partition}"
-        there = is_topic(wanted.topic) and (self.root / wanted.topic).is_dir()
+        there = is_file_topic(wanted.topic) and (self.root / wanted.topic).is_dir()
         segments = self._listing(wanted.topic).get(wanted.partition, []) if there else []
         chunks: list[Chunk] = []
         at = wanted.start

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.topic_names import is_file_topic
 from dagster_smt.model.window import Range
 from dagster_smt.tables import local
-from dagster_smt.tables.sources.file_topics import ID, is_topic
+from dagster_smt.tables.sources.file_topics import ID
 from dagster_smt.tables.sources.positions import count_records
 from dagster_smt.tables.sources.segments import (
     LINES,
@@ -71,8 +72,8 @@ def check_place(topic: str, partition: int) -> None:
     Raises:
         TableError: SMT507.
     """
-    if not is_topic(topic):
-        hint = "Kafka allows up to 249 letters, digits, dots, underscores and hyphens"
+    if not is_file_topic(topic):
+        hint = "Kafka allows up to 249 letters, digits, dots, underscores and hyphens; here a dot is not the first"
         raise TableError(Problem("SMT507", topic, "cannot be the name of a topic", hint))
     if not 0 <= partition <= MOST_PARTITION:
         raise TableError(Problem("SMT507", topic, f"{partition} cannot be a partition", f"use 0 to {MOST_PARTITION}"))
