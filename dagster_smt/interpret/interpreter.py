@@ -164,7 +164,8 @@ class Interpreter:
         """Whether records can be written to a topic, as far as its name tells."""
         found = self.topics.get(topic)
         if found is None:
-            found = self.topics[topic] = topic is not None and (not self.place or takes_records(topic, self.place))
+            found = not self.place or (topic is not None and takes_records(topic, self.place))
+            self.topics[topic] = found
         return found
 
     def _routed(self, records: list[Record], batch: Batch) -> list[Record]:
