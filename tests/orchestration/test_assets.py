@@ -374,7 +374,7 @@ def test_a_window_for_all_topics_and_by_time(spark, tmp_path):
         for window, count in zip(windows, (4, 0, 4), strict=True):
             config = {"ops": {"lake__people": {"config": {"window": window}}}}
             found = events(dg.materialize([both], config, instance=instance, resources={"spark": spark}))
-            assert [value(e, "records_in") for e in found] == [count] * bool(count), window
+            assert [value(e, "records_in") for e in found] == [count], window  # time without records is noted, too
     assert read(spark, tmp_path).count() == 6
 
 
