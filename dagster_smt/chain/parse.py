@@ -85,6 +85,9 @@ def _load(path: Path) -> Any:
         if path.suffix in (".yaml", ".yml"):
             return yaml.safe_load(text)
         return json.loads(text) if path.suffix == ".json" else read_properties(text)
+    except RecursionError:
+        statement = f"the file is no valid {path.suffix[1:]}: it is nested too deeply"
+        raise ConfigError(config_problem("SMT003", path.name, statement)) from None
     except (yaml.YAMLError, ValueError) as error:
         statement = f"the file is no valid {path.suffix[1:]}: {_one_line(error)}"
         raise ConfigError(config_problem("SMT003", path.name, statement)) from None

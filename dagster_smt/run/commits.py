@@ -15,6 +15,7 @@ from dagster_smt.model.unmasked import without_topics
 from dagster_smt.model.window import Window
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.run.unmasked import unmasked_after
+from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.sinks.protocol import Replaced, Table
 from dagster_smt.tables.sinks.sql import replaced_rows
 
@@ -237,7 +238,7 @@ class Draft:
         coordinates = self.spec.sink.coordinates
         assert coordinates is not None
         rows = table.read().where(replaced_rows(self.replaced, coordinates))
-        found = rows.groupBy(F.col(f"`{coordinates.topic}`").alias("topic")).count().collect()
+        found = rows.groupBy(F.col(quoted(coordinates.topic)).alias("topic")).count().collect()
         return {row["topic"]: row["count"] for row in found}
 
 
