@@ -174,6 +174,10 @@ def on_spark(spark: Any, group: Group) -> list[str]:
         name, record = group.rows[row["in_row"]]
         if is_null_side(group.chain.stages[0], record):
             continue
+        if needs_less(plan, record):
+            failure = plan.steps[0].plan.failure
+            wrong += [] if evaluator.problems[row["__why"]].code == failure.code else [f"{name}: another problem"]
+            continue
         outcome = Interpreter(group.chain).run(record)
         told = difference(row, evaluator, outcome, record)
         wrong += [f"{name}: {told}"] if told else []
@@ -184,6 +188,12 @@ def is_null_side(stage: Any, record: Record) -> bool:
     """Whether the row is one that D6 is about: to Python a null side may have a schema, to Spark it has none."""
     rule = stage.transform.on_null()
     return bool(stage.side) and getattr(record, stage.side) is None and rule in ("apply", "wrap")
+
+
+def needs_less(plan: Any, record: Record) -> bool:
+    """Whether a stage refuses all records of a schema when it is planned for columns, but not this one by itself."""
+    refuses = bool(plan.steps) and plan.steps[0].plan.failure is not None
+    return refuses and plan.chain.stages[0].transform.narrower(record) is not None
 
 
 def state_columns(state: State) -> list[Any]:
