@@ -63,6 +63,11 @@ class StageCounts:
     dropped: int = 0
     failed: int = 0
 
+    @property
+    def seen(self) -> int:
+        """Records that tell what the stage does: those that it did not refuse."""
+        return self.records_in - self.failed
+
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
@@ -299,10 +304,8 @@ SILENT = ("masked", "changed", "dropped", "renamed")
 
 
 def silent_lines(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts]) -> list[LedgerLine]:
-    """Masks, changes, drops and renames that touched nothing although records reached their stage."""
-    return [
-        line for line in ledger if line.entry.relied_on and not line.records and stages[line.entry.stage].records_in
-    ]
+    """Masks, changes, drops and renames that touched nothing although records came through their stage."""
+    return [line for line in ledger if line.entry.relied_on and not line.records and stages[line.entry.stage].seen]
 
 
 def add_up(counts: Iterable[TopicCounts]) -> TopicCounts:

@@ -213,13 +213,13 @@ def _alive(found: Evidence) -> str:
     if not report.records_in:
         return "nothing was read"
     relied_on = [line.entry for line in report.ledger if line.entry.relied_on]
-    unseen = [entry for entry in relied_on if not report.stages[entry.stage].records_in]
+    unseen = [entry for entry in relied_on if not report.stages[entry.stage].seen]
     if not unseen:
         return "every mask, drop and rename touched records"
     if len(unseen) == len(relied_on):
-        return "no record reached a mask, drop or rename: nothing is known of them"
+        return "no record came through a mask, drop or rename: nothing is known of them"
     named = ", ".join(f"{entry.path} ({entry.alias})" for entry in unseen[:_NAMED])
-    return f"every mask, drop and rename that records reached touched some; none reached {named}"
+    return f"every mask, drop and rename that records came through touched some; none came through {named}"
 
 
 def _dead_texts(found: Evidence, entries: Sequence[LedgerEntry]) -> Iterator[str]:

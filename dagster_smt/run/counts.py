@@ -66,11 +66,11 @@ def stage_names(chain: Chain) -> list[tuple[str, str]]:
 
 
 def silent_entries(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], chain: Chain) -> list[Problem]:
-    """Warnings for masks, drops and renames that touched nothing although records reached their stage."""
+    """Warnings for masks, drops and renames that touched nothing although records came through their stage."""
     problems = []
     for line in silent_lines(ledger, stages):
         entry, stage = line.entry, chain.stages[line.entry.stage]
-        what = f"'{entry.path}' was {entry.action} in none of {stages[entry.stage].records_in} records"
+        what = f"'{entry.path}' was {entry.action} in none of {stages[entry.stage].seen} records"
         hint = syntax_hint(stage.transform, entry.path) or "check the spelling of the field, and the stage's predicate"
         problems.append(Problem("SMT350", stage.place, what, hint))
     return problems

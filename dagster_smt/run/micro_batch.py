@@ -11,6 +11,7 @@ from dagster_smt.model.report import RunReport
 from dagster_smt.model.window import Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.spec import Evaluate, Progress, RunSpec
+from dagster_smt.run.unmasked import touched_in
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.spec import MicroBatches as MicroBatches
 from dagster_smt.tables.windows import choose_topics
@@ -56,9 +57,9 @@ def run_batches(
             progress(f"{batches.max_seconds:g} seconds are over: the next run goes on")
             break
         key = f"{spec.key}#{number}" if spec.key else ""  # a retry knows each batch
-        batch = replace(
-            spec, window=window, key=key, rebuild=spec.rebuild and number == 0, settle=spec.settle and number == 0
-        )
+        touched = frozenset(mark for found in reports for mark in touched_in(spec, found))
+        begins_over = {"rebuild": spec.rebuild and number == 0, "settle": spec.settle and number == 0}
+        batch = replace(spec, window=window, key=key, touched=touched, **begins_over)
         report = run(batch, session, progress, evaluate=evaluate, begun=begun)
         if report.status == "empty":
             return reports or [report]

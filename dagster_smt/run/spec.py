@@ -39,6 +39,7 @@ class RunSpec:
         settle: Take rows that others changed or removed for right: the state counts what is there now.
         key: Who runs: the orchestrator's run and step. A second run with the same key and request is a retry.
         asked: The request, where this is a part of it.
+        touched: Fingerprints of the ledger entries that earlier batches of the run touched.
         defined: The chain of the definition, where the run may have another; None if it is that.
     """
 
@@ -55,6 +56,7 @@ class RunSpec:
     settle: bool = False
     key: str = ""
     asked: str = ""
+    touched: frozenset[str] = frozenset()
     defined: Chain | None = None
 
     def __post_init__(self) -> None:

@@ -24,10 +24,15 @@ def unmasked_after(before: TableState, spec: RunSpec, report: RunReport, window:
         window: What it has read.
     """
     state = before.accept(run_of(spec), spec.window.accept_unmasked) if spec.window.accept_unmasked else before
-    marks = fingerprints(spec.chain)
-    touched = {mark for mark, line in zip(marks, report.ledger, strict=True) if line.records}
+    marks, touched = fingerprints(spec.chain), touched_in(spec, report)
     found = [*_silent(spec, report, window, marks), *_left_out(spec, report, window)]
     return replace(state, unmasked=remembered(state.unmasked, offsets_of(window), touched, found))
+
+
+def touched_in(spec: RunSpec, report: RunReport) -> set[str]:
+    """The fingerprints of what a run has touched; none of a report that tells no counts."""
+    marks = fingerprints(spec.chain)
+    return {mark for mark, line in zip(marks, report.ledger, strict=False) if line.records}
 
 
 def run_of(spec: RunSpec) -> str:
@@ -36,12 +41,14 @@ def run_of(spec: RunSpec) -> str:
 
 
 def _silent(spec: RunSpec, report: RunReport, window: Window, marks: tuple[str, ...]) -> Iterator[Unmasked]:
-    """What touched nothing in the whole run, and the records that reached it."""
+    """What touched nothing in the whole run, and the records that came through."""
     numbers = {line.entry: number for number, line in enumerate(report.ledger)}
     names = [(stage.alias, stage.transform) for stage in report.stages]
     for line in silent_lines(report.ledger, report.stages):
         entry = line.entry
-        topics = [t for t, c in report.topics.items() if stage_counts(names, c)[entry.stage].records_in]
+        if marks[numbers[entry]] in spec.touched:
+            continue
+        topics = [t for t, c in report.topics.items() if stage_counts(names, c)[entry.stage].seen]
         yield _on_record(entry, marks[numbers[entry]], spec, window, topics)
 
 

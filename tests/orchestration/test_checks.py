@@ -114,9 +114,11 @@ def test_what_no_record_has_reached_is_not_claimed():
     unseen = LedgerLine(LedgerEntry(1, "late", "masked", "email"), 0)
     nothing = reported(stages=[StageCounts("hide", "MaskField$Value", 0)], ledger=[DEAD])
     judged = CHECKS["dead_mask"](nothing)
-    assert (judged.passed, "no record reached a mask" in judged.statement) == (True, True)
+    assert (judged.passed, "no record came through a mask" in judged.statement) == (True, True)
+    refused = reported(stages=[StageCounts("hide", "MaskField$Value", 5, failed=5)], ledger=[DEAD])
+    assert CHECKS["dead_mask"](refused).statement == judged.statement
     some = reported(stages=[*GOOD.report.stages, late], ledger=[*GOOD.report.ledger, unseen])
-    assert CHECKS["dead_mask"](some).statement.endswith("none reached email (late)")
+    assert CHECKS["dead_mask"](some).statement.endswith("none came through email (late)")
 
 
 @pytest.mark.parametrize("share", [0, -1, 1.5])
