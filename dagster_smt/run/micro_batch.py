@@ -58,14 +58,9 @@ def run_batches(
             break
         key = f"{spec.key}#{number}" if spec.key else ""  # a retry knows each batch
         touched = frozenset(mark for found in reports for mark in touched_in(spec, found))
-        batch = replace(
-            spec,
-            window=window,
-            key=key,
-            rebuild=spec.rebuild and number == 0,
-            settle=spec.settle and number == 0,
-            touched=touched,
-        )
+        batch = replace(spec, window=window, key=key, touched=touched)
+        if number:  # the others go on from the first one
+            batch = replace(batch, rebuild=False, settle=False)
         report = run(batch, session, progress, evaluate=evaluate, begun=begun)
         if report.status == "empty":
             return reports or [report]
