@@ -11,10 +11,10 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.cli.schemas import read_schema
 from dagster_smt.errors import ConfigError, SmtError
 from dagster_smt.interpret import protobuf_text
+from dagster_smt.model.topic_names import is_topic
 from dagster_smt.orchestration.names import op_name
 from dagster_smt.orchestration.translator import topic_keys
 from dagster_smt.spark.sql import quoted, text
-from dagster_smt.tables.sources.file_topics import is_topic
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from dagster_smt.tables.sql import literal
 from dagster_smt.values.java_regex import compile_java
