@@ -249,7 +249,7 @@ def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
         rows = {**state.rows}
         rows[""] = rows.get("", 0) + table.read().count() - sum(rows.values())
     else:
-        counts = table.read().groupBy(F.col(f"`{coordinates.topic}`").alias("topic")).count().collect()
+        counts = table.read().groupBy(F.col(quoted(coordinates.topic)).alias("topic")).count().collect()
         rows = {row["topic"]: row["count"] for row in counts}
     commits = tuple(unsettled(table, state))
     now = round(time.time() * 1000)
