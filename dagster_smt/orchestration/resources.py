@@ -22,6 +22,8 @@ SESSION_CONF = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
     # what a run keeps of its rows is read once, and mostly bytes that do not get smaller
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
+    # Spark would put variables of the environment and settings into names of fields such as ${env:HOME}
+    "spark.sql.variable.substitute": "false",
 }
 LOCAL_CONF = {
     "spark.driver.bindAddress": "127.0.0.1",

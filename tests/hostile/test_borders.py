@@ -13,6 +13,7 @@ from dagster_smt.errors import ConfigError, SmtError
 from dagster_smt.interpret import protobuf_text
 from dagster_smt.model.topic_names import is_topic
 from dagster_smt.orchestration.names import op_name
+from dagster_smt.orchestration.resources import SESSION_CONF
 from dagster_smt.orchestration.translator import topic_keys
 from dagster_smt.spark.sql import quoted, text
 from dagster_smt.tables.spec import FileTopics, TopicTable
@@ -21,6 +22,7 @@ from dagster_smt.values.java_regex import compile_java
 from tests.hostile.texts import HOSTILE
 
 ROOT = Path(dagster_smt.__file__).parent
+_SUBSTITUTE = "spark.sql.variable.substitute"
 TEXTS = pytest.mark.parametrize("text_", HOSTILE.values(), ids=HOSTILE.keys())
 
 
@@ -70,10 +72,14 @@ def test_texts_and_names_in_spark_sql(spark):
     columns = [f"{text(t)} AS {quoted(f'{n} {t[:100]}')}" for n, t in enumerate(texts)]
     for escaped in ("false", "true"):
         spark.conf.set("spark.sql.parser.escapedStringLiterals", escaped)
+        spark.conf.set(
+            _SUBSTITUTE, SESSION_CONF[_SUBSTITUTE]
+        )  # nothing within backticks keeps ${…} from being replaced
         try:
             row = spark.sql(f"SELECT {', '.join(columns)}").first()
         finally:
             spark.conf.unset("spark.sql.parser.escapedStringLiterals")
+            spark.conf.unset(_SUBSTITUTE)
         assert list(row) == texts
         assert row.__fields__ == [f"{n} {t[:100]}" for n, t in enumerate(texts)]
     assert list(spark.sql(f"SELECT {', '.join(map(literal, texts))}").first()) == texts
