@@ -145,7 +145,7 @@ def test_every_rule_of_the_package_is_here():
     transforms(), predicates()  # their modules may have rules of their own
     # tests/tables/rows and tests/spark/test_every_row.py run these on both evaluators
     vendors = "change_events change_times hashes java_equals json_path json_payload needs outbox texts".split()
-    elsewhere = ("dagster_smt.tables.rows", *(f"dagster_smt.values.{name}" for name in vendors))
+    elsewhere = ("dagster_smt.tables.rows", "dagster_smt.parity", *(f"dagster_smt.values.{name}" for name in vendors))
     modules = {c: c.__module__ for c in subclasses(ValueRule)}
     ours = {c.__name__ for c, m in modules.items() if m.startswith("dagster_smt.") and not m.startswith(elsewhere)}
     bases = {"ValueRule", "PythonRule"}

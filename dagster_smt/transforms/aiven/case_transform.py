@@ -12,6 +12,7 @@ from dagster_smt.model.cell import Call, Cell, Node
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema, Type
+from dagster_smt.values.containers import MapValue
 from dagster_smt.values.lazy import look
 from dagster_smt.values.texts import ChangeCase, ChangeEntries, java_text
 
@@ -52,8 +53,8 @@ class CaseTransform(Transform):
     def plan_side(self, node: Node, at: Planning) -> Node:
         rule = ChangeCase(self.case == "upper")
         if isinstance(node, Cell) and is_text_map(node.schema):
-            for number in range(len(self.field_names)):
-                at.touch(number, node.expr)
+            for number, name in enumerate(self.field_names):
+                at.touch(number, Call(MapValue(name), (node.expr,)))
             return replace(node, expr=Call(ChangeEntries(self.field_names, rule.upper), (node.expr,)), copied=False)
 
         def change(target: Target) -> Node:

@@ -18,6 +18,7 @@ def both(title, options, before, after, fields):
     yield Case(f"{title}, with a schema", options, envelope(fields, before), envelope(fields, after))
 
 
+MAP = '{"schema":{"type":"map","keys":{"type":"string"},"values":{"type":"string","optional":true}},"payload":%s}'
 TEXTS = "a:string? b:string? c:string?"
 CASES = (
     # CaseTransformTest
@@ -37,6 +38,8 @@ CASES = (
          envelope("a:string", '{"a":"x"}')),
     Case("a default", to("upper", "a"), envelope('a:string?="d" b:int8?=1', '{"a":null,"b":null}'),
          envelope('a:string?="d" b:int8?=1', '{"a":"D","b":1}'), touches=("a",)),
+    Case("a map with a schema", to("upper", "a,b"), MAP % '{"a":"x","c":"y"}', MAP % '{"a":"X","b":null,"c":"y"}',
+         touches=("a",)),
     Case("a dot is part of the name", to("upper", "a.b"), '{"a.b":"x","a":{"b":"x"}}', '{"a.b":"X","a":{"b":"x"}}'),
     # String.toUpperCase and toLowerCase with Locale.ROOT
     *both("a sharp s", to("upper", "a"), '{"a":"straße"}', '{"a":"STRASSE"}', "a:string"),

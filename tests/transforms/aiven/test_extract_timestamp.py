@@ -11,6 +11,7 @@ AT = {"field.name": "at"}
 SECONDS = AT | {"timestamp.resolution": "seconds"}
 NULL = "a null key or value cannot be used for [extract the timestamp]"
 LONG = 2**63 - 1
+MAP = '{"schema":{"type":"map","keys":{"type":"string"},"values":{"type":"int64"}},"payload":%s}'
 
 # title, options, value, timestamp or problem
 CASES = (
@@ -36,6 +37,8 @@ CASES = (
     # ExtractTimestamp: java.util.Date.getTime, java.lang.Long, Struct.get, TimeUnit.toMillis
     ("a Date", SECONDS, envelope("at:Date", '{"at":2}'), 172800000),
     ("a Time", SECONDS, envelope("at:Time", '{"at":5}'), 5),
+    ("a map with a schema", SECONDS, MAP % '{"at":2}', 2000),
+    ("a map without the key", AT, MAP % '{"x":2}', "SMT451 the field 'at' is null"),
     ("a default", AT, envelope("at:int64?=7", '{"at":null}'), 7),
     ("negative", SECONDS, '{"at":-1}', -1000),
     ("int32", AT, envelope("at:int32", '{"at":1}'), "SMT452 only int64 or a date can be a timestamp, but the field"),
