@@ -24,7 +24,7 @@ def people():
 
     from pyspark.sql import SparkSession
 
-    made = asset(Path(os.environ[FOLDER]))
+    made = asset(Path(os.environ[FOLDER]), allow_chain_override=True)
     session = dg.resource(lambda _: SparkSession.getActiveSession())
     job = dg.define_asset_job("people", [made], executor_def=dg.in_process_executor)
     return dg.Definitions([made], resources={"spark": session}, jobs=[job]).get_job_def("people")

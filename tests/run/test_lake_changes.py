@@ -24,6 +24,7 @@ from dagster_smt.tables.spec import DeltaSink, IcebergSink, TopicTable, WindowRe
 from tests.run.world import CHAIN, MASK, SECRET, World, order, window
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+LONG_ICEBERG = pytest.param("iceberg", marks=pytest.mark.long)
 LETTERS = {"errors_tolerance": "all", "dead_letter_topic": "orders.dead"}
 
 
@@ -238,7 +239,7 @@ def test_where_nothing_tells_what_was_rolled_back_the_run_refuses(iceberg, monke
     assert iceberg.run(rebuild=True).status == "committed" and iceberg.held() == ALL
 
 
-@pytest.mark.parametrize("change", ["rewrite_data_files", "DELETE"])
+@pytest.mark.parametrize("change", ["rewrite_data_files", pytest.param("DELETE", marks=pytest.mark.long)])
 def test_what_others_do_while_a_run_commits_is_followed(iceberg, monkeypatch, change):
     """Nothing is evaluated again: the rows are written once more on top of it."""
     from dagster_smt.tables.sinks import iceberg as module
@@ -264,6 +265,7 @@ def test_what_others_do_while_a_run_commits_is_followed(iceberg, monkeypatch, ch
     assert iceberg.run().status == "empty"
 
 
+@pytest.mark.long
 def test_others_that_never_pause_are_named(iceberg, monkeypatch):
     from dagster_smt.tables.sinks import iceberg as module
 
@@ -310,6 +312,7 @@ def expired(lake):
             segment.unlink()
 
 
+@pytest.mark.parametrize("lake", ["delta", LONG_ICEBERG], indirect=True)
 @pytest.mark.parametrize("wrong", [unreadable, failing, vanished, expired])
 def test_a_rebuild_keeps_the_rows_of_topics_that_it_cannot_read_again(lake, wrong):
     two_topics(lake)
@@ -340,6 +343,7 @@ def anew(lake, *records, topic="orders"):
         (folder / ID).write_text("another one")
 
 
+@pytest.mark.parametrize("lake", ["delta", LONG_ICEBERG], indirect=True)
 def test_a_topic_made_anew_goes_on_beside_the_rows_of_the_former_one(lake):
     lake.three_runs()
     anew(lake, order(10), order(11))
@@ -361,6 +365,7 @@ def test_a_topic_made_anew_goes_on_beside_the_rows_of_the_former_one(lake):
     assert lake.held() == sorted([*ALL[2:], ("orders", 0), ("orders", 1), ("orders", 2)])
 
 
+@pytest.mark.parametrize("lake", ["delta", LONG_ICEBERG], indirect=True)
 def test_a_topic_made_anew_that_is_still_empty_can_be_rebuilt(lake):
     """As the hint says: the rows go, the new identity comes, and the hint does not come again."""
     lake.three_runs()

@@ -120,6 +120,7 @@ def test_each_failed_record_has_one_letter_after_two_runs_at_once(letters, monke
     assert letters.run().status == "empty"
 
 
+@pytest.mark.parametrize("letters", ["file topics", "delta"], indirect=True)
 def test_who_has_lost_before_publishes_nothing(letters, monkeypatch):
     """Another run, with a window of its own, commits while this one evaluates."""
     mixed(letters.world)
