@@ -113,6 +113,8 @@ class History:
         self.late: dict[tuple[str, int], list[dict[int, Any]]] = {}
         """Records of a bronze table that are on their way."""
         self.last = Run("")
+        self.told = ""
+        """What the last run said that was refused."""
 
     def play(self, steps: Sequence[tuple[Any, ...]]) -> list[str]:
         """Do steps until one goes wrong; gives what is wrong with it."""
@@ -267,6 +269,7 @@ class History:
         except faults.Died:
             return Run("died")
         except SmtError as error:
+            self.told = str(error)
             return Run("refused", frozenset(p.code for p in error.problems))
         return Run(reports[-1].status, frozenset(_codes(reports)))
 

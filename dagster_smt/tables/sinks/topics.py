@@ -186,9 +186,14 @@ class _OnePlace(KafkaPlace):
         parts = 1 + max(sums["rows"] // _PART_ROWS, (sums["bytes"] or 0) // _PART_BYTES)
         rows = frame.repartitionByRange(parts, *order).sortWithinPartitions(*order)
         for row in rows.select("key", "value", "topic", "headers").toLocalIterator():
-            headers = [(header["key"], header["value"]) for header in row["headers"] or ()]
-            self.producer.send(row["topic"], row["key"], row["value"], headers, say)
+            headers = [(header["key"], _bytes(header["value"])) for header in row["headers"] or ()]
+            self.producer.send(row["topic"], _bytes(row["key"]), _bytes(row["value"]), headers, say)
         return self.producer.commit(), sums["rows"]
+
+
+def _bytes(value: bytes | bytearray | None) -> bytes | None:
+    """Spark may give arrays that can change; the client takes none."""
+    return None if value is None else bytes(value)
 
 
 def open_topics(session: SparkSession, place: FileTopics | KafkaTopics) -> Topics:
