@@ -1,6 +1,8 @@
 """Random chains of all transforms on random records: everything that goes wrong is a problem with a code, and no
 problem quotes what was in a record."""
 
+import json
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -9,14 +11,18 @@ from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.explain import explain
 from dagster_smt.chain.registry import predicates, transforms
 from dagster_smt.errors import PlanError, SmtError, UnsupportedError
-from dagster_smt.interpret.interpreter import FAILED, KEPT, Interpreter
+from dagster_smt.interpret.interpreter import FAILED, KEPT, KEPT_OUTCOME, Interpreter
 from dagster_smt.model.format import Format
+from dagster_smt.model.record import Header, Record
 from dagster_smt.model.schema import Schema, Type
+from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.values.header_literals import parse_simple_header
 from tests.chain.record_transforms import DropIfNull
 from tests.random_chains import chains, check_problem, joined, parsed, stages, strategies
 from tests.random_records import as_text, documents, payload, record, structs, typed
 
 EXAMPLES = settings(max_examples=settings.default.max_examples * 6, suppress_health_check=list(HealthCheck))
+DROPS_A_HEADER = parse_chain([{"alias": "d", "type": "DropHeaders", "options": {"headers": ["x"]}}])
 KINDS = st.sampled_from(["sink", "sink", "source"])
 
 
@@ -107,3 +113,72 @@ def test_deep_values_are_taken_or_refused(stage, depth):
     assert outcome.status in (KEPT, FAILED)
     if outcome.status == FAILED:
         assert outcome.problem.statement == "the JSON is nested too deeply"
+
+
+NUMBERS = st.sampled_from(
+    ["1e9999999999999999999999", "-1e99999999999999999999", "1e-99999999999999999999", "1e" + "0" * 5_000 + "1", "sNaN",
+     "NaN", "-Infinity", "1_0", "9" * 5_000, "0." + "7" * 5_000, "-0.0", "0x1p3", "1e400", "", " 1 ", "２"]
+)  # fmt: skip
+ODD = NUMBERS | st.text(max_size=6) | st.binary(max_size=8).map(lambda b: b.decode("latin-1"))
+ROW_TYPES = ["INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(9,2)", "BOOLEAN", "DATE", "TIMESTAMP", "BYTES", "ARRAY<INT>"]
+HEADERS = ODD | st.recursive(ODD, lambda v: st.lists(v, max_size=4).map(lambda x: f"[{','.join(x)}]"), max_leaves=6)
+EVENTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "op": st.sampled_from(["c", "d", "u", "r", "t", "x", 1, None, []]),
+        "before": st.none() | st.dictionaries(st.sampled_from("ab"), ODD) | ODD,
+        "after": st.none() | st.dictionaries(st.sampled_from("ab"), ODD) | ODD,
+        "source": st.none() | st.dictionaries(ODD, ODD, max_size=2) | ODD,
+        "transaction": st.integers() | ODD,
+        "type": st.sampled_from(["INSERT", "DELETE", "CREATE", 7, None]),
+        "data": st.none() | st.lists(st.none() | st.dictionaries(st.sampled_from("ab"), ODD), max_size=2) | ODD,
+        "old": st.none() | st.lists(ODD, max_size=2) | ODD,
+        "isDdl": st.booleans() | ODD,
+        "es": st.integers() | ODD,
+    },
+)
+GOOD = {"debezium-json": b'{"op":"c","after":{"a":null}}', "canal-json": b'{"type":"INSERT","data":[{"a":null}]}'}
+
+
+@EXAMPLES
+@given(st.sampled_from(ROW_TYPES), st.sampled_from(["csv", "json", *GOOD, "avro", "envelope"]), st.data())
+def test_odd_records_have_a_verdict_and_harm_no_others(column, kind, data):
+    """Headers, lines, messages, bytes: a record is kept, dropped or failed, and those around it are as without it."""
+    envelope = kind == "envelope"
+    beside = {"source": "MAP<STRING, STRING> METADATA FROM 'value.source.properties'",
+              "transaction": "MAP<STRING, STRING> METADATA FROM 'value.transaction'"}  # fmt: skip
+    if kind == "canal-json":
+        beside = {"old": "MAP<STRING, STRING> METADATA FROM 'value.old'", "es": "TIMESTAMP METADATA FROM 'value.es'"}
+    columns = {} if envelope else {"a": column, **(beside if kind in GOOD else {})}
+    table = TopicTable(FileTopics("unused"), ("t",), value=Format(kind), columns=columns)
+    interpreter = Interpreter(DROPS_A_HEADER, Format("bytes"), table.value)
+    odd, text = data.draw(_odd_value(kind)), data.draw(HEADERS)
+    good = GOOD.get(kind, b'{"a":null}')
+    fate, alone = _fates(interpreter, [good, odd, good], text), _fates(interpreter, [good, good], text)
+    assert [fate[0], fate[2]] == alone
+    if fate[1].problem is not None:
+        assert fate[1].problem.code != "SMT430", fate[1].problem
+        assert text == "" or len(text) < 8 or text not in str(fate[1].problem)
+
+
+def _odd_value(kind):
+    if kind == "avro":
+        return st.binary(max_size=40) | st.just(b"\x02\xfe\xff\xff\xff\x0f" + b"\x7f" * 3_000)
+    if kind == "csv":
+        return ODD.map(lambda text: text.encode("utf-8", "surrogatepass"))
+    if kind in GOOD:
+        return EVENTS.map(lambda event: json.dumps(event).encode())
+    if kind == "envelope":
+        schema = '{"schema":{"type":"struct","fields":[{"field":"a","type":"double","default":%s}]},"payload":{"a":%s}}'
+        return st.tuples(ODD, ODD).map(lambda pair: (schema % pair).encode("utf-8", "surrogatepass"))
+    return ODD.map(lambda text: b'{"a":' + text.encode("utf-8", "surrogatepass") + b"}")
+
+
+def _fates(interpreter, values, header):
+    raw = header.encode("utf-8", "surrogatepass")
+    schema, value = parse_simple_header(raw)
+    records = [Record("t", number=n, timestamp=2**62) for n in range(len(values))]
+    for one in records:
+        one.headers = [Header("h", schema, value, raw, made=False)]
+    lost = interpreter.run_all(records, None, list(values)).lost
+    return [lost.get(number, KEPT_OUTCOME) for number in range(len(values))]

@@ -133,13 +133,3 @@ def _container(schema: Schema, name: str) -> DataError:
     hint = "flatten it with Flatten, or choose another format"
     statement = f"field '{name}' is a {schema.type.value}, a column of CSV is not"
     return data_error("SMT440", statement, hint, DATA_EXCEPTION)
-
-
-def csv_misfits(schema: Schema) -> list[str]:
-    """The fields of a struct that no column of CSV can hold."""
-    found = []
-    for name, child in schema.fields:
-        inner = child.values if child.type is Type.ARRAY else child
-        if inner is None or inner.type in (Type.STRUCT, Type.MAP, Type.ARRAY):
-            found.append(name)
-    return found

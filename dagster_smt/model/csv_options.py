@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dagster_smt.errors import Problem
+from dagster_smt.model.schema import Schema, Type
 
 CSV_OPTIONS = (
     "field-delimiter",
@@ -73,3 +74,13 @@ def csv_problems(settings: Mapping[str, str]) -> Iterator[Problem]:
         hint = "choose another word for null, or allow quotes"
         statement = "cannot be written without quotes: it holds a character that ends cells or lines"
         yield Problem("SMT272", "csv.null-literal", statement, hint)
+
+
+def csv_misfits(schema: Schema) -> list[str]:
+    """The fields of a struct that no column of CSV can hold."""
+    found = []
+    for name, child in schema.fields:
+        inner = child.values if child.type is Type.ARRAY else child
+        if inner is None or inner.type in (Type.STRUCT, Type.MAP, Type.ARRAY):
+            found.append(name)
+    return found

@@ -32,6 +32,7 @@ from dagster_smt.run.failures import after_commit, coded_failures
 from dagster_smt.run.going_on import keep, state_to_go_on_from
 from dagster_smt.run.letter_place import check_dead_letters
 from dagster_smt.run.output import output_rows
+from dagster_smt.run.reading_on import with_more_records
 from dagster_smt.run.redrive import redriven
 from dagster_smt.run.rejects import first_rejects, located, rejected_rows
 from dagster_smt.run.report_json import report_of, report_to_json
@@ -108,6 +109,7 @@ class _Run:
     schemas: tuple[SchemaUse, ...] = ()
     there: OffsetSet = field(default_factory=OffsetSet)
     topics: frozenset[str] = frozenset()
+    without_schema: Window | None = None
 
     def run(self) -> RunReport:
         plan_sink(self.spec.chain, self.spec.table, self.spec.sink)  # what can never work ends before anything is read
@@ -139,7 +141,16 @@ class _Run:
         self.begun(window)
         over = anew | self.topics if spec.rebuild else anew
         attempt, notes = secrets.token_hex(8), resolved.notes
-        return self.of_window(Draft(spec, attempt, window, notes, identities, replaced, state, over, anew))
+        draft = Draft(spec, attempt, window, notes, identities, replaced, state, over, anew)
+        try:
+            return self.of_window(draft)
+        except PlanError as error:
+            more = with_more_records(self.spec, error, window, self.without_schema)
+            if more is None:
+                raise
+        self.spec, self.without_schema = more, window
+        self.say("no record of the window has a schema to read: more records are read")
+        return self.run()
 
     def check_whole_rebuild(self) -> None:
         """Refuse to start a table over without some of its topics: their rows would go, and nobody would read them.

@@ -6,7 +6,7 @@ from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import ConfigError, PlanError, Problem, UnsupportedError
 from dagster_smt.model.change_formats import is_change
 from dagster_smt.model.format import ARRAYS_AS_ROWS, SCHEMALESS, Format, Formats
-from dagster_smt.model.schema import Schema
+from dagster_smt.model.schema import Schema, Type
 from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, KafkaSink, Sink, TopicTable
 
 
@@ -83,6 +83,10 @@ def _unusual(schema: Schema) -> bool:
 
 
 def _refused(form: Format, schema: Schema) -> list[Problem]:
+    if form.kind == "csv" and schema.type is Type.STRUCT:
+        from dagster_smt.tables.rows.declare import no_columns_of_csv  # loads sqlglot
+
+        return no_columns_of_csv("format csv", schema)
     if form.kind.startswith("avro"):
         from dagster_smt.interpret.avro_write import avro_problems  # loads fastavro
 

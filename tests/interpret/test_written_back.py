@@ -14,8 +14,8 @@ import pytest
 
 from dagster_smt.errors import ConfigError, DataError
 from dagster_smt.interpret.avro_write import avro_out
-from dagster_smt.interpret.csv_lines import csv_misfits
 from dagster_smt.interpret.sides import side_codec
+from dagster_smt.model.csv_options import csv_misfits
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import JavaDate
 from dagster_smt.tables.ddl import parse_ddl
@@ -278,3 +278,10 @@ def test_columns_that_csv_cannot_hold():
         "a ROW<x INT>, b MAP<STRING, INT>, c ARRAY<INT>, d ARRAY<ARRAY<INT>>, e ARRAY<ROW<x INT>>, f INT"
     )
     assert csv_misfits(schema) == ["a", "b", "d", "e"]
+
+
+def test_columns_that_csv_cannot_hold_are_told_when_planning():
+    from dagster_smt.tables.spec import FileTopics, TopicTable
+
+    with pytest.raises(ConfigError, match="SMT269"):
+        TopicTable(FileTopics("t"), ("t",), value=Format("csv"), columns="a INT, b MAP<STRING, INT>")

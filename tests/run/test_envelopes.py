@@ -364,3 +364,20 @@ def test_a_chain_that_lets_no_record_through_is_told_so(world, declared):
         "SMT213 no record with a value can come through the chain\n"
         "  hint: look for a stage that drops or refuses every record, or write records instead of columns"
     )
+
+
+def test_a_new_table_reads_on_until_a_record_has_a_schema(world):
+    """Otherwise it would stop at the same records for ever: a window with a limit never grows by itself."""
+    nothing = NewRecord(b"k", None, (), 1700000000000)
+    world.add(*[nothing] * 25, FIRST, SECOND, FIRST)
+    asked = {"window": WindowRequest(max_records=2)}
+    report = world.run(NO_TOMBSTONES, **asked)
+    assert (report.records_in, report.dropped, report.records_out) == (28, 25, 3)
+    world.add(SECOND, SECOND, SECOND)
+    assert world.run(NO_TOMBSTONES, **asked).records_in == 2
+
+
+def test_a_new_table_without_any_schema_says_so(world):
+    world.add(*[NewRecord(b"k", None, (), 1700000000000)] * 5)
+    with pytest.raises(PlanError, match="SMT212"):
+        world.run(NO_TOMBSTONES, window=WindowRequest(max_records=2))

@@ -6,6 +6,7 @@ from typing import Any
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.change_formats import CHANGE_METADATA, ROW, is_change, metadata_key, type_label
+from dagster_smt.model.csv_options import csv_misfits
 from dagster_smt.model.format import DESCRIBED, SELF_DESCRIBED, Format
 from dagster_smt.model.primitives import WHOLE
 from dagster_smt.model.schema import Schema, Type, optional
@@ -103,6 +104,8 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
         return form
     if form.kind in DESCRIBED and form.schema in (None, schema):
         return replace(form, schema=schema)
+    if form.kind == "csv":
+        problems += no_columns_of_csv(f"{side}.format csv", schema)
     if form.kind in ("json", "csv"):
         return replace(form, kind="json_schema" if form.kind == "json" else "csv", schema=schema)
     if form.kind == "bytes" and len(schema.fields) == 1:  # Flink's raw and ksqlDB's kafka: by the column's type
@@ -122,6 +125,15 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
     statement = "the format has a schema of its own, and the columns declare one, too"
     problems.append(Problem("SMT269", place, statement, hint))
     return form
+
+
+def no_columns_of_csv(place: str, schema: Schema) -> list[Problem]:
+    """The fields that a line of CSV cannot hold: each of its records would fail."""
+    hint = "flatten it with Flatten, or choose another format"
+    return [
+        Problem("SMT269", place, f"'{name}' is a struct, a map or an array of such: a column of CSV is not", hint)
+        for name in csv_misfits(schema)
+    ]
 
 
 def described_format(form: Format) -> Format:
