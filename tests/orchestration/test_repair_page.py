@@ -51,8 +51,6 @@ def test_a_delta_table_is_repaired_as_the_page_says(spark, tmp_path):
     place, names = tmp_path / "orders", {}
     sink = DeltaSink(place, "columns")
     repair, accept = (yaml.safe_load(text) for text in blocks(PAGE, "yaml"))
-    checked = "spark.databricks.delta.retentionDurationCheck.enabled"
-    before = spark.conf.get(checked)
     with dg.instance_for_test() as instance:
         assert not launched(instance, orders(tmp_path, sink, MISSPELT), spark).passed
         names["orders"] = orders(tmp_path, sink, HIDE)
@@ -64,7 +62,7 @@ def test_a_delta_table_is_repaired_as_the_page_says(spark, tmp_path):
         for statement in statements(0, **{"lake/orders": str(place)}):
             spark.sql(statement)
         assert names_in_files(place) == {"*"}
-        spark.conf.set(checked, before)
+        spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
         append(tmp_path, "orders", {**PERSON, "name": SECRET})
         assert not launched(instance, orders(tmp_path, sink, MISSPELT), spark).passed
         for statement in statements(2, **{"lake/orders": str(place)}):
