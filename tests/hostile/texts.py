@@ -13,6 +13,7 @@ HOSTILE = {
     "yaml": "a: [b, &c, *d]\n- !!python/object/apply:os.getcwd []",
     "a yaml word": "yes",
     "markdown": "a\n```\n![x](https://evil.example/b.png)<img src=x> [b](javascript:1) | `c` ``d`` *e* _f_ #",
+    "a fence": "```",
     "html": "<script>alert(1)</script>&amp;\"'>",
     "sql quotes": "a'; DROP TABLE b; -- \" ` \\' \\",
     "spark variables": "${spark.app.name} ${env:SMT_PLANTED} ${system:user.home}",
