@@ -59,6 +59,8 @@ class StagePlan:
             return None
         if len(self.stage.reads) > 1:
             return None  # the other side may be what it refuses
+        if self.stage.transform.on_null() == "apply" and self.stage.transform.reads_headers:
+            return None  # a null may get headers that there is no plan for
         return replace(self.before, key=None) if side == "key" else replace(self.before, value=None)
 
 
