@@ -115,8 +115,10 @@ class Transactions:
         with self.client.asking(self.owner):
             try:
                 yield
-            except KafkaException as error:
-                if _is_fenced(error.args[0]) or any(map(_is_fenced, self.refused)):
+            except (KafkaException, SystemError) as error:  # a call back while an error is raised is a SystemError
+                found = error if isinstance(error, KafkaException) else error.__cause__
+                fenced = isinstance(found, KafkaException) and _is_fenced(found.args[0])
+                if fenced or any(map(_is_fenced, self.refused)):
                     raise self._overtaken() from None
                 raise
         if any(map(_is_fenced, self.refused)):
