@@ -54,12 +54,14 @@ def test_many_histories(spark, tmp_path, request, pair):
         check(spark, tmp_path / str(number), pair, SEED + number, 8, servers_of(pair, request))
 
 
-NOT_YET: dict[str, str] = {}
+NOT_YET = {
+    "two runs at once, from and to a broker": "rows and letters are right, but the run that is shut out has no SMT528",
+}
 """Ways that the package does not go yet, and what it does instead."""
 
 
 def way(name):
-    marks = [pytest.mark.xfail(strict=True, reason=NOT_YET[name])] if name in NOT_YET else []
+    marks = [pytest.mark.long, pytest.mark.xfail(strict=True, reason=NOT_YET[name])] if name in NOT_YET else []
     return pytest.param(*WAYS[name], id=name, marks=marks)
 
 
