@@ -47,7 +47,8 @@ SHARED = {
     "SMT269": "tables/rows/declare tables/spec",
     "SMT270": "cli/schemas tables/rows/with_options tables/spec",
     "SMT272": "model/csv_options model/format",
-    "SMT273": "interpret/avro interpret/described interpret/protobuf_files interpret/registered tables/described",
+    "SMT273": "interpret/avro interpret/described interpret/protobuf_files interpret/registered "
+    "interpret/registry_client tables/described",
     "SMT274": "interpret/avro_write interpret/protobuf_schema",
     "SMT279": "tables/spec tables/written",
     "SMT303": "chain/dead_paths chain/plan orchestration/checks",

@@ -13,11 +13,14 @@ from decimal import Decimal
 from typing import Any
 
 import fastavro
-from fastavro.schema import SchemaParseException, parse_schema
+from fastavro.schema import parse_schema
 
 from dagster_smt.errors import ConfigError, DataError, Problem, data_error
+from dagster_smt.interpret.avro_empty import Empty
 from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, date, decimal, optional, time, timestamp
+from dagster_smt.model.schema_size import excess, room
+from dagster_smt.values.lazy import check_depth, with_room
 from dagster_smt.values.numbers import scaled_decimal
 
 Convert = Callable[[Any], Any]
@@ -39,6 +42,8 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "boolean": (bool,), "int": (int,), "long": (int,), "float": (float,), "double": (float,), "bytes": (bytes,),
     "string": (str,), "array": (list,), "map": (dict,),
 }  # fmt: skip
+_WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, DataError)
+"""What converting a default may raise, which is whatever JSON has."""
 _SAME = (("int", "long"), ("float", "double"))
 
 
@@ -79,23 +84,30 @@ def avro_of(text: str, references: Sequence[str] = (), place: str = "avro") -> A
         place: How messages call it.
 
     Raises:
-        ConfigError: SMT273, it is no Avro schema, or one that Connect has no schema for.
+        ConfigError: SMT273, it is no Avro schema, it is too large, or Connect has no schema for it.
     """
+    try:
+        return with_room(lambda texts: _prepared(texts, place), (*references, text))
+    except ConfigError:
+        raise
+    except Exception:  # noqa: BLE001 - an attribute may be anything that JSON has, and nobody lists what is raised then
+        raise ConfigError(Problem("SMT273", place, "it is no Avro schema", "look for its first mistake")) from None
+
+
+def _prepared(texts: Sequence[str], place: str) -> Avro:
+    """The last of some schemas; the others are of names that it uses."""
     builder = _Builder(place)
     named: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
-    try:
-        for other in map(json.loads, references):
-            parse_schema(bare(other), named_schemas=named[0])
-            builder.build(parse_schema(_marked(other), named_schemas=named[1]))
+    for text in texts:
+        check_depth(text.encode())
         data = json.loads(text)
         parsed = parse_schema(bare(data), named_schemas=named[0])
         told = parse_schema(_marked(data), named_schemas=named[1])
-    except (ValueError, SchemaParseException, KeyError, TypeError):
-        raise ConfigError(Problem("SMT273", place, "it is no Avro schema", "look for its first mistake")) from None
-    schema, convert = builder.build(told)
+        schema, convert = builder.build(told)
 
     def read(raw: bytes) -> Any:
         source = io.BytesIO(raw)
+        room.reset()
         try:
             value = fastavro.schemaless_reader(source, parsed, None, return_named_type=True)
         except (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError, UnicodeDecodeError):
@@ -151,9 +163,24 @@ def _keyed(data: Any, logical: str | None) -> Any:
 
 @dataclass
 class _Builder:
+    """Builds Connect's schemas. A named type is built once, and shared by all who use it.
+
+    Attributes:
+        place: How messages call the schema.
+        names: The named types.
+        open: Those that are being built.
+        built: Those that are, by name and whether they have a default.
+        nothing: Which values take no bytes.
+    """
+
     place: str
     names: dict[str, Any] = field(default_factory=dict)
     open: set[str] = field(default_factory=set)
+    built: dict[tuple[str, bool], tuple[Schema, Convert]] = field(default_factory=dict)
+    nothing: Empty = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.nothing = Empty(self.names)
 
     def build(self, avro: Any, *, nullable: bool = False, default: Any = None) -> tuple[Schema, Convert]:
         """The Connect schema of an Avro schema, and the function for its values."""
@@ -166,18 +193,36 @@ class _Builder:
         kind = avro["type"]
         if isinstance(kind, list | dict):
             return self.build(kind, nullable=nullable, default=default)
-        if "name" in avro:
-            self.names[avro["name"]] = avro
-        schema, convert = self.typed(kind, avro)
-        schema = self.described(schema, avro, default)
+        schema, convert = self.shared(kind, avro, default)
         if default is not None:
             schema = schema.with_(default=_default(schema, convert, default))
         return (optional(schema) if nullable else schema), _nullable(convert)
 
+    def shared(self, kind: str, avro: dict[str, Any], default: Any) -> tuple[Schema, Convert]:
+        """What ``build`` gives for a type, but for null and default."""
+        name = avro.get("name")
+        known = self.built.get((name, default is not None)) if name is not None else None
+        if known is not None:
+            return known
+        if name is not None:
+            self.names[name] = avro
+        schema, convert = self.typed(kind, avro)
+        schema = self.bounded(self.described(schema, avro, default))
+        if name is not None:
+            self.built[name, default is not None] = (schema, convert)
+        return schema, convert
+
+    def bounded(self, schema: Schema) -> Schema:
+        """The schema, if it is not too large."""
+        reason = excess(schema)
+        if reason is not None:
+            raise self.refused(reason)
+        return schema
+
     def typed(self, kind: str, avro: dict[str, Any]) -> tuple[Schema, Convert]:
         logical = avro.get(_LOGICAL)
         if kind in ("bytes", "fixed"):
-            return _bytes(avro, logical)
+            return self.bytes(avro) if logical == "decimal" else _bytes(avro)
         if kind == "int" and logical in ("date", "time-millis"):
             unit = DAY if logical == "date" else 1
             return (date() if logical == "date" else time()), lambda value: JavaDate(value * unit)
@@ -213,14 +258,25 @@ class _Builder:
         if entry is not None:
             return self.entries(entry)
         schema, convert = self.build(avro["items"])
-        return Schema(Type.ARRAY, values=schema), lambda value: [convert(item) for item in value]
+        self.refuse_endless(avro["items"])
+        width = schema.width
+
+        def read(value: Any) -> list[Any]:
+            room.take(len(value) * width)
+            return [convert(item) for item in value]
+
+        return Schema(Type.ARRAY, values=schema), read
 
     def entries(self, entry: dict[str, Any]) -> tuple[Schema, Convert]:
         """A map whose keys are no texts, which Connect writes as an array of entries."""
         struct, convert = self.build(entry)
-        found = struct.by_name
+        self.refuse_endless(entry)
+        found, width = struct.by_name, struct.width
+        if not {"key", "value"} <= found.keys():
+            raise self.refused("the entries of a map need a key and a value")
 
         def read(value: Any) -> dict[Any, Any]:
+            room.take(len(value) * width)
             rows = map(convert, value)
             return {as_key(row["key"]): row["value"] for row in rows}
 
@@ -228,7 +284,18 @@ class _Builder:
 
     def map(self, avro: dict[str, Any]) -> tuple[Schema, Convert]:
         schema, convert = self.build(avro["values"])
-        return Schema(Type.MAP, keys=STRING, values=schema), lambda value: {k: convert(v) for k, v in value.items()}
+        self.refuse_endless(avro["values"], keyed=True)
+        width = schema.width
+
+        def read(value: Any) -> dict[str, Any]:
+            room.take(len(value) * width)
+            return {k: convert(v) for k, v in value.items()}
+
+        return Schema(Type.MAP, keys=STRING, values=schema), read
+
+    def refuse_endless(self, items: Any, *, keyed: bool = False) -> None:
+        if self.nothing.endless(items, keyed=keyed):
+            raise self.refused("it has arrays or maps of values that take no bytes, so few bytes could be any number")
 
     def union(self, members: list[Any], nullable: bool) -> tuple[Schema, Convert]:
         others = [member for member in members if member != "null"]
@@ -242,7 +309,7 @@ class _Builder:
         if len({name for name, *_ in parts}) < len(parts):
             raise self.refused("a union has two types of one name")
         fields = tuple((name, child) for name, _, child, _ in parts)
-        schema = Schema(Type.STRUCT, len(others) < len(members) or nullable, UNION, fields=fields)
+        schema = self.bounded(Schema(Type.STRUCT, len(others) < len(members) or nullable, UNION, fields=fields))
         empty = dict.fromkeys(schema.by_name)
         choices = [(name, _test(member), convert) for name, member, _, convert in parts]
 
@@ -256,11 +323,17 @@ class _Builder:
 
     def described(self, schema: Schema, avro: dict[str, Any], default: Any) -> Schema:
         """The schema with what Connect keeps of an Avro schema: name, version, doc, parameters."""
-        parameters = {**dict(schema.parameters), **_parameters(avro), **avro.get("connect.parameters", {})}
+        own = avro.get("connect.parameters", {})
+        if not isinstance(own, dict):
+            raise self.refused("connect.parameters is no object")
+        parameters = {**dict(schema.parameters), **_parameters(avro), **own}
         parameters |= {key: str(value) for key, value in avro.items() if key.startswith("avro.")}
         if default is not None and "connect.default" not in avro:
             parameters[f"{CONNECT_AVRO}field.default"] = "true"
         name = avro.get("connect.name", avro.get("name") if schema.logical is None else None)
+        texts = [*parameters.values(), *(one for one in (name, avro.get("connect.doc")) if one is not None)]
+        if not all(isinstance(one, str) for one in texts):
+            raise self.refused("its names, docs and parameters are texts only")
         return schema.with_(
             name=schema.name if name is None or name.startswith(_DEFAULT_NAME) else name,
             version=self.version(schema, avro),
@@ -279,6 +352,16 @@ class _Builder:
         if found is None:
             raise self.refused("connect.version is not that of the logical type")
         return found.version
+
+    def bytes(self, avro: dict[str, Any]) -> tuple[Schema, Convert]:
+        """A decimal. As in ``AvroData``, a scale that is no number is 0."""
+        scale, precision = avro.get("scale"), avro.get("precision")
+        number = _whole(scale) or 0
+        if not -(2**31) <= number < 2**31:
+            raise self.refused("the scale of a decimal has 32 bits")
+        if precision is not None and _whole(precision) is None:
+            raise self.refused("the precision of a decimal is no number")
+        return _decimal(avro, number, precision)
 
     def refused(self, statement: str) -> ConfigError:
         hint = "read the values as bytes, or change the schema"
@@ -299,13 +382,24 @@ def _parameters(avro: dict[str, Any]) -> dict[str, str]:
     return found
 
 
-def _bytes(avro: dict[str, Any], logical: str | None) -> tuple[Schema, Convert]:
-    size = {"connect.fixed.size": str(avro["size"])} if avro["type"] == "fixed" else {}
-    if logical != "decimal":
-        return Schema(Type.BYTES, parameters=tuple(size.items())), _plain_bytes
-    scale = int(avro.get("scale", 0))
-    schema, precision = decimal(scale), avro.get("precision")
-    parameters = {**dict(schema.parameters), **size}
+def _whole(value: Any) -> int | None:
+    """A number of JSON without its fraction (``Number.intValue``); None if it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return int(value)
+
+
+def _size(avro: dict[str, Any]) -> dict[str, str]:
+    return {"connect.fixed.size": str(avro["size"])} if avro["type"] == "fixed" else {}
+
+
+def _bytes(avro: dict[str, Any]) -> tuple[Schema, Convert]:
+    return Schema(Type.BYTES, parameters=tuple(_size(avro).items())), _plain_bytes
+
+
+def _decimal(avro: dict[str, Any], scale: int, precision: Any) -> tuple[Schema, Convert]:
+    schema = decimal(scale)
+    parameters = {**dict(schema.parameters), **_size(avro)}
     if precision is not None and precision != 64:
         parameters[PRECISION] = str(precision)
 
@@ -364,9 +458,9 @@ def _test(member: Any) -> Callable[[Any], bool]:
 
 def _default(schema: Schema, convert: Convert, default: Any) -> Any:
     """A field's default: JSON, with bytes as ISO 8859-1. One that does not fit is left out, as Connect does."""
-    if schema.type is Type.BYTES and isinstance(default, str):
-        default = default.encode("latin-1")
     try:
+        if schema.type is Type.BYTES and isinstance(default, str):
+            default = default.encode("latin-1")
         return convert(default)
-    except (KeyError, TypeError, ValueError, DataError):
+    except _WRONG:
         return None

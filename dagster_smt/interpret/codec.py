@@ -18,6 +18,7 @@ from dagster_smt.model.extended_path import below
 from dagster_smt.model.format import Format
 from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import FLOATS, INTEGER_BITS, JavaDate, Schema, Type
+from dagster_smt.model.schema_size import room
 from dagster_smt.values.cast import DAY
 from dagster_smt.values.numbers import (
     big_decimal,
@@ -186,10 +187,12 @@ def _read_decimal(schema: Schema, form: Format, where: str) -> Convert:
 
 def _read_array(schema: Schema, form: Format, where: str) -> Convert:
     item = reader(schema.values, form, f"{where}[]") if schema.values else _plain
+    width = schema.values.width if schema.values else 1
 
     def read(data: Any) -> list[Any]:
         if type(data) is not list:
             raise misfit(schema, where)
+        room.take(len(data) * width)
         return [item(i) for i in data]
 
     return read
@@ -203,12 +206,15 @@ def _read_map(schema: Schema, form: Format, where: str) -> Convert:
     key = reader(schema.keys, form, f"{where} key") if schema.keys else _plain
     value = reader(schema.values, form, f"{where}[]") if schema.values else _plain
     texts = schema.keys is not None and schema.keys.type is Type.STRING
+    width = schema.values.width if schema.values else 1
 
     def read(data: Any) -> dict[Any, Any]:
         if type(data) is dict and texts:
+            room.take(len(data) * width)
             return {k: value(v) for k, v in data.items()}
         if texts or type(data) is not list or any(type(p) is not list or len(p) != 2 for p in data):
             raise misfit(schema, where)
+        room.take(len(data) * width)
         return {as_key(key(k)): value(v) for k, v in data}
 
     return read

@@ -25,6 +25,7 @@ from dagster_smt.interpret.protobuf_files import (
     UNION,
     VARIANT,
     field_params,
+    fields_in,
     message_of,
     pool_of,
     refused,
@@ -53,6 +54,8 @@ from dagster_smt.interpret.protobuf_parts import (
     taken,
 )
 from dagster_smt.model.schema import Schema, Type, optional
+from dagster_smt.model.schema_size import MAX_LEVELS, MAX_NODES, excess, room
+from dagster_smt.values.lazy import with_room
 
 _WRAPPERS = {
     f"google.protobuf.{name}Value"
@@ -88,11 +91,22 @@ def protobuf_of(files: Sequence[bytes], message: str | Sequence[int], place: str
         place: How messages call it.
 
     Raises:
-        ConfigError: SMT273, it is no Protobuf schema, or one that Connect has no schema for.
+        ConfigError: SMT273, it is no Protobuf schema, it is too large, or Connect has no schema for it.
     """
+    try:
+        return with_room(lambda given: _prepared(given, message, place), files)
+    except ConfigError:
+        raise
+    except Exception:  # noqa: BLE001 - descriptors may say anything, and nobody lists what is raised then
+        raise refused(place, "it is no Protobuf schema", "correct it where it comes from") from None
+
+
+def _prepared(files: Sequence[bytes], message: str | Sequence[int], place: str) -> Protobuf:
     pool, file = pool_of(files, place)
     descriptor = message_of(pool, file, message, place)
     builder = _Builder(place)
+    if fields_in(descriptor, {}) > MAX_NODES:  # a message is built for each field that holds it, as Connect does
+        raise refused(place, f"it has more than {MAX_NODES} fields, each counted where its message is used")
     kind = builder.root(descriptor)
     made = message_factory.GetMessageClass(descriptor)
     read, write = _reader(made, kind, demanding=builder.demanding), _writer(made, kind)
@@ -104,6 +118,7 @@ def _reader(made: Any, kind: Kind, *, demanding: bool) -> Callable[[bytes], Any]
     assert convert is not None
 
     def read(raw: bytes) -> Any:
+        room.reset()
         try:
             found = parse(raw)
             if demanding and not complete(found):
@@ -163,6 +178,8 @@ class _Builder:
         if name in self.open:
             raise self.refused(f"'{name}' holds itself, which a table cannot")
         self.open.add(name)
+        if len(self.open) > MAX_LEVELS:
+            raise self.refused(f"it nests more than {MAX_LEVELS} messages")
         self.first.setdefault(name, None)
         prefix = f"{where}." if where else ""
         proto = DescriptorProto()
@@ -178,6 +195,9 @@ class _Builder:
         if len({part.name for part in parts}) < len(parts):
             raise self.refused(f"'{name}' has a oneof and a field that Connect gives one name")
         schema = Schema(Type.STRUCT, name=descriptor.name, fields=tuple((part.name, part.schema) for part in parts))
+        reason = excess(schema)
+        if reason is not None:
+            raise self.refused(reason)
         return Kind(schema, struct_reader(parts), fill=struct_writer(parts, where))
 
     def part(self, found: Any, where: str, *, nullable: bool) -> Part:
@@ -257,7 +277,8 @@ class _Builder:
         if entry.GetOptions().map_entry:
             take, put = map_reader(found.name, keys, values), map_writer(found.name, keys, values, where)
         else:
-            take = entries_reader(found.name, taken(key, keys), taken(value, values))
+            width = keys.schema.width + values.schema.width
+            take = entries_reader(found.name, taken(key, keys), taken(value, values), width)
             put = entries_writer(found.name, putter(key, keys), putter(value, values), where)
         return Part(found.name, _tagged(schema, found.number), take, put)
 

@@ -17,6 +17,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
 
 from dagster_smt.errors import ConfigError, DataError, Problem, data_error
+from dagster_smt.model.schema_size import MAX_LEVELS
 
 CONNECT_PROTOBUF = "io.confluent.connect.protobuf"
 TAG, TYPE, ENUM, UNION = (f"{CONNECT_PROTOBUF}.{name}" for name in ("Tag", "Type", "Enum", "Union"))
@@ -170,6 +171,16 @@ def message_of(pool: DescriptorPool, file: FileDescriptorProto, message: str | S
         raise refused(place, f"it has no message '{name}'", "look for the message's full name") from None
 
 
+def fields_in(descriptor: Any, known: dict[str, int]) -> int:
+    """How many fields a message has, with those of its messages; ``known``: by full name those that were counted."""
+    name = descriptor.full_name
+    if name not in known:
+        known[name] = 0  # of one that holds itself, which nobody builds
+        inner = [fields_in(part.message_type, known) for part in descriptor.fields if part.message_type is not None]
+        known[name] = 1 + len(descriptor.fields) + sum(inner)
+    return known[name]
+
+
 def _name_at(file: FileDescriptorProto, indexes: Sequence[int], place: str) -> str:
     messages, names = file.message_type, [file.package] if file.package else []
     for index in indexes:
@@ -188,7 +199,7 @@ def read_indexes(data: bytes, start: int) -> tuple[tuple[int, ...], int]:
         DataError: SMT441, there are none.
     """
     count, at = _varint(data, start)
-    if not 0 <= count <= len(data) - at:
+    if not 0 <= count <= min(len(data) - at, MAX_LEVELS):
         raise _no_indexes()
     indexes = []
     for _ in range(count):

@@ -10,6 +10,7 @@ from google.protobuf import message_factory
 from dagster_smt.interpret.protobuf_kinds import Fill, Kind, unwritable
 from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import Schema
+from dagster_smt.model.schema_size import room
 
 Take = Callable[[Any], Any]
 
@@ -74,8 +75,14 @@ def struct_writer(parts: Sequence[Part], where: str) -> Fill:
 
 def list_reader(name: str, kind: Kind) -> Take:
     """A repeated field as a list."""
-    get, convert = attrgetter(name), kind.read
-    return (lambda message: list(get(message))) if convert is None else lambda message: list(map(convert, get(message)))
+    get, convert, width = attrgetter(name), kind.read, kind.schema.width
+
+    def read(message: Any) -> list[Any]:
+        items = get(message)
+        room.take(len(items) * width)
+        return list(items) if convert is None else list(map(convert, items))
+
+    return read
 
 
 def list_writer(name: str, kind: Kind, where: str) -> Fill:
@@ -100,13 +107,26 @@ def list_writer(name: str, kind: Kind, where: str) -> Fill:
 def map_reader(name: str, keys: Kind, values: Kind) -> Take:
     """A map of Protobuf as a dict."""
     get, key, value = attrgetter(name), keys.read or _same, values.read or _same
-    return lambda message: {key(k): value(v) for k, v in get(message).items()}
+    width = values.schema.width
+
+    def read(message: Any) -> dict[Any, Any]:
+        entries = get(message)
+        room.take(len(entries) * width)
+        return {key(k): value(v) for k, v in entries.items()}
+
+    return read
 
 
-def entries_reader(name: str, key: Take, value: Take) -> Take:
+def entries_reader(name: str, key: Take, value: Take, width: int) -> Take:
     """A list of entries, of which a later one with the same key holds; absent parts have what Protobuf has for them."""
     get = attrgetter(name)
-    return lambda message: {as_key(key(entry)): value(entry) for entry in get(message)}
+
+    def read(message: Any) -> dict[Any, Any]:
+        entries = get(message)
+        room.take(len(entries) * width)
+        return {as_key(key(entry)): value(entry) for entry in entries}
+
+    return read
 
 
 def map_writer(name: str, keys: Kind, values: Kind, where: str) -> Fill:

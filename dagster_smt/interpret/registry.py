@@ -30,6 +30,7 @@ from dagster_smt.interpret.registry_client import registered
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import Schema
 
+_MOST_REFUSED = 1000
 _ANYTHING = avro_anything.NAME, avro_anything.TEXT, avro_anything.write_anything
 
 
@@ -48,12 +49,17 @@ class _Known:
 
 
 class RegistryReader:
-    """Reads records that name their schema; keeps what it has met: nothing is asked for twice, whatever the answer."""
+    """Reads records that name their schema; keeps what it has met: nothing is asked for twice, whatever the answer.
+
+    Each name of a schema that cannot be used is a question to the registry; after ``_MOST_REFUSED`` of them the next
+    are dead letters unasked: whoever may write records could write another one into each.
+    """
 
     def __init__(self, form: Format, side: KeyOrValue = "value"):
         self.form, self.side, self.kind = form, side, KINDS[form.kind]
-        self.schemas: Cache[bytes, Registered | DataError] = Cache()
-        self.known: Cache[tuple[str, bytes], _Known | DataError] = Cache()
+        self.schemas: Cache[bytes, Registered] = Cache()
+        self.known: Cache[tuple[str, bytes], _Known] = Cache()
+        self.refused: dict[tuple[str, bytes], DataError] = {}
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
         """(schema, value) of a record of a topic; no value at all is null without schema."""
@@ -83,27 +89,29 @@ class RegistryReader:
         found = self.known.get((topic, header))
         if found is None:
             found = self.known[topic, header] = self._made(header, topic)
-        if isinstance(found, DataError):
-            raise found
         return found
 
-    def _made(self, header: bytes, topic: str) -> "_Known | DataError":
+    def _made(self, header: bytes, topic: str) -> _Known:
+        refused = self.refused.get((topic, header)) or self.refused.get(("", header))
+        if refused is not None:
+            raise refused
+        if len(self.refused) >= _MOST_REFUSED:
+            statement = f"it names another schema than the {_MOST_REFUSED} that cannot be used, and is not asked for"
+            hint = "look at what writes the records; once it is mended, read those again that failed"
+            raise data_error("SMT468", statement, hint)
+        place = "", header  # what is wrong with the schema itself is so in every topic
         try:
             found = self._schema(header)
+            place = topic, header
             return _Known(versioned(found, self.form, header, self.side, topic), found.read)
         except DataError as error:
-            return error
+            self.refused[place] = error
+            raise
 
     def _schema(self, header: bytes) -> Registered:
         found = self.schemas.get(header)
         if found is None:
-            try:
-                found = registered_schema(self.form, header)
-            except DataError as error:
-                found = error
-            self.schemas[header] = found
-        if isinstance(found, DataError):
-            raise found
+            found = self.schemas[header] = registered_schema(self.form, header)
         return found
 
 

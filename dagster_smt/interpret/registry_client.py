@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, Literal
 
 from dagster_smt.errors import DATA_EXCEPTION, DataError, EngineError, Problem, data_error
+from dagster_smt.model.schema_size import MAX_LEVELS
 from dagster_smt.model.secrets import resolved, without_login
 
 SchemaKind = Literal["AVRO", "PROTOBUF"]
@@ -26,6 +27,8 @@ _BEARER = {
     "bearer.auth.logical.cluster": "",
     "bearer.auth.identity.pool.id": "",
 }
+_MOST_REFERENCES = 1000
+"""Of a schema, those of its references among them: each is a question to the registry."""
 _REFUSED = (400, 409, 422)
 """What a registry answers to a schema that it does not take."""
 
@@ -47,7 +50,8 @@ def fetched(options: Options, number: int, kind: SchemaKind) -> Fetched:
     """The schema of an id.
 
     Raises:
-        DataError: SMT441, the registry has no such schema, or it is of another kind.
+        DataError: SMT441, the registry has no such schema, or it is of another kind; SMT273, its references go in a
+            circle, or are too many.
         EngineError: SMT636, the registry does not answer.
     """
     form = "serialized" if kind == "PROTOBUF" else None
@@ -55,7 +59,7 @@ def fetched(options: Options, number: int, kind: SchemaKind) -> Fetched:
     def ask(client: Any) -> tuple[Any, dict[str, str]]:
         schema = client.get_schema(number, fmt=form)
         references: dict[str, str] = {}
-        _collect(client, schema, references, form)
+        _collect(client, schema, references, form, ())
         return schema, references
 
     schema, references = _asked(options, ask, lambda status: _unknown(number, "the registry does not know it"), (404,))
@@ -139,6 +143,8 @@ def _asked(
     url = dict(options)["url"]
     try:
         return ask(_client(options, use))
+    except DataError:
+        raise
     except SchemaRegistryError as error:
         if error.http_status_code in known:
             raise error_of(error.http_status_code) from None
@@ -159,12 +165,21 @@ def _client(options: Options, use: str) -> Any:
     return SchemaRegistryClient(settings)
 
 
-def _collect(client: Any, schema: Any, found: dict[str, str], form: str | None) -> None:
+def _collect(client: Any, schema: Any, found: dict[str, str], form: str | None, around: tuple[str, ...]) -> None:
+    """Ask for what a schema refers to; ``around``: the names of the references that lead to it."""
     for reference in schema.references or ():
+        if reference.name in around:
+            raise _unusable("its references go in a circle")
+        if len(around) >= MAX_LEVELS or len(found) >= _MOST_REFERENCES:
+            raise _unusable("it has too many references")
         if reference.name not in found:
             inner = client.get_version(reference.subject, reference.version, fmt=form).schema
-            _collect(client, inner, found, form)
+            _collect(client, inner, found, form, (*around, reference.name))
             found[reference.name] = inner.schema_str
+
+
+def _unusable(statement: str) -> DataError:
+    return data_error("SMT273", f"a schema of the registry cannot be used: {statement}", "register it anew")
 
 
 def _unknown(number: int, why: str, hint: str = "look for the registry that its producer has used") -> DataError:

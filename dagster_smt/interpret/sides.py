@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_error, problem_of_record
-from dagster_smt.interpret.cache import BySchema, Cache
+from dagster_smt.interpret.cache import BySchema, Texts
 from dagster_smt.interpret.changes import change_reader
 from dagster_smt.interpret.codec import Convert, Inexact, reader, resolve_defaults, writer
 from dagster_smt.interpret.csv_lines import csv_codec
@@ -18,7 +18,8 @@ from dagster_smt.model.format import ARRAYS_AS_ROWS, DESCRIBED, REGISTERED, Form
 from dagster_smt.model.primitives import PRIMITIVES
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 from dagster_smt.model.schema_json import schema_from_json, schema_to_json
-from dagster_smt.values.lazy import UNREADABLE, check_depth, decode_whole, deeper, encode, encoder
+from dagster_smt.model.schema_size import MAX_TEXT, excess, room
+from dagster_smt.values.lazy import TOO_LARGE, UNREADABLE, check_depth, decode_whole, deeper, encode, encoder, with_room
 from dagster_smt.values.numbers import json_decimal
 
 _OPTIONAL_STRING = optional(STRING)
@@ -179,11 +180,20 @@ def parse_json(data: bytes, exact: bool = False) -> Any:
 
 
 def converted(convert: Convert, data: bytes, exact: bool = False) -> Any:
-    """Parse a JSON text and convert it; exactly, if the converter asks for that."""
+    """Parse a JSON text and convert it; exactly, if the converter asks for that.
+
+    A number that no double holds is none of a parser's business: it may be in a field that nobody declared.
+    """
+    room.reset()
     try:
         return convert(parse_json(data, exact))
     except Inexact:
-        return convert(parse_json(data, exact=True))
+        pass
+    except DataError as error:
+        if exact or error.problem.code != TOO_LARGE:
+            raise
+    room.reset()
+    return convert(parse_json(data, exact=True))
 
 
 def _has_decimals(schema: Schema | None) -> bool:
@@ -217,8 +227,8 @@ class EnvelopeReader:
 
     def __init__(self, form: Format):
         self.form = form
-        self.known: Cache[bytes, tuple[Schema | None, Convert | None, bool]] = Cache()
-        self.by_text: Cache[bytes, Schema] = Cache()
+        self.known: Texts[tuple[Schema | None, Convert | None, bool]] = Texts()
+        self.by_text: Texts[Schema] = Texts()
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
         """(schema, value) of an envelope; no value at all is null without schema, a text of no bytes is none."""
@@ -236,7 +246,7 @@ class EnvelopeReader:
 
     def schema_text(self, data: bytes | None) -> bytes | None:
         """The JSON text of an envelope's schema, the payload unread; None if there is no value."""
-        return None if data is None else bytes(_envelope(data).schema)
+        return None if data is None else bounded_text(bytes(_envelope(data).schema))
 
     def schema(self, text: bytes, topic: str = "") -> Schema | None:
         """The schema that a JSON text describes; None if the text is ``null``."""
@@ -257,9 +267,9 @@ class EnvelopeReader:
         return *self._known(bytes(envelope.schema)), bytes(envelope.payload)
 
     def _known(self, text: bytes) -> tuple[Schema | None, Convert | None, bool]:
-        found = self.known.get(text)
+        found = self.known.get(bounded_text(text))
         if found is None:
-            found = self.known[text] = self._schema(text)
+            found = self.known[text] = with_room(self._schema, text)
         return found
 
     def _schema(self, text: bytes) -> tuple[Schema | None, Convert | None, bool]:
@@ -268,6 +278,9 @@ class EnvelopeReader:
             return None, None, False
         try:
             schema = resolve_defaults(schema_from_json(data), self.form)
+            reason = excess(schema)
+            if reason is not None:
+                raise unusable_schema(reason)
         except ConfigError as error:
             first = error.problems[0]
             raise DataError(replace(first, connect_class=first.connect_class or DATA_EXCEPTION)) from None
@@ -276,6 +289,22 @@ class EnvelopeReader:
         schema = self.by_text.get(canonical) or schema
         self.by_text[canonical] = schema
         return schema, reader(schema, self.form), _has_decimals(schema)
+
+
+def bounded_text(text: bytes) -> bytes:
+    """The text of a schema that a record brings along, if it is not too long.
+
+    Raises:
+        DataError: SMT467.
+    """
+    if len(text) > MAX_TEXT:
+        raise unusable_schema(f"it takes more than {MAX_TEXT} bytes")
+    return text
+
+
+def unusable_schema(reason: str) -> DataError:
+    """The error of a schema that a record brings along and that is too large."""
+    return data_error("SMT467", f"the record's schema is too large: {reason}", "look at what writes the records")
 
 
 def _envelope(data: bytes) -> _Envelope:

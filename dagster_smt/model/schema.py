@@ -20,6 +20,8 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
+from dagster_smt.model.caseless import caseless
+
 
 class Type(Enum):
     """``org.apache.kafka.connect.data.Schema.Type``; the value is its name in schema JSON."""
@@ -121,13 +123,24 @@ class Schema:
         return 1 + (self.type is Type.MAP) + max((child.levels for child in inner), default=0)
 
     @cached_property
+    def nodes(self) -> int:
+        """How many schemas this is made of, itself among them; one that several fields share counts for each."""
+        inner = [child for _, child in self.fields] + [child for child in (self.keys, self.values) if child is not None]
+        return 1 + sum(child.nodes for child in inner)
+
+    @cached_property
+    def width(self) -> int:
+        """How many values make one of this schema, without what is in arrays and maps."""
+        return 1 + sum(child.width for _, child in self.fields)
+
+    @cached_property
     def internal_names(self) -> tuple[str, ...]:
         """Field names for Spark (STRUCT only): the user's, or numbered ones where Spark would confuse them.
 
         It does where they differ in case only, and it takes ``${`` for the beginning of a variable of the session.
         """
         names = [name for name, _ in self.fields]
-        if len({n.lower() for n in names}) == len(names) and not any("${" in n for n in names):
+        if len(set(map(caseless, names))) == len(names) and not any("${" in n for n in names):
             return tuple(names)
         return tuple(f"f{number}" for number in range(len(names)))
 

@@ -40,6 +40,7 @@ from dagster_smt.run.spec import Evaluate, Progress, RunSpec
 from dagster_smt.run.staging import Staged, staged
 from dagster_smt.run.unmasked import repaired
 from dagster_smt.run.unread import counted, needed, with_unread
+from dagster_smt.spark.environment import check_settings
 from dagster_smt.spark.evaluate import evaluate as spark_evaluate
 from dagster_smt.spark.executors import check_executors
 from dagster_smt.spark.reading.found_forms import GUESSED, FoundForms, found_forms, guessed_forms
@@ -84,10 +85,12 @@ def run(
         ConfigError, PlanError: Nothing was read.
         TableError: Topics, window or sink do not allow it; nothing was committed.
         RecordsRejected: Records failed under ``errors_tolerance="none"``; nothing was committed.
-        UnsupportedError: Executors lack what they need; nothing was read.
+        UnsupportedError: Executors lack what they need, or the session has settings that change what SQL means;
+            nothing was read.
         EngineError: Spark, the JVM or the file system failed.
     """
     with coded_failures(spec.name):
+        check_settings(session)
         check_executors(session)
         evaluate = evaluate or partial(spark_evaluate, beat=lambda: progress(""))
         table, source = open_table(session, spec.sink, spec.table.source), open_source(spec.table.source, session)

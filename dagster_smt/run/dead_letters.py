@@ -20,7 +20,7 @@ from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.append_once import Trace, append_once, last_header
 from dagster_smt.tables.sinks.topics import open_topics
 from dagster_smt.tables.spec import FileTopics, KafkaTopics, TableSink, TableSource
-from dagster_smt.values.headers import HEADERS_DDL
+from dagster_smt.values.headers import HEADERS_DDL, no_headers
 
 WINDOW_HEADER = "dagster_smt.window"
 COMMIT_HEADER = "dagster_smt.commit"
@@ -66,7 +66,7 @@ class Letters:
             F.lit(0).alias("partition"),
             F.coalesce(F.unix_millis("timestamp"), F.lit(-1).cast("bigint")).alias("timestamp_ms"),
             F.when(F.col("timestampType") == 1, 1).otherwise(0).alias("timestampType"),
-            F.concat(F.coalesce("headers", F.array().cast(HEADERS_DDL)), "context").alias("headers"),
+            F.concat(F.coalesce("headers", no_headers(F)), "context").alias("headers"),
             *(F.col(c).alias(f"source_{c}") for c in COORDINATES),
         )
 

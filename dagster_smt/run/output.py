@@ -5,6 +5,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from dagster_smt.errors import PlanError, Problem
+from dagster_smt.model.caseless import caseless
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.spark.columns import TARGET
 from dagster_smt.tables.spec import TableSink
@@ -22,8 +23,8 @@ def output_rows(evaluated: DataFrame, spec: RunSpec) -> DataFrame:
         return rows.drop(TARGET) if isinstance(spec.sink, TableSink) else rows
     out = evaluated.schema["__out"].dataType
     assert isinstance(out, StructType)
-    names = {name.lower() for name in coordinates.names}
-    clashes = [name for name in out.names if name.lower() in names]
+    names = set(map(caseless, coordinates.names))
+    clashes = [name for name in out.names if caseless(name) in names]
     if clashes:
         hint = "rename it in the chain, or give source_columns of the sink other names (None leaves them out)"
         statement = "the chain makes a column with the name of a source column"

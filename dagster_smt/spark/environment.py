@@ -17,6 +17,16 @@ _COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
 _DEFAULTS = "spark.driver.defaultJavaOptions"
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
+_ANCIENT = "one date before 1582 or timestamp before 1900 would end every run"
+_SETTINGS = {
+    "spark.sql.retainGroupColumns": ("false", "what is counted by topic would not say which topic"),
+    "spark.sql.parser.quotedRegexColumnNames": ("true", "the names of columns would be regular expressions"),
+    "spark.sql.ansi.enforceReservedKeywords": ("true", "Delta cannot read statistics of columns named as keywords"),
+    "spark.sql.parquet.datetimeRebaseModeInWrite": ("exception", _ANCIENT),
+    "spark.sql.parquet.int96RebaseModeInWrite": ("exception", _ANCIENT),
+}
+"""By name the value that is refused, and what it would do. None of them is Spark's default."""
+
 
 def check_java() -> int:
     """Find the Java that Spark would start: the one of ``JAVA_HOME``, else the first on ``PATH``.
@@ -56,6 +66,18 @@ def local_java_options(conf: Mapping[str, str], environ: Mapping[str, str]) -> d
     if _COLLECTOR.search(chosen) or any(environ.get(name) for name in ("SPARK_HOME", "SPARK_CONF_DIR")):
         return {}
     return {_DEFAULTS: f"{conf.get(_DEFAULTS, '')} -XX:+UseParallelGC".strip()}
+
+
+def check_settings(session: Any) -> None:
+    """Refuse a session under whose settings our SQL means something else; all others change no result.
+
+    Raises:
+        UnsupportedError: SMT639, it has such a setting.
+    """
+    for name, (value, statement) in _SETTINGS.items():
+        if session.conf.get(name, "").lower() == value:
+            hint = "unset it, or give runs a session of their own"
+            raise UnsupportedError(Problem("SMT639", name, f"the session has {value}: {statement}", hint))
 
 
 def is_connect(session: Any) -> bool:

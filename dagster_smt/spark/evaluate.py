@@ -107,7 +107,7 @@ def _columns(
         F.col("__status").cast("tinyint").alias("__status"),
         F.col("__stage"),
         F.coalesce(F.col("in_problem"), _problem(evaluator)).alias("__problem"),
-        (F.array(*words) if words else F.array().cast("array<bigint>")).alias("__touched"),
+        (F.array(*words) if words else F.array_repeat(F.lit(0).cast("bigint"), F.lit(0))).alias("__touched"),
     ]
     return with_output(done, shown, after, wanted, evaluator.states)
 

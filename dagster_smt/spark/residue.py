@@ -44,7 +44,7 @@ def residue_of(frame: DataFrame, chain: Chain, key: Format, value: Format) -> di
     """Count the records of Kafka's columns in which a masked value survives, by (masked field, other field)."""
     names = ("topic", "partition", "offset", "timestamp", "headers", "key", "value")
     found = map_in_arrow(
-        frame.select(*names), _Search(chain, key, value), "masked STRING, place STRING, records BIGINT"
+        frame.select(*names), _Search(chain, key, value), "`masked` STRING, `place` STRING, `records` BIGINT"
     )
     sums = found.groupBy("masked", "place").agg(F.sum("records").alias("records")).collect()
     return {(row["masked"], row["place"]): row["records"] for row in sums}

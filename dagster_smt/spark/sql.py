@@ -223,6 +223,8 @@ def sql_type(kind: T.DataType | str) -> str:
         return f"ARRAY<{sql_type(kind.elementType)}>"
     if isinstance(kind, T.MapType):
         return f"MAP<{sql_type(kind.keyType)}, {sql_type(kind.valueType)}>"
+    if isinstance(kind, T.TimestampType):  # what TIMESTAMP means is a setting of the session
+        return "TIMESTAMP_LTZ"
     return kind if isinstance(kind, str) else kind.simpleString()
 
 

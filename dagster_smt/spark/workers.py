@@ -20,6 +20,8 @@ from pyspark.sql.types import StructType
 from dagster_smt.spark.types import nullable
 
 Batches = Iterable[pa.RecordBatch]
+_SMALL = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
+_MOST_BYTES = 1 << 30
 
 
 def map_in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schema: StructType | str) -> DataFrame:
@@ -39,7 +41,42 @@ class _InWorker:
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         keep_directories()
-        return iter(self.function(batches))
+        return iter(self.function(small_offsets(batches)))
+
+
+def small_offsets(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Batches whose texts, bytes and lists have offsets of 32 bits, whatever the session asks Spark for.
+
+    With ``spark.sql.execution.arrow.useLargeVarTypes`` they come with 64 bits; our functions read and join buffers.
+    """
+    for batch in batches:
+        kinds = [_small(field.type) for field in batch.schema]
+        if kinds == batch.schema.types:
+            yield batch
+            continue
+        for part in _halves(batch):
+            columns = [column.cast(kind) for column, kind in zip(part.columns, kinds, strict=True)]
+            yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _halves(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The batch in parts that 32 bits can count the bytes of."""
+    if batch.nbytes <= _MOST_BYTES or batch.num_rows < 2:
+        yield batch
+        return
+    middle = batch.num_rows // 2
+    for rows in (range(middle), range(middle, batch.num_rows)):
+        yield from _halves(batch.take(pa.array(rows)))  # a slice would keep its large offsets
+
+
+def _small(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_small(field.type)) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_small(kind.key_type), _small(kind.item_type))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.list_(kind.value_field.with_type(_small(kind.value_type)))
+    return _SMALL.get(kind, kind)
 
 
 class AtRest:

@@ -15,6 +15,7 @@ from pyspark.sql.types import (
 )
 
 from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.caseless import caseless
 from dagster_smt.model.extended_path import below
 from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.types import nullable
@@ -149,9 +150,20 @@ def case_twins(schema: StructType) -> Iterator[tuple[str, str]]:
     for path, struct in all_structs(schema):
         seen: dict[str, str] = {}
         for name in struct.names:
-            first = seen.setdefault(name.lower(), name)
+            first = seen.setdefault(caseless(name), name)
             if first != name:
                 yield below(path, first), below(path, name)
+
+
+def nul_names(schema: StructType, table: str) -> list[Problem]:
+    """Names with the character NUL, which Spark writes and other readers of a table fail at; ``table``: its kind."""
+    hint = "rename the field with ReplaceField"
+    return [
+        Problem("SMT214", below(path, name), f"{table} cannot hold a name with the character NUL", hint)
+        for path, struct in all_structs(schema)
+        for name in struct.names
+        if "\0" in name
+    ]
 
 
 def _twins(schema: StructType) -> list[Problem]:

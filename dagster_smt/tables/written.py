@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import ConfigError, PlanError, Problem, UnsupportedError
+from dagster_smt.model.caseless import caseless
 from dagster_smt.model.change_formats import is_change
 from dagster_smt.model.format import ARRAYS_AS_ROWS, SCHEMALESS, Format, Formats
 from dagster_smt.model.schema import Schema, Type
@@ -79,7 +80,7 @@ def _unusual(schema: Schema) -> bool:
     names = [name for name, _ in schema.fields]
     inner = [child for child in (schema.keys, schema.values, *schema.by_name.values()) if child is not None]
     plain = all(name.isidentifier() and not name.startswith("_") for name in names)
-    return not plain or len({name.lower() for name in names}) < len(names) or any(map(_unusual, inner))
+    return not plain or len(set(map(caseless, names))) < len(names) or any(map(_unusual, inner))
 
 
 def _refused(form: Format, schema: Schema) -> list[Problem]:

@@ -15,8 +15,14 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.values.basic import PythonRule, ValueRule
 from dagster_smt.values.header_literals import simple_header_bytes
 
-HEADERS_DDL = "array<struct<key: string, value: binary>>"
+_HEADER_DDL = "struct<`key`: string, `value`: binary>"
+HEADERS_DDL = f"array<{_HEADER_DDL}>"
 _CATALYST_KINDS = ("string", "boolean", "int8", "int16", "int32", "int64")
+
+
+def no_headers(F: Any) -> Any:
+    """An array without headers, whatever type a session gives ``array()``."""
+    return F.array_repeat(F.lit(None).cast(_HEADER_DDL), F.lit(0))
 
 
 def header_bytes(header: Header) -> bytes | None:
@@ -62,7 +68,7 @@ class AppendHeader(ValueRule):
 
     def appended(self, F: Any, headers: Any, data: Any) -> Any:
         """The Spark form, given the header's bytes."""
-        none = F.array().cast(HEADERS_DDL)
+        none = no_headers(F)
         header = F.struct(F.lit(self.key).alias("key"), data.alias("value"))
         return F.concat(F.coalesce(headers, none), F.array(header))
 

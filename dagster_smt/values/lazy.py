@@ -138,10 +138,14 @@ def kind_at(container: Any, key: Any) -> str:
     return "null" if value is None else kind_of(value)
 
 
+TOO_LARGE = "SMT412"
+"""The code of a number that its type cannot hold."""
+
+
 def not_json(error: Exception | None = None) -> DataError:
     """The error of a text that the JSON parser refused."""
     if isinstance(error, msgspec.ValidationError):
-        return data_error("SMT412", "a number that a double cannot hold")
+        return data_error(TOO_LARGE, "a number that a double cannot hold")
     if isinstance(error, RecursionError):
         return data_error("SMT411", "the JSON is nested too deeply", "look at the record's dead letter")
     return data_error("SMT411", "the text is not valid JSON in UTF-8", "look at the record's dead letter")

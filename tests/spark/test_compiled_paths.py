@@ -152,6 +152,49 @@ def test_records_that_are_odd_inside(value):
     assert agree(chain_of(mask("**.b")), batch_of([DEEP[5], DEEP[6], value, DEEP[5]])) == [0]
 
 
+HIDDEN_TWICE = [
+    b'{"a":{"x":{"x":1},"x":7}}',
+    b'{"a":[{"x":{"y":{"x":{"x":0}},"x":1},"x":7}]}',
+    b'{"a":{"b":{"c":{"b":"s"}},"c":"t","b":"u"}}',
+    b'{"a":{"b":[{"b":"s"},{"b":"t"}],"b":"u"}}',
+]
+ONCE_EACH = [
+    b'{"a":{"c":{"c":{"b":"s"}},"b":"u"},"c":{"b":"t"}}',
+    b'{"a":{"before":{"id":1,"b":"s"},"after":{"id":2,"b":"t"},"id":3,"b":"u"}}',
+    b'{"a":[{"b":"s"},{"b":"t"},{"x":{"b":"s"}}]}',
+]
+
+
+def test_a_name_inside_a_container_hides_none_around_it():
+    """An object with a name twice is the interpreter's, whatever lies between; equal names at other places are not."""
+    assert agree(chain_of(mask("**.b")), batch_of(ONCE_EACH)) == []
+    for path in ("**.b", "**.x", "a.**.x", "**./^[bx]$/"):
+        assert agree(chain_of(mask(path)), batch_of(HIDDEN_TWICE)) == [n - 2 for n in range(len(HIDDEN_TWICE))]
+        agree(chain_of(without(path)), batch_of([*ONCE_EACH, *HIDDEN_TWICE]))
+
+
+again = st.sampled_from(["a", "b", "x"])
+
+
+def twice(value):
+    """Objects of few names, which have most of them twice, side by side or around each other."""
+    members = st.lists(st.tuples(again, value), min_size=1, max_size=4)
+    inside = members.map(lambda found: "{" + ",".join(f'"{name}":{text}' for name, text in found) + "}")
+    return inside | st.lists(value, max_size=2).map(lambda found: f"[{','.join(found)}]")
+
+
+doubled = st.recursive(st.sampled_from(["1", '"s"', "null", "{}"]), twice, max_leaves=10)
+
+
+@MANY
+@given(
+    doubled.map(lambda text: f'{{"a":{text},"id":1}}'.encode()), st.sampled_from(["**.b", "**.x", "a.**.a", "a.x.b"])
+)
+def test_names_twice_at_any_place(value, path):
+    agree(chain_of(mask(path)), batch_of([value]))
+    agree(chain_of(without(path), mask("**.a")), batch_of([value]))
+
+
 KEYS = {
     "two fields": [key_of("id", "b")],
     "a field inside": [key_of("a.b", "id")],

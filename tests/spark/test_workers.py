@@ -6,9 +6,9 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from dagster_smt.spark import sql
+from dagster_smt.spark import sql, workers
 from dagster_smt.spark.plain import python_function
-from dagster_smt.spark.workers import map_in_arrow
+from dagster_smt.spark.workers import map_in_arrow, small_offsets
 
 DDL = "pid int, reads int, archives int, module string"
 
@@ -76,3 +76,35 @@ def test_functions_in_columns_keep_them_too(spark):
         seen.add(worker)
     assert worker in seen and steady + empty == archives
     assert empty > 3, "of jars without Python nothing is kept"
+
+
+def test_columns_with_offsets_of_64_bits_come_as_those_with_32(monkeypatch):
+    """With ``useLargeVarTypes`` Spark sends them so, and who reads buffers would take one value for another's."""
+    small = pa.schema(
+        [
+            ("text", pa.string()),
+            ("bytes", pa.binary()),
+            ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+            ("tags", pa.map_(pa.string(), pa.list_(pa.string()))),
+            ("number", pa.int64()),
+        ]
+    )
+    text, data = pa.large_string(), pa.large_binary()
+    large = pa.schema(
+        [
+            ("text", text),
+            ("bytes", data),
+            ("headers", pa.large_list(pa.struct([("key", text), ("value", data)]))),
+            ("tags", pa.map_(text, pa.list_(text))),
+            ("number", pa.int64()),
+        ]
+    )
+    row = {"text": "x", "bytes": b"\xff", "headers": [{"key": "k", "value": None}], "tags": [("a", ["b"])], "number": 7}
+    rows = [row, dict.fromkeys(row), {**row, "text": "longer", "headers": []}]
+    want = pa.RecordBatch.from_pylist(rows, small)
+    assert list(small_offsets([want])) == [want]
+    (got,) = small_offsets([pa.RecordBatch.from_pylist(rows, large)])
+    assert got.schema.types == small.types and got == want
+    monkeypatch.setattr(workers, "_MOST_BYTES", 10)
+    parts = list(small_offsets([pa.RecordBatch.from_pylist(rows, large)]))
+    assert len(parts) == 3 and pa.Table.from_batches(parts).to_pylist() == want.to_pylist()

@@ -76,9 +76,9 @@ def member(data, i, end, depth, row, ways, met, levels, spots):  # type: ignore[
         if name_end == ODD or name_end >= end or data[name_end] != _COLON:
             return ODD, np.int64(0), np.int64(-1)
         number = number_of(met, data, i + 1, name_end - 1)
-        if number == ODD or met.container[number] == levels[depth].serial:
+        if number == ODD or met.container[depth, number] == levels[depth].serial:
             return ODD, np.int64(0), np.int64(-1)
-        met.container[number] = levels[depth].serial
+        met.container[depth, number] = levels[depth].serial
         passed, i = ways.names[number], name_end + 1
     else:
         passed = ways.elements[min(levels[depth].element, len(ways.elements) - 1)]

@@ -139,7 +139,8 @@ class Met(NamedTuple):
 
     Attributes:
         texts, ends, hashes, table: As in ``Names``.
-        container: The last container that had the name.
+        container: By level, the last container there that had the name. Containers of one level do not hold each other,
+            so a name inside a container hides none of those around it.
         counts: How many names there are, how many containers there have been.
     """
 
@@ -199,7 +200,7 @@ def new_seen() -> Seen:
 
 def new_met() -> Met:
     """No names yet."""
-    table, container = np.full(2 * MAX_NAMES, -1, np.int32), np.full(MAX_NAMES, -1, np.int64)
+    table, container = np.full(2 * MAX_NAMES, -1, np.int32), np.zeros((MAX_LEVELS, MAX_NAMES), np.int64)
     ends, hashes = np.zeros(MAX_NAMES + 1, np.int32), np.empty(MAX_NAMES, np.uint64)
     return Met(np.empty(_NAME_BYTES, np.uint8), ends, hashes, table, container, np.zeros(2, np.int64))
 

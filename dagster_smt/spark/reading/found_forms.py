@@ -16,6 +16,7 @@ from dagster_smt.interpret.registered import header_of
 from dagster_smt.interpret.sides import self_described
 from dagster_smt.model.format import SELF_DESCRIBED, Format
 from dagster_smt.model.report import SchemaUse
+from dagster_smt.model.schema_size import MAX_SCHEMAS
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables.spec import TopicTable
 
@@ -29,7 +30,7 @@ _SEEN = {
 _TEXTS = {**_SEEN, "records": pa.int64()}
 _AVRO_HEADER = "CASE WHEN length({0}) >= 5 AND substring({0}, 1, 1) = X'00' THEN substring({0}, 1, 5) END"
 """What ``interpret.registry`` reads of an Avro record. In SQL it is no way to Python and back for every record."""
-_TEXTS_DDL = "topic string, partition int, offset bigint, key binary, value binary, records bigint"
+_TEXTS_DDL = "`topic` string, `partition` int, `offset` bigint, `key` binary, `value` binary, `records` bigint"
 IN_GUESSED, GUESSED = "in_guessed", "__guessed"
 """Column of ``as_guessed`` on the way through an evaluator, and in its result."""
 AS_GUESSED, OTHER = 1, 2
@@ -56,7 +57,8 @@ class FoundForms:
 def found_forms(frame: DataFrame, table: TopicTable) -> FoundForms:
     """The forms of a window's records, by topic and then in the order in which they appear. Payloads are not decoded.
 
-    Records without a schema, and those whose schema cannot be read, have none.
+    Records without a schema, and those whose schema cannot be read, have none. Of more than ``MAX_SCHEMAS`` those are
+    left out that fewest records have: what does not fit into the columns of the others is a dead letter.
 
     Args:
         frame: Kafka's columns.
@@ -65,10 +67,12 @@ def found_forms(frame: DataFrame, table: TopicTable) -> FoundForms:
     seen = schema_texts(frame, table)
     # a minimum of structs would make Spark sort all records, so partitions come apart and are joined here
     wanted = F.min("offset").alias("offset"), F.sum("records").alias("records")
-    apart = seen.groupBy("topic", "partition", "key", "value").agg(*wanted).collect()
-    rows = sorted(apart, key=lambda row: (row.topic, row.partition, row.offset))
-    found = _found(rows, table)
-    return replace(found, nulls=not _all_avro(table) or any(row.value is None for row in rows))
+    apart = seen.groupBy("topic", "partition", "key", "value").agg(*wanted)
+    # a producer may have another schema in each record: those of most records are planned for
+    most = apart.orderBy(F.desc("records"), "topic", "partition", "offset").limit(MAX_SCHEMAS).collect()
+    rows = sorted(most, key=lambda row: (row.topic, row.partition, row.offset))
+    found, cut = _found(rows, table), len(rows) == MAX_SCHEMAS
+    return replace(found, nulls=cut or not _all_avro(table) or any(row.value is None for row in rows))
 
 
 def guessed_forms(frame: DataFrame, table: TopicTable) -> FoundForms | None:
@@ -178,7 +182,7 @@ class SchemaTexts:
                 except Exception as error:  # noqa: BLE001 whoever reads the record says what is wrong with it
                     problem_of_record(error)
                     continue
-                if form is not None:
+                if form is not None and (form in first or len(first) < MAX_SCHEMAS):
                     first[form] = min(first.get(form, (partition, offset)), (partition, offset))
                     records[form] += 1
         rows = [(form[0], *place, *form[1:], records[form]) for form, place in first.items()]

@@ -31,12 +31,16 @@ from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.spark.reading.early_masks import Masks, below, masking
 from dagster_smt.spark.stages.early_calls import EarlyCall
 from dagster_smt.values.cast import DAY
+from dagster_smt.values.lazy import MAX_DEPTH
 
 Build = Callable[[Sequence[Any]], pa.Array]
 """Makes a column of values as msgspec gives them; None is null."""
 _VALUES = 500_000
 """About so many values are read at once: their Python objects take memory, and what is still in a cache is faster."""
 _CLASS = Schema(Type.STRING, optional=True)
+_MOST_DIGITS = 4300
+"""Of a whole number, to Python and so to the exact reader."""
+_TO_ZEROS, _MANY_ZEROS = bytes.maketrans(b"123456789", b"0" * 9), b"0" * (_MOST_DIGITS + 1)
 _SIMPLE = {Type.STRING: str, Type.BYTES: str, Type.BOOLEAN: bool, Type.FLOAT32: float, Type.FLOAT64: float}
 
 
@@ -181,7 +185,7 @@ class _Reader:
         problems: dict[int, Problem] = {}
         for number, text in enumerate(texts):
             try:
-                rows.append(decode(text) if text and (text.isascii() or text.decode()) else None)
+                rows.append(decode(text) if text and _is_modest(text) and (text.isascii() or text.decode()) else None)
             except Exception:  # noqa: BLE001 whatever it is, the other reader says it
                 rows.append(self._exact_one(number, text, problems))
                 if rows[-1] is not None:
@@ -217,6 +221,19 @@ class _Reader:
         empty = (None,) * len(self.types)
         columns = zip(*(empty if v is None else v for v in values), strict=True) if values else [()] * len(empty)
         return {n: pa.array(column, self.types[n]) for n, column in zip(self.types, columns, strict=True)}
+
+
+def _is_modest(text: bytes) -> bool:
+    """Whether what msgspec skips can be read: neither depth nor the digits of a number stop it there.
+
+    Raises:
+        RecursionError: It may be that it cannot.
+    """
+    if text.count(b"{") + text.count(b"[") > MAX_DEPTH:
+        raise RecursionError
+    if len(text) > _MOST_DIGITS and _MANY_ZEROS in text.translate(_TO_ZEROS):
+        raise RecursionError
+    return True
 
 
 def _has_types(schema: Schema) -> bool:

@@ -118,7 +118,7 @@ COMMON = (*_COORDINATES, *_OUTCOMES, "__touched")
 def with_bitmap(frame: DataFrame, job: ArrowMap) -> DataFrame:
     """Join the columns of the bitmap."""
     bits = [F.col(f"__t{n}") for n in range(job.words)]
-    return frame.withColumn("__touched", F.array(*bits) if bits else F.array().cast("array<bigint>"))
+    return frame.withColumn("__touched", F.array(*bits) if bits else F.array_repeat(F.lit(0).cast("bigint"), F.lit(0)))
 
 
 def reads_keys(chain: Chain, key: Format) -> bool:

@@ -123,6 +123,8 @@ def _is_utf8(values: pa.Array) -> bool:
 
 
 def _bytes(values: pa.Array) -> Bytes:
+    if values.type not in (pa.binary(), pa.string()):
+        raise TypeError(f"offsets of 32 bits are read here, not {values.type}")
     _, bounds, data = values.buffers()
     ends = np.frombuffer(bounds, np.int32)[values.offset : values.offset + len(values) + 1]
     if data is None or ends[0] == ends[-1]:  # all values are empty or null

@@ -9,6 +9,7 @@ from pyspark.sql.functions import col
 
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import PlanError, Problem
+from dagster_smt.model.caseless import caseless
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.columns import RECORD_DDL, TARGET
@@ -40,7 +41,7 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
             SMT213, the chain lets no value through.
     """
     if sink_kind == "records":
-        chosen = f", {TARGET}: int" if plan.chain.writes_partition else ""
+        chosen = f", `{TARGET}`: int" if plan.chain.writes_partition else ""
         return cast(T.StructType, T.StructType.fromDDL(RECORD_DDL + chosen))
     schema = plan.after
     if schema is None and plan.typed:
@@ -69,7 +70,7 @@ def _clashes(names: list[str]) -> list[Problem]:
     seen: dict[str, str] = {}
     found = []
     for name in names:
-        other = seen.setdefault(name.lower(), name)
+        other = seen.setdefault(caseless(name), name)
         if other is not name:
             statement = f"the columns '{other}' and '{name}' differ in case only"
             found.append(Problem("SMT210", "", statement, "rename one of them with ReplaceField"))

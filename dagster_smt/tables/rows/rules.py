@@ -11,7 +11,7 @@ from dagster_smt.model.schema import JavaDate, Schema, Type
 from dagster_smt.model.topic_columns import Decoder, Duplicates, Match
 from dagster_smt.tables.rows.decoders import Decode, decode_function
 from dagster_smt.values.basic import ValueRule
-from dagster_smt.values.headers import HEADERS_DDL, header_bytes
+from dagster_smt.values.headers import header_bytes, no_headers
 
 _MAX_INT = 2**31 - 1
 
@@ -78,7 +78,7 @@ class HeaderList(ValueRule):
         return [{"key": header.key, "value": header_bytes(header)} for header in headers]
 
     def column(self, F: Any, headers: Any) -> Any:
-        return F.coalesce(headers, F.array().cast(HEADERS_DDL))
+        return F.coalesce(headers, no_headers(F))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class HeaderMap(ValueRule):
         return {key: values[0 if self.duplicates == "first" else -1] for key, values in found.items()}
 
     def column(self, F: Any, headers: Any) -> Any:
-        there = F.coalesce(headers, F.array().cast(HEADERS_DDL))
+        there = F.coalesce(headers, no_headers(F))
         names = F.array_distinct(F.transform(there, lambda h: h["key"]))
 
         def values(name: Any) -> Any:
@@ -114,7 +114,7 @@ class HeaderMap(ValueRule):
         return F.map_from_arrays(names, F.transform(names, lambda name: F.element_at(values(name), position)))
 
     def failed(self, F: Any, result: Any, headers: Any) -> Any:
-        there = F.coalesce(headers, F.array().cast(HEADERS_DDL))
+        there = F.coalesce(headers, no_headers(F))
         names = F.transform(there, lambda h: h["key"])
         return F.size(F.array_distinct(names)) < F.size(names)
 
@@ -162,7 +162,7 @@ class HeaderNamed(ValueRule):
         return F.get(found, F.size(found) - 1 if self._place is None else F.lit(self._place))
 
     def _found(self, F: Any, headers: Any) -> Any:
-        there = F.coalesce(headers, F.array().cast(HEADERS_DDL))
+        there = F.coalesce(headers, no_headers(F))
         return F.transform(F.filter(there, lambda h: h["key"] == F.lit(self.key)), lambda h: h["value"])
 
     def failed(self, F: Any, result: Any, headers: Any) -> Any:

@@ -25,7 +25,7 @@ from dagster_smt.model.table_state import TableState
 from dagster_smt.model.table_state import remedy as remedy_of_state
 from dagster_smt.spark.packages import SETTINGS, remedy
 from dagster_smt.spark.sql import quoted
-from dagster_smt.tables.schemas import all_structs, case_twins
+from dagster_smt.tables.schemas import all_structs, case_twins, nul_names
 from dagster_smt.tables.sinks.delta_history import Commit, Standing, commit_of, foreign, standing
 from dagster_smt.tables.sinks.delta_log import last_commit
 from dagster_smt.tables.sinks.protocol import (
@@ -41,7 +41,7 @@ from dagster_smt.tables.sinks.protocol import (
 )
 from dagster_smt.tables.sinks.sql import packed, replaced_rows, unpacked
 from dagster_smt.tables.spec import DeltaSink
-from dagster_smt.tables.sql import literal
+from dagster_smt.tables.sql import plain_literal
 
 APPLICATION = "dagster_smt"
 PROPERTY = "dagster_smt.state"
@@ -77,10 +77,11 @@ _LOOKS = (1, 30, None)
 def refused(schema: StructType) -> list[Problem]:
     """Names that a Delta table cannot hold: it tells none apart that differ only in case."""
     hint = "rename one with ReplaceField, or use another sink"
-    return [
+    twins = [
         Problem("SMT572", other, f"a Delta table cannot hold both '{first}' and '{other}'", hint)
         for first, other in case_twins(schema)
     ]
+    return [*twins, *nul_names(schema, "a Delta table")]
 
 
 class DeltaTable:
@@ -152,7 +153,7 @@ class DeltaTable:
         if written is None:
             moment = int(restore.parameters.get("datetime") or -1)
         else:
-            text = literal(str(written))
+            text = plain_literal(str(written))
             rows = self.session.sql(f"SELECT unix_millis(try_cast({text} AS TIMESTAMP)) AS millis").collect()
             moment = -1 if rows[0].millis is None else rows[0].millis
         older = [c.version for c in commits if c.version < restore.version and c.millis <= moment]

@@ -27,7 +27,7 @@ from pyspark.sql.types import StructType
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.table_state import TableState
-from dagster_smt.spark.sql import quoted
+from dagster_smt.spark.sql import quoted, text
 from dagster_smt.tables.sinks import iceberg_sql as sql
 from dagster_smt.tables.sinks.iceberg_history import (
     BASE,
@@ -53,7 +53,7 @@ from dagster_smt.tables.sinks.protocol import (
     taken,
 )
 from dagster_smt.tables.sinks.sql import packed, replaced_rows
-from dagster_smt.tables.sql import literal
+from dagster_smt.tables.sql import plain_literal
 from dagster_smt.visible import visible
 
 _NEW_TABLE = {
@@ -190,7 +190,7 @@ class IcebergTable(IcebergStates):
 
     def _finish(self, state: TableState) -> Written:
         """Note the snapshot of a table that was made with its state."""
-        where = f"summary['{MARK}'] = {literal(_mark(state))}"
+        where = f"summary['{MARK}'] = {text(_mark(state))}"
         snapshots = [str(row[0]) for row in self._snapshots("snapshot_id", where)]
         if not snapshots:
             raise taken(self.spec.place)
@@ -217,7 +217,7 @@ class IcebergTable(IcebergStates):
             written = self._written(head, base)
             if state is not None:
                 self._set({STATE + mark: packed(state.to_text())}, base)
-            target = f"table => {literal(self.name)}, branch => 'main', to => '{branch.name}'"
+            target = f"table => {plain_literal(self.name)}, branch => 'main', to => '{branch.name}'"
             self._change(f"CALL {self.catalog}.system.fast_forward({target})", base, lambda: self._is_published(head))
         except Exception as error:  # of PySpark or of Py4J, as the case may be
             self._drop(branch.name)

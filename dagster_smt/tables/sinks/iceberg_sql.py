@@ -29,9 +29,11 @@ from pyspark.sql.types import (
 )
 
 from dagster_smt.errors import Problem, TableError, UnsupportedError
+from dagster_smt.model.caseless import caseless
 from dagster_smt.model.extended_path import route_text
 from dagster_smt.spark.packages import SETTINGS, remedy
-from dagster_smt.spark.sql import quoted
+from dagster_smt.spark.sql import quoted, sql_type
+from dagster_smt.tables.schemas import nul_names
 from dagster_smt.tables.spec import IcebergSink
 from dagster_smt.tables.sql import literal
 
@@ -207,7 +209,7 @@ def _type(kind: DataType) -> str:
         return f"ARRAY<{_type(kind.elementType)}>"
     if isinstance(kind, MapType):
         return f"MAP<{_type(kind.keyType)}, {_type(kind.valueType)}>"
-    return kind.simpleString()
+    return sql_type(kind)
 
 
 def all_fields(kind: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], StructField]]:
@@ -256,7 +258,7 @@ def with_metadata(kind: Any, metadata: Mapping[str, Any], path: tuple[str, ...] 
 def refused(schema: StructType) -> list[Problem]:
     """Names and types that an Iceberg table cannot hold."""
     rename = "rename the field with ReplaceField"
-    problems: list[Problem] = []
+    problems = nul_names(schema, "an Iceberg table")
     fields = list(all_fields(schema))
     for path, field in fields:
         place, kind = route_text(path), field.dataType
@@ -269,7 +271,7 @@ def refused(schema: StructType) -> list[Problem]:
             problems.append(Problem("SMT566", place, "an Iceberg table cannot hold a struct without fields", hint))
         if not field.name:
             problems.append(Problem("SMT564", place, "an Iceberg table cannot hold a field without a name", rename))
-        if len(path) == 1 and field.name.lower() in _RESERVED:
+        if len(path) == 1 and caseless(field.name) in _RESERVED:
             statement = f"Iceberg keeps the name '{field.name}' for a column of its own"
             problems.append(Problem("SMT563", place, statement, rename))
     for name, count in Counter(".".join(path) for path, _ in fields).items():

@@ -9,7 +9,7 @@ from pyspark.sql.types import StructType
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.table_state import TableState
 from dagster_smt.tables.sinks.protocol import ForeignCommit
-from dagster_smt.values.headers import HEADERS_DDL
+from dagster_smt.values.headers import HEADERS_DDL, no_headers
 
 SOURCE_HEADER = "dagster_smt.source"
 """Where a record comes from: ``orders-0@17``."""
@@ -57,7 +57,7 @@ def with_source(frame: DataFrame, group: str) -> DataFrame:
     place = F.concat(F.col("source_topic"), F.lit("-"), F.col("partition"), F.lit("@"), F.col("offset"))
     texts = {GROUP_HEADER: F.lit(group), SOURCE_HEADER: place}
     made = [F.struct(F.lit(k).alias("key"), v.cast("binary").alias("value")) for k, v in texts.items()]
-    headers = F.concat(F.coalesce("headers", F.array().cast(HEADERS_DDL)), F.array(*made).cast(HEADERS_DDL))
+    headers = F.concat(F.coalesce("headers", no_headers(F)), F.array(*made).cast(HEADERS_DDL))
     return frame.withColumn("headers", headers)
 
 

@@ -2,10 +2,9 @@
 
 import zlib
 
-from dagster_smt.spark.sql import quoted
+from dagster_smt.spark.sql import quoted, text
 from dagster_smt.tables.sinks.protocol import Replaced
 from dagster_smt.tables.spec import SourceColumns
-from dagster_smt.tables.sql import literal
 
 
 def replaced_rows(replaced: Replaced, columns: SourceColumns) -> str:
@@ -16,12 +15,12 @@ def replaced_rows(replaced: Replaced, columns: SourceColumns) -> str:
         columns: The table's source columns.
     """
     topic, partition, offset = map(quoted, columns.names)
-    parts = [f"{topic} IN ({', '.join(map(literal, replaced.topics))})"] if replaced.topics else []
+    parts = [f"{topic} IN ({', '.join(map(text, replaced.topics))})"] if replaced.topics else []
     groups: dict[tuple[int, int, int], list[str]] = {}  # topics whose ranges have the same bounds share a condition
     for r in replaced.offsets.ranges():
         groups.setdefault((r.partition, r.start, r.end), []).append(r.topic)
     for (number, start, end), topics in groups.items():
-        names = f"{topic} IN ({', '.join(map(literal, topics))})"
+        names = f"{topic} IN ({', '.join(map(text, topics))})"
         parts.append(f"{names} AND {partition} = {number} AND {offset} >= {start} AND {offset} < {end}")
     return _any_of(parts)
 
@@ -33,18 +32,18 @@ def _any_of(parts: list[str]) -> str:
     return f"({_any_of(parts[:middle])} OR {_any_of(parts[middle:])})"
 
 
-def packed(text: str) -> str:
+def packed(plain: str) -> str:
     """A text as a table property keeps it: Spark blots out properties in which it sees words such as ``url``."""
-    return zlib.compress(text.encode()).hex()
+    return zlib.compress(plain.encode()).hex()
 
 
-def unpacked(text: str) -> str:
+def unpacked(kept: str) -> str:
     """Read what ``packed`` wrote.
 
     Raises:
         ValueError: It is damaged.
     """
     try:
-        return zlib.decompress(bytes.fromhex(text)).decode()
+        return zlib.decompress(bytes.fromhex(kept)).decode()
     except zlib.error:
         raise ValueError("damaged") from None

@@ -28,7 +28,7 @@ from dagster_smt.tables.sources.segments import (
 
 _BLOCK = 1 << 19  # bytes: about a thousand records
 _FOUND = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])
-FOUND_SCHEMA = "topic STRING, partition INT, offset BIGINT"
+FOUND_SCHEMA = "`topic` STRING, `partition` INT, `offset` BIGINT"
 
 
 @dataclass(frozen=True)

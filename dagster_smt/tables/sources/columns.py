@@ -3,9 +3,10 @@
 from dagster_smt.spark.columns import UNREADABLE_TIMESTAMP as UNREADABLE_TIMESTAMP
 
 KAFKA_SCHEMA = (
-    "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, timestampType INT, "
-    "headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
+    "`key` BINARY, `value` BINARY, `topic` STRING, `partition` INT, `offset` BIGINT, `timestamp` TIMESTAMP_LTZ, "
+    "`timestampType` INT, `headers` ARRAY<STRUCT<`key`: STRING, `value`: BINARY>>"
 )
+"""As any session reads it: one may reserve ``offset``, or mean timestamps without a zone by TIMESTAMP."""
 KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 
 MOST_MILLIS = (2**63 - 1) // 1000

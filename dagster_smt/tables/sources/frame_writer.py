@@ -130,7 +130,7 @@ def _stage(
 def _write_lines(rows: DataFrame, starts: dict[tuple[str, int], int], keys: int, path: Path) -> None:
     """Write a file of whole lines per topic-partition."""
     known = [(*place, start) for place, start in starts.items()]
-    bases = rows.sparkSession.createDataFrame(known, "topic STRING, partition INT, base BIGINT")
+    bases = rows.sparkSession.createDataFrame(known, "`topic` STRING, `partition` INT, `base` BIGINT")
     number = F.row_number().over(Over.partitionBy(*_PLACE).orderBy(*(f"order{n}" for n in range(keys))))
     numbered = rows.join(F.broadcast(bases), list(_PLACE)).withColumn("offset", F.col("base") + number - 1)
     # the order that numbering them has left: Spark sees that, and sorts once

@@ -21,7 +21,7 @@ from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sources.base import BaseSource
 from dagster_smt.tables.sources.columns import KAFKA_COLUMNS, KAFKA_SCHEMA, MOST_MILLIS
 from dagster_smt.tables.sources.far_records import ReadFar
-from dagster_smt.values.headers import HEADERS_DDL
+from dagster_smt.values.headers import no_headers
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -234,4 +234,4 @@ def _deleted(r: Range, start: int) -> Problem:
 def _headers() -> "Column":
     from pyspark.sql import functions as F
 
-    return F.coalesce("headers", F.array().cast(HEADERS_DDL))
+    return F.coalesce("headers", no_headers(F))

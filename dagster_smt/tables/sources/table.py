@@ -17,7 +17,7 @@ from dagster_smt.tables.sources.columns import KAFKA_COLUMNS, KAFKA_SCHEMA
 from dagster_smt.tables.sources.groups import no_groups
 from dagster_smt.tables.sources.within import within
 from dagster_smt.tables.spec import TableSource
-from dagster_smt.values.headers import HEADERS_DDL
+from dagster_smt.values.headers import no_headers
 
 _PLACE = ("topic", "partition")
 _OPTIONAL = ("timestampType", "headers")
@@ -179,7 +179,8 @@ class TableReader(BaseSource):
                     problems.append(Problem("SMT547", place, f"the table has no such column for {name}", hint))
             elif not _fits(name, fields[own]):
                 statement = f"{fields[own].simpleString()} cannot be a {name}"
-                problems.append(Problem("SMT547", place, statement, f"Kafka's columns are {KAFKA_SCHEMA}"))
+                shown = KAFKA_SCHEMA.replace("`", "").replace("_LTZ", "")
+                problems.append(Problem("SMT547", place, statement, f"Kafka's columns are {shown}"))
         return problems
 
     def _column(self, name: str, fields: dict[str, T.DataType]) -> Column:
@@ -189,7 +190,8 @@ class TableReader(BaseSource):
             return _headers(column if own in fields else None).alias(name)
         if name == "timestampType":
             column = F.coalesce(column.try_cast("int"), F.lit(0)) if own in fields else F.lit(0)
-        types = {"key": "binary", "value": "binary", "partition": "int", "offset": "bigint", "timestamp": "timestamp"}
+        moment = {"timestamp": "timestamp_ltz"}  # what TIMESTAMP means is a setting of the session
+        types = {"key": "binary", "value": "binary", "partition": "int", "offset": "bigint", **moment}
         # a number that Kafka has no room for is none: the record is told to lack it
         return (column.try_cast(types[name]) if name in types else column).alias(name)
 
@@ -234,7 +236,7 @@ def _fits(name: str, kind: T.DataType) -> bool:
 
 
 def _headers(column: Column | None) -> Column:
-    none = F.array().cast(HEADERS_DDL)
+    none = no_headers(F)
     if column is None:
         return none
     pairs = F.transform(column, lambda h: F.struct(h["key"].alias("key"), h["value"].cast("binary").alias("value")))
