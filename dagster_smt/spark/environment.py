@@ -75,7 +75,7 @@ def check_settings(session: Any) -> None:
         UnsupportedError: SMT639, it has such a setting.
     """
     for name, (value, statement) in _SETTINGS.items():
-        if session.conf.get(name, "").lower() == value:
+        if str(session.conf.get(name, None)).lower() == value:
             hint = "unset it, or give runs a session of their own"
             raise UnsupportedError(Problem("SMT639", name, f"the session has {value}: {statement}", hint))
 
