@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from dagster_smt.model.runtime import box, kind_of, kind_of_schema
-from dagster_smt.model.schema import JavaDate, Schema
+from dagster_smt.model.schema import BOOLEAN, JavaDate, Schema
 from dagster_smt.values.basic import ValueRule
 from dagster_smt.values.header_literals import parse_literal
 from dagster_smt.values.lazy import whole
@@ -74,6 +74,7 @@ class EqualsLiteral(ValueRule):
 
     schema: Schema | None
     text: str
+    returns: ClassVar[Schema | None] = BOOLEAN
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
