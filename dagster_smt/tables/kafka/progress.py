@@ -128,10 +128,13 @@ def _data(text: str) -> dict[str, Any]:
         return {}
     try:
         data = json.loads(text)
-        if data.pop(_KEY) > FORMAT:
-            raise NewerState
-        if not {"n", "a", "h"} <= data.keys():
-            raise ValueError("damaged")
-        return dict(data)
     except json.JSONDecodeError:
         raise ValueError("damaged") from None
+    version = data.pop(_KEY)
+    if not isinstance(version, int):
+        raise ValueError("damaged")
+    if version > FORMAT:
+        raise NewerState
+    if not {"n", "a", "h"} <= data.keys():
+        raise ValueError("damaged")
+    return dict(data)
