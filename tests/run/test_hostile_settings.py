@@ -202,8 +202,9 @@ class Runs:
         )
 
     def of_topics(self, place, topic):
+        """Records of a topic; none if there is no such topic, or no folder."""
         source = open_source(place, self.session)
-        if topic not in source.topics():
+        if not place.root.is_dir() or topic not in source.topics():
             return self.session.range(0).selectExpr("CAST(NULL AS BINARY) AS value", "array() AS headers")
         return source.read(Window(tuple(source.ranges([topic]))))
 

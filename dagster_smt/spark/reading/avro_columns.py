@@ -67,6 +67,7 @@ class AvroSide:
         """The record with the end; its fields are null where the bytes cannot be read."""
         end = avro_out(INT64).write(_MARK)
         text = F.call_function("concat", F.call_function("substring", side, F.lit(HEADER + 1)), F.lit(end))
+        text = text.cast("binary")  # a session may have ``concat`` make texts of bytes
         options = F.create_map(F.lit("mode"), F.lit("PERMISSIVE"))
         return F.call_function("from_avro", text, F.lit(self.text), options)
 
