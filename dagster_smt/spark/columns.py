@@ -51,7 +51,7 @@ UNREADABLE = Problem(
 )
 NO_ROW = Problem("", "", "the message holds no row")
 """What stands in place of a problem where a message holds no row: its record counts as dropped, by no stage."""
-RECORD_DDL = ", ".join(f"`{name}`: {type_}" for name, type_ in RECORD_COLUMNS.items())
+RECORD_DDL = ", ".join(f"{F.quoted(name)}: {type_}" for name, type_ in RECORD_COLUMNS.items())
 TARGET = "target_partition"
 """One more column of a record where the chain chooses partitions: null leaves that to the topic."""
 

@@ -41,7 +41,7 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
             SMT213, the chain lets no value through.
     """
     if sink_kind == "records":
-        chosen = f", `{TARGET}`: int" if plan.chain.writes_partition else ""
+        chosen = f", {F.quoted(TARGET)}: int" if plan.chain.writes_partition else ""
         return cast(T.StructType, T.StructType.fromDDL(RECORD_DDL + chosen))
     schema = plan.after
     if schema is None and plan.typed:
