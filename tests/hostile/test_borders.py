@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -88,12 +89,15 @@ def test_texts_and_names_in_spark_sql(spark):
 # -- a new place is noticed -------------------------------------------------------------------------------------------
 
 
+@cache
 def calls():
-    for path in sorted(ROOT.rglob("*.py")):
-        module = path.relative_to(ROOT).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call):
-                yield module, ast.unparse(node.func), node
+    """Module, name and node of every call in the package: read once, for many tests look at them."""
+    return [
+        (path.relative_to(ROOT).as_posix(), ast.unparse(node.func), node)
+        for path in sorted(ROOT.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+    ]
 
 
 def of_no_constant(node):

@@ -193,7 +193,8 @@ def many(spark, tmp_path):
     append(tmp_path, "a", PERSON)
     append(tmp_path, "b", PERSON, {"name": {"no": "text"}})
     append(tmp_path, "c...d", PERSON, PERSON, PERSON)
-    return asset(tmp_path, topics=("a", "b", "c...d"), partitions_def=PARTITIONS)
+    more = {"topics": ("a", "b", "c...d"), "partitions_def": PARTITIONS, "allow_chain_override": True}
+    return asset(tmp_path, **more)
 
 
 def materialize_all(instance, definition, session, keys, config=None, **more):

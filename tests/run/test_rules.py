@@ -53,7 +53,7 @@ def test_a_table_whose_state_cannot_be_read_is_started_over(world):
         assert world.state.number == end
     later = world.table.read().limit(1).write.format("delta").mode("append")
     later.option("userMetadata", '{"dagster_smt":{"format":99}}').save(str(world.folder / "table"))
-    with pytest.raises(TableError, match=r"SMT522 [\s\S]*window.rebuild: true"):
+    with pytest.raises(TableError, match=r"SMT522 [\s\S]*upgrade dagster_smt"):
         world.run()
     assert world.run(rebuild=True).records_out == 3
     assert world.offsets() == [0, 1, 2] and world.state.number > 2

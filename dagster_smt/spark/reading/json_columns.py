@@ -8,6 +8,7 @@ The Python evaluator's reader (``interpret.codec``) has the last word: what msgs
 says what is wrong. So both evaluators accept the same texts.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain
@@ -41,6 +42,8 @@ _CLASS = Schema(Type.STRING, optional=True)
 _MOST_DIGITS = 4300
 """Of a whole number, to Python and so to the exact reader."""
 _TO_ZEROS, _MANY_ZEROS = bytes.maketrans(b"123456789", b"0" * 9), b"0" * (_MOST_DIGITS + 1)
+_TEN_ZEROS, _LONG_EXPONENT = b"0" * 10, re.compile(rb"[eE][+-]?0{10}")
+"""With digits as zeros: an exponent that may be beyond what Java's ``BigDecimal`` holds has ten or more."""
 _SIMPLE = {Type.STRING: str, Type.BYTES: str, Type.BOOLEAN: bool, Type.FLOAT32: float, Type.FLOAT64: float}
 
 
@@ -224,14 +227,15 @@ class _Reader:
 
 
 def _is_modest(text: bytes) -> bool:
-    """Whether what msgspec skips can be read: neither depth nor the digits of a number stop it there.
+    """Whether what msgspec skips can be read: neither depth nor the digits of a number or exponent stop it there.
 
     Raises:
         RecursionError: It may be that it cannot.
     """
     if text.count(b"{") + text.count(b"[") > MAX_DEPTH:
         raise RecursionError
-    if len(text) > _MOST_DIGITS and _MANY_ZEROS in text.translate(_TO_ZEROS):
+    zeros = text.translate(_TO_ZEROS)
+    if _TEN_ZEROS in zeros and (_MANY_ZEROS in zeros or _LONG_EXPONENT.search(zeros)):
         raise RecursionError
     return True
 
