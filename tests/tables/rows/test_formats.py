@@ -5,11 +5,12 @@ import struct
 import pytest
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.errors import ConfigError
+from dagster_smt.errors import ConfigError, DataError
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.interpret.sides import side_codec
 from dagster_smt.model.primitives import WHOLE
 from dagster_smt.model.record import Record
+from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import Format, TopicTable
 from tests.tables.rows.test_reading import FILES, NOTHING, Given, in_python, on_spark, table
@@ -72,7 +73,6 @@ WRONG_VALUES = [
 
 @pytest.mark.parametrize(("kind", "value"), WRONG_VALUES)
 def test_a_converter_takes_values_of_its_type_only(kind, value):
-    from dagster_smt.errors import DataError
 
     with pytest.raises(DataError, match="SMT440"):
         side_codec(Format(kind)).write(None, value)
@@ -140,11 +140,10 @@ def test_rows_are_written_as_lines(options):
 
 
 def test_what_is_no_line_is_not_written():
-    nested = table({"id": "BIGINT", "s": "STRUCT<a: INT>"}, value=Format("csv"))
-    codec = side_codec(nested.value)
-    from dagster_smt.errors import DataError
-
-    for schema, value in ((None, {"id": 1}), (nested.value.schema, {"id": 1, "s": {"a": 1}})):
+    """A stage can make what no column could be declared as."""
+    nested = parse_ddl("id BIGINT, s STRUCT<a: INT>")
+    codec = side_codec(Format("csv", nested))
+    for schema, value in ((None, {"id": 1}), (nested, {"id": 1, "s": {"a": 1}})):
         with pytest.raises(DataError, match="SMT440"):
             codec.write(schema, value)
 
