@@ -73,7 +73,6 @@ WRONG_VALUES = [
 
 @pytest.mark.parametrize(("kind", "value"), WRONG_VALUES)
 def test_a_converter_takes_values_of_its_type_only(kind, value):
-
     with pytest.raises(DataError, match="SMT440"):
         side_codec(Format(kind)).write(None, value)
     assert side_codec(Format(kind)).write(None, None) is None
