@@ -1,8 +1,8 @@
 """Runs that are executed again: a retry finds what is committed, a new request runs with today's chain."""
 
 import json
-import os
 import uuid
+from pathlib import Path
 
 import dagster as dg
 import pytest
@@ -12,19 +12,16 @@ from dagster_smt.orchestration.execution import first_try
 from dagster_smt.orchestration.versions import data_version
 from tests.orchestration.test_assets import DROP, HIDE, PERSON, append, asset, read, value
 
-FOLDER = "DAGSTER_SMT_TEST_FOLDER"
 MENDED = {"stages": [HIDE, DROP]}
 WITHOUT_MASK = {"stages": [DROP]}
 FIXED = {"explicit": {"people": {"0": [0, 1]}}}
 
 
-def people():
-    """The job, made anew by Dagster from this file; it runs in this process, with its Spark session."""
-    from pathlib import Path
-
+def people(folder):
+    """The job, which Dagster builds again from this file; it runs in this process, with its Spark session."""
     from pyspark.sql import SparkSession
 
-    made = asset(Path(os.environ[FOLDER]), allow_chain_override=True)
+    made = asset(Path(folder), allow_chain_override=True)
     session = dg.resource(lambda _: SparkSession.getActiveSession())
     job = dg.define_asset_job("people", [made], executor_def=dg.in_process_executor)
     return dg.Definitions([made], resources={"spark": session}, jobs=[job]).get_job_def("people")
@@ -33,14 +30,14 @@ def people():
 class Runs:
     """Runs of the job, and executions of them again."""
 
-    def __init__(self, instance):
-        self.instance = instance
+    def __init__(self, instance, folder):
+        # Dagster keeps the jobs that it has built, by function and arguments: so the folder is an argument
+        self.instance, self.job = instance, dg.build_reconstructable_job(__name__, "people", (str(folder),))
 
     def __call__(self, chain, window=None, *, again=None):
         config = {"ops": {"lake__people": {"config": {"chain": chain, "window": window or {}}}}}
         options = dg.ReexecutionOptions(parent_run_id=again.run_id) if again is not None else None
-        job = dg.reconstructable(people)
-        result = dg.execute_job(job, self.instance, config, reexecution_options=options, raise_on_error=False)
+        result = dg.execute_job(self.job, self.instance, config, reexecution_options=options, raise_on_error=False)
         self.told = [e for e in result.all_events if e.is_step_materialization]
         (self.event,) = (e.step_materialization_data.materialization for e in self.told) if self.told else (None,)
         return result.dagster_run
@@ -51,11 +48,10 @@ class Runs:
 
 
 @pytest.fixture
-def runs(spark, tmp_path, monkeypatch):
-    monkeypatch.setenv(FOLDER, str(tmp_path))
+def runs(spark, tmp_path):
     append(tmp_path, "people", PERSON)
     with dg.instance_for_test() as instance:
-        yield Runs(instance)
+        yield Runs(instance, tmp_path)
 
 
 def names(spark, tmp_path):
