@@ -85,29 +85,27 @@ class IcebergTable(IcebergStates):
 
     def append(self, frame: DataFrame) -> None:
         """See ``Table``."""
-        properties = self._properties()
-        if properties is None:
-            try:
-                self._new(frame, None).create()
-                return
-            except Exception:  # of PySpark or of Py4J, as the case may be
-                properties = self._properties()
-                if properties is None:
-                    raise
+        if self._creates(frame):
+            return
         self._evolve(frame.schema, None)
         frame.writeTo(self.name).append()
 
+    def _creates(self, frame: DataFrame) -> bool:
+        """Whether there was no table, so that the frame has become one; somebody else may make it meanwhile."""
+        if self._properties() is not None:
+            return False
+        try:
+            self._new(frame, None).create()
+        except Exception:  # of PySpark or of Py4J, as the case may be
+            if self._properties() is None:
+                raise
+            return False
+        return True
+
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
         """See ``Table``: on a branch that starts where was looked; it is ``main`` then only if nobody came between."""
-        properties = self._properties()
-        if properties is None:
-            try:
-                self._new(frame, None).create()
-                return
-            except Exception:  # of PySpark or of Py4J, as the case may be
-                properties = self._properties()
-                if properties is None:
-                    raise
+        if self._creates(frame):
+            return
         self._evolve(frame.schema, None)
         for _ in range(_TRIES):
             base, new = self._head(), frame
