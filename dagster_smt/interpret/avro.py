@@ -19,7 +19,7 @@ from dagster_smt.errors import ConfigError, DataError, Problem, data_error
 from dagster_smt.interpret.avro_empty import Empty
 from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, date, decimal, optional, time, timestamp
-from dagster_smt.model.schema_size import excess, room
+from dagster_smt.model.schema_size import MAX_BYTES, MAX_ITEMS, excess, room
 from dagster_smt.values.lazy import check_depth, with_room
 from dagster_smt.values.numbers import scaled_decimal
 
@@ -106,6 +106,8 @@ def _prepared(texts: Sequence[str], place: str) -> Avro:
         schema, convert = builder.build(told)
 
     def read(raw: bytes) -> Any:
+        if len(raw) > MAX_BYTES:
+            raise too_long()
         source = io.BytesIO(raw)
         room.reset()
         try:
@@ -139,6 +141,23 @@ def with_version(avro: Avro, version: int) -> Schema | None:
 def unreadable() -> DataError:
     """What is said of bytes that do not fit."""
     return data_error("SMT416", "the bytes do not fit the Avro schema", "look at the dead letter, or the schema")
+
+
+def too_long() -> DataError:
+    """What is said of a record that has more bytes than any is read of: SMT459."""
+    return data_error("SMT459", f"the record has more than {MAX_BYTES} bytes", "look at its producer")
+
+
+def _take(items: int, width: int) -> None:
+    """Ask for room for the items of an array or map.
+
+    Raises:
+        DataError: SMT459, they are too many.
+    """
+    if items > MAX_ITEMS:
+        statement = f"an array or a map has more than {MAX_ITEMS} items"
+        raise data_error("SMT459", statement, "look at the dead letter, and at its producer")
+    room.take(items * width)
 
 
 def bare(data: Any) -> Any:
@@ -262,7 +281,7 @@ class _Builder:
         width = schema.width
 
         def read(value: Any) -> list[Any]:
-            room.take(len(value) * width)
+            _take(len(value), width)
             return [convert(item) for item in value]
 
         return Schema(Type.ARRAY, values=schema), read
@@ -276,7 +295,7 @@ class _Builder:
             raise self.refused("the entries of a map need a key and a value")
 
         def read(value: Any) -> dict[Any, Any]:
-            room.take(len(value) * width)
+            _take(len(value), width)
             rows = map(convert, value)
             return {as_key(row["key"]): row["value"] for row in rows}
 
@@ -288,7 +307,7 @@ class _Builder:
         width = schema.width
 
         def read(value: Any) -> dict[str, Any]:
-            room.take(len(value) * width)
+            _take(len(value), width)
             return {k: convert(v) for k, v in value.items()}
 
         return Schema(Type.MAP, keys=STRING, values=schema), read

@@ -19,6 +19,10 @@ MAX_SCHEMAS = 500
 """Schemas for which the columns of a window are planned."""
 MAX_VALUES = 10_000_000
 """Values that one record may make of its bytes."""
+MAX_ITEMS = 2_000_000
+"""Items of one array or map of Avro. Java's reader makes room for as many as a record claims, before it looks."""
+MAX_BYTES = 64 * 2**20
+"""Bytes of one record of Avro. Java's reader makes room for a text of the length that a record claims."""
 
 
 def excess(schema: Schema) -> str | None:

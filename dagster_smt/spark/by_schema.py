@@ -17,6 +17,7 @@ from dagster_smt.interpret.avro import Avro
 from dagster_smt.interpret.registered import HEADER, header_of, registered_avro
 from dagster_smt.model.format import SELF_DESCRIBED, Format
 from dagster_smt.model.schema import Schema, Type
+from dagster_smt.spark.avro_limits import has_limits
 from dagster_smt.spark.reading.avro_columns import AvroSide, UnableError, avro_side, reads_avro
 from dagster_smt.spark.reading.found_forms import FoundForms
 from dagster_smt.spark.reading.narrow import narrowed
@@ -54,7 +55,7 @@ def by_schema(session: SparkSession, plan: Plan, table: TopicTable, found: Found
     """Look whether Spark can do it alone.
 
     Args:
-        session: It may lack ``from_avro``.
+        session: It may lack ``from_avro``, or limits of what a record may claim.
         plan: The plan of the forms that were found.
         table: Where the records come from.
         found: What they name. A schema that cannot be read has no form, but its id is there.
@@ -77,7 +78,9 @@ def by_schema(session: SparkSession, plan: Plan, table: TopicTable, found: Found
     except Exception as error:  # noqa: BLE001 a schema that nothing can be made of is a matter of its records
         problem_of_record(error)
         return ()
-    return schemas if _make(plan.after, [one.plan.after for one in schemas]) and reads_avro(session) else ()
+    if not _make(plan.after, [one.plan.after for one in schemas]):
+        return ()
+    return schemas if has_limits(session) and reads_avro(session) else ()
 
 
 def _possible(plan: Plan, table: TopicTable, found: FoundForms) -> bool:

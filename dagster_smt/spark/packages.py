@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from dagster_smt.errors import Problem, UnsupportedError
+from dagster_smt.spark.avro_limits import JAVA_OPTIONS
 
 PACKAGES: dict[str, dict[str, str]] = {
     "4.0": {
@@ -26,6 +27,7 @@ SETTINGS: dict[str, dict[str, str]] = {
         "spark.databricks.delta.snapshotPartitions": "2",
     },
     "iceberg": {"spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"},
+    "avro": {f"spark.{where}.defaultJavaOptions": JAVA_OPTIONS for where in ("driver", "executor")},
 }
 JVM_OPTIONS = {
     # Java does not compile methods of more than 8000 bytes, and Spark makes such of a few stages on fifty fields
@@ -35,7 +37,13 @@ JVM_OPTIONS = {
 """What classic sessions get beside packages."""
 TUNING = ("spark.databricks.delta.snapshotPartitions",)
 """Those of them that only make it faster."""
-_LISTS = ("spark.jars.packages", "spark.sql.extensions")
+_LISTS = {
+    "spark.jars.packages": ",",
+    "spark.sql.extensions": ",",
+    "spark.driver.defaultJavaOptions": " ",
+    "spark.executor.defaultJavaOptions": " ",
+}
+"""Settings that hold several things, and what is between these."""
 _BROUGHT = ("spark.jars.packages", "spark.jars", "spark.driver.extraClassPath")
 
 
@@ -63,7 +71,7 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
                 raise UnsupportedError(Problem("SMT611", "spark.jars.packages", statement, hint))
             wanted["spark.jars.packages"] = coordinates
         for key, value in wanted.items():
-            found[key] = _joined(found.get(key, ""), value) if key in _LISTS else found.get(key, value)
+            found[key] = _joined(found.get(key, ""), value, _LISTS[key]) if key in _LISTS else found.get(key, value)
     return found
 
 
@@ -90,9 +98,9 @@ def _artifact(package: str) -> str:
     ]
 
 
-def _joined(have: str, more: str) -> str:
-    parts = [p for p in have.split(",") if p]
-    return ",".join(parts if more in parts else [*parts, more])
+def _joined(have: str, more: str, between: str) -> str:
+    parts = [p for p in have.split(between) if p]
+    return between.join([*parts, *(p for p in more.split(between) if p not in parts)])
 
 
 def fetch() -> None:

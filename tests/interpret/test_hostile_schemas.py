@@ -5,6 +5,7 @@ Work is counted in fields of what is built, not in seconds: an expansion that no
 
 import base64
 import json
+import tracemalloc
 
 import pytest
 from google.protobuf import descriptor_pb2 as pb
@@ -15,6 +16,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, DataError
 from dagster_smt.interpret import registry as registry_reader
 from dagster_smt.interpret.avro import avro_of
+from dagster_smt.interpret.avro_anything import read_anything
 from dagster_smt.interpret.described import described
 from dagster_smt.interpret.interpreter import FAILED, KEPT, Interpreter
 from dagster_smt.interpret.protobuf import protobuf_of
@@ -151,6 +153,60 @@ def test_few_bytes_do_not_stand_for_any_number_of_values(monkeypatch):
     assert len(read(json.dumps({"schema": schema, "payload": [{}, {}]}).encode())[1]) == 2
     with pytest.raises(DataError, match="SMT459"):
         read(json.dumps({"schema": schema, "payload": [{}, {}, {}]}).encode())
+
+
+BILLION = b"\x80\x80\x80\x80\x08"
+CLAIMS = {
+    "array": ({"type": "array", "items": "int"}, BILLION + b"\x02"),
+    "map": ({"type": "map", "values": "int"}, BILLION + b"\x02a\x02"),
+    "text": ("string", BILLION + b"a"),
+    "text of negative length": ("string", b"\x01a"),
+    "bytes": ("bytes", BILLION + b"a"),
+    "fixed": ({"type": "fixed", "name": "F", "size": 2**31 - 1}, b"a"),
+}
+
+
+def judged_in_little_memory(read, data, code):
+    """A record whose bytes claim more than there is."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError) as caught:
+            read(data)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+    assert caught.value.problem.code == code
+
+
+@pytest.mark.parametrize(("kind", "claim"), CLAIMS.values(), ids=CLAIMS)
+def test_what_a_record_of_avro_claims_takes_no_memory(kind, claim):
+    judged_in_little_memory(avro_of(json.dumps(record(kind))).read, claim, "SMT416")
+
+
+@pytest.mark.parametrize("claim", [BILLION + b"\x02", b"\x01" + BILLION + b"\x02"], ids=["items", "a block's size"])
+def test_what_a_record_of_anything_claims_takes_no_memory(claim):
+    judged_in_little_memory(read_anything, b"\0" * 7 + b"\x02" + claim, "SMT416")
+
+
+@pytest.mark.parametrize("tag", [b"\x0a", b"\x12", b"\x1a"], ids=["text", "packed numbers", "message"])
+def test_what_a_record_of_protobuf_claims_takes_no_memory(tag):
+    read = protobuf_of([file(message("M", "t:string", "repeated n:int32", "m:I"), message("I", "x:string"))], "M").read
+    judged_in_little_memory(read, tag + b"\xff\xff\xff\xff\x07a", "SMT416")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [({"type": "array", "items": "int"}, b"\x08\0\0\0\0\0"), ("bytes", b"\x08abcd")],
+    ids=["items", "bytes"],
+)
+def test_records_of_avro_with_more_than_is_read(monkeypatch, kind, value):
+    monkeypatch.setattr("dagster_smt.interpret.avro.MAX_ITEMS", 3)
+    monkeypatch.setattr("dagster_smt.interpret.avro.MAX_BYTES", 6)
+    read = avro_of(json.dumps(record(kind))).read
+    assert len(read(b"\x06\0\0\0\0" if kind != "bytes" else b"\x06abc")["a"]) == 3
+    with pytest.raises(DataError) as caught:
+        read(value + b"\0" * (kind == "bytes") * 2)
+    assert caught.value.problem.code == "SMT459"
 
 
 def chained(levels):

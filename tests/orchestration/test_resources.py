@@ -11,7 +11,9 @@ import pytest
 from dagster_smt.errors import ConfigError, EngineError, UnsupportedError
 from dagster_smt.orchestration import SparkSessionResource, spark_session_of
 from dagster_smt.run.failures import coded_failures
+from dagster_smt.spark.avro_limits import JAVA_OPTIONS
 from dagster_smt.spark.environment import check_java, is_connect, local_java_options
+from dagster_smt.spark.packages import JVM_OPTIONS, session_settings
 
 
 def java(folder, text, code=0):
@@ -115,6 +117,14 @@ def test_settings_that_a_running_session_ignores_are_named_once(spark, caplog):
 def test_local_sessions_get_a_collector_if_nobody_has_chosen_one(conf, environ, added):
     found = local_java_options(conf, environ)
     assert found == ({} if added is None else {"spark.driver.defaultJavaOptions": added})
+
+
+@pytest.mark.parametrize("own", ["", "-Xss4m"])
+def test_java_options_of_packages_join_those_of_the_session(own):
+    given = {"spark.driver.defaultJavaOptions": own} if own else {}
+    found = session_settings(["avro"], {**JVM_OPTIONS, **given}, "4.0.1")
+    assert found["spark.driver.defaultJavaOptions"] == f"{own or '-XX:-DontCompileHugeMethods'} {JAVA_OPTIONS}"
+    assert found["spark.executor.defaultJavaOptions"] == f"-XX:-DontCompileHugeMethods {JAVA_OPTIONS}"
 
 
 def test_a_batch_too_large_for_arrow_says_which_setting_helps():

@@ -18,6 +18,7 @@ from dagster_smt.interpret.codec import Inexact, reader
 from dagster_smt.interpret.sides import parse_json
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import STRING, Type
+from dagster_smt.spark.avro_limits import JAVA_OPTIONS, has_limits
 from dagster_smt.spark.by_schema import by_schema
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.literals import MAX_MILLIS
@@ -255,6 +256,10 @@ def test_what_the_chain_drops_need_not_fit(spark, registry):
     assert found == expected and json.loads(found[0])["__problem"] is None
 
 
+def nested_arrays(levels):
+    return "int" if levels == 0 else {"type": "array", "items": nested_arrays(levels - 1)}
+
+
 LEFT = {
     "a union": record(("a", ["string", "long"])),
     "a union at the top": ["null", "string"],
@@ -262,6 +267,8 @@ LEFT = {
                         "connect.internal.type": "MapEntry"}})),
     "eight bits": record(("a", {"type": "int", "connect.type": "int8"})),
     "sixteen bits": record(("a", {"type": "int", "connect.type": "int16"})),
+    "a large value of fixed size": record(("a", {"type": "fixed", "name": "F", "size": 2**31 - 1})),
+    "arrays on five levels": record(("a", nested_arrays(5))),
     "a fixed decimal": record(
         ("a", {"type": "fixed", "name": "F", "size": 4, "logicalType": "decimal", "precision": 5, "scale": 2})
     ),
@@ -273,6 +280,81 @@ def test_what_is_left_to_python(spark, registry, name):
     head = header(registry.add(SUBJECT, json.dumps(LEFT[name])))
     found, expected = both(frame_of(spark, [(head, "orders", ())]), table_of(registry), [])
     assert found is None and len(expected) == 1
+
+
+BILLION = b"\x80\x80\x80\x80\x08"
+"""2^30 as Avro writes it: the items or bytes that a record claims to have."""
+ALLOWED = b"\x80\xa4\xe8\x03"
+"""As many as are allowed, 4 million bytes of references to what is not there."""
+CLAIMS = {
+    "array": (nested_arrays(1), BILLION + b"\x02"),
+    "array of null or text": ({"type": "array", "items": ["null", "string"]}, BILLION + b"\x02\x02a"),
+    "map": ({"type": "map", "values": "int"}, BILLION + b"\x02a\x02"),
+    "text": ("string", BILLION + b"a"),
+    "text inside": (record(("x", "string"), name="I"), BILLION + b"a"),
+    "bytes": ("bytes", BILLION + b"a"),
+    "decimal": ({"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}, BILLION + b"a"),
+    "allowed on four levels": (nested_arrays(4), ALLOWED * 4 + b"\x02"),
+    "a block of negative size": (nested_arrays(1), b"\xff\xff\xff\xff\x0f\x02\x02"),
+    "a text of negative length": ("string", b"\x01a"),
+}
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_what_a_record_claims_takes_no_memory(spark, registry, name):
+    """Java's reader makes room for what is claimed: an executor would die of one such record, and the run with it."""
+    kind, claim = CLAIMS[name]
+    head = header(registry.add(SUBJECT, json.dumps(record(("a", kind)))))
+    frame = frame_of(spark, [(head + claim, "orders", ())] * 3)
+    found, expected = both(frame, table_of(registry), [])
+    assert found == expected
+    assert {json.loads(row)["__problem"]["code"] for row in found.values()} == {"SMT416"}
+
+
+def test_a_session_without_limits_leaves_avro_to_python(spark, registry, monkeypatch):
+    """One of the user's own, whose JVMs run already."""
+    monkeypatch.setattr("dagster_smt.spark.avro_limits.LIMITS", {"org.apache.avro.limits.string.maxLength": 7})
+    head = header(registry.add(SUBJECT, json.dumps(record(("a", nested_arrays(1))))))
+    frame = frame_of(spark, [(head + BILLION + b"\x02", "orders", ()), (head + b"\x02\x02\0", "orders", ())])
+    found, expected = both(frame, table_of(registry), [])
+    problems = [json.loads(row)["__problem"] for row in expected.values()]
+    assert found is None and [problem and problem["code"] for problem in problems] == ["SMT416", None]
+
+
+def test_records_and_lists_that_are_too_long(spark, registry, monkeypatch):
+    head = header(registry.add(SUBJECT, json.dumps(record(("a", "string")))))
+    for reader_ in ("dagster_smt.interpret.avro", "dagster_smt.spark.reading.avro_columns"):
+        monkeypatch.setattr(f"{reader_}.MAX_BYTES", 3)
+    frame = frame_of(spark, [(head + b"\x04ab", "orders", ()), (head + b"\x06abc", "orders", ())])
+    found, _ = both(frame, table_of(registry), [])
+    assert found.keys() == {0, 1} and json.loads(found[1])["__problem"]["code"] == "SMT459"
+    assert json.loads(found[0])["__problem"] is None
+
+
+@pytest.mark.parametrize(
+    ("conf", "limited"),
+    [
+        ({"spark.master": "local[1]"}, True),
+        ({"spark.master": "yarn"}, False),
+        ({"spark.master": "yarn", "spark.executor.defaultJavaOptions": f"-Xss4m {JAVA_OPTIONS}"}, True),
+        ({"spark.master": "yarn", "spark.executor.extraJavaOptions": JAVA_OPTIONS}, True),
+        (
+            {
+                "spark.master": "yarn",
+                "spark.executor.defaultJavaOptions": JAVA_OPTIONS,
+                "spark.executor.extraJavaOptions": "-Dorg.apache.avro.limits.string.maxLength=9",
+            },
+            False,
+        ),
+    ],
+    ids=["local", "executors without", "executors with", "more options", "an option that overrides"],
+)
+def test_executors_need_limits_too(spark, conf, limited):
+    class Session:
+        _jvm = spark._jvm
+
+    Session.conf = conf
+    assert has_limits(Session()) is limited
 
 
 @pytest.mark.parametrize(

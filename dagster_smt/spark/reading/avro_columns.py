@@ -23,12 +23,13 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from dagster_smt.errors import Problem
-from dagster_smt.interpret.avro import ENUM, Avro, entry_of, unreadable
+from dagster_smt.interpret.avro import ENUM, Avro, entry_of, too_long, unreadable
 from dagster_smt.interpret.avro_write import avro_out
 from dagster_smt.interpret.registered import HEADER
 from dagster_smt.interpret.registry import no_header
 from dagster_smt.model.extended_path import below
 from dagster_smt.model.schema import INT64, Schema, Type
+from dagster_smt.model.schema_size import MAX_BYTES
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.column_values import unfit, unplanned
 from dagster_smt.spark.literals import MAX_MILLIS
@@ -37,6 +38,8 @@ from dagster_smt.spark.types import MAX_SCALE, internal_names
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _VALUE, _END, _SKIPPED = "v", "e", "u"
+_MOST_NESTED, _MOST_FIXED = 4, 2**16
+"""Java's reader makes room for the items that are claimed, on each level, and for a value of fixed size."""
 _MARK = secrets.randbits(63)
 """A number that nobody can have written where a record ends; always the same, for it is part of what Spark compiles."""
 Doubt = tuple[Column, Problem]
@@ -94,6 +97,7 @@ class AvroSide:
         """What can be wrong with a side that is not null, the first to be told first; ``known``: ``texts`` as texts."""
         yield (F.length(side) < HEADER) | ~side.startswith(b"\0"), no_header().problem
         yield ~side.startswith(self.header), unplanned("").problem
+        yield F.length(side) > MAX_BYTES + HEADER, too_long().problem
         reached = F.coalesce(parsed.getField(_END) == _MARK, F.lit(False))
         yield ~reached, unreadable().problem
         value = self.value(parsed)
@@ -145,6 +149,7 @@ class _Names:
     known: Mapping[str, Any]
     top: Sequence[str]
     numbers: Iterator[int] = field(default_factory=count)
+    nested: int = 0
 
     def fresh(self) -> str:
         return f"t{next(self.numbers)}"
@@ -172,15 +177,23 @@ class _Names:
             return {"type": "record", "name": self.fresh(), "fields": fields}
         if kind == "enum":
             return {"type": "enum", "name": self.fresh(), "symbols": [_valid(s) for s in avro["symbols"]]}
-        if kind == "fixed":
+        if kind == "fixed" and avro["size"] <= _MOST_FIXED:
             return {"type": "fixed", "name": self.fresh(), "size": avro["size"]}
         if kind == "array" and schema.values and entry_of(avro, self.known) is None:
-            return {"type": "array", "items": self.bare(avro["items"], schema.values)}
+            return {"type": "array", "items": self._items(avro["items"], schema.values)}
         if kind == "map" and schema.values:
-            return {"type": "map", "values": self.bare(avro["values"], schema.values)}
-        if kind in ("array", "record", "map", "null") or schema.type in (Type.INT8, Type.INT16):
+            return {"type": "map", "values": self._items(avro["values"], schema.values)}
+        if kind in ("array", "fixed", "record", "map", "null") or schema.type in (Type.INT8, Type.INT16):
             raise UnableError(kind)
         return kind
+
+    def _items(self, avro: Any, schema: Schema) -> Any:
+        self.nested += 1
+        if self.nested > _MOST_NESTED:
+            raise UnableError("arrays in arrays")
+        inner = self.bare(avro, schema)
+        self.nested -= 1
+        return inner
 
     def _field_at_top(self, avro: Any, schema: Schema) -> Any:
         bare = self.bare(avro, schema)

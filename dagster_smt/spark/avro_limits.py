@@ -1,0 +1,60 @@
+"""Limits of Java's Avro reader: it makes room for what a record claims to hold, before it looks at what there is.
+
+A record of six bytes that claims a billion items would take all memory of an executor, which ends the run. So Spark
+reads Avro only where its JVMs were started with limits; elsewhere Python reads it, which makes room as it reads.
+"""
+
+import logging
+import re
+from functools import cache
+from typing import Any
+
+from dagster_smt.model.schema_size import MAX_BYTES, MAX_ITEMS
+from dagster_smt.spark.environment import is_connect
+
+_PREFIX = "org.apache.avro.limits."
+LIMITS = {
+    f"{_PREFIX}collectionItems.maxLength": MAX_ITEMS,
+    f"{_PREFIX}string.maxLength": MAX_BYTES,
+    f"{_PREFIX}bytes.maxLength": MAX_BYTES,
+}
+"""Properties of the JVM. Others than these would refuse records that Python reads."""
+JAVA_OPTIONS = " ".join(f"-D{name}={limit}" for name, limit in LIMITS.items())
+_log = logging.getLogger(__name__)
+
+
+def has_limits(session: Any) -> bool:
+    """Whether all JVMs of a session were started with the limits."""
+    driver = _in_options(session, "driver") if is_connect(session) else _in_this_jvm(session)
+    local = str(session.conf.get("spark.master", "")).startswith("local")
+    limited = driver and (local or _in_options(session, "executor"))
+    if not limited:
+        _tell()
+    return limited
+
+
+@cache
+def _tell() -> None:
+    """Say it once per process: nothing else shows why such a session is slower."""
+    _log.warning(
+        "Python reads Avro here, which is slower: the session's Java has no limits for what a record claims to hold. "
+        "Let SparkSessionResource make the session, or start it with spark.driver.defaultJavaOptions and "
+        "spark.executor.defaultJavaOptions: %s",
+        JAVA_OPTIONS,
+    )
+
+
+def _in_this_jvm(session: Any) -> bool:
+    """Whether the driver has them. Its settings could be those of a session that came later than the JVM."""
+    try:
+        found = [session._jvm.java.lang.System.getProperty(name) for name in LIMITS]
+    except Exception:  # noqa: BLE001 a platform may let nobody ask its JVM
+        return False
+    return found == [str(limit) for limit in LIMITS.values()]
+
+
+def _in_options(session: Any, where: str) -> bool:
+    """Whether JVMs get them by the settings; of two options the last one counts, as it does to Java."""
+    options = [session.conf.get(f"spark.{where}.{kind}JavaOptions", None) or "" for kind in ("default", "extra")]
+    found = dict(re.findall(r"-D([\w.]+)=(\S+)", " ".join(options)))
+    return all(found.get(name) == str(limit) for name, limit in LIMITS.items())
