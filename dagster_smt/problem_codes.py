@@ -65,6 +65,7 @@ SHARED = {
     "transforms/confluent/extract_topic",
     "SMT441": "interpret/protobuf_files interpret/registry interpret/registry_client",
     "SMT442": "interpret/registered interpret/registry_client",
+    "SMT459": "interpret/avro model/schema_size",
     "SMT501": "tables/kafka/client tables/sources/file_topics tables/sources/table",
     "SMT505": "tables/sources/file_topics tables/sources/segments",
     "SMT510": "tables/sources/file_topics tables/windows",
