@@ -15,16 +15,18 @@ import msgspec
 
 from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.extended_path import below
-from dagster_smt.model.format import Format
+from dagster_smt.model.format import MOMENTS, Format
 from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import FLOATS, INTEGER_BITS, JavaDate, Schema, Type
 from dagster_smt.model.schema_size import room
 from dagster_smt.values.cast import DAY
+from dagster_smt.values.moment_texts import days_of, millis_of, moment_text
 from dagster_smt.values.numbers import (
     big_decimal,
     exact_double,
     float_text,
     nearest_float32,
+    parse_big_decimal,
     scaled_decimal,
     to_float32,
     wrap,
@@ -37,9 +39,31 @@ NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 """The texts that stand for floats which JSON has no number for, as they are written."""
 
 
-def misfit(schema: Schema, where: str) -> DataError:
+_EXAMPLES = {
+    "Date": ("a day such as 2020-01-31", "a number of days since 1970"),
+    "Timestamp": ("a moment such as 2020-01-31 12:00:00.123", "a number of milliseconds since 1970"),
+    "Decimal": ("a number such as 1.25", "a number, or the base64 of Connect"),
+}
+"""By logical type: what is read where they are texts, and what Connect's converter reads."""
+_WITH_TEXTS = ("json_schema", "debezium-json", "canal-json")
+_MILLISECONDS = "; with more digits than milliseconds declare the column STRING"
+
+
+def misfit(schema: Schema, where: str, hint: str = "") -> DataError:
     """The error of a payload that does not fit."""
-    return data_error("SMT414", f"{where or 'the value'} does not fit the declared type {schema.label}")
+    return data_error("SMT414", f"{where or 'the value'} does not fit the declared type {schema.label}", hint)
+
+
+def _hint(schema: Schema, form: Format) -> str:
+    """What can be done about a day, moment or decimal that does not fit: the option, and what it reads."""
+    if form.kind not in _WITH_TEXTS or schema.logical not in _EXAMPLES:
+        return ""
+    texts, connect = _EXAMPLES[schema.logical]
+    place = f"{form.kind.replace('_schema', '')}.{MOMENTS}"
+    if not form.text_standard:
+        return f"{connect} is read; {place} = SQL reads {texts}"
+    more = _MILLISECONDS if schema.logical == "Timestamp" else ""
+    return f"{place} = {form.text_standard} reads {texts}; CONNECT reads {connect}{more}"
 
 
 def reader(schema: Schema, form: Format, where: str = "") -> Convert:
@@ -146,13 +170,13 @@ def rounded(value: float, single: bool) -> float:
     return to_float32(value)
 
 
-def _base64(data: Any, schema: Schema, where: str) -> bytes:
+def _base64(data: Any, schema: Schema, where: str, hint: str = "") -> bytes:
     try:
         if type(data) is not str:
-            raise misfit(schema, where)
+            raise misfit(schema, where, hint)
         return base64.b64decode(data, validate=True)
     except ValueError:  # binascii.Error is one
-        raise misfit(schema, where) from None
+        raise misfit(schema, where, hint) from None
 
 
 def _read_logical(schema: Schema, form: Format, where: str) -> Convert:
@@ -160,10 +184,14 @@ def _read_logical(schema: Schema, form: Format, where: str) -> Convert:
         return _read_decimal(schema, form, where)
     unit = DAY if schema.logical == "Date" else 1
     limit = 1 << (INTEGER_BITS[schema.type] - 1)
+    hint = _hint(schema, form)
+    parse = moment_parser(schema, form)
 
     def read(data: Any) -> JavaDate:
+        if parse is not None and type(data) is str:
+            data = parse(data)
         if type(data) is not int or not -limit <= data < limit:
-            raise misfit(schema, where)
+            raise misfit(schema, where, hint)
         if unit == 1 and limit == 1 << 31 and not 0 <= data <= DAY:
             raise misfit(schema, where)
         return JavaDate(data * unit)
@@ -171,15 +199,26 @@ def _read_logical(schema: Schema, form: Format, where: str) -> Convert:
     return read
 
 
+def moment_parser(schema: Schema, form: Format) -> Callable[[str], int | None] | None:
+    """What reads the texts of a day or moment, as Connect's number; None where they are no texts."""
+    parsers = {"Date": days_of, "Timestamp": millis_of}
+    return parsers.get(schema.logical or "") if form.text_standard else None
+
+
 def _read_decimal(schema: Schema, form: Format, where: str) -> Convert:
-    scale = schema.scale
+    scale, texts, hint = schema.scale, bool(form.text_standard), _hint(schema, form)
 
     def read(data: Any) -> Decimal:
         if isinstance(data, int | float | Decimal) and not isinstance(data, bool):
             return big_decimal(Decimal(repr(data)) if isinstance(data, float) else Decimal(data))
-        bytes_ = _base64(data, schema, where)
+        if texts:  # 1234 is base64, too: which of the two a text is must not depend on its digits
+            number = parse_big_decimal(data) if type(data) is str else None
+            if number is None:
+                raise misfit(schema, where, hint)
+            return number
+        bytes_ = _base64(data, schema, where, hint)
         if not bytes_:  # no number, to Java's BigInteger
-            raise misfit(schema, where)
+            raise misfit(schema, where, hint)
         return scaled_decimal(bytes_, scale)
 
     return read
@@ -299,20 +338,34 @@ def _unwritable(where: str) -> Convert:
 
 
 def _write_logical(schema: Schema, form: Format, where: str) -> Convert:
-    kind, numeric = schema.logical, form.decimal_format == "NUMERIC"
+    kind, texts, plain = schema.logical, form.text_standard, form.plain_decimals
+    numeric = bool(texts) or plain or form.decimal_format == "NUMERIC"
+    between = "T" if texts == "ISO-8601" else " "
 
     def write(value: Any) -> Any:
         if kind == "Decimal":
+            if numeric and plain:
+                return msgspec.Raw(_plain_number(value, where).encode())
             return msgspec.Raw(str(value).encode()) if numeric else _decimal_base64(value, schema, where)
         if kind == "Date":
             if value % DAY:
                 raise data_error("SMT415", f"'{where}' is a Date with a time of day")
+            if texts:
+                return moment_text(value, day=True)
             return wrap(value // DAY, 32)  # as Java's Date.fromLogical narrows the number of days
         if kind == "Time" and not 0 <= value <= DAY:
             raise data_error("SMT415", f"'{where}' is a Time with a date")
+        if texts and kind == "Timestamp":
+            return moment_text(value, day=False, between=between)
         return int(value)
 
     return write
+
+
+def _plain_number(value: Decimal, where: str) -> str:
+    if abs(value.adjusted()) > _MOST_DIGITS or -int(value.as_tuple().exponent) > _MOST_DIGITS:
+        raise data_error("SMT415", f"'{where}' has too many digits to be written without an exponent")
+    return f"{value:f}"
 
 
 def _decimal_base64(value: Decimal, schema: Schema, where: str) -> str:

@@ -8,11 +8,12 @@ from typing import Any
 
 from dagster_smt.errors import DATA_EXCEPTION, DataError, data_error
 from dagster_smt.interpret.formats import Decode, Encode
-from dagster_smt.interpret.texts import moment_text, null_or, text_reader
+from dagster_smt.interpret.texts import null_or, text_reader
 from dagster_smt.model.csv_options import dialect, element_delimiter
 from dagster_smt.model.format import Format
 from dagster_smt.model.java_text import trim
 from dagster_smt.model.schema import FLOATS, Schema, Type
+from dagster_smt.values.moment_texts import moment_text
 from dagster_smt.values.numbers import decimal_text, float_text
 
 csv.field_size_limit(2**31 - 1)  # Python's own limit of 131,072 characters is for files whose quotes do not end

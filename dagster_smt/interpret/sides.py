@@ -67,6 +67,8 @@ _ARRAY = f"of values, a table of columns can have a row of each element: set jso
 
 def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCodec:
     """The codec of a format, for one side of records."""
+    if form.kind == "json" and form.options:
+        return SideCodec(_read_schemaless, _Writer(form).write_payload)
     if form.kind == "json":
         return SideCodec(_read_schemaless, _write_schemaless)
     if form.kind == "string":

@@ -38,6 +38,14 @@ WRITING_OPTIONS = ("subject", "subject.name.strategy", "auto.register.schemas")
 reading as well: schemas have versions there."""
 ARRAYS_AS_ROWS = "arrays-as-rows"
 """Option of JSON values with columns: an array at the top makes a row of each object in it, as in Flink's ``json``."""
+MOMENTS = "timestamp-format.standard"
+"""Option of JSON with a schema: Flink's name for how moments are written; here it says so of days and decimals, too."""
+STANDARDS = ("SQL", "ISO-8601", "CONNECT")
+"""What it may be: Flink's two, and the numbers and base64 of Connect's converter."""
+PLAIN_DECIMALS = "encode.decimal-as-plain-number"
+"""Option of JSON, as in Flink: decimals are written without an exponent."""
+_JSON_OPTIONS = MOMENTS, PLAIN_DECIMALS
+_TRUE_OR_FALSE = ARRAYS_AS_ROWS, PLAIN_DECIMALS
 STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy")
 SELF_DESCRIBED = ("envelope", "avro-confluent", "protobuf-confluent")
 """Formats whose records bring their schema along, or name it."""
@@ -51,7 +59,8 @@ REGISTERED = ("avro-confluent", "protobuf-confluent")
 """Formats whose schemas a registry has."""
 
 _KNOWN = {
-    **dict.fromkeys(("json", "json_schema"), (ARRAYS_AS_ROWS,)),
+    **dict.fromkeys(("json", "json_schema"), (ARRAYS_AS_ROWS, *_JSON_OPTIONS)),
+    **dict.fromkeys(("debezium-json", "canal-json"), _JSON_OPTIONS),
     "csv": CSV_OPTIONS,
     "avro": ("schema",),
     "protobuf": ("descriptor", "message-name"),
@@ -96,9 +105,13 @@ class Format:
             for k, value in self.settings.items()
             if shows_secret(k, value)
         ]
-        if self.settings.get(ARRAYS_AS_ROWS, "true").lower() not in ("true", "false"):
-            place = f"{self.kind}.{ARRAYS_AS_ROWS}"
-            problems.append(Problem("SMT272", place, "is neither true nor false", "use one of them"))
+        for name in _TRUE_OR_FALSE:
+            if self.settings.get(name, "true").lower() not in ("true", "false"):
+                place = f"{self.kind}.{name}"
+                problems.append(Problem("SMT272", place, "is neither true nor false", "use one of them"))
+        if MOMENTS in known and self.settings.get(MOMENTS, "SQL").upper() not in STANDARDS:
+            hint = f"use {', '.join(STANDARDS)}"
+            problems.append(Problem("SMT272", f"{self.kind}.{MOMENTS}", "there is no such standard", hint))
         if self.kind == "csv":
             problems += csv_problems(self.settings)
         if self.kind in REGISTERED:
@@ -129,6 +142,17 @@ class Format:
     def arrays_as_rows(self) -> bool:
         """Whether an array at the top of a value makes a row of each of its objects."""
         return self.settings.get(ARRAYS_AS_ROWS, "").lower() == "true"
+
+    @property
+    def text_standard(self) -> str:
+        """``SQL`` or ``ISO-8601`` if days and moments are texts and decimals are plain numbers; else empty."""
+        found = self.settings.get(MOMENTS, "CONNECT").upper()
+        return "" if found == "CONNECT" else found
+
+    @property
+    def plain_decimals(self) -> bool:
+        """Whether decimals are written without an exponent."""
+        return self.settings.get(PLAIN_DECIMALS, "").lower() == "true"
 
     @property
     def known_schema(self) -> Schema | None:

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dagster_smt.errors import DataError, Problem, problem_of_record
-from dagster_smt.interpret.codec import Inexact, reader
+from dagster_smt.interpret.codec import Inexact, moment_parser, reader
 from dagster_smt.interpret.garbage import no_collection
 from dagster_smt.interpret.sides import side_codec
 from dagster_smt.model.format import Format
@@ -258,6 +258,8 @@ def _kind(schema: Schema, form: Format) -> Any:
     if schema.type in INTEGER_BITS:
         least, most = _limits(schema)
         kind = Annotated[int, msgspec.Meta(ge=least, le=most)]
+        if moment_parser(schema, form) is not None:
+            kind = kind | str
     elif schema.type is Type.STRUCT:
         kind = _struct_class(schema, form)
     elif schema.values is not None:
@@ -313,6 +315,7 @@ def _builder(schema: Schema, form: Format) -> Build:
 
 def _leaf_builder(schema: Schema, form: Format, default: Any) -> Build:
     kind, convert = arrow_type(schema), None
+    parse = moment_parser(schema, form)
     if schema.type in (Type.BYTES, Type.FLOAT32):
         convert = reader(schema.with_(optional=True, default=None), form)
 
@@ -322,6 +325,8 @@ def _leaf_builder(schema: Schema, form: Format, default: Any) -> Build:
                 values = [convert(v) for v in values]
             except (DataError, Inexact):
                 raise _LongWay from None
+        if parse is not None:
+            values = _numbers(values, schema, parse)
         if default is not None:
             values = [default if v is None else v for v in values]
         column = pa.array(values, kind)
@@ -330,6 +335,19 @@ def _leaf_builder(schema: Schema, form: Format, default: Any) -> Build:
         return column
 
     return build
+
+
+def _numbers(values: Sequence[Any], schema: Schema, parse: Callable[[str], int | None]) -> Sequence[Any]:
+    """Days and moments as numbers, where some are texts; what is none has the exact reader say so."""
+    least, most = _limits(schema)
+    found = []
+    for value in values:
+        if type(value) is str:
+            value = parse(value)
+            if value is None or not least <= value <= most:
+                raise _LongWay
+        found.append(value)
+    return found
 
 
 def _negative_zero(column: pa.Array) -> bool:

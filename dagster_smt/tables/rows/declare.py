@@ -7,7 +7,7 @@ from typing import Any
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.change_formats import CHANGE_METADATA, ROW, is_change, metadata_key, type_label
 from dagster_smt.model.csv_options import csv_misfits
-from dagster_smt.model.format import DESCRIBED, SELF_DESCRIBED, Format
+from dagster_smt.model.format import DESCRIBED, MOMENTS, SELF_DESCRIBED, Format
 from dagster_smt.model.primitives import WHOLE
 from dagster_smt.model.schema import Schema, Type, optional
 from dagster_smt.model.topic_columns import RECORD_METADATA, Column, FieldsInclude, Integrity, Metadata, Row
@@ -94,7 +94,16 @@ def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
         if key is not None and fields.setdefault(key, optional(column.schema)) != optional(column.schema):
             hint = "read it once, and cast it in the chain"
             problems.append(Problem("SMT264", column.place, f"'{key}' is read as two types", hint))
-    return replace(form, schema=Schema(Type.STRUCT, optional=True, fields=tuple(fields.items())))
+    return replace(_texts(form), schema=Schema(Type.STRUCT, optional=True, fields=tuple(fields.items())))
+
+
+def _texts(form: Format) -> Format:
+    """Columns are declared of what people and Flink write: days and moments are texts, unless the options differ.
+
+    Debezium's messages come from Connect's converter, so they have its numbers and base64.
+    """
+    usual = "CONNECT" if form.kind == "debezium-json" else "SQL"
+    return replace(form, options={MOMENTS: usual, **form.settings})
 
 
 def _declared(side: str, form: Format, schema: Schema | None, problems: list[Problem]) -> Format:
@@ -106,8 +115,9 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
         return replace(form, schema=schema)
     if form.kind == "csv":
         problems += no_columns_of_csv(f"{side}.format csv", schema)
-    if form.kind in ("json", "csv"):
-        return replace(form, kind="json_schema" if form.kind == "json" else "csv", schema=schema)
+        return replace(form, schema=schema)
+    if form.kind == "json":
+        return replace(_texts(form), kind="json_schema", schema=schema)
     if form.kind == "bytes" and len(schema.fields) == 1:  # Flink's raw and ksqlDB's kafka: by the column's type
         only = schema.fields[0][1]
         form = replace(form, kind=_BY_TYPE.get(only.type, form.kind) if only.logical is None else form.kind)

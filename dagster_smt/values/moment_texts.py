@@ -1,0 +1,69 @@
+"""Days and moments as people and databases write them, in UTC."""
+
+import re
+from datetime import date
+
+_DAY = 86_400_000
+_EPOCH = date(1970, 1, 1).toordinal()
+_CYCLE, _CYCLE_DAYS = 400, 146_097
+"""The calendar repeats itself: Python's knows the years 1 to 9999, Connect's values go far beyond."""
+_DATE = r"([+-]?\d{4,9})-(\d\d)-(\d\d)"
+_DAYS = re.compile(_DATE, re.ASCII)
+_MOMENT = re.compile(
+    _DATE + r"(?:[ Tt](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?)?)?", re.ASCII
+)
+
+
+def days_of(text: str) -> int | None:
+    """The number of the day that ``2020-01-31`` is; None if it is none."""
+    parts = _DAYS.fullmatch(text)
+    return None if parts is None else _day_number(*parts.groups())
+
+
+def millis_of(text: str) -> int | None:
+    """``2020-01-01 12:00:00.123``, in UTC where it names no zone; the time of day may be missing.
+
+    None if it is no moment, or one between two milliseconds: a column holds no more, and digits are not cut.
+    """
+    parts = _MOMENT.fullmatch(text)
+    if parts is None:
+        return None
+    year, month, day, hour, minute, second, fraction, _, sign, ahead, more = parts.groups()
+    if (fraction or "")[3:].strip("0"):
+        return None
+    days = _day_number(year, month, day)
+    clock = int(hour or 0), int(minute or 0), int(second or 0)
+    if days is None or clock > (23, 59, 59) or clock[1] > 59 or clock[2] > 59:
+        return None
+    millis = ((clock[0] * 60 + clock[1]) * 60 + clock[2]) * 1000 + int((fraction or "").ljust(3, "0")[:3])
+    offset = (int(ahead or 0) * 60 + int(more or 0)) * 60_000
+    return days * _DAY + millis - (-offset if sign == "-" else offset)
+
+
+def _day_number(year: str, month: str, day: str) -> int | None:
+    cycles, within = divmod(int(year) - 2000, _CYCLE)
+    try:
+        found = date(2000 + within, int(month), int(day))
+    except ValueError:
+        return None
+    return found.toordinal() - _EPOCH + cycles * _CYCLE_DAYS
+
+
+def moment_text(millis: int, *, day: bool, between: str = " ") -> str:
+    """``2020-01-01 12:00:00.123`` in UTC, or the day alone; years beyond 0 to 9999 have a sign, as in Java."""
+    days, within = divmod(millis, _DAY)
+    cycles, rest = divmod(days, _CYCLE_DAYS)
+    found = date.fromordinal(_EPOCH + rest)
+    year = found.year + cycles * _CYCLE
+    text = f"{_year(year)}-{found.month:02}-{found.day:02}"
+    if day:
+        return text
+    seconds, fraction = divmod(within, 1000)
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{text}{between}{clock}.{fraction:03}" if fraction else f"{text}{between}{clock}"
+
+
+def _year(year: int) -> str:
+    if 0 <= year <= 9999:
+        return f"{year:04}"
+    return f"{year:+05}"
