@@ -115,14 +115,29 @@ class Transactions:
         with self.client.asking(self.owner):
             try:
                 yield
-            except (KafkaException, SystemError) as error:  # a call back while an error is raised is a SystemError
-                found = error if isinstance(error, KafkaException) else error.__cause__
-                fenced = isinstance(found, KafkaException) and _is_fenced(found.args[0])
-                if fenced or any(map(_is_fenced, self.refused)):
+            except (KafkaException, SystemError):
+                if self._is_shut_out():
                     raise self._overtaken() from None
                 raise
         if any(map(_is_fenced, self.refused)):
             raise self._overtaken()
+
+    def _is_shut_out(self) -> bool:
+        """Tells whether a later producer has this name.
+
+        The error at hand does not tell: where librdkafka reports records while its fatal error is raised, Python turns
+        that error into a ``SystemError``, one around the other for each record; and a producer that is asked again says
+        ``_FATAL`` alone. A producer with a fatal error answers every question about transactions with that error.
+        """
+        if any(map(_is_fenced, self.refused)):
+            return True
+        try:
+            self.producer.begin_transaction()
+        except KafkaException as error:
+            return _is_fenced(error.args[0])
+        except SystemError:
+            return False
+        return False
 
     def _overtaken(self) -> TableError:
         statement = "another run publishes the dead letters of this table now; nothing of this one was written"
