@@ -65,6 +65,7 @@ def spark(tmp_path_factory):
         .config("spark.local.dir", str(folder))
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.ui.explainMode", "simple")
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "500")

@@ -154,7 +154,23 @@ WINDOWS = {
 }
 
 
-@pytest.mark.parametrize("name", WINDOWS)
+QUICK = (
+    "one schema",
+    "another schema later",
+    "a schema that nobody knows, first",
+    "schemas that clash",
+    "what Python reads",
+    "keys of two",
+    "a key that cannot be read",
+)
+"""Windows of each kind; CI plays these, the others are long."""
+
+
+def windows():
+    return [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.long]) for name in WINDOWS]
+
+
+@pytest.mark.parametrize("name", windows())
 def test_a_guess_changes_nothing(both, monkeypatch, name):
     records, changes, passes = WINDOWS[name]
     both.add(*records)

@@ -168,7 +168,7 @@ def test_so_they_are_in_other_forms(world, form):
     assert asked.records == 24 and unread == {("orders", "s0"): 12, ("other", "s0"): 4}
 
 
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(stages=st.lists(st.one_of(filters, guarded), min_size=1, max_size=3), push_down=st.sampled_from(PUSH_DOWN[1:]))
 def test_results_and_counts_of_any_filters_are_the_same(spark, tmp_path_factory, monkeypatch, stages, push_down):
     with monkeypatch.context() as patch:
