@@ -4,7 +4,8 @@ The client is that of ``confluent-kafka``, for every registry that has Confluent
 one process asks for each once.
 """
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -27,6 +28,10 @@ _BEARER = {
     "bearer.auth.logical.cluster": "",
     "bearer.auth.identity.pool.id": "",
 }
+_SECONDS = 30
+"""What the registry may take for one answer, from the question to its last byte."""
+_MOST_BYTES = 10_000_000
+"""Of one answer, and of the texts of a schema and all that it refers to."""
 _MOST_REFERENCES = 1000
 """Of a schema, those of its references among them: each is a question to the registry."""
 _REFUSED = (400, 409, 422)
@@ -58,6 +63,7 @@ def fetched(options: Options, number: int, kind: SchemaKind) -> Fetched:
 
     def ask(client: Any) -> tuple[Any, dict[str, str]]:
         schema = client.get_schema(number, fmt=form)
+        _refuse_long(schema.schema_str, {})
         references: dict[str, str] = {}
         _collect(client, schema, references, form, ())
         return schema, references
@@ -162,7 +168,35 @@ def _client(options: Options, use: str) -> Any:
     settings = {"url": given["url"], **{name: given[key] for key, name in _NAMES.items() if key in given}}
     if "bearer.auth.token" in settings:
         settings = {**_BEARER, **settings}
-    return SchemaRegistryClient(settings)
+    client = SchemaRegistryClient({**settings, "timeout": _SECONDS})
+    session = client._rest_client.session  # the library has no setting for the size of an answer
+    session.headers["Accept-Encoding"] = "identity"
+    session.event_hooks["response"].append(_bound)
+    return client
+
+
+def _bound(response: Any) -> None:
+    """Bound an answer whose body has not been read; a compressed one could be any size, and nobody asked for it."""
+    if response.headers.get("Content-Encoding", "identity") != "identity":
+        raise ValueError("a compressed answer")
+    chunks: Iterator[bytes] = response.iter_raw()
+    body, end = bytearray(), time.monotonic() + _SECONDS
+    for chunk in chunks:
+        body += chunk
+        if len(body) > _MOST_BYTES:
+            raise _too_long()
+        if time.monotonic() > end:
+            raise TimeoutError
+    response._content = bytes(body)  # what ``read`` keeps
+
+
+def _refuse_long(text: str, others: Mapping[str, str]) -> None:
+    if len(text) + sum(map(len, others.values())) > _MOST_BYTES:
+        raise _too_long()
+
+
+def _too_long() -> DataError:
+    return _unusable(f"with what it refers to it has more than {_MOST_BYTES} bytes")
 
 
 def _collect(client: Any, schema: Any, found: dict[str, str], form: str | None, around: tuple[str, ...]) -> None:
@@ -175,6 +209,7 @@ def _collect(client: Any, schema: Any, found: dict[str, str], form: str | None, 
         if reference.name not in found:
             inner = client.get_version(reference.subject, reference.version, fmt=form).schema
             _collect(client, inner, found, form, (*around, reference.name))
+            _refuse_long(inner.schema_str, found)
             found[reference.name] = inner.schema_str
 
 

@@ -17,6 +17,10 @@ _PATIENCE = 180
 """Seconds that a process waits for another one to compile."""
 
 
+class NoFolderError(RuntimeError):
+    """There is no folder for compiled code."""
+
+
 @cache
 def folder() -> Path:
     """The folder of this version of the code, on this machine.
@@ -25,7 +29,7 @@ def folder() -> Path:
     so the folder's name is a digest of all sources.
 
     Raises:
-        RuntimeError: There is no folder to write to.
+        NoFolderError: There is no folder to write to.
     """
     here = Path(__file__).parent
     sources = b"".join(file.read_bytes() for file in sorted(here.glob("*.py")))
@@ -38,14 +42,14 @@ def folder() -> Path:
             continue
         if os.access(place / name, os.W_OK | os.X_OK):
             return place / name
-    raise RuntimeError("no folder for compiled code: set NUMBA_CACHE_DIR to one that can be written")
+    raise NoFolderError("no folder for compiled code: set NUMBA_CACHE_DIR to one that can be written")
 
 
 def prepare() -> None:
     """Have the code compiled, unless it is. Where that fails, whoever loads it compiles it himself.
 
     Raises:
-        RuntimeError: There is no folder to write to.
+        NoFolderError: There is no folder to write to.
     """
     complete, busy = folder() / _COMPLETE, folder() / _BUSY
     if complete.exists():

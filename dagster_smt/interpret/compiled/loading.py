@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.interpret.compiled.eligibility import eligible
-from dagster_smt.interpret.compiled.kept import prepare
+from dagster_smt.interpret.compiled.kept import NoFolderError, prepare
+from dagster_smt.model.causes import log_causes
 
 if TYPE_CHECKING:
     from dagster_smt.interpret.compiled.lane import Lane
@@ -47,17 +48,21 @@ class _Loading:
     def _load(self) -> None:
         try:
             if find_spec("numba") is None:
-                raise ImportError("numba is not installed")
+                return _tell(logging.INFO, "numba is not installed")
             prepare()
             from dagster_smt.interpret.compiled.lane import Lane, warm
 
             warm()
             self.lane = Lane
         except Exception as error:  # noqa: BLE001 whatever is wrong with it, the interpreter can do without
-            level = logging.INFO if isinstance(error, ImportError) else logging.WARNING
-            _log.log(
-                level, "Records without a schema take three times as long, for there is no compiled code: %s", error
-            )
+            log_causes(error)
+            # texts of other exceptions are not ours: they might quote what is compiled, or paths
+            why = str(error) if isinstance(error, NoFolderError) else type(error).__name__
+            _tell(logging.INFO if isinstance(error, ImportError) else logging.WARNING, why)
+
+
+def _tell(level: int, why: str) -> None:
+    _log.log(level, "Records without a schema take three times as long, for there is no compiled code: %s", why)
 
 
 _loading = _Loading()

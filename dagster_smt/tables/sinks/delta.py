@@ -25,6 +25,7 @@ from dagster_smt.model.table_state import TableState
 from dagster_smt.model.table_state import remedy as remedy_of_state
 from dagster_smt.spark.packages import SETTINGS, remedy
 from dagster_smt.spark.sql import quoted
+from dagster_smt.spark.sql import text as sql_text
 from dagster_smt.tables.schemas import all_structs, case_twins, nul_names
 from dagster_smt.tables.sinks.delta_history import Commit, Standing, commit_of, foreign, standing
 from dagster_smt.tables.sinks.delta_log import last_commit
@@ -41,7 +42,6 @@ from dagster_smt.tables.sinks.protocol import (
 )
 from dagster_smt.tables.sinks.sql import packed, replaced_rows, unpacked
 from dagster_smt.tables.spec import DeltaSink
-from dagster_smt.tables.sql import plain_literal
 
 APPLICATION = "dagster_smt"
 PROPERTY = "dagster_smt.state"
@@ -153,8 +153,8 @@ class DeltaTable:
         if written is None:
             moment = int(restore.parameters.get("datetime") or -1)
         else:
-            text = plain_literal(str(written))
-            rows = self.session.sql(f"SELECT unix_millis(try_cast({text} AS TIMESTAMP)) AS millis").collect()
+            given = sql_text(str(written))
+            rows = self.session.sql(f"SELECT unix_millis(try_cast({given} AS TIMESTAMP)) AS millis").collect()
             moment = -1 if rows[0].millis is None else rows[0].millis
         older = [c.version for c in commits if c.version < restore.version and c.millis <= moment]
         if not older or (written is not None and self._files(older[0]) != self._files(restore.version)):
