@@ -34,6 +34,9 @@ _DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
 _TYPES = (*_SIMPLE, *_DECIMALS, "ARRAY", "MAP", "STRUCT", "ROW")
 _ZONES = (("WITH", "LOCAL", "TIME", "ZONE"), ("WITHOUT", "TIME", "ZONE"), ("WITH", "TIME", "ZONE"))
 _OPENING = {TokenType.LT: 1, TokenType.L_PAREN: 1, TokenType.GT: -1, TokenType.R_PAREN: -1}
+_LONGER = {"DOUBLE PRECISION": "DOUBLE", "CHARACTER VARYING": "VARCHAR", "CHAR VARYING": "VARCHAR"}
+"""Types of two words, each a token of its own."""
+_MOMENT_DIGITS = 3
 _MAX_PRECISION = 38  # Spark's
 
 
@@ -122,10 +125,11 @@ class ColumnParser:
 
     def type(self) -> Schema:
         token = self.now
-        if token is None or not self.is_word(token):
+        word = "" if token is None else " ".join(self.spelling(token).upper().split())
+        if token is None or not (self.is_word(token) or word in _LONGER):
             self.fail("a type is expected")
         self.at += 1
-        word = self.spelling(token).upper()
+        word = _LONGER.get(word, word)
         struct = self.nested_struct
         nested: dict[str, Callable[[], Schema]] = {
             "ARRAY": self.array,
@@ -139,6 +143,9 @@ class ColumnParser:
             self.expect(TokenType.GT, f"> to close {word}")
             return schema
         arguments = self.arguments()
+        if word in ("TIMESTAMP", "TIMESTAMP_LTZ") and int((arguments or ["3"])[0]) > _MOMENT_DIGITS:
+            statement = f"{word}({arguments[0]}) has more digits than a moment here: it holds milliseconds"
+            self.note("SMT253", statement, f"declare {word}({_MOMENT_DIGITS}), or STRING to keep every digit", token)
         if word in _DECIMALS:
             return self.decimal(arguments)
         if word == "TIMESTAMP":
@@ -158,14 +165,22 @@ class ColumnParser:
                 return
 
     def array(self) -> Schema:
-        return Schema(Type.ARRAY, values=optional(self.type()))
+        return Schema(Type.ARRAY, values=self.item())
+
+    def item(self) -> Schema:
+        """The type of what is in an array or map: it allows null unless ``NOT NULL``."""
+        found = self.type()
+        if not self.take(TokenType.NOT):
+            return optional(found)
+        self.expect(TokenType.NULL, "NULL after NOT")
+        return found
 
     def map(self) -> Schema:
         keys = self.type()
         if self.take(TokenType.NOT):  # as Flink writes it: keys are never null
             self.expect(TokenType.NULL, "NULL after NOT")
         self.expect(TokenType.COMMA, "a comma between key and value type")
-        return Schema(Type.MAP, keys=keys, values=optional(self.type()))
+        return Schema(Type.MAP, keys=keys, values=self.item())
 
     def nested_struct(self) -> Schema:
         return self.struct(until=TokenType.GT)

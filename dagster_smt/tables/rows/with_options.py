@@ -27,6 +27,18 @@ _NOT_DONE_OF_FORMATS = {
     "fail-on-missing-field": "declare the column NOT NULL",
 }
 """Of any format; ``false``, as which Flink takes them unless told otherwise, is what is done here."""
+_DONE_ANYWAY: Mapping[str, tuple[str, ...]] = {
+    "sink.delivery-guarantee": ("at-least-once",),
+    "sink.partitioner": ("default",),
+    "WRAP_SINGLE_VALUE": ("true",),
+    "debezium-json.schema-include": ("true", "false"),  # both are read; Flink does not write with a schema either
+    "raw.charset": ("utf-8",),
+    "raw.endianness": ("big-endian",),
+    "json.map-null-key.mode": ("fail",),
+    "json.encode.ignore-null-fields": ("false",),
+    "csv.allow-comments": ("false",),
+}
+"""Options that ask for what is done here whether they are there or not, and the values (in any case) that do."""
 _FORMATS = {
     "json": "json",
     "csv": "csv",
@@ -55,6 +67,14 @@ class _Options:
                 return self.left.pop(found[0])
         return None
 
+    def left_out(self, known: Mapping[str, tuple[str, ...]]) -> None:
+        """Forget options that ask for what is done anyway, of a side's format, too."""
+        for key, value in list(self.left.items()):
+            name = key.removeprefix("value.").removeprefix("key.")
+            words = known.get(name) or known.get(name.upper()) or ()
+            if value.lower() in words:
+                del self.left[key]
+
     def below(self, prefix: str) -> dict[str, str]:
         """All options that begin so, without the beginning."""
         keys = [key for key in self.left if key.startswith(prefix)]
@@ -81,6 +101,7 @@ def table_arguments(statement: Statement) -> dict[str, Any]:
         ConfigError: SMT270, for each option that is not done here; SMT268, for those of columns that do not exist.
     """
     options = _Options(dict(statement.options))
+    options.left_out(_DONE_ANYWAY)
     options.chosen("connector", options.take("connector"), {"kafka": "kafka"})
     found: dict[str, Any] = {"columns": _columns(statement, options)}
     topics = options.take("topic", "KAFKA_TOPIC")
@@ -154,10 +175,12 @@ def _of_format(options: _Options, prefix: str) -> dict[str, str]:
 
 def _key(statement: Statement, options: _Options, found: dict[str, Any]) -> None:
     found["key_fields"] = _names(options.take("key.fields") or "", options)
-    found["value_fields_include"] = options.take("value.fields-include") or "ALL"
+    found["value_fields_include"] = (options.take("value.fields-include") or "ALL").upper()
     if statement.keys:
         found["key_fields"] = (*found["key_fields"], *statement.keys)
         found["value_fields_include"] = "EXCEPT_KEY"
+        if "key" not in found:  # as ksqlDB reads a KEY column without KEY_FORMAT
+            found |= {"key": _FORMATS["kafka"], "key_options": {}}
     found["key_fields_prefix"] = options.take("key.fields-prefix") or ""
     verify = (options.take("fields.verify-integrity") or "false").lower()
     found["fields_verify_integrity"] = {"true": True, "false": False}.get(verify, verify)
