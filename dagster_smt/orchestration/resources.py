@@ -24,6 +24,8 @@ SESSION_CONF = {
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
     # Spark would put variables of the environment and settings into names of fields such as ${env:HOME}
     "spark.sql.variable.substitute": "false",
+    # as shipped, moments are INT96, and deltalake fails at one beyond the years 1677 to 2262
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 LOCAL_CONF = {
     "spark.driver.bindAddress": "127.0.0.1",

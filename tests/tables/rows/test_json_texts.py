@@ -88,7 +88,8 @@ def test_each_text_is_read_as_the_option_says(kind, text, expected, standard):
             with pytest.raises(DataError) as error:
                 read(data)
             assert "timestamp-format.standard" in error.value.problem.hint
-            assert bad[0] is not None
+            problem = error.value.problem
+            assert (bad[0]["code"], bad[0]["hint"]) == (problem.code, problem.hint) == ("SMT414", problem.hint)
             continue
         assert number(kind, inside(place, read(data)[1][place])) == wanted
         assert bad == [None]
