@@ -1,0 +1,137 @@
+"""What a hint names is there: options, window keys, commands, switches of commands, variables, pages."""
+
+import ast
+import dataclasses
+import inspect
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import dagster_smt
+from dagster_smt import problem_codes
+from dagster_smt.cli import main
+
+ROOT = Path(problem_codes.ROOT)
+DOCS = ROOT.parent / "docs"
+NAME = re.compile(r"(?<![\w./-])[a-z]+(?:_[a-z]+)+(?![\w/-])")
+WINDOW_KEY = re.compile(r"window\.([a-z_]+)")
+COMMAND = re.compile(r"dagster-smt ([a-z]+)")
+VARIABLE = re.compile(r"DAGSTER_SMT_[A-Z_]+")
+PAGE = re.compile(r"docs/([\w/-]+\.md)")
+CALLS = {"Problem", "config_problem", "refuse"}
+OF_OTHERS = {
+    "build_schedule_from_partitioned_job": "dagster",
+    "bootstrap_servers": "Kafka's clients",
+    "descriptor_set_out": "protoc",
+    "include_imports": "protoc",
+    "dagster_smt": "the package itself",
+    "json_schema": "a kind of a format",
+    "force_optional": "a value of an option of Confluent's Drop",
+}
+"""Names that are no options of ours, and what they are."""
+
+
+def hints(root=ROOT):
+    """Every text of a hint in the sources, with its module."""
+    for path in sorted(root.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            hint = _hint_of(node)
+            if hint is None:
+                continue
+            for part in ast.walk(hint):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield path.relative_to(root).as_posix(), part.value
+
+
+def _hint_of(node):
+    if isinstance(node, ast.Assign):
+        names = {target.id for target in node.targets if isinstance(target, ast.Name)}
+        return node.value if names & {"hint", "hints"} else None
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") in CALLS and len(node.args) > 2:
+        return node.args[-1]
+    return None
+
+
+@cache
+def options():
+    """Parameters of factories, attributes of specs, fields of components, attributes of authors' classes."""
+    from dagster_smt.authoring.predicate import Predicate
+    from dagster_smt.authoring.transform import Transform
+
+    exports = dir(dagster_smt)
+    names = {*vars(Transform), *vars(Predicate), *exports}
+    for exported in exports:
+        thing = getattr(dagster_smt, exported)
+        if not callable(thing):
+            continue
+        names |= set(inspect.signature(thing).parameters)
+        if dataclasses.is_dataclass(thing):
+            names |= {field.name for field in dataclasses.fields(thing)}
+        names |= set(getattr(thing, "model_fields", ()))
+    for path in [*(ROOT / "orchestration" / "components").glob("*.py"), ROOT / "authoring" / "bundles.py"]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                names.add(node.target.id)
+    return names | {*run_config(), *run_config()["micro_batch"].config_type.inner_type.fields}
+
+
+@cache
+def window_keys():
+    return set(run_config()["window"].config_type.fields)
+
+
+def run_config():
+    """What the Launchpad takes."""
+    return dagster_smt.smt_config_schema(dagster_smt.parse_chain({"transforms": ""}))
+
+
+def test_options():
+    named = {name for _, text in hints() for name in NAME.findall(WINDOW_KEY.sub("", text))}
+    assert len(named) > 10
+    assert named - options() - set(OF_OTHERS) == set()
+
+
+def test_window_keys():
+    named = {key for _, text in hints() for key in WINDOW_KEY.findall(text)}
+    assert len(named) > 4 and named - window_keys() == set()
+
+
+def test_commands(capsys):
+    named = {command for _, text in hints() for command in COMMAND.findall(text)}
+    assert named and [command for command in sorted(named) if not is_command(command)] == []
+    assert not is_command("topcs")
+
+
+def is_command(name):
+    with pytest.raises(SystemExit) as stop:
+        main([name, "--help"])
+    return stop.value.code == 0
+
+
+def test_variables_are_read_somewhere():
+    named = {variable for _, text in hints() for variable in VARIABLE.findall(text)}
+    sources = "\n".join(path.read_text() for path in ROOT.rglob("*.py"))
+    assert all(len(re.findall(rf"\b{variable}\b", sources)) > 1 for variable in named)
+
+
+def test_pages():
+    named = {page for _, text in hints() for page in PAGE.findall(text)}
+    assert [page for page in sorted(named) if not (DOCS / page).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "named"),
+    [
+        ("set allow_chain_overide", NAME, ["allow_chain_overide"]),
+        ("launch with window.acept_gap", WINDOW_KEY, ["acept_gap"]),
+        ("ask `dagster-smt topcs`", COMMAND, ["topcs"]),
+        ("see docs/repairs.md", PAGE, ["repairs.md"]),
+    ],
+)
+def test_a_misspelt_name_is_noticed(tmp_path, text, pattern, named):
+    (tmp_path / "module.py").write_text(f'def f():\n    return Problem("SMT799", "", "no", {text!r})\n')
+    assert [name for _, hint in hints(tmp_path) for name in pattern.findall(hint)] == named
+    known = options() | window_keys()
+    assert not set(named) & known
