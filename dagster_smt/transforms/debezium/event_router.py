@@ -49,6 +49,9 @@ class EventRouter(Transform):
     is not so stays a text, as do arrays. The payload of each record then decides about its schema: that works where
     records are written, and is refused for columns.
 
+    The original is made for source connectors: in a sink connector it fails with each record for which no column gives
+    the partition. Such records become messages here.
+
     Differences to the original (Debezium 3.6.1): it remembers the first schema of a value by that of the payload, or by
     the version, and gives it to later ones of other topics (decision 13). For an array it puts the text under a schema
     that it does not have; here it stays what it is. It loses values whose fields get other names under
