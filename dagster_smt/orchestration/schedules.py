@@ -1,5 +1,6 @@
 """Schedules of assets, whatever partitions they have."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
@@ -22,19 +23,21 @@ def build_smt_schedule(
     """Make a schedule that materializes an asset.
 
     Without partitions each tick is a run that reads what is new. With a partition per topic it is one run over all of
-    them. With partitions of time it is the one whose time has ended, and the schedule's hour is that of the partitions.
+    them. With partitions of time a tick asks for the last one that has ended by then, once: a schedule that ticks more
+    often than partitions end skips the other ticks. So ``30 3 * * *`` of daily partitions runs yesterday at half past
+    three, with the records that came until then.
 
     Args:
         asset: An asset of ``build_smt_asset``.
-        cron_schedule: When; of partitions of time only its minute and hour count.
+        cron_schedule: When.
         name: The schedule's name; after the asset by default.
-        execution_timezone, default_status: As in ``dg.ScheduleDefinition``.
+        execution_timezone: The zone of ``cron_schedule``; by default that of partitions of time, else UTC.
+        default_status: As in ``dg.ScheduleDefinition``.
     """
     name = name or f"{op_name(asset.key)}_schedule"
     partitions = asset.partitions_def
-    if isinstance(partitions, OF_TIME):
-        job = dg.define_asset_job(f"{name}_job", selection=[asset])
-        return dg.build_schedule_from_partitioned_job(job, name=name, default_status=default_status)
+    if execution_timezone is None and isinstance(partitions, OF_TIME):
+        execution_timezone = _windows_of(partitions).timezone
     common: dict[str, Any] = {
         "name": name,
         "cron_schedule": cron_schedule,
@@ -42,9 +45,42 @@ def build_smt_schedule(
         "execution_timezone": execution_timezone,
         "default_status": default_status,
     }
+    if isinstance(partitions, OF_TIME):
+        return dg.ScheduleDefinition(**common, execution_fn=_last_ended(asset.key, partitions))
     if not isinstance(partitions, dg.DynamicPartitionsDefinition):
         return dg.ScheduleDefinition(**common)
     return dg.ScheduleDefinition(**common, execution_fn=_every_partition(name, asset.key, partitions))
+
+
+def _windows_of(partitions: OF_TIME) -> dg.TimeWindowPartitionsDefinition:
+    if isinstance(partitions, dg.TimeWindowPartitionsDefinition):
+        return partitions
+    dimensions = [dimension.partitions_def for dimension in partitions.partitions_defs]
+    return next(d for d in dimensions if isinstance(d, dg.TimeWindowPartitionsDefinition))
+
+
+def _last_ended(asset: dg.AssetKey, partitions: OF_TIME) -> Any:
+    windows = _windows_of(partitions)
+
+    def requests(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
+        with dg.partition_loading_context(context.scheduled_execution_time, context.instance):
+            last = windows.get_last_partition_key()
+            keys = _keys_of(partitions, last) if last is not None else []
+        if last is None:
+            yield dg.SkipReason("no partition of time has ended yet")
+        elif not keys:
+            yield dg.SkipReason(f"there are no topics of {last} yet")
+        for key in keys:  # the run key lets Dagster ask for each partition once, however often the schedule ticks
+            yield dg.RunRequest(run_key=key, partition_key=key, asset_selection=[asset])
+
+    return requests
+
+
+def _keys_of(partitions: OF_TIME, last: str) -> list[str]:
+    if isinstance(partitions, dg.TimeWindowPartitionsDefinition):
+        return [last]
+    of_time = next(d.name for d in partitions.partitions_defs if d.partitions_def is _windows_of(partitions))
+    return list(partitions.get_multipartition_keys_with_dimension_value(of_time, last))
 
 
 def _every_partition(name: str, asset: dg.AssetKey, partitions: dg.DynamicPartitionsDefinition) -> Any:

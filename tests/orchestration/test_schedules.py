@@ -8,10 +8,11 @@ import pytest
 from dagster_smt.orchestration import build_smt_schedule
 from tests.orchestration.test_topics import END, KEY, NO_SPARK, START, TOPICS, asset
 
+MOMENT = datetime(2026, 1, 2, 3, 4, tzinfo=timezone.utc)
 
-def tick(schedule, instance, definition):
+
+def tick(schedule, instance, definition, moment=MOMENT):
     defs = dg.Definitions([definition], schedules=[schedule], resources=NO_SPARK)
-    moment = datetime(2026, 1, 2, 3, 4, tzinfo=timezone.utc)
     context = dg.build_schedule_context(
         instance=instance, scheduled_execution_time=moment, repository_def=defs.get_repository_def()
     )
@@ -42,7 +43,36 @@ def test_with_a_partition_per_topic_it_is_one_run_over_all(tmp_path, instance):
     assert (request.tags[START], request.tags[END], list(request.asset_selection)) == ("b", "a", [KEY])
 
 
-def test_with_partitions_of_time_it_is_the_one_that_has_ended(tmp_path, instance):
-    orders = asset(tmp_path, dg.DailyPartitionsDefinition("2026-01-01"))
-    (request,) = tick(build_smt_schedule(orders, "0 0 * * *"), instance, orders).run_requests
-    assert request.partition_key == "2026-01-01"
+DAYS = dg.DailyPartitionsDefinition("2026-01-01")
+BERLIN = dg.DailyPartitionsDefinition("2026-01-01", timezone="Europe/Berlin")
+HOURS = dg.HourlyPartitionsDefinition("2026-01-01-00:00")
+WEEKS = dg.WeeklyPartitionsDefinition("2025-12-01")
+OF_TIME = [  # partitions, cron, zone of the schedule, when it ticks, zone of the definition, the partition
+    (DAYS, "0 0 * * *", None, "2026-01-02T00:00+00:00", "UTC", "2026-01-01"),
+    (DAYS, "30 3 * * *", None, "2026-01-02T03:30+00:00", "UTC", "2026-01-01"),
+    (DAYS, "30 3 * * *", "Europe/Berlin", "2026-01-02T03:30+01:00", "Europe/Berlin", "2026-01-01"),
+    (DAYS, "30 0 * * *", "Europe/Berlin", "2026-01-03T00:30+01:00", "Europe/Berlin", "2026-01-01"),
+    (BERLIN, "30 0 * * *", None, "2026-01-03T00:30+01:00", "Europe/Berlin", "2026-01-02"),
+    (DAYS, "0 6 * * 1", None, "2026-01-05T06:00+00:00", "UTC", "2026-01-04"),
+    (HOURS, "10 * * * *", None, "2026-01-02T05:10+00:00", "UTC", "2026-01-02-04:00"),
+    (HOURS, "*/15 * * * *", None, "2026-01-02T05:45+00:00", "UTC", "2026-01-02-04:00"),
+    (WEEKS, "0 4 * * 3", None, "2026-01-07T04:00+00:00", "UTC", "2025-12-28"),
+]
+
+
+@pytest.mark.parametrize(("partitions", "cron", "zone", "moment", "of_schedule", "partition"), OF_TIME)
+def test_with_partitions_of_time_it_is_the_one_that_has_ended(
+    tmp_path, instance, partitions, cron, zone, moment, of_schedule, partition
+):
+    """The schedule ticks when its cron says, in its zone, and asks once for what has ended by then."""
+    orders = asset(tmp_path, partitions)
+    schedule = build_smt_schedule(orders, cron, execution_timezone=zone)
+    assert (schedule.cron_schedule, schedule.execution_timezone) == (cron, of_schedule)
+    (request,) = tick(schedule, instance, orders, datetime.fromisoformat(moment)).run_requests
+    assert (request.partition_key, request.run_key) == (partition, partition)
+
+
+def test_before_the_first_partition_has_ended_nothing_is_asked(tmp_path, instance):
+    orders = asset(tmp_path, DAYS)
+    early = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+    assert "has ended yet" in tick(build_smt_schedule(orders, "0 12 * * *"), instance, orders, early).skip_message

@@ -69,12 +69,29 @@ def test_a_schedule_launches_what_has_ended(tmp_path):
     one = asset(tmp_path, static)
     schedule = build_smt_schedule(one, "0 1 * * *")
     defs = dg.Definitions([one], schedules=[schedule], resources={"spark": object()})
-    context = dg.build_schedule_context(
-        scheduled_execution_time=datetime(2026, 1, 3, 1, tzinfo=timezone.utc), repository_def=defs.get_repository_def()
-    )
-    resolved = defs.resolve_schedule_def(schedule.name)
-    found = resolved.evaluate_tick(context).run_requests
-    assert sorted(r.partition_key for r in found) == sorted([key(2, "people"), key(2, "pets")])
+    moment = datetime(2026, 1, 3, 1, tzinfo=timezone.utc)
+    with dg.instance_for_test() as instance:
+        context = dg.build_schedule_context(
+            instance=instance, scheduled_execution_time=moment, repository_def=defs.get_repository_def()
+        )
+        requests = defs.resolve_schedule_def(schedule.name).evaluate_tick(context).run_requests
+    assert sorted(r.partition_key for r in requests) == sorted([key(2, "people"), key(2, "pets")])
+
+
+def test_a_schedule_launches_the_day_of_each_topic_there_is(tmp_path):
+    one = asset(tmp_path)
+    schedule = build_smt_schedule(one, "30 3 * * *")
+    defs = dg.Definitions([one], schedules=[schedule], resources={"spark": object()})
+    moment = datetime(2026, 1, 3, 3, 30, tzinfo=timezone.utc)
+    with dg.instance_for_test() as instance:
+        context = dg.build_schedule_context(
+            instance=instance, scheduled_execution_time=moment, repository_def=defs.get_repository_def()
+        )
+        resolved = defs.resolve_schedule_def(schedule.name)
+        assert "no topics" in resolved.evaluate_tick(context).skip_message
+        instance.add_dynamic_partitions("people_topics", ["people", "pets"])
+        requests = resolved.evaluate_tick(context).run_requests
+    assert sorted(r.partition_key for r in requests) == sorted([key(2, "people"), key(2, "pets")])
 
 
 THREE = dg.MultiPartitionsDefinition({"a": TOPICS, "b": dg.StaticPartitionsDefinition(["x"])})

@@ -110,6 +110,13 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
     schedule: Annotated[str | None, dg.Resolver.default(description="A cron schedule.", examples=["*/15 * * * *"])] = (
         None
     )
+    execution_timezone: Annotated[
+        str | None,
+        dg.Resolver.default(
+            description="The zone of the schedule; by default that of partitions of time, else UTC.",
+            examples=["Europe/Berlin"],
+        ),
+    ] = None
     new_topic_sensor: NewTopicSensorModel | None = None
     lag_sensor: LagSensorModel | None = None
     op: OpSpec | None = None
@@ -139,7 +146,9 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         asset = self._asset()
         name = asset.op.name
         topics = [build_topic_assets(self.table, name=f"{name}_topics")] if self.observe_topics else []
-        schedules = [build_smt_schedule(asset, self.schedule)] if self.schedule else []
+        schedules = []
+        if self.schedule:
+            schedules.append(build_smt_schedule(asset, self.schedule, execution_timezone=self.execution_timezone))
         resources = {self.spark_key: _session(self.spark.model_dump_json())} if self.spark is not None else {}
         letters: list[dg.AssetSpec] = []
         again = self.sink.coordinates is not None and not isinstance(asset.partitions_def, OF_TIME)
