@@ -5,6 +5,8 @@ import json
 import pytest
 
 from dagster_smt.cli import main
+from dagster_smt.cli.topics import topics_at
+from dagster_smt.model.secrets import resolved
 from tests.kafka import Committed, KafkaTopics, Topics
 
 
@@ -76,16 +78,51 @@ def test_topics_of_files(run):
     assert run("topics", "topics", "--group", "g")[2].startswith("SMT522 ")
 
 
+def test_topics_are_made_if_that_is_asked_for(run, there):
+    servers = there.spec.servers
+    assert run("append", servers, "new", "new.jsonl")[2].endswith("on the command line append has --create N\n")
+    assert run("append", servers, "new", "new.jsonl", "--create", "3", "--partition", "2")[0] == 0
+    assert run("append", servers, "new", "new.jsonl", "--create", "5", "--partition", "0")[0] == 0, "it is there"
+    assert run("topics", servers, "--create", "empty", "--partitions", "2")[0] == 0
+    listed = [line.split()[:2] for line in run("topics", servers)[1].splitlines()[1:-1]]
+    assert [tuple(line) for line in listed if line[0] != "orders"] == [
+        *(("empty", "0"), ("empty", "1")),
+        *(("new", "0"), ("new", "1"), ("new", "2")),
+    ]
+    with pytest.raises(SystemExit):
+        run("append", servers, "new", "new.jsonl", "--create", "0")
+
+
+CLIENT_PROPERTIES = """
+# as Kafka's own tools take them
+security.protocol=PLAINTEXT
+sasl.mechanism=PLAIN
+sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="hunter2";
+ssl.key.password=hunter3
+"""
+
+
+def test_properties_with_passwords_are_taken_and_not_shown(run, there, tmp_path):
+    (tmp_path / "client.properties").write_text(CLIENT_PROPERTIES)
+    servers = there.spec.servers
+    code, out, err = run("topics", servers, "--command-config", "client.properties")
+    assert code == 0 and "orders" in out and "hunter" not in out + err
+    spec = topics_at(servers, tmp_path / "client.properties")
+    assert "hunter" not in repr(spec) + str(spec.options)
+    assert resolved(spec.options, "")["kafka.ssl.key.password"] == "hunter3"
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
         (["topics", "none"], "SMT500"),
         (["topics", "SERVERS", "--pattern", "("], "SMT509"),
-        (["topics", "SERVERS", "--command-config", "client.properties"], "SMT581"),
+        (["topics", "SERVERS", "--command-config", "client.properties"], "SMT003"),
         (["append", "SERVERS", "none", "new.jsonl"], "SMT586"),
+        (["topics", "topics", "--create", "orders"], "SMT025"),
     ],
 )
 def test_problems(run, there, tmp_path, arguments, code):
-    (tmp_path / "client.properties").write_text("# mine\nssl.key.password=hunter2\n")
+    (tmp_path / "client.properties").write_text("# mine\nssl.key.password=hunter2\nno property\n")
     code_, out, err = run(*(there.spec.servers if a == "SERVERS" else a for a in arguments))
     assert (code_, out) == (1, "") and err.startswith(code) and "hunter2" not in err

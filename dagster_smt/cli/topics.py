@@ -3,6 +3,7 @@
 import argparse
 import base64
 import json
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -32,12 +33,17 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     topics.add_argument("--pattern", default="", help="only topics whose whole name matches this regular expression")
     topics.add_argument("--group", default="", help="a consumer group: what it has committed, and how far behind it is")
     topics.add_argument("--json", action="store_true", help="one JSON object per partition")
+    topics.add_argument("--create", metavar="TOPIC", help="make this topic of a broker first, unless it is there")
+    topics.add_argument("--partitions", type=_partitions, default=1, metavar="N", help="of a topic that is made")
     topics.set_defaults(run=_topics)
     append = commands.add_parser("append", help="append records to a topic")
     _add_place(append)
     append.add_argument("topic")
     append.add_argument("records", type=Path, help="JSON lines with key, value, timestamp, headers")
     append.add_argument("--partition", type=int, help="(default: 0 of a file topic; by the key of a broker's)")
+    append.add_argument(
+        "--create", type=_partitions, metavar="N", help="make the topic with N partitions, unless it is there"
+    )
     append.add_argument("--values", action="store_true", help="each line is a value as it is, without key")
     append.set_defaults(run=_append)
 
@@ -48,17 +54,29 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
         "--command-config",
         type=Path,
         metavar="FILE",
-        help="properties of Kafka's clients, as its own tools take them; secrets as ${env:NAME}",
+        help="properties of Kafka's clients, as its own tools take them; secrets in plain text or as ${env:NAME}",
     )
 
 
-def topics_at(place: str, config: Path | None = None) -> "FileTopics | KafkaTopics":
+def _partitions(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def topics_at(place: str, config: Path | None = None, partitions: int | None = None) -> "FileTopics | KafkaTopics":
     """The topics that a text names: a broker where it is ``host:port`` and no folder.
+
+    Args:
+        place: A folder, or brokers.
+        config: Properties of Kafka's clients.
+        partitions: With how many partitions a broker's topic is made that is not there; None: it is not made.
 
     Raises:
         ConfigError: An option or a secret that ``KafkaTopics`` refuses.
     """
-    from dagster_smt.tables.spec import FileTopics, KafkaTopics
+    from dagster_smt.tables.spec import FileTopics, KafkaTopics, NewTopics
 
     if config is None and (Path(place).is_dir() or not _SERVERS.fullmatch(place)):
         return FileTopics(Path(place))
@@ -67,7 +85,22 @@ def topics_at(place: str, config: Path | None = None) -> "FileTopics | KafkaTopi
     if wrong := [pair for pair in pairs if len(pair) != 2]:
         place = config.name if config is not None else ""
         raise ConfigError(Problem("SMT003", place, f"{len(wrong)} lines are no properties", "write name=value"))
-    return KafkaTopics(place, {f"kafka.{key.strip()}": value.strip() for key, value in pairs})
+    options = {f"kafka.{key.strip()}": _referred(key.strip(), value.strip()) for key, value in pairs}
+    return KafkaTopics(place, options, create=None if partitions is None else NewTopics(partitions))
+
+
+def _referred(key: str, value: str) -> str:
+    """Returns a property that specs take: they refuse a secret in plain text and take a reference to the environment.
+
+    A definition with a secret in it would be shown in the UI; a file of the user's own on the command line is not.
+    """
+    from dagster_smt.model.secrets import shows_secret
+
+    if not shows_secret(key, value):
+        return value
+    name = "DAGSTER_SMT_CLIENT_" + re.sub(r"\W", "_", key).upper()
+    os.environ[name] = value
+    return f"${{env:{name}}}"
 
 
 def _topics(arguments: argparse.Namespace) -> int:
@@ -75,7 +108,9 @@ def _topics(arguments: argparse.Namespace) -> int:
     from dagster_smt.tables.sources import open_source
     from dagster_smt.tables.windows import matching
 
-    topics = topics_at(arguments.place, arguments.command_config)
+    topics = topics_at(arguments.place, arguments.command_config, arguments.partitions)
+    if arguments.create:
+        _create(topics, arguments.create)
     source = open_source(topics)
     names = source.topics()
     if arguments.pattern:
@@ -98,6 +133,17 @@ def _topics(arguments: argparse.Namespace) -> int:
     for waiting in measured.waiting:
         say(str(waiting_problem(waiting)), sys.stderr)
     return 0
+
+
+def _create(topics: "FileTopics | KafkaTopics", name: str) -> None:
+    from dagster_smt.tables.spec import FileTopics
+
+    if isinstance(topics, FileTopics):
+        hint = "append a record to it: that makes it"
+        raise ConfigError(Problem("SMT025", "--create", "file topics without records are not made", hint))
+    from dagster_smt.tables.kafka.client import KafkaClient
+
+    KafkaClient(topics).make_missing([name])
 
 
 def _committed(topics: "FileTopics | KafkaTopics", group: str) -> Mapping[tuple[str, int], int]:
@@ -123,7 +169,7 @@ def _committed(topics: "FileTopics | KafkaTopics", group: str) -> Mapping[tuple[
 def _append(arguments: argparse.Namespace) -> int:
     from dagster_smt.tables.spec import FileTopics
 
-    topics = topics_at(arguments.place, arguments.command_config)
+    topics = topics_at(arguments.place, arguments.command_config, arguments.create)
     records = read_records(arguments.records, bare=arguments.values)
     if isinstance(topics, FileTopics):
         from dagster_smt.tables.sources.file_writer import append_records

@@ -159,7 +159,7 @@ class KafkaClient:
         if not missing:
             return
         if self.topics_of.create is None:
-            hint = "make it (kafka-topics.sh --create), or give KafkaTopics create=NewTopics(partitions=…)"
+            hint = "give KafkaTopics create=NewTopics(partitions=…); on the command line append has --create N"
             raise TableError(Problem("SMT586", t, "there is no such topic to write to", hint) for t in missing)
         self.create(missing, self.topics_of.create)
 
