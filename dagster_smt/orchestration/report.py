@@ -1,5 +1,6 @@
 """What a run did, on one page of Markdown: the first thing that its metadata shows."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
@@ -10,6 +11,7 @@ from dagster_smt.visible import visible
 
 _MOST = 40
 """Lines of a part; what is more is in the tables below the report."""
+_ELEMENTS = re.compile(r"\[[^\[\]']*\]")
 _WORDS = {"added": "←", "renamed": "→", "cast": "→", "extracted": "→"}
 
 
@@ -95,12 +97,17 @@ def _changes(title: str, changes: Sequence[FieldChange]) -> str:
     return f"**{title}**\n\n{table(rows)}{_more(len(changes))}"
 
 
+def _column_of(path: str) -> str:
+    """Returns the column that a stage's path is in: lineage calls all elements of an array alike, ``items[].sku``."""
+    return _ELEMENTS.sub("[]", path)
+
+
 def _ways(report: RunReport, lineage: Mapping[str, Iterable[str]]) -> str:
     """A picture in text: the web interface shows no drawings in Markdown."""
     if not lineage:
         return ""
     entries = [line.entry for line in report.ledger if line.entry.side == "value"]
-    touched = {path: entry for entry in entries for path in entry.matched or (entry.path,)}
+    touched = {_column_of(path): entry for entry in entries for path in entry.matched or (entry.path,)}
     lines = []
     for column, sources in list(lineage.items())[:_MOST]:
         paths = sorted(of_value(s) or s for s in sources)

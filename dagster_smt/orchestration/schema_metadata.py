@@ -41,22 +41,22 @@ class Described(Protocol):
 def column_schema(found: Described, sink: Sink) -> dg.TableSchema | None:
     """The table's columns; those inside of structs follow by their path. None if only a run can tell."""
     if sink.kind == "records":
-        columns = [_column(n, t, n not in _NEVER_NULL, False) for n, t in RECORD_COLUMNS.items()]
+        columns = [_column(n, t, n not in _NEVER_NULL) for n, t in RECORD_COLUMNS.items()]
         return dg.TableSchema(columns=columns)
     if found.after is None:
         return None
     columns = [_schema_column(p, s, found.masked) for p, s in _columns(found.after)]
-    return dg.TableSchema(columns=columns + [_column(n, t, True, False) for n, t in _source_columns(sink).items()])
+    return dg.TableSchema(columns=columns + [_column(n, t, True) for n, t in _source_columns(sink).items()])
 
 
 def topic_columns(table: TopicTable) -> dg.TableSchema:
     """A topic's columns, and what is declared of its keys, values and headers: what column lineage leads to."""
-    columns = [_column(n, t, n not in _NEVER_NULL, False) for n, t in RECORD_COLUMNS.items() if n != "source_topic"]
+    columns = [_column(n, t, n not in _NEVER_NULL) for n, t in RECORD_COLUMNS.items() if n != "source_topic"]
     for side, schema in (("key", table.key.known_schema), ("value", table.value.known_schema)):
         if schema is not None and schema.type is Type.STRUCT:
             columns += [_schema_column(path, child, ()) for path, child in _columns(schema, side)]
     headers = {c.origin for c in table.row.others if isinstance(c.source, HeaderValue)}
-    return dg.TableSchema(columns=[*columns, *(_column(name, "bytes", True, False) for name in sorted(headers))])
+    return dg.TableSchema(columns=[*columns, *(_column(name, "bytes", True) for name in sorted(headers))])
 
 
 def _source_columns(sink: Sink) -> dict[str, str]:
@@ -103,7 +103,16 @@ def _columns(schema: Schema, above: str = "") -> Iterable[tuple[str, Schema]]:
 
 
 def _schema_column(path: str, schema: Schema, masked: Collection[str]) -> dg.TableColumn:
-    return _column(path, schema.label.removesuffix("?"), schema.optional, _all_masked(path, schema, masked), schema.doc)
+    kind, word = schema.label.removesuffix("?"), _masked_word(path, schema, masked)
+    return _column(path, kind, schema.optional, word, schema.doc)
+
+
+def _masked_word(path: str, schema: Schema, masked: Collection[str]) -> str | None:
+    """Returns the value of the tag for masked columns: none of it is masked, all of it is (""), or a part."""
+    if _all_masked(path, schema, masked):
+        return ""
+    inside = (f"{path}.", f"{path}[")
+    return "partly" if any(other.startswith(inside) for other in masked) else None
 
 
 def _all_masked(path: str, schema: Schema, masked: Collection[str]) -> bool:
@@ -117,13 +126,13 @@ def _all_masked(path: str, schema: Schema, masked: Collection[str]) -> bool:
     return f"{path}[]" in masked
 
 
-def _column(name: str, kind: str, nullable: bool, masked: bool, doc: str | None = None) -> dg.TableColumn:
+def _column(name: str, kind: str, nullable: bool, masked: str | None = None, doc: str | None = None) -> dg.TableColumn:
     return dg.TableColumn(
         name=name,
         type=kind,
         description=doc,
         constraints=dg.TableColumnConstraints(nullable=nullable),
-        tags={MASKED_TAG: ""} if masked else None,
+        tags=None if masked is None else {MASKED_TAG: masked},
     )
 
 

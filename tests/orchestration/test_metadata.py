@@ -10,6 +10,7 @@ from dagster_smt.errors import Problem
 from dagster_smt.model.report import LedgerEntry, LedgerLine, Reject, RunReport, StageCounts, Unread
 from dagster_smt.model.window import Range, Window
 from dagster_smt.orchestration.metadata import RunContext, definition_metadata, run_metadata
+from dagster_smt.orchestration.schema_metadata import column_schema
 from dagster_smt.orchestration.versions import code_version, data_version
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import DeltaSink, FileTopics, FileTopicSink, TopicTable
@@ -72,7 +73,8 @@ def test_schema_and_lineage_are_known_before_any_run():
         "_source_offset": "int64",
     }
     assert [n for n, c in columns.items() if not c.constraints.nullable] == ["number", "who.mail", "source|topic"]
-    assert [n for n, c in columns.items() if "dagster_smt/masked" in c.tags] == ["who.mail"]
+    masked = {n: c.tags["dagster_smt/masked"] for n, c in columns.items() if "dagster_smt/masked" in c.tags}
+    assert masked == {"who": "partly", "who.mail": ""}
     assert columns["number"].description == "how many"
     lineage = found["dagster/column_lineage"].deps_by_column
     assert set(lineage) == set(columns)
@@ -90,6 +92,31 @@ def test_schema_and_lineage_are_known_before_any_run():
     assert found["dagster/uri"].startswith("file:///") and found["dagster/storage_kind"] == "delta"
     assert found["dagster/code_references"].code_references[0].file_path == str(Path("chain.yaml").absolute())
     assert "source\\|topic!" in found["dagster_smt/chain"].value
+
+
+DDL = (
+    "id INT, addresses ARRAY<STRUCT<street: STRING, no: INT>>, tags ARRAY<STRING>, all ARRAY<STRUCT<x: STRING>>, "
+    "m MAP<STRING, STRUCT<street: STRING, no: INT>>"
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "masked"),
+    [
+        ("addresses[*].street", {"addresses": "partly"}),
+        ("tags[*]", {"tags": ""}),
+        ("all[*].x", {"all": "partly"}),
+        ("m[*].street", {"m": "partly"}),
+        ("id", {"id": ""}),
+    ],
+)
+def test_masked_elements_are_in_the_tags(fields, masked):
+    options = {"field.syntax.version": "extended", "fields": [fields]}
+    mask = parse_chain([{"alias": "hide", "type": "MaskField$Value", "options": options}])
+    plan = plan_chain(mask, None, parse_ddl(DDL), typed=True)
+    schema = column_schema(plan, COLUMNS)
+    tags = {c.name: c.tags["dagster_smt/masked"] for c in schema.columns if "dagster_smt/masked" in c.tags}
+    assert tags == masked
 
 
 def test_records_without_schema_have_kafkas_columns():

@@ -1,5 +1,7 @@
 """The report at the head of a run's metadata: what it says, and that it says it in few lines."""
 
+from dataclasses import replace
+
 import dagster as dg
 import pytest
 
@@ -68,6 +70,14 @@ def test_it_shows_how_the_schema_changed_and_where_columns_come_from():
     assert "count, price" in picture and "(a constant)" in picture
     starts = {line.index("▶") for line in picture.split("\n") if "▶" in line}
     assert len(starts) == 1  # the arrows are below each other
+
+
+def test_masked_elements_of_an_array_are_in_the_picture():
+    entry = LedgerEntry(0, "hide", "masked", "addresses[*].street")
+    lineage = {"addresses[].street": ["value.addresses[].street"], "addresses[].no": ["value.addresses[].no"]}
+    found = text(replace(REPORT, ledger=[LedgerLine(entry, 196)]), lineage=lineage)
+    lines = [line for line in found.split("\n") if "▶" in line]
+    assert ["hide: masked" in line for line in lines] == [True, False]
 
 
 def test_it_shows_what_changed_since_the_run_before():
