@@ -1,17 +1,15 @@
-"""Literals in SQL."""
+"""Literals in SQL, where no expression can stand: everywhere else is ``spark.sql.text``."""
 
 import re
 
 
 def literal(text: str) -> str:
-    """A string literal. Odd characters are escaped: variables in it stay, and no parser takes it for a command."""
+    """The literal of a ``COMMENT``.
+
+    Odd characters are escaped: variables in it stay, and no parser takes it for a command. In a ``COMMENT`` a backslash escapes whatever ``spark.sql.parser.escapedStringLiterals`` says; in an expression that
+    setting makes the escapes part of the text.
+    """
     return "'" + re.sub(r"[^\w.,:-]", lambda found: _escaped(found[0]), text) + "'"
-
-
-def plain_literal(text: str) -> str:
-    """A string literal for a place that takes no expression. As it is where it can be: then no setting changes it."""
-    plain = text.isprintable() and not set(text) & {"'", "\\", "$"}
-    return f"'{text}'" if plain else literal(text)
 
 
 def _escaped(character: str) -> str:

@@ -53,7 +53,6 @@ from dagster_smt.tables.sinks.protocol import (
     taken,
 )
 from dagster_smt.tables.sinks.sql import packed, replaced_rows
-from dagster_smt.tables.sql import plain_literal
 from dagster_smt.visible import visible
 
 _NEW_TABLE = {
@@ -215,7 +214,7 @@ class IcebergTable(IcebergStates):
             written = self._written(head, base)
             if state is not None:
                 self._set({STATE + mark: packed(state.to_text())}, base)
-            target = f"table => {plain_literal(self.name)}, branch => 'main', to => '{branch.name}'"
+            target = f"table => {text(self.name)}, branch => 'main', to => '{branch.name}'"
             self._change(f"CALL {self.catalog}.system.fast_forward({target})", base, lambda: self._is_published(head))
         except Exception as error:  # of PySpark or of Py4J, as the case may be
             self._drop(branch.name)

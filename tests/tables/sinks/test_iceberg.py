@@ -375,3 +375,22 @@ def test_a_session_without_iceberg(spark, tmp_path, monkeypatch):
     table = IcebergTable(spark, IcebergSink(table="broken.db.t"))
     with pytest.raises(UnsupportedError, match=r"SMT560 .*: this Spark session has no Iceberg"):
         table.commit(rows(spark, 1), state(1), NOTHING, None)
+
+
+@pytest.mark.parametrize("escaped", ["true", "false"])
+def test_odd_texts_whatever_a_backslash_means_to_the_parser(spark, tmp_path, escaped):
+    """Names of tables and comments of new columns reach Iceberg as they are."""
+    comment = 'it\'s "q" \\ \\u0027 $x ${spark.app.id}\nend\\'
+    table = IcebergTable(spark, IcebergSink(tmp_path / "it's \\ ${x}", kind="columns"))
+    inner = StructType([StructField("in", StringType(), True, {"comment": comment})])
+    more = [StructField("new", StringType(), True, {"comment": comment}), StructField("deep", inner)]
+    spark.conf.set("spark.sql.parser.escapedStringLiterals", escaped)
+    try:
+        table.commit(rows(spark, 0), state(1), NOTHING, None)
+        wider = StructType([*SOURCE, StructField("n", IntegerType()), *more])
+        table.commit(spark.createDataFrame([("t", 0, 1, 1, "x", ("y",))], wider), state(2), NOTHING, state(1))
+        found = table.schema()
+        assert held(table) == [0, 1] and table.state() == state(2)
+    finally:
+        spark.conf.unset("spark.sql.parser.escapedStringLiterals")
+    assert found["new"].metadata["comment"] == found["deep"].dataType["in"].metadata["comment"] == comment
