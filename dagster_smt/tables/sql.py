@@ -6,8 +6,9 @@ import re
 def literal(text: str) -> str:
     """The literal of a ``COMMENT``.
 
-    Odd characters are escaped: variables in it stay, and no parser takes it for a command. In a ``COMMENT`` a backslash escapes whatever ``spark.sql.parser.escapedStringLiterals`` says; in an expression that
-    setting makes the escapes part of the text.
+    Odd characters are escaped: variables in it stay, and no parser takes it for a command. In a ``COMMENT`` a backslash
+    escapes whatever ``spark.sql.parser.escapedStringLiterals`` says; in an expression that setting makes the escapes
+    part of the text.
     """
     return "'" + re.sub(r"[^\w.,:-]", lambda found: _escaped(found[0]), text) + "'"
 
