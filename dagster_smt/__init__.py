@@ -72,6 +72,7 @@ _PLACES = {  # the same names as above, for the interpreter; a test compares the
     "SourceColumns TableSource TopicTable",
 }
 _MODULES = {name: module for module, names in _PLACES.items() for name in names.split()}
+__all__ = tuple(_MODULES)
 
 
 def __getattr__(name: str) -> Any:

@@ -119,6 +119,7 @@ def test_properties_with_passwords_are_taken_and_not_shown(run, there, tmp_path)
         (["topics", "SERVERS", "--pattern", "("], "SMT509"),
         (["topics", "SERVERS", "--command-config", "client.properties"], "SMT003"),
         (["append", "SERVERS", "none", "new.jsonl"], "SMT586"),
+        (["topics", "SERVERS", "--group", "none"], "SMT522"),
         (["topics", "topics", "--create", "orders"], "SMT025"),
     ],
 )

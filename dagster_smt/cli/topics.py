@@ -152,7 +152,10 @@ def _committed(topics: "FileTopics | KafkaTopics", group: str) -> Mapping[tuple[
     from dagster_smt.tables.spec import KafkaTopics
 
     if isinstance(topics, KafkaTopics):
-        return open_source(topics).committed(group)
+        committed: Mapping[tuple[str, int], int] = open_source(topics).committed(group)
+        if not committed:
+            raise TableError(Problem("SMT522", group, "there is no progress of this group", "name another"))
+        return committed
     from dagster_smt.model.table_state import TableState
 
     file = topics.root / ".progress" / f"{group}.json"

@@ -14,6 +14,9 @@ from dagster_smt.orchestration.metadata import definition_metadata
 from dagster_smt.orchestration.versions import code_version
 from dagster_smt.tables.spec import KafkaTopics, Sink, TopicTable
 
+_KINDS = {"delta": "deltalake"}
+"""Storage whose kind has another name in Dagster, which has an icon for it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class AssetLooks:
@@ -93,7 +96,7 @@ def topic_keys(table: TopicTable) -> list[dg.AssetKey]:
 
 
 def _kinds(data: SmtAssetData) -> set[str]:
-    kinds = {"pyspark", data.sink.storage}
+    kinds = {"pyspark", _KINDS.get(data.sink.storage, data.sink.storage)}
     return kinds | {"kafka"} if isinstance(data.table.source, KafkaTopics) else kinds
 
 

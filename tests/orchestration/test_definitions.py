@@ -76,7 +76,7 @@ def test_masked_has_one_partition_per_topic_and_a_guarded_chain(demo):
     assert isinstance(spec.partitions_def, dg.DynamicPartitionsDefinition)
     assert "where isPush pattern=" in spec.metadata["dagster_smt/chain"].value
     assert "**./email$/" in spec.metadata["dagster_smt/masked_fields"].data
-    assert {"pyspark", "delta"} == spec.kinds
+    assert {"pyspark", "deltalake"} == spec.kinds
 
 
 def test_the_shipped_topics_are_whole_and_carry_their_license():
