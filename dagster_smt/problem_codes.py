@@ -27,10 +27,10 @@ AREAS = {
 SHARED = {
     "SMT001": "chain/parse chain/stages",
     "SMT002": "chain/parse connect/places",
-    "SMT003": "chain/parse cli/parity cli/schemas cli/topics connect/places",
+    "SMT003": "chain/parse cli/parity cli/schemas cli/topics connect/places connect/strimzi",
     "SMT010": "chain/classes cli/chains",
     "SMT013": "chain/problems chain/stages",
-    "SMT018": "connect/connectors connect/places orchestration/components/scaffolder",
+    "SMT018": "connect/connectors connect/places connect/strimzi orchestration/components/scaffolder",
     "SMT032": "orchestration/config_schema orchestration/steps",
     "SMT038": "orchestration/components/fields orchestration/topic_assets",
     "SMT045": "orchestration/partitions orchestration/steps",

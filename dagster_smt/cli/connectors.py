@@ -1,4 +1,4 @@
-"""The command ``import``: connectors of Kafka Connect become components, with a report per transform."""
+"""The command ``import``: connectors of Kafka Connect become components, with a report per transform and option."""
 
 import argparse
 import json
@@ -7,7 +7,8 @@ from typing import Any
 
 from dagster_smt.cli.grid import grid
 from dagster_smt.cli.terminal import say
-from dagster_smt.connect import ANY_CLUSTER, Connector, Verdict, connectors_at, survey, written_component
+from dagster_smt.connect import ANY_CLUSTER, Connector, Verdict, Written, connectors_at, written_component
+from dagster_smt.connect.options import OUTCOMES
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.visible import visible
 
@@ -18,8 +19,8 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "source",
         nargs="+",
-        help="connector files (.json, .properties), folders of them, the body of GET /connectors?expand=info, "
-        "or the address of a Connect REST API",
+        help="connector files (.json, .properties, Strimzi's .yaml), folders of them, the body of "
+        "GET /connectors?expand=info, or the address of a Connect REST API",
     )
     parser.add_argument("--to", type=Path, metavar="FOLDER", help="write components here; without it, only report")
     parser.add_argument(
@@ -38,40 +39,57 @@ def _import(arguments: argparse.Namespace) -> int:
     source: dict[str, Any] = {"kafka": {"bootstrap_servers": arguments.bootstrap_servers}}
     if arguments.files:
         source = {"files": str(Path(arguments.files).absolute())}
-    refused = False
+    refused, there = False, []
     for connector in connectors:
         written = written_component(connector, source, arguments.lake)
-        verdicts = [*survey(connector), *written.notes]
-        refused |= any(v.verdict == "not supported" for v in verdicts)
-        _print(connector, verdicts, as_json=arguments.json)
-        if arguments.to is not None:
-            try:
-                folder = written.save(arguments.to)
-            except FileExistsError as error:
-                hint = "remove it, or import to another folder"
-                raise ConfigError(
-                    Problem("SMT019", str(error.filename), "there is a component already", hint)
-                ) from None
-            if not arguments.json:
-                say(f"  written: {folder / 'defs.yaml'}")
+        refused |= written.refused
+        print_report(connector, written, as_json=arguments.json)
+        if arguments.to is None:
+            continue
+        try:
+            folder = written.save(arguments.to)
+        except FileExistsError as error:  # the others are written all the same
+            hint = "remove it, or import to another folder"
+            there.append(Problem("SMT019", str(error.filename), "there is a component already", hint))
+            continue
+        if not arguments.json:
+            say(f"  written: {folder / 'defs.yaml'}")
+    if there:
+        raise ConfigError(there)
     return int(refused)
 
 
-def _print(connector: Connector, verdicts: list[Verdict], *, as_json: bool) -> None:
+def print_report(connector: Connector, written: Written, *, as_json: bool = False) -> None:
+    """Print what becomes of a connector: a line for each transform, each option, and what was assumed."""
+    verdicts = [*written.stages, *written.notes]
     if as_json:
-        for v in verdicts:
-            line = {"connector": connector.name, "part": v.part, "type": v.type, "verdict": v.verdict, "what": v.what}
-            say(json.dumps(line, ensure_ascii=False))
+        _print_json(connector, verdicts, written)
         return
     state = f", {connector.state.lower()}" if connector.state else ""
-    counts = {k: sum(v.verdict == k for v in verdicts) for k in ("exact", "differs", "not supported")}
-    say(
-        f"{visible(connector.name)}{visible(state)}: "
-        + ", ".join(f"{n} {k}" for k, n in counts.items() if n or k == "exact")
-    )
+    stages = {k: sum(v.verdict == k for v in verdicts) for k in ("exact", "differs", "not supported")}
+    options = {k: sum(v.verdict == k for v in written.options) for k in OUTCOMES}
+    told = [f"{n} {k}" for k, n in stages.items() if n or k == "exact"]
+    told_of_options = [f"{n} {k}" for k, n in options.items() if n]
+    line = f"{visible(connector.name)}{visible(state)}: {', '.join(told)}"
+    say(f"{line}; options: {', '.join(told_of_options)}" if told_of_options else line)
     if verdicts:
         rows = [(f"  {v.part}", v.verdict, v.type.rsplit(".", 1)[-1]) for v in verdicts]
         for text, v in zip(grid(rows, 3).split("\n"), verdicts, strict=True):
             say(text)
             if v.what:
                 say(f"      {visible(v.what)}")
+    if written.options:
+        say(grid([(f"  {v.option}", v.verdict, v.text) for v in written.options], 3))
+    for proposal in written.proposals:
+        say(f"  proposal: {visible(proposal)}")
+
+
+def _print_json(connector: Connector, verdicts: list[Verdict], written: Written) -> None:
+    name = connector.name
+    lines: list[dict[str, str]] = [
+        {"connector": name, "part": v.part, "type": v.type, "verdict": v.verdict, "what": v.what} for v in verdicts
+    ]
+    lines += [{"connector": name, "option": v.option, "verdict": v.verdict, "what": v.text} for v in written.options]
+    lines += [{"connector": name, "proposal": text} for text in written.proposals]
+    for line in lines:
+        say(json.dumps(line, ensure_ascii=False))

@@ -1,6 +1,7 @@
 """A connector as a component: ``defs.yaml`` and the chain beside it."""
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,20 +9,22 @@ from typing import Any
 import yaml
 
 from dagster_smt.chain.properties import written_comment, written_property
+from dagster_smt.connect.chains import written_chain
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.survey import Verdict, ignored_options
-from dagster_smt.connect.template_text import template_texts
+from dagster_smt.connect.converters import converted
+from dagster_smt.connect.options import OptionVerdict, family_of, option_verdicts
+from dagster_smt.connect.survey import Verdict
+from dagster_smt.connect.template_text import template_text, template_texts
+from dagster_smt.model.format import SELF_DESCRIBED
 
 CHAIN_FILE = "chain.properties"
 ANY_CLUSTER = "${env:KAFKA_SERVERS}"
 """Servers where nobody named some: an environment variable that each run looks up."""
 _LONGEST_NAME = 100
 """Characters of a folder's name; file systems take 255 bytes."""
-_CONVERTERS = {
-    "org.apache.kafka.connect.storage.StringConverter": "string",
-    "org.apache.kafka.connect.converters.ByteArrayConverter": "bytes",
-}
-_JSON = "org.apache.kafka.connect.json.JsonConverter"
+_TABLES = "iceberg.tables"
+_ISOLATION = "consumer.override.isolation.level"
+_OFFSET_RESET = "consumer.override.auto.offset.reset"
 
 
 @dataclass
@@ -33,12 +36,24 @@ class Written:
         attributes: The component's attributes, as ``defs.yaml`` has them: templates give the texts of the connector.
         chain: The chain, as properties text.
         notes: What could not be said, or was assumed.
+        stages: A verdict on each transform.
+        options: A verdict on each option of the connector, in the order of its file.
+        proposals: What one may add to ``defs.yaml``.
     """
 
     folder: str
     attributes: dict[str, Any]
     chain: str
     notes: list[Verdict] = field(default_factory=list)
+    stages: list[Verdict] = field(default_factory=list)
+    options: list[OptionVerdict] = field(default_factory=list)
+    proposals: list[str] = field(default_factory=list)
+
+    @property
+    def refused(self) -> bool:
+        """Whether something of the connector is missing in what is written."""
+        unsupported = any(v.verdict == "not supported" for v in (*self.stages, *self.notes))
+        return unsupported or any(v.verdict == "not done" for v in self.options)
 
     @property
     def yaml(self) -> str:
@@ -61,7 +76,7 @@ class Written:
 
 
 def written_component(connector: Connector, source: dict[str, Any], lake: str = "lake") -> Written:
-    """Write a connector as a component that reads its topics into a Delta table.
+    """Write a connector as a component that reads its topics into a table: of Iceberg if its was, else of Delta.
 
     Args:
         connector: The connector.
@@ -70,19 +85,90 @@ def written_component(connector: Connector, source: dict[str, Any], lake: str = 
     """
     name = re.sub(r"[^A-Za-z0-9_]+", "_", connector.name).strip("_")[:_LONGEST_NAME] or "connector"
     notes: list[Verdict] = []
-    value = _format(connector, "value", notes)
-    table: dict[str, Any] = {"source": source, **template_texts(_topics(connector, notes))}
-    table |= {"key": _format(connector, "key", notes), "value": value}
-    kind = "columns" if value["kind"] == "envelope" else "records"
-    attributes: dict[str, Any] = {
-        "asset_key": f"lake/{name}",
-        "chain": CHAIN_FILE,
-        "table": table,
-        "sink": {"delta": {"path": f"{lake}/{name}", "kind": kind}},
-    }
+    key, value, chain = converted(connector, "key"), converted(connector, "value"), written_chain(connector)
+    table: dict[str, Any] = {"source": _source(connector, source), **template_texts(_topics(connector, notes))}
+    table |= {"key": key.format, "value": value.format}
+    offset_reset = connector.config.get(_OFFSET_RESET, "").strip().lower()
+    if offset_reset == "latest":
+        table["start"] = offset_reset
+    kind = "columns" if value.format["kind"] in SELF_DESCRIBED else "records"
+    iceberg = _iceberg_table(connector)
+    if iceberg:
+        sink = {"iceberg": {"table": template_text(iceberg), "kind": kind}}
+    else:
+        sink = {"delta": {"path": f"{lake}/{name}", "kind": kind}}
+    attributes: dict[str, Any] = {"asset_key": f"lake/{name}", "chain": CHAIN_FILE, "table": table, "sink": sink}
     attributes |= template_texts(_errors(connector))
-    left_out = ignored_options(connector)
-    return Written(name, attributes, _properties(connector, left_out), notes)
+    decided = [*_of_places(connector), *key.options, *value.options, *chain.options]
+    return Written(
+        name,
+        attributes,
+        _properties(chain.connector, chain.ignored),
+        [*notes, *key.notes, *value.notes],
+        chain.stages,
+        option_verdicts(connector, decided),
+        _proposals(connector),
+    )
+
+
+def _source(connector: Connector, source: dict[str, Any]) -> dict[str, Any]:
+    """The source, reading what the connector's consumer was told to read of transactions."""
+    level = connector.config.get(_ISOLATION, "").strip().lower()
+    if "kafka" not in source or level not in ("read_committed", "read_uncommitted"):
+        return source
+    return {**source, "kafka": {**source["kafka"], "isolation_level": level}}
+
+
+def _iceberg_table(connector: Connector) -> str:
+    """The one table that an Iceberg sink names; empty if it is none, or names several."""
+    tables = [t.strip() for t in connector.config.get(_TABLES, "").split(",") if t.strip()]
+    return tables[0] if family_of(connector) == "iceberg" and len(tables) == 1 else ""
+
+
+def _of_places(connector: Connector) -> Iterator[OptionVerdict]:
+    """Verdicts on what says where records come from and go to."""
+    config, family = connector.config, family_of(connector)
+    if "topics" in config:
+        several = len(connector.topics) > 1
+        what = "all of them go into one table, whose source columns name the topic"
+        yield OptionVerdict("topics", *(("changed", what) if several else ("used", "table.topics")))
+    if "topics.regex" in config:
+        what = "table.pattern: all of them go into one table, whose source columns name the topic"
+        yield OptionVerdict("topics.regex", "changed", what)
+    level = config.get(_ISOLATION, "").strip().lower()
+    if level and level not in ("read_committed", "read_uncommitted"):
+        yield OptionVerdict(_ISOLATION, "not done", "there is no such level")
+    if family == "search" and not _each_is_new(config):
+        what = "a record replaces the document of its key (key.ignore is false); the table has a row for each record"
+        yield OptionVerdict("connector.class", "not done", what)
+    if family == "iceberg":
+        yield from _of_iceberg(connector)
+
+
+def _each_is_new(config: Mapping[str, str]) -> bool:
+    names = ("key.ignore", "use.autogenerated.ids")
+    return any(config.get(name, "").strip().lower() == "true" for name in names)
+
+
+def _of_iceberg(connector: Connector) -> Iterator[OptionVerdict]:
+    table = _iceberg_table(connector)
+    if table:
+        yield OptionVerdict("connector.class", "used", "an Iceberg table")
+        if _TABLES in connector.config:
+            yield OptionVerdict(_TABLES, "used", "sink.iceberg.table: Spark looks it up in its default catalog")
+        return
+    what = "no single table is named: a Delta table is written; one component writes one table"
+    yield OptionVerdict("connector.class", "not done", what)
+    if _TABLES in connector.config:
+        yield OptionVerdict(_TABLES, "not done", "one component writes one table: import the connector once for each")
+
+
+def _proposals(connector: Connector) -> list[str]:
+    """What one may add: to go on where the connector is, its group's offsets are the table's first ones."""
+    if not connector.is_sink:
+        return []
+    group = connector.config.get("consumer.override.group.id", "").strip() or f"connect-{connector.name}"
+    return [f"table.start: group:{group} begins where the connector is; without it the table begins anew"]
 
 
 def _topics(connector: Connector, notes: list[Verdict]) -> dict[str, Any]:
@@ -96,26 +182,9 @@ def _topics(connector: Connector, notes: list[Verdict]) -> dict[str, Any]:
     return {"pattern": f"{re.escape(prefix)}.*"}
 
 
-def _format(connector: Connector, side: str, notes: list[Verdict]) -> dict[str, Any]:
-    given = connector.config.get(f"{side}.converter", "")
-    if not given:
-        assumed = "string" if side == "key" else "json"
-        what = f"the connector leaves it to its worker: {assumed} is assumed; change it in defs.yaml"
-        notes.append(Verdict(f"{side}.converter", "", "differs", what))
-        return {"kind": assumed}
-    if given in _CONVERTERS:
-        return {"kind": _CONVERTERS[given]}
-    if given == _JSON:
-        schemas = connector.config.get(f"{side}.converter.schemas.enable", "true").strip().lower()
-        return {"kind": "json" if schemas == "false" else "envelope"}
-    what = "this encoding is not read yet: bytes is written; change it in defs.yaml, or convert the topic to JSON"
-    notes.append(Verdict(f"{side}.converter", given, "not supported", what))
-    return {"kind": "bytes"}
-
-
 def _errors(connector: Connector) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    if connector.config.get("errors.tolerance") == "all":
+    if connector.config.get("errors.tolerance", "").strip().lower() == "all":
         found["errors_tolerance"] = "all"
     if topic := connector.config.get("errors.deadletterqueue.topic.name"):
         found["dead_letter_topic"] = topic

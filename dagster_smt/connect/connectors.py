@@ -72,4 +72,11 @@ def _connectors(data: Any, place: str) -> Iterator[Connector]:
 
 
 def _connector(name: str, config: Mapping[str, Any], state: str = "") -> Connector:
-    return Connector(name, {str(k): "" if v is None else str(v) for k, v in config.items()}, state)
+    return Connector(name, {str(k): _text(v) for k, v in config.items()}, state)
+
+
+def _text(value: Any) -> str:
+    """A value as Connect has it, which knows texts only."""
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)

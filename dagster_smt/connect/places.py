@@ -10,14 +10,19 @@ from http.client import HTTPException, HTTPMessage
 from pathlib import Path
 from typing import IO, Any
 
+import yaml
+
 from dagster_smt.chain.properties import read_properties
 from dagster_smt.connect.connectors import Connector, read_connectors
+from dagster_smt.connect.strimzi import strimzi_connectors
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.secrets import without_login
 
 _SECONDS = 30
 _LONGEST_ANSWER = 256 * 2**20
 """Bytes of an answer: thousands of connectors have a few megabytes."""
+_YAML = (".yaml", ".yml")
+_SUFFIXES = (".json", ".properties", *_YAML)
 _EXPANDED = "/connectors?expand=info&expand=status"
 
 
@@ -31,9 +36,10 @@ def connectors_at(source: str) -> list[Connector]:
         return read_connectors(_asked(source), without_login(source))
     path = Path(source)
     if path.is_dir():
-        files = sorted(p for p in path.iterdir() if p.suffix in (".json", ".properties"))
+        files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES)
         if not files:
-            raise ConfigError(Problem("SMT018", source, "there is no .json or .properties file in it", "name another"))
+            statement = "there is no .json, .properties or .yaml file in it"
+            raise ConfigError(Problem("SMT018", source, statement, "name another"))
         return [connector for file in files for connector in connectors_at(str(file))]
     return list(_of_file(path))
 
@@ -41,20 +47,37 @@ def connectors_at(source: str) -> list[Connector]:
 def _of_file(path: Path) -> Iterator[Connector]:
     try:
         text = path.read_text(encoding="utf-8")
-        data: Any = read_properties(text) if path.suffix == ".properties" else json.loads(text)
+        data = _parsed(text, path.suffix)
     except UnicodeDecodeError:
         raise ConfigError(Problem("SMT002", path.name, "the file is no UTF-8 text", "save it as UTF-8")) from None
-    except ValueError as error:
-        raise ConfigError(Problem("SMT003", path.name, f"the file is no valid json: {error}")) from None
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigError(Problem("SMT003", path.name, f"the file is no valid yaml: line {line}")) from None
+    except (ValueError, yaml.YAMLError) as error:
+        raise ConfigError(Problem("SMT003", path.name, f"the file is no valid {_kind(path)}: {error}")) from None
     except RecursionError:
-        raise ConfigError(Problem("SMT003", path.name, "the file is no valid json: it is nested too deeply")) from None
+        statement = f"the file is no valid {_kind(path)}: it is nested too deeply"
+        raise ConfigError(Problem("SMT003", path.name, statement)) from None
     if path.suffix == ".properties":
         yield Connector(data.get("name") or path.stem, data)
         return
     if isinstance(data, dict) and "transforms" in data and "connector.class" not in data:
         yield Connector(str(data.get("name") or path.stem), {str(k): str(v) for k, v in data.items()})
         return
+    if path.suffix in _YAML:
+        yield from strimzi_connectors(data, path.name)
+        return
     yield from read_connectors(data, path.stem)
+
+
+def _parsed(text: str, suffix: str) -> Any:
+    if suffix == ".properties":
+        return read_properties(text)
+    return list(yaml.safe_load_all(text)) if suffix in _YAML else json.loads(text)
+
+
+def _kind(path: Path) -> str:
+    return "yaml" if path.suffix in _YAML else "json"
 
 
 def _asked(address: str) -> Any:

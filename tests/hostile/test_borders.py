@@ -118,7 +118,7 @@ PLACES = {
         lambda name, node: name.startswith(("subprocess.", "os.system", "os.popen", "os.exec", "os.spawn")),
         "interpret/compiled/kept.py interpret/protobuf_text.py spark/environment.py testing/broker.py",
     ),
-    "YAML": (lambda name, node: name.startswith("yaml."), "chain/parse.py connect/component.py"),
+    "YAML": (lambda name, node: name.startswith("yaml."), "chain/parse.py connect/component.py connect/places.py"),
     "HTTP": (lambda name, node: name.startswith(("urllib.request", "http.", "requests.")), "connect/places.py"),
     "options of reads and writes": (
         lambda name, node: name.endswith((".write.format('kafka').options", ".read.format('kafka').options")),
@@ -142,7 +142,7 @@ def test_secret_options_are_judged_before_spark_gets_them():
 
 def test_no_process_is_a_shell_and_no_yaml_makes_objects():
     names = {name for _, name, _ in calls() if name.startswith("yaml.")}
-    assert names == {"yaml.safe_load", "yaml.safe_dump"}
+    assert names == {"yaml.safe_load", "yaml.safe_load_all", "yaml.safe_dump"}
     keywords = [k.arg for _, name, node in calls() if name.startswith("subprocess.") for k in node.keywords]
     assert "shell" not in keywords
 

@@ -14,12 +14,12 @@ import dagster_smt
 from dagster_smt import Chain
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.explain import explain
-from dagster_smt.cli.connectors import _print
+from dagster_smt.cli.connectors import print_report
 from dagster_smt.cli.grid import grid
 from dagster_smt.cli.page import page
 from dagster_smt.cli.preview import lines_of
 from dagster_smt.cli.terminal import say
-from dagster_smt.connect import Connector, Verdict
+from dagster_smt.connect import Connector, OptionVerdict, Verdict, Written
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.interpret.preview import Sample, Shown, Snapshot
 from dagster_smt.model.markdown import cell, code, fenced, plain, table
@@ -143,11 +143,13 @@ class Tags(HTMLParser):
 @TEXTS
 def test_what_a_terminal_gets(text, capsys):
     verdicts = [Verdict(text, text, "differs", text)]
-    _print(Connector(text, {}, text), verdicts, as_json=False)
-    assert len(capsys.readouterr().out.split("\n")) == 4
-    _print(Connector(text, {}, text), verdicts, as_json=True)
+    options = [OptionVerdict(text, "not done", text)]
+    written = Written("t", {}, "", verdicts, options=options, proposals=[text])
+    print_report(Connector(text, {}, text), written)
+    assert len(capsys.readouterr().out.split("\n")) == 6
+    print_report(Connector(text, {}, text), written, as_json=True)
     out = capsys.readouterr().out
-    assert json.loads(out)["connector"] == text, "escapes are those of JSON"
+    assert {json.loads(line)["connector"] for line in out.splitlines()} == {text}, "escapes are those of JSON"
     say(grid([[text, text]], left=2))
     say(str(Problem("SMT501", text, text, text)))
     out += capsys.readouterr().out

@@ -5,6 +5,7 @@ from pathlib import Path
 import dagster as dg
 from pydantic import BaseModel, Field
 
+from dagster_smt.cli.connectors import print_report
 from dagster_smt.connect import ANY_CLUSTER, Connector, connectors_at, written_component
 from dagster_smt.connect.component import CHAIN_FILE
 from dagster_smt.errors import ConfigError, Problem
@@ -56,6 +57,8 @@ class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
             _example(target, connector.topics[0])
         spark = {"spark": {"conf": {"spark.master": "local[*]"}}}
         dg.scaffold_component(request, {**written.attributes, **spark})
+        if params.from_connector:
+            print_report(connector, written)
 
 
 def _connector(params: SmtScaffoldParams, name: str) -> Connector:

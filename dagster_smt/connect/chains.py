@@ -1,0 +1,179 @@
+"""The chain that a connector's records go through here: its transforms in today's words, and its list of fields."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from dagster_smt.authoring.options import split_list
+from dagster_smt.connect.connectors import Connector
+from dagster_smt.connect.options import OptionVerdict, family_of
+from dagster_smt.connect.survey import Verdict, ignored_options, survey
+from dagster_smt.model.secrets import is_reference, shows_secret
+
+_UNWRAP = "io.debezium.transforms.ExtractNewRecordState"
+_DELETES, _TOMBSTONES, _TODAY = "delete.handling.mode", "drop.tombstones", "delete.tombstone.handling.mode"
+_MODES = {
+    ("drop", "true"): ("drop", ""),
+    ("drop", "false"): ("delete-to-tombstone", "; a tombstone that follows no deletion is dropped"),
+    ("rewrite", "true"): ("rewrite", ""),
+    ("rewrite", "false"): ("rewrite-with-tombstone", ""),
+    ("none", "true"): ("tombstone", ""),
+    ("none", "false"): ("tombstone", "; a deletion gives one null, not two"),
+}
+"""What Debezium 2 and before did by ``delete.handling.mode`` and ``drop.tombstones``, as a mode of today."""
+_ROUTERS = {
+    "RegexRouter": False,
+    "TimestampRouter": True,
+    "ByLogicalTableRouter": False,
+    "ExtractTopic": True,
+    "ExtractTopicFromValue": True,
+    "EventRouter": True,
+    "MessageTimestampRouter": True,
+    "HeaderToTopic": True,
+}
+"""Transforms that choose the topic, and whether they make several of one."""
+
+
+@dataclass(frozen=True)
+class WrittenChain:
+    """What is written of a connector's transforms.
+
+    Attributes:
+        connector: The connector with the chain that is written.
+        stages: A verdict on each transform of the connector.
+        ignored: Properties that Kafka ignores: comments in what is written.
+        options: A verdict on each of the connector's properties of transforms and predicates.
+    """
+
+    connector: Connector
+    stages: list[Verdict]
+    ignored: list[str]
+    options: list[OptionVerdict]
+
+
+def written_chain(connector: Connector) -> WrittenChain:
+    """The chain that is written for a connector, with a verdict on each of its properties."""
+    today, renamed = _in_todays_words(connector)
+    safe, hidden = _without_secrets(today)
+    stages, ignored = survey(safe), ignored_options(safe)
+    decided = {v.option: v for v in (*hidden, *renamed)}
+    options = [
+        decided.get(k) or _option(k, connector, stages, ignored) for k in connector.chain if k in connector.config
+    ]
+    return WrittenChain(_with_whitelist(safe), stages, ignored, options)
+
+
+def _aliases(connector: Connector) -> list[str]:
+    return list(dict.fromkeys(filter(None, split_list(connector.chain["transforms"]))))
+
+
+def _in_todays_words(connector: Connector) -> tuple[Connector, list[OptionVerdict]]:
+    """Debezium's options of 2.x and before become the one that says the same since."""
+    config, verdicts = dict(connector.config), []
+    for alias in _aliases(connector):
+        head = f"transforms.{alias}."
+        old = [head + name for name in (_DELETES, _TOMBSTONES) if head + name in config]
+        if config.get(f"{head}type", "").strip() != _UNWRAP or not old or head + _TODAY in config:
+            continue
+        before = tuple(config.get(head + n, d).strip().lower() for n, d in ((_DELETES, "drop"), (_TOMBSTONES, "true")))
+        if before not in _MODES:
+            verdicts += [OptionVerdict(name, "not done", "there is no such way of handling deletions") for name in old]
+            continue
+        mode, difference = _MODES[before[0], before[1]]
+        verdicts += [OptionVerdict(name, "changed", f"{_TODAY}={mode}{difference}") for name in old]
+        config = _replaced(config, old, head + _TODAY, mode)
+    return replace(connector, config=config), verdicts
+
+
+def _replaced(config: dict[str, str], old: list[str], name: str, value: str) -> dict[str, str]:
+    """The properties with one in the place of others."""
+    found: dict[str, str] = {}
+    for key, text in config.items():
+        if key == old[0]:
+            found[name] = value
+        elif key not in old:
+            found[key] = text
+    return found
+
+
+def _without_secrets(connector: Connector) -> tuple[Connector, list[OptionVerdict]]:
+    """No secret is copied: its place has the name of a variable, which the transform does not look up."""
+    config, verdicts = dict(connector.config), []
+    for alias in _aliases(connector):
+        head = f"transforms.{alias}."
+        for key in [k for k in connector.chain if k.startswith(head)]:
+            name, value = key.removeprefix(head), connector.chain[key]
+            if is_reference(value) or not shows_secret(name, value):
+                continue
+            config[key] = "${env:SECRET}"
+            verdicts.append(OptionVerdict(key, "not done", "a secret is not copied, and transforms look up none"))
+    return replace(connector, config=config), verdicts
+
+
+def _with_whitelist(connector: Connector) -> Connector:
+    """The list of a JDBC sink's fields becomes the last stage."""
+    fields = connector.config.get("fields.whitelist", "").strip()
+    if family_of(connector) != "jdbc" or not fields:
+        return connector
+    aliases = _aliases(connector)
+    alias = "whitelist"
+    while alias in aliases or any(key.startswith(f"transforms.{alias}.") for key in connector.config):
+        alias += "_"
+    stage = {
+        "transforms": ",".join([*aliases, alias]),
+        f"transforms.{alias}.type": "org.apache.kafka.connect.transforms.ReplaceField$Value",
+        f"transforms.{alias}.include": fields,
+    }
+    return replace(connector, config={**connector.config, **stage})
+
+
+def _option(key: str, connector: Connector, stages: list[Verdict], ignored: list[str]) -> OptionVerdict:
+    if key in ("transforms", "predicates"):
+        whole = [v for v in stages if v.part == "transforms" and v.verdict == "not supported"]
+        if key == "transforms" and whole:
+            return OptionVerdict(key, "not done", whole[0].what)
+        return OptionVerdict(key, "used", "chain")
+    if key in ignored:
+        return OptionVerdict(key, "not needed", "Kafka ignores it, too: a comment in the chain")
+    if key.startswith("predicates."):
+        return _of_predicate(key, connector, stages)
+    owners = [a for a in _aliases(connector) if key.startswith(f"transforms.{a}.")]
+    if not owners:
+        return OptionVerdict(key, "not needed", "Kafka ignores it, too: a comment in the chain")
+    alias = max(owners, key=len)
+    return _of_stage(key, key.removeprefix(f"transforms.{alias}."), alias, connector, stages)
+
+
+def _of_predicate(key: str, connector: Connector, stages: list[Verdict]) -> OptionVerdict:
+    users = [a for a in _aliases(connector) if _is_predicate(key, connector.chain.get(f"transforms.{a}.predicate", ""))]
+    if not users:
+        return OptionVerdict(key, "not needed", "no transform asks this predicate")
+    if any(v.part in users and v.verdict == "not supported" for v in stages):
+        return OptionVerdict(key, "not done", f"the transform '{users[0]}' is not supported")
+    return OptionVerdict(key, "used", f"when the stage '{users[0]}' acts")
+
+
+def _is_predicate(key: str, name: str) -> bool:
+    return bool(name) and key.startswith(f"predicates.{name.strip()}.")
+
+
+def _of_stage(key: str, name: str, alias: str, connector: Connector, stages: Iterable[Verdict]) -> OptionVerdict:
+    stage = next(v for v in stages if v.part == alias)
+    if stage.verdict == "not supported":
+        return OptionVerdict(key, "not done", f"the transform '{alias}' is not supported")
+    if name == "type" and (routes := _routes(stage.type, connector)):
+        return OptionVerdict(key, "not done", routes)
+    if f"'{name}'" in stage.what or stage.what.startswith(f"{name}="):
+        return OptionVerdict(key, "changed", stage.what)
+    return OptionVerdict(key, "used", f"the stage '{alias}'")
+
+
+def _routes(type_: str, connector: Connector) -> str:
+    """Why a router's tables are not made; empty if it is none, or only renames the one topic that there is."""
+    name = type_.strip().rsplit(".", 1)[-1].partition("$")[0]
+    if name not in _ROUTERS:
+        return ""
+    if len(connector.topics) == 1 and not _ROUTERS[name]:
+        return ""
+    if not connector.is_sink:
+        return ""
+    return "the topics that it makes were tables, indexes or folders of their own; one component writes one table"

@@ -1,0 +1,73 @@
+"""Connectors as resources of Kubernetes: Strimzi's ``KafkaConnector``."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dagster_smt.chain.problems import config_problem
+from dagster_smt.connect.connectors import Connector, read_connectors
+from dagster_smt.errors import ConfigError, Problem
+
+_KIND = "KafkaConnector"
+_OF_SPEC = {"class": "connector.class", "tasksMax": "tasks.max"}
+"""Fields of ``spec`` that are options of the connector."""
+
+
+def strimzi_connectors(documents: list[Any], place: str) -> list[Connector]:
+    """The connectors of a YAML file: its resources of the kind ``KafkaConnector``, or what JSON would hold.
+
+    Raises:
+        ConfigError: SMT018, there is none; SMT003, an option is no plain value.
+    """
+    resources = [resource for document in documents for resource in _resources(document)]
+    if any(_is_resource(resource) for resource in resources):
+        found = [_connector(resource, place) for resource in resources if resource.get("kind") == _KIND]
+        if found:
+            return found
+        hint = f"name a file with resources of the kind {_KIND}"
+        raise ConfigError(config_problem("SMT018", place, "there is no connector in it", hint))
+    for mapping in resources:
+        config = mapping.get("config")
+        _check_plain(config if isinstance(config, Mapping) else mapping, place)
+    return read_connectors(resources, place)
+
+
+def _resources(document: Any) -> Iterator[Mapping[Any, Any]]:
+    """A document, or the items of a list of resources."""
+    if not isinstance(document, Mapping):
+        return
+    items = document.get("items")
+    if document.get("kind") == "List" and isinstance(items, list):
+        yield from (item for item in items if isinstance(item, Mapping))
+    else:
+        yield document
+
+
+def _is_resource(data: Mapping[Any, Any]) -> bool:
+    return "apiVersion" in data and "kind" in data
+
+
+def _connector(resource: Mapping[Any, Any], place: str) -> Connector:
+    metadata, spec = _mapping(resource.get("metadata")), _mapping(resource.get("spec"))
+    options = _mapping(spec.get("config"))
+    _check_plain(options, place)
+    _check_plain({name: spec.get(name) for name in _OF_SPEC}, place)
+    named = {option: spec[name] for name, option in _OF_SPEC.items() if spec.get(name) is not None}
+    state = str(spec.get("state") or "")
+    body = {"name": str(metadata.get("name") or place), "config": {**named, **options}}
+    (connector,) = read_connectors(body, place)
+    return Connector(connector.name, connector.config, state)
+
+
+def _mapping(value: Any) -> Mapping[Any, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _check_plain(options: Mapping[Any, Any], place: str) -> None:
+    """Refuse what is nested: YAML's references would make a small file a very long text."""
+    problems = [
+        Problem("SMT003", f"{place} {option}", "the file is no valid connector: a value is nested", "write a text")
+        for option, value in options.items()
+        if isinstance(value, (Mapping, list, set, tuple))
+    ]
+    if problems:
+        raise ConfigError(problems)

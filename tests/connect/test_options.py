@@ -1,0 +1,205 @@
+"""Every option of a connector has a line in the report, and what is not done makes the command fail."""
+
+import json
+
+import dagster as dg
+import pytest
+from dagster.components.testing import create_defs_folder_sandbox
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.cli import main
+from dagster_smt.connect import Connector, connectors_at, written_component
+from dagster_smt.connect.options import FAMILIES, RULES
+from dagster_smt.errors import ConfigError
+from tests.connect.shapes import AVRO, JSON, KAFKA, SECRET, SHAPES, STRING_KEY, UNWRAP
+
+SOURCE = {"kafka": {"bootstrap_servers": "localhost:9092"}}
+ALL = pytest.mark.parametrize("shape", SHAPES)
+
+
+def written(config, name="orders"):
+    return written_component(Connector(name, config), SOURCE)
+
+
+def verdicts(config):
+    return {v.option: v for v in written(config).options}
+
+
+@ALL
+def test_every_option_has_one_line(shape):
+    config, not_done = SHAPES[shape]
+    found = written(config)
+    assert [v.option for v in found.options] == list(config)
+    assert {v.option for v in found.options if v.verdict == "not done"} == not_done
+    assert all(v.text for v in found.options)
+
+
+@ALL
+def test_an_unknown_option_is_not_done_and_fails(shape, capsys, tmp_path):
+    config, not_done = SHAPES[shape]
+    planted = {**config, "planted.option": SECRET}
+    file = tmp_path / "c.json"
+    codes = []
+    for options in (config, planted):
+        file.write_text(json.dumps({"name": "c", "config": options}))
+        codes.append(main(["import", str(file), "--to", str(tmp_path / f"defs{len(options)}")]))
+    out, err = capsys.readouterr()
+    is_source = "topic.prefix" in config  # it goes on with whatever it is told
+    assert codes[0] == int(bool(not_done)), out
+    assert codes[1] == int(bool(not_done) or not is_source)
+    assert "planted.option" in out
+    texts = [p.read_text() for p in tmp_path.rglob("*") if p.is_file() and p != file]
+    assert not any(SECRET in text for text in (out, err, *texts)), "no secret is shown or copied"
+
+
+@ALL
+def test_each_shape_loads_unless_a_transform_is_unknown(shape, monkeypatch):
+    config, _ = SHAPES[shape]
+    if shape == "S3":
+        pytest.skip("its transform is unknown here: it must not load")
+    monkeypatch.setenv("KAFKA_SERVERS", "localhost:9092")
+    with create_defs_folder_sandbox() as sandbox:
+        written(config, "c").save(sandbox.defs_folder_path)
+        with sandbox.load_component_and_build_defs(defs_path="c") as (_, defs):
+            assert isinstance(defs, dg.Definitions)
+
+
+def test_a_class_that_is_unknown_is_not_done():
+    found = verdicts({"connector.class": "com.example.Sink", "topics": "t", **JSON, **STRING_KEY})
+    assert {k for k, v in found.items() if v.verdict == "not done"} == {"connector.class"}
+
+
+def test_each_family_has_a_verdict_on_its_class_and_each_rule_a_known_family():
+    families = {*FAMILIES.values(), "source"}
+    told = {family for rule in RULES if rule.option == "connector.class" for family in rule.families}
+    assert {f for rule in RULES for f in rule.families} <= families
+    assert families - told == {"iceberg"}, "that of Iceberg depends on its tables"
+
+
+def test_a_list_of_fields_becomes_the_last_stage():
+    config, _ = SHAPES["Confluent's JDBC sink"]
+    chain = {"transforms": "whitelist", "transforms.whitelist.type": f"{KAFKA}transforms.Flatten$Value"}
+    for more, stages in (({}, 1), (chain, 2)):
+        found = written({**config, **more})
+        lines = found.chain.splitlines()
+        properties = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
+        last = parse_chain(properties).stages
+        assert len(last) == stages
+        assert last[-1].transform.configured() == {"include": ["id", "email", "amount"]}
+    assert verdicts(config)["fields.whitelist"].verdict == "changed"
+
+
+def test_iceberg_stays_iceberg_and_the_group_is_proposed():
+    found = written(SHAPES["Iceberg"][0])
+    assert found.attributes["sink"] == {"iceberg": {"table": "test_db.users", "kind": "columns"}}
+    assert "group:connect-orders" in found.proposals[0]
+    assert "delta" in written(SHAPES["several tables of Iceberg"][0]).attributes["sink"]
+
+
+def test_overrides_of_the_consumer_are_the_tables():
+    table = written(SHAPES["an append by JDBC"][0]).attributes["table"]
+    assert table["start"] == "latest"
+    assert table["source"]["kafka"]["isolation_level"] == "read_uncommitted"
+
+
+@pytest.mark.parametrize(
+    ("options", "value"),
+    [
+        (AVRO, {"url": "http://registry:8081", "basic-auth.user-info": "${env:SCHEMA_REGISTRY_USER_INFO}"}),
+        (
+            {**AVRO, "value.converter.basic.auth.user.info": "${env:LOGIN}"},
+            {"url": "http://registry:8081", "basic-auth.user-info": "${env:LOGIN}"},
+        ),
+        (
+            {**AVRO, "value.converter.value.subject.name.strategy": "io.confluent.x.RecordNameStrategy"},
+            {
+                "url": "http://registry:8081",
+                "basic-auth.user-info": "${env:SCHEMA_REGISTRY_USER_INFO}",
+                "subject.name.strategy": "RecordNameStrategy",
+            },
+        ),
+        ({"input.data.format": "PROTOBUF"}, {"url": "${env:SCHEMA_REGISTRY_URL}"}),
+    ],
+)
+def test_registries(options, value):
+    form = written({"topics": "t", **options}).attributes["table"]["value"]
+    assert form["options"] == value
+
+
+@pytest.mark.parametrize("name", ["Short", "Integer", "Long", "Float", "Double", "Boolean"])
+def test_single_values(name):
+    found = written({"topics": "t", "key.converter": f"{KAFKA}converters.{name}Converter"})
+    assert found.attributes["table"]["key"] == {"kind": name.lower()}
+
+
+def test_options_of_a_converter_that_the_worker_chooses_are_ignored_as_kafka_does():
+    found = verdicts({"topics": "t", "value.converter.schemas.enable": "true"})
+    assert found["value.converter.schemas.enable"].verdict == "not needed"
+
+
+@pytest.mark.parametrize(
+    ("old", "mode"),
+    [
+        ({"delete.handling.mode": "rewrite", "drop.tombstones": "false"}, "rewrite-with-tombstone"),
+        ({"delete.handling.mode": "rewrite"}, "rewrite"),
+        ({"drop.tombstones": "true"}, "drop"),
+        ({"drop.tombstones": "false"}, "delete-to-tombstone"),
+        ({"delete.handling.mode": "none", "drop.tombstones": "true"}, "tombstone"),
+    ],
+)
+def test_debeziums_older_options_become_that_of_today(old, mode):
+    config = {"topics": "t", "transforms": "unwrap", **UNWRAP}
+    config |= {f"transforms.unwrap.{name}": value for name, value in old.items()}
+    found = written(config)
+    assert f"transforms.unwrap.delete.tombstone.handling.mode={mode}" in found.chain
+    assert [v.verdict for v in found.stages] == ["exact"]
+    assert {v.option for v in found.options if v.verdict == "changed"} == {f"transforms.unwrap.{n}" for n in old}
+
+
+def test_debeziums_option_of_today_wins():
+    head = "transforms.unwrap."
+    config = {"topics": "t", "transforms": "unwrap", **UNWRAP, f"{head}delete.tombstone.handling.mode": "drop"}
+    found = verdicts({**config, f"{head}drop.tombstones": "false"})
+    assert found[f"{head}drop.tombstones"].verdict == "not needed"
+
+
+STRIMZI = """
+apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaConnect
+metadata: {name: cluster}
+---
+apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaConnector
+metadata: {name: orders, labels: {strimzi.io/cluster: cluster}}
+spec:
+  class: FileStreamSink
+  tasksMax: 2
+  state: paused
+  config: {topics: orders, file: /tmp/x, value.converter.schemas.enable: false}
+"""
+
+
+def test_connectors_of_strimzi(tmp_path):
+    (tmp_path / "c.yaml").write_text(STRIMZI)
+    (connector,) = connectors_at(str(tmp_path))
+    assert (connector.name, connector.state, connector.topics) == ("orders", "paused", ("orders",))
+    assert connector.config["connector.class"] == "FileStreamSink"
+    assert connector.config["tasks.max"] == "2"
+    assert connector.config["value.converter.schemas.enable"] == "false", "as Connect writes it"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a: [", "SMT003"),
+        ("a: 1", "SMT018"),
+        (STRIMZI.split("---")[0], "SMT018"),
+        (STRIMZI.replace("/tmp/x", "[[a], [b]]"), "SMT003 c.yaml file"),
+        ("a: &a [x]\nb: &b [*a, *a]\ntopics: [*b, *b]\nconnector.class: x", "SMT003 c.yaml topics"),
+        ("x: !!python/object:os.system {}", "SMT003"),
+    ],
+)
+def test_files_of_yaml_that_hold_no_connector(text, problem, tmp_path):
+    (tmp_path / "c.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=problem):
+        connectors_at(str(tmp_path / "c.yaml"))
