@@ -6,7 +6,7 @@ from typing import Any
 from dagster_smt.model.path_steps import Match
 from dagster_smt.model.schema import Schema
 from dagster_smt.values.basic import PythonRule, ValueRule
-from dagster_smt.values.java_regex import compile_java, expand
+from dagster_smt.values.java_regex import compile_java, expand, may_take_long, too_long
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,21 @@ class KeepKeys(ValueRule):
     """A map with only the keys that have one of some names, or in which one of some patterns is found."""
 
     which: tuple[Any, ...]
+
+    @property
+    def needs_python(self) -> bool:  # type: ignore[override]
+        return any(isinstance(which, Match) and may_take_long(which.java) for which in self.which)
+
+    @property
+    def may_fail(self) -> bool:  # type: ignore[override]
+        return self.needs_python
+
+    def failure(self) -> Any:
+        return too_long()
+
+    def failed(self, F: Any, result: Any, value: Any) -> Any:
+        """A map that is not null becomes null only where a key took too long."""
+        return result.isNull() & value.isNotNull()
 
     def python(self, value: Any) -> Any:
         return None if value is None else {key: child for key, child in value.items() if self._keeps(key)}

@@ -81,13 +81,22 @@ class JavaPattern:
         try:
             return function(text, timeout=SECONDS)
         except TimeoutError:
-            raise _too_long() from None
+            raise too_long() from None
 
 
-def _too_long() -> DataError:
+def too_long() -> DataError:
+    """The error of a text that takes a pattern longer than ``SECONDS``."""
     statement = f"a regular expression is not done with the text after {SECONDS:.0f} seconds"
     hint = "rewrite it without repetitions inside of repetitions; see the dead letter for the text"
     return data_error("SMT445", statement, hint, "")
+
+
+def may_take_long(pattern: str) -> bool:
+    """Whether a Java pattern repeats anything: the work for a text may then grow faster than the text.
+
+    Java knows no limit of time, and its stack ends in long repetitions of groups: such a pattern runs in Python.
+    """
+    return bool(set(pattern) & set("*+{")) or "\\X" in pattern
 
 
 @lru_cache(maxsize=256)

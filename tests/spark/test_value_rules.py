@@ -115,6 +115,7 @@ def of_containers():
     yield containers.StructField("A", SCHEMAS["struct"]), ("struct",), number
     yield containers.StructField("a", SCHEMAS["struct"]), ("struct",), text
     yield containers.KeepKeys(("a", Match("^x"))), ("map",), SCHEMAS["map"]
+    yield containers.KeepKeys((Match("^x*a"),)), ("map",), SCHEMAS["map"]
     yield containers.RenameKeys("a", containers.NewName("b")), ("map",), SCHEMAS["map"]
     yield java_regex.Matches("[a-z]+"), ("string",), BOOLEAN
     yield MatchesOrNull("[a-z]+"), ("string",), BOOLEAN

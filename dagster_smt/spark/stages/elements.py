@@ -7,13 +7,14 @@ from pyspark.sql import types as T
 
 from dagster_smt.errors import DataError, Problem, problem_of_record
 from dagster_smt.interpret.closures import expr_function
-from dagster_smt.model.cell import Call, Each, Key, Ref, calls_in
-from dagster_smt.model.path_steps import Every, Index
+from dagster_smt.model.cell import AnyItem, Call, Cell, Each, Expr, Group, Key, Node, Ref, Select, calls_in
+from dagster_smt.model.path_steps import Every, Index, Match
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.plain import plain_type, python_function, reader, to_plain, writer
 from dagster_smt.spark.sql import Column
+from dagster_smt.values.java_regex import may_take_long, too_long
 
 Change = Callable[[Column], Column]
 
@@ -75,13 +76,43 @@ def is_python(call: Call) -> bool:
 
 
 def needs_python(each: Each) -> bool:
-    """Whether a rule inside has no Catalyst form: the whole array or map is then changed in Python."""
-    return any(map(is_python, calls_in(each.body)))
+    """Whether a rule or a pattern inside has no Catalyst form: the whole array or map is then changed in Python."""
+    return _takes_long(each) or any(map(is_python, calls_in(each.body)))
+
+
+def asks_python(any_item: AnyItem) -> bool:
+    """Whether a pattern of keys, here or inside, may take long: the question is then answered in Python."""
+    return _any_takes_long(any_item)
+
+
+def _takes_long(each: Each) -> bool:
+    return _is_long(each.select) or _any_takes_long(each.body)
+
+
+def _any_takes_long(part: Node | Expr | None) -> bool:
+    """Whether an expression selects keys by a pattern that may take long."""
+    match part:
+        case Cell():
+            return _any_takes_long(part.expr)
+        case Group():
+            return _any_takes_long(part.present) or any(_any_takes_long(child) for _, child in part.fields)
+        case Call():
+            return any(map(_any_takes_long, part.args))
+        case Each():
+            return _takes_long(part) or _any_takes_long(part.container)
+        case AnyItem():
+            return _is_long(part.select) or _any_takes_long(part.when) or _any_takes_long(part.container)
+    return False
+
+
+def _is_long(select: Select) -> bool:
+    return isinstance(select, Match) and may_take_long(select.java)
 
 
 def problems_of(each: Each) -> list[Problem]:
     """What can go wrong with an element, in the order in which it is looked for."""
-    failures: list[DataError] = [call.rule.failure() for call in calls_in(each.body) if call.rule.may_fail]  # type: ignore[attr-defined]
+    failures: list[DataError] = [too_long()] if _takes_long(each) else []
+    failures += [call.rule.failure() for call in calls_in(each.body) if call.rule.may_fail]  # type: ignore[attr-defined]
     return list(dict.fromkeys(error.problem for error in failures))
 
 
@@ -107,3 +138,22 @@ def python_elements(each: Each) -> Callable[[Column], Column]:
     fields.append(T.StructField("raised", T.StringType()))
     function = python_function(run, [plain_type(each.schema)], T.StructType(fields))
     return lambda container: function(to_plain(container, each.schema))
+
+
+def python_answer(any_item: AnyItem) -> Callable[[Column], Column]:
+    """Whether an array or map has such an element, asked in Python (a UDF): true or null.
+
+    It is null, too, where the question fails: the change of the same elements fails alike and loses the record.
+    """
+    read = reader(any_item.schema)
+    ask = expr_function(AnyItem(Ref(("value",)), any_item.schema, any_item.select, any_item.item, any_item.when))
+
+    def run(value: Any) -> bool | None:
+        try:
+            return ask(Record(None, value=read(value)))
+        except Exception as error:  # noqa: BLE001 whatever it is, the change of the elements has met it
+            problem_of_record(error)
+            return None
+
+    function = python_function(run, [plain_type(any_item.schema)], T.BooleanType())
+    return lambda container: function(to_plain(container, any_item.schema))

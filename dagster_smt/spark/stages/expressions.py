@@ -14,9 +14,11 @@ from dagster_smt.spark.plain import from_plain, plain_type, python_function, to_
 from dagster_smt.spark.sql import Column
 from dagster_smt.spark.stages.early_calls import EarlyCalls, exception_class, in_python
 from dagster_smt.spark.stages.elements import (
+    asks_python,
     changed,
     is_python,
     needs_python,
+    python_answer,
     python_elements,
     schema_after,
     some,
@@ -101,6 +103,8 @@ class Scope:
     def _any_item(self, expr: AnyItem) -> Column:
         container, values = self.value(expr.container, expr.schema), expr.schema.values
         assert values is not None
+        if asks_python(expr):
+            return python_answer(expr)(container)
         test = lambda x: self.bound(expr.item, x, values).value(expr.when).isNotNull()  # noqa: E731
         return F.when(some(container, expr.schema, expr.select, test), F.lit(True))
 
