@@ -1,12 +1,13 @@
 """The chain that a connector's records go through here: its transforms in today's words, and its list of fields."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from dagster_smt.authoring.options import split_list
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.connect.options import OptionVerdict, family_of
-from dagster_smt.connect.survey import Verdict, ignored_options, survey
+from dagster_smt.connect.survey import Verdict, ignored_options, routers, survey
 from dagster_smt.model.secrets import is_reference, shows_secret
 
 _UNWRAP = "io.debezium.transforms.ExtractNewRecordState"
@@ -20,17 +21,10 @@ _MODES = {
     ("none", "false"): ("tombstone", "; a deletion gives one null, not two"),
 }
 """What Debezium 2 and before did by ``delete.handling.mode`` and ``drop.tombstones``, as a mode of today."""
-_ROUTERS = {
-    "RegexRouter": False,
-    "TimestampRouter": True,
-    "ByLogicalTableRouter": False,
-    "ExtractTopic": True,
-    "ExtractTopicFromValue": True,
-    "EventRouter": True,
-    "MessageTimestampRouter": True,
-    "HeaderToTopic": True,
-}
-"""Transforms that choose the topic, and whether they make several of one."""
+_BY_TOPIC = ("RegexRouter", "ByLogicalTableRouter")
+"""Routers that make one topic of one, whatever is in the records."""
+_REFERENCE = re.compile(r"\$\{[\w.-]+:[^}]*\}")
+"""What Connect's configuration providers look up: ``${file:/secrets:password}``."""
 
 
 @dataclass(frozen=True)
@@ -98,15 +92,23 @@ def _replaced(config: dict[str, str], old: list[str], name: str, value: str) -> 
 def _without_secrets(connector: Connector) -> tuple[Connector, list[OptionVerdict]]:
     """No secret is copied: its place has the name of a variable, which the transform does not look up."""
     config, verdicts = dict(connector.config), []
-    for alias in _aliases(connector):
-        head = f"transforms.{alias}."
-        for key in [k for k in connector.chain if k.startswith(head)]:
-            name, value = key.removeprefix(head), connector.chain[key]
-            if is_reference(value) or not shows_secret(name, value):
-                continue
+    for key, value in connector.chain.items():
+        name = _own_name(key, connector)
+        if name and not is_reference(value) and shows_secret(name, value):
             config[key] = "${env:SECRET}"
             verdicts.append(OptionVerdict(key, "not done", "a secret is not copied, and transforms look up none"))
+        elif name and is_looked_up(value):
+            text = "it refers to what Connect looks up, and transforms look up nothing: the text itself would count"
+            verdicts.append(OptionVerdict(key, "not done", text))
     return replace(connector, config=config), verdicts
+
+
+def _own_name(key: str, connector: Connector) -> str:
+    """The name of an option of a transform or predicate, without the alias, which may be called anything."""
+    kind, _, rest = key.partition(".")
+    aliases = _aliases(connector) if kind == "transforms" else split_list(connector.chain.get("predicates", ""))
+    heads = [f"{alias}." for alias in aliases if rest.startswith(f"{alias}.")]
+    return rest.removeprefix(max(heads, key=len)) if heads else rest.partition(".")[2]
 
 
 def _with_whitelist(connector: Connector) -> Connector:
@@ -160,20 +162,22 @@ def _of_stage(key: str, name: str, alias: str, connector: Connector, stages: Ite
     stage = next(v for v in stages if v.part == alias)
     if stage.verdict == "not supported":
         return OptionVerdict(key, "not done", f"the transform '{alias}' is not supported")
-    if name == "type" and (routes := _routes(stage.type, connector)):
+    if name == "type" and (routes := _routes(alias, connector)):
         return OptionVerdict(key, "not done", routes)
     if f"'{name}'" in stage.what or stage.what.startswith(f"{name}="):
         return OptionVerdict(key, "changed", stage.what)
     return OptionVerdict(key, "used", f"the stage '{alias}'")
 
 
-def _routes(type_: str, connector: Connector) -> str:
+def _routes(alias: str, connector: Connector) -> str:
     """Why a router's tables are not made; empty if it is none, or only renames the one topic that there is."""
-    name = type_.strip().rsplit(".", 1)[-1].partition("$")[0]
-    if name not in _ROUTERS:
-        return ""
-    if len(connector.topics) == 1 and not _ROUTERS[name]:
-        return ""
-    if not connector.is_sink:
+    name = routers(connector).get(alias)
+    renames = name in _BY_TOPIC and len(connector.topics) == 1
+    if name is None or renames or not connector.is_sink:
         return ""
     return "the topics that it makes were tables, indexes or folders of their own; one component writes one table"
+
+
+def is_looked_up(value: str) -> bool:
+    """Whether a value has a reference in it that Connect looks up."""
+    return _REFERENCE.search(value) is not None

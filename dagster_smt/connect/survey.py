@@ -52,6 +52,19 @@ def survey(connector: Connector) -> list[Verdict]:
     return verdicts
 
 
+def routers(connector: Connector) -> dict[str, str]:
+    """The names of those transforms that choose the topic, by alias."""
+    found = {}
+    for alias in filter(None, split_list(connector.chain["transforms"])):
+        try:
+            (stage,) = parse_chain(_alone(connector.chain, alias), unknown_options="warn").stages
+        except ConfigError:
+            continue
+        if any(effect.action == "routed" for effect in stage.transform.ledger()):
+            found[alias] = type(stage.transform).__name__
+    return found
+
+
 def ignored_options(connector: Connector) -> list[str]:
     """The properties that Kafka ignores, for what is written to leave out."""
     strays = tuple(f"{p.place}." for p in _problems(connector.chain) if p.code == STRAY)

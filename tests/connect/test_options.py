@@ -203,3 +203,55 @@ def test_files_of_yaml_that_hold_no_connector(text, problem, tmp_path):
     (tmp_path / "c.yaml").write_text(text)
     with pytest.raises(ConfigError, match=problem):
         connectors_at(str(tmp_path / "c.yaml"))
+
+
+ROUTERS = {
+    "RegexRouter": {"type": f"{KAFKA}transforms.RegexRouter", "regex": "a", "replacement": "b"},
+    "TimestampRouter": {"type": f"{KAFKA}transforms.TimestampRouter"},
+    "ExtractTopic": {"type": "io.confluent.connect.transforms.ExtractTopic$Value", "field": "kind"},
+    "route.by.field": {"type": UNWRAP["transforms.unwrap.type"], "route.by.field": "kind"},
+    "none": {"type": f"{KAFKA}transforms.Flatten$Value"},
+}
+
+
+@pytest.mark.parametrize(("topics", "one_table"), [("t", {"RegexRouter", "none"}), ("t,u", {"none"})])
+def test_routers_into_several_tables_are_not_done(topics, one_table):
+    done = set()
+    for name, options in ROUTERS.items():
+        chain = {"topics": topics, "transforms": "r", **{f"transforms.r.{k}": v for k, v in options.items()}}
+        if verdicts(chain)["transforms.r.type"].verdict == "used":
+            done.add(name)
+    assert done == one_table
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["topics", "errors.deadletterqueue.topic.name", "fields.whitelist", "iceberg.tables", "transforms.m.fields"],
+)
+def test_references_that_connect_looks_up_are_no_names(option):
+    config = {"topics": "t", "transforms": "m", "transforms.m.type": f"{KAFKA}transforms.MaskField$Value"}
+    found = verdicts({**config, "transforms.m.fields": "a", option: "${file:/secrets:name}"})
+    assert found[option].verdict == "not done"
+
+
+def test_no_secret_of_a_transform_is_copied_whether_it_is_used_or_not():
+    config = {"topics": "t", "transforms": "secretFields", "transforms.secretFields.type": "com.example.Encrypt"}
+    config |= {"transforms.secretFields.key.password": SECRET, "transforms.secretFields.fields": "a"}
+    found = written({**config, "transforms.gone.password": SECRET})
+    assert SECRET not in found.chain
+    assert "transforms.secretFields.fields=a" in found.chain, "the alias is no name of an option"
+
+
+def hides(before, rule):
+    """Whether a rule takes whatever another one, further down, is about."""
+    if before.values or (before.families and not rule.families):
+        return False
+    if before.families and not set(rule.families) <= set(before.families):
+        return False
+    family = rule.families[0] if rule.families else ""
+    return before.fits(rule.option.removesuffix("*"), "", family)
+
+
+def test_no_rule_is_behind_one_that_takes_everything_of_it():
+    hidden = [(rule.option, rule.families) for n, rule in enumerate(RULES) if any(hides(b, rule) for b in RULES[:n])]
+    assert hidden == []
