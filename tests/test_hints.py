@@ -18,6 +18,7 @@ DOCS = ROOT.parent / "docs"
 NAME = re.compile(r"(?<![\w./-])[a-z]+(?:_[a-z]+)+(?![\w/-])")
 WINDOW_KEY = re.compile(r"window\.([a-z_]+)")
 COMMAND = re.compile(r"dagster-smt ([a-z]+)")
+SWITCH = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 VARIABLE = re.compile(r"DAGSTER_SMT_[A-Z_]+")
 PAGE = re.compile(r"docs/([\w/-]+\.md)")
 CALLS = {"Problem", "config_problem", "refuse"}
@@ -26,6 +27,9 @@ OF_OTHERS = {
     "bootstrap_servers": "Kafka's clients",
     "descriptor_set_out": "protoc",
     "include_imports": "protoc",
+    "--descriptor": "protoc, of --descriptor_set_out",
+    "--include": "protoc, of --include_imports",
+    "--reset-offsets": "Kafka's kafka-consumer-groups.sh",
     "dagster_smt": "the package itself",
     "json_schema": "a kind of a format",
     "force_optional": "a value of an option of Confluent's Drop",
@@ -49,8 +53,9 @@ def _hint_of(node):
     if isinstance(node, ast.Assign):
         names = {target.id for target in node.targets if isinstance(target, ast.Name)}
         return node.value if names & {"hint", "hints"} else None
-    if isinstance(node, ast.Call) and getattr(node.func, "id", "") in CALLS and len(node.args) > 2:
-        return node.args[-1]
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") in CALLS and len(node.args) > 1:
+        named = next((keyword.value for keyword in node.keywords if keyword.arg == "hint"), None)
+        return node.args[-1] if named is None else named
     return None
 
 
@@ -108,6 +113,14 @@ def is_command(name):
     with pytest.raises(SystemExit) as stop:
         main([name, "--help"])
     return stop.value.code == 0
+
+
+def test_switches_of_commands(capsys):
+    named = {switch for _, text in hints() for switch in SWITCH.findall(text)}
+    for command in ("lint", "explain", "list", "import", "preview", "topics", "append", "parity"):
+        assert is_command(command)
+    known = set(SWITCH.findall(capsys.readouterr().out))
+    assert named and named - known - set(OF_OTHERS) == set()
 
 
 def test_variables_are_read_somewhere():

@@ -1,6 +1,7 @@
 """Schedules of assets, whatever partitions they have."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import dagster as dg
@@ -23,9 +24,9 @@ def build_smt_schedule(
     """Make a schedule that materializes an asset.
 
     Without partitions each tick is a run that reads what is new. With a partition per topic it is one run over all of
-    them. With partitions of time a tick asks for the last one that has ended by then, once: a schedule that ticks more
-    often than partitions end skips the other ticks. So ``30 3 * * *`` of daily partitions runs yesterday at half past
-    three, with the records that came until then.
+    them. With partitions of time a tick asks for those that have ended since the tick before, each once: ``30 3 * * *``
+    of daily partitions runs yesterday at half past three, with the records that came until then; of hourly partitions
+    it runs 24 of them.
 
     Args:
         asset: An asset of ``build_smt_asset``.
@@ -46,7 +47,9 @@ def build_smt_schedule(
         "default_status": default_status,
     }
     if isinstance(partitions, OF_TIME):
-        return dg.ScheduleDefinition(**common, execution_fn=_last_ended(asset.key, partitions))
+        return dg.ScheduleDefinition(
+            **common, execution_fn=_ended(asset.key, partitions, cron_schedule, execution_timezone)
+        )
     if not isinstance(partitions, dg.DynamicPartitionsDefinition):
         return dg.ScheduleDefinition(**common)
     return dg.ScheduleDefinition(**common, execution_fn=_every_partition(name, asset.key, partitions))
@@ -59,28 +62,40 @@ def _windows_of(partitions: OF_TIME) -> dg.TimeWindowPartitionsDefinition:
     return next(d for d in dimensions if isinstance(d, dg.TimeWindowPartitionsDefinition))
 
 
-def _last_ended(asset: dg.AssetKey, partitions: OF_TIME) -> Any:
+def _ended(asset: dg.AssetKey, partitions: OF_TIME, cron: str, zone: str | None) -> Any:
     windows = _windows_of(partitions)
+    # a calculator of ticks: the windows of this definition lie between two ticks of the schedule
+    between_ticks = dg.TimeWindowPartitionsDefinition(
+        start=windows.start, fmt="%Y-%m-%d-%H:%M", cron_schedule=cron, timezone=zone
+    )
 
     def requests(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
         with dg.partition_loading_context(context.scheduled_execution_time, context.instance):
-            last = windows.get_last_partition_key()
-            keys = _keys_of(partitions, last) if last is not None else []
-        if last is None:
+            last = between_ticks.get_last_partition_window()
+            ended = _ended_since(windows, last.start if last is not None else windows.start)
+            keys = [key for window in ended for key in _keys_of(partitions, window)]
+        if not ended:
             yield dg.SkipReason("no partition of time has ended yet")
         elif not keys:
-            yield dg.SkipReason(f"there are no topics of {last} yet")
+            yield dg.SkipReason(f"there are no topics of {ended[-1]} yet")
         for key in keys:  # the run key lets Dagster ask for each partition once, however often the schedule ticks
             yield dg.RunRequest(run_key=key, partition_key=key, asset_selection=[asset])
 
     return requests
 
 
-def _keys_of(partitions: OF_TIME, last: str) -> list[str]:
+def _ended_since(windows: dg.TimeWindowPartitionsDefinition, tick: datetime) -> list[str]:
+    """Returns the windows that have ended since a tick, and the last one in any case: its own tick may have failed."""
+    keys = list(windows.get_partition_keys())
+    ended = [key for key in keys[:-1] if windows.time_window_for_partition_key(key).end > tick]
+    return ended + keys[-1:]
+
+
+def _keys_of(partitions: OF_TIME, window: str) -> list[str]:
     if isinstance(partitions, dg.TimeWindowPartitionsDefinition):
-        return [last]
+        return [window]
     of_time = next(d.name for d in partitions.partitions_defs if d.partitions_def is _windows_of(partitions))
-    return list(partitions.get_multipartition_keys_with_dimension_value(of_time, last))
+    return list(partitions.get_multipartition_keys_with_dimension_value(of_time, window))
 
 
 def _every_partition(name: str, asset: dg.AssetKey, partitions: dg.DynamicPartitionsDefinition) -> Any:

@@ -47,29 +47,34 @@ DAYS = dg.DailyPartitionsDefinition("2026-01-01")
 BERLIN = dg.DailyPartitionsDefinition("2026-01-01", timezone="Europe/Berlin")
 HOURS = dg.HourlyPartitionsDefinition("2026-01-01-00:00")
 WEEKS = dg.WeeklyPartitionsDefinition("2025-12-01")
-OF_TIME = [  # partitions, cron, zone of the schedule, when it ticks, zone of the definition, the partition
+A_DAY = " ".join([f"2026-01-02-{n:02}:00" for n in range(3, 24)] + [f"2026-01-03-{n:02}:00" for n in range(3)])
+OF_TIME = [  # partitions, cron, zone of the schedule, when it ticks, zone of the definition, what it asks for
     (DAYS, "0 0 * * *", None, "2026-01-02T00:00+00:00", "UTC", "2026-01-01"),
     (DAYS, "30 3 * * *", None, "2026-01-02T03:30+00:00", "UTC", "2026-01-01"),
     (DAYS, "30 3 * * *", "Europe/Berlin", "2026-01-02T03:30+01:00", "Europe/Berlin", "2026-01-01"),
     (DAYS, "30 0 * * *", "Europe/Berlin", "2026-01-03T00:30+01:00", "Europe/Berlin", "2026-01-01"),
     (BERLIN, "30 0 * * *", None, "2026-01-03T00:30+01:00", "Europe/Berlin", "2026-01-02"),
-    (DAYS, "0 6 * * 1", None, "2026-01-05T06:00+00:00", "UTC", "2026-01-04"),
+    (DAYS, "0 6 * * 1", None, "2026-01-05T06:00+00:00", "UTC", "2026-01-01 2026-01-02 2026-01-03 2026-01-04"),
+    (DAYS, "0 6 * * 1", None, "2026-01-12T06:00+00:00", "UTC", " ".join(f"2026-01-{n:02}" for n in range(5, 12))),
+    (DAYS, "0 * * * *", None, "2026-01-02T17:00+00:00", "UTC", "2026-01-01"),
+    (HOURS, "30 3 * * *", None, "2026-01-03T03:30+00:00", "UTC", A_DAY),
     (HOURS, "10 * * * *", None, "2026-01-02T05:10+00:00", "UTC", "2026-01-02-04:00"),
     (HOURS, "*/15 * * * *", None, "2026-01-02T05:45+00:00", "UTC", "2026-01-02-04:00"),
     (WEEKS, "0 4 * * 3", None, "2026-01-07T04:00+00:00", "UTC", "2025-12-28"),
 ]
 
 
-@pytest.mark.parametrize(("partitions", "cron", "zone", "moment", "of_schedule", "partition"), OF_TIME)
-def test_with_partitions_of_time_it_is_the_one_that_has_ended(
-    tmp_path, instance, partitions, cron, zone, moment, of_schedule, partition
+@pytest.mark.parametrize(("partitions", "cron", "zone", "moment", "of_schedule", "asked"), OF_TIME)
+def test_with_partitions_of_time_it_is_what_has_ended(
+    tmp_path, instance, partitions, cron, zone, moment, of_schedule, asked
 ):
-    """The schedule ticks when its cron says, in its zone, and asks once for what has ended by then."""
+    """Its cron says when, in its zone; what has ended since its last tick is asked for, the last one in any case."""
     orders = asset(tmp_path, partitions)
     schedule = build_smt_schedule(orders, cron, execution_timezone=zone)
     assert (schedule.cron_schedule, schedule.execution_timezone) == (cron, of_schedule)
-    (request,) = tick(schedule, instance, orders, datetime.fromisoformat(moment)).run_requests
-    assert (request.partition_key, request.run_key) == (partition, partition)
+    requests = tick(schedule, instance, orders, datetime.fromisoformat(moment)).run_requests
+    assert [request.partition_key for request in requests] == asked.split()
+    assert all(request.run_key == request.partition_key for request in requests)
 
 
 def test_before_the_first_partition_has_ended_nothing_is_asked(tmp_path, instance):
