@@ -240,6 +240,14 @@ RULES: tuple[Rule, ...] = (
     *(Rule(n, "changed", _SHAPE, JDBC) for n in ("db.timezone", "use.time.zone", "date.timezone", "timestamp.*")),
     Rule("replace.null.with.default", "used", "nulls of declared defaults", JDBC, _TRUE),
     # objects and files
+    Rule(
+        "partitioner.class",
+        "not needed",
+        "the source's columns name each row's partition",
+        FILES,
+        ("io.confluent.connect.storage.partitioner.defaultpartitioner",),
+    ),
+    Rule("hive.integration", "not needed", "Hive has no part in it", FILES, _FALSE),
     Rule("connector.class", "changed", "a table takes the place of the files", (*FILES, *LOCAL)),
     *(
         Rule(n, "not done", _PARTS, FILES)
@@ -370,6 +378,7 @@ RULES: tuple[Rule, ...] = (
         for n in ("provider", "jmx", "jvm.proxy.*", "enable.streaming.client.*")
     ),
     # BigQuery
+    Rule("bigQueryPartitionDecorator", "not needed", "the table has no partitions of its own", BIGQUERY, _FALSE),
     Rule("connector.class", "changed", "a table of the lake takes the place of BigQuery's", BIGQUERY),
     *(Rule(n, "not needed", "rows are added", BIGQUERY, _FALSE) for n in ("upsertEnabled", "deleteEnabled")),
     *(

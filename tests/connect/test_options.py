@@ -11,6 +11,7 @@ from dagster_smt.cli import main
 from dagster_smt.connect import Connector, connectors_at, written_component
 from dagster_smt.connect.options import FAMILIES, RULES
 from dagster_smt.errors import ConfigError
+from dagster_smt.orchestration.components.scaffolder import SmtChainScaffolder, SmtScaffoldParams
 from tests.connect.shapes import AVRO, JSON, KAFKA, SECRET, SHAPES, STRING_KEY, UNWRAP
 
 SOURCE = {"kafka": {"bootstrap_servers": "localhost:9092"}}
@@ -62,6 +63,25 @@ def test_each_shape_loads_unless_a_transform_is_unknown(shape, monkeypatch):
         written(config, "c").save(sandbox.defs_folder_path)
         with sandbox.load_component_and_build_defs(defs_path="c") as (_, defs):
             assert isinstance(defs, dg.Definitions)
+
+
+def test_scaffold_prints_the_report_of_import(tmp_path, capsys):
+    config, not_done = SHAPES["Confluent's JDBC sink"]
+    (tmp_path / "c.json").write_text(json.dumps({"name": "up", "config": config}))
+    assert main(["import", str(tmp_path / "c.json")]) == 1
+    report = capsys.readouterr().out
+    (tmp_path / "up").mkdir()
+    request = dg.ScaffoldRequest(
+        type_name="dagster_smt.SmtChainComponent",
+        target_path=tmp_path / "up",
+        scaffold_format="yaml",
+        project_root=None,
+        params=SmtScaffoldParams(from_connector=str(tmp_path / "c.json")),
+        append=False,
+    )
+    SmtChainScaffolder().scaffold(request)
+    assert capsys.readouterr().out == report
+    assert all(option in report for option in not_done)
 
 
 def test_a_class_that_is_unknown_is_not_done():
