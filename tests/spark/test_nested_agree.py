@@ -165,8 +165,8 @@ def test_arrays_and_maps_agree(spark, stages):
 
 
 LONG = "a" * 40 + "!"
-PATTERNS = {"(a+)+$": None, "(a|aa)+$": "SMT445"}
-"""What Java would look for in such a key for years: Python sees that there is none, or gives up after seconds."""
+PATTERNS = {"((a+)+)+$": None, "(a|aa)+$": "SMT445"}
+"""Java would look for the first for years, Python sees that there is none; Python gives up the second after seconds."""
 
 
 @pytest.mark.parametrize(
