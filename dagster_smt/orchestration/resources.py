@@ -30,6 +30,8 @@ SESSION_CONF = {
 LOCAL_CONF = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
+    # Spark's 200 are meant for a cluster: on one machine most of a small run would be starting empty tasks
+    "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
 }
 CLASSIC_CONF = {
     "spark.master": "local[*]",

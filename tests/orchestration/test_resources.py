@@ -147,7 +147,7 @@ resource = SparkSessionResource(conf={"spark.master": "local[1]", "spark.log.lev
 conf = resource.spark_session.conf
 print(signal.getsignal(signal.SIGINT) is before, conf.get("spark.sql.session.timeZone"), conf.get("spark.ui.enabled"))
 print(conf.get("spark.driver.host"), conf.get("spark.sql.execution.arrow.maxRecordsPerBatch"))
-print(bool(os.environ["PYSPARK_PYTHON"]))
+print(bool(os.environ["PYSPARK_PYTHON"]), int(conf.get("spark.sql.shuffle.partitions")) == 2 * os.cpu_count())
 java = resource.spark_session._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()
 print("-XX:-DontCompileHugeMethods" in list(java), "-XX:+UseParallelGC" in list(java))
 resource.spark_session.stop()
@@ -155,7 +155,7 @@ resource.spark_session.stop()
     ours = ("PYSPARK_PYTHON", "SPARK_HOME", "SPARK_CONF_DIR", "JDK_JAVA_OPTIONS")
     env = {k: v for k, v in os.environ.items() if k not in ours}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=120)
-    assert done.stdout.splitlines() == ["True UTC false", "127.0.0.1 500", "True", "True True"], done.stderr
+    assert done.stdout.splitlines() == ["True UTC false", "127.0.0.1 500", "True True", "True True"], done.stderr
 
 
 @pytest.mark.spark
