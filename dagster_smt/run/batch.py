@@ -32,6 +32,7 @@ from dagster_smt.run.failures import after_commit, coded_failures
 from dagster_smt.run.going_on import keep, state_to_go_on_from
 from dagster_smt.run.letter_place import check_dead_letters
 from dagster_smt.run.output import output_rows
+from dagster_smt.run.oversized import oversized, without_oversized
 from dagster_smt.run.reading_on import with_more_records
 from dagster_smt.run.redrive import redriven
 from dagster_smt.run.rejects import first_rejects, located, rejected_rows
@@ -350,7 +351,7 @@ class _Attempt:
                 problems = misrouted(found, self.spec, self.run_.table, self.draft.window.topics)
             if problems:
                 return self.without_misrouted(found, problems)
-            return self.commit(found)
+            return self.commit_fitting(found)
 
     def without_misrouted(self, found: Staged, problems: Mapping[str, Problem]) -> RunReport:
         """Refuse records that must not go where they are sent; they are dead letters where those are."""
@@ -358,6 +359,17 @@ class _Attempt:
         if self.spec.errors_tolerance == "none" or not stages:
             raise TableError(problems.values())
         with replace(self, evaluated=refused(found.frame, problems, stages)).staged() as again:
+            return self.commit_fitting(again)
+
+    def commit_fitting(self, found: Staged) -> RunReport:
+        """Commit; records that are too large for their topics have failed."""
+        table = self.run_.table
+        with self.run_.timed("evaluate"):
+            limits = oversized(found, table)
+        if not limits:
+            return self.commit(found)
+        fitting = without_oversized(found.frame, limits, table, self.spec.chain)
+        with replace(self, evaluated=fitting).staged() as again:
             return self.commit(again)
 
     def run_as_guessed(self) -> RunReport | None:

@@ -25,7 +25,7 @@ _KNOWN = {
     ),
     r"RecordTooLargeException|MESSAGE_TOO_LARGE": (
         *("SMT635", "a record is longer than its topic takes"),
-        "raise max.message.bytes of the topic (and message.max.bytes of the brokers)",
+        "raise max.message.bytes of the topic; or grant DescribeConfigs on topics and cluster, and it fails by itself",
     ),
     r"SaslAuthenticationException": (
         *("SMT626", "the brokers refuse the login"),

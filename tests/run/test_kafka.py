@@ -403,7 +403,7 @@ def test_a_record_of_ten_megabytes(world):
     assert world.run().records_out == 1
     assert len(world.rows().first().value) > 10_000_000
     world.there.make(f"clean.{world.orders}", max_message_bytes="1000000")
-    assert refused(world.run, world.to_kafka()) == ["SMT635"] and world.state(world.to_kafka()) is None
+    assert refused(world.run, world.to_kafka()) == ["SMT466", "SMT530"] and world.state(world.to_kafka()) is None
     big = replace(world.topics, create=NewTopics(settings={"max.message.bytes": str(12 * 2**20)}))
     world.there.remove(f"clean.{world.orders}")
     assert world.run(replace(world.to_kafka(), sink=KafkaSink(big, f"group-{world.id}"))).records_out == 1

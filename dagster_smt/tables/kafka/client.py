@@ -20,7 +20,7 @@ from confluent_kafka import (
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
 
 from dagster_smt.errors import EngineError, Problem, TableError
 from dagster_smt.model.offsets import OffsetSet, offsets_of
@@ -47,6 +47,8 @@ _DENIED = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION
            KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)  # fmt: skip
 _SILENT = (KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE,
            KafkaError.REQUEST_TIMED_OUT, KafkaError._TIMED_OUT_QUEUE)  # fmt: skip
+_UNTOLD = {"SMT628", "SMT629"}
+"""What brokers answer that give no settings away."""
 _LOGIN = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
 
 
@@ -162,6 +164,47 @@ class KafkaClient:
             hint = "give KafkaTopics create=NewTopics(partitions=…); on the command line append has --create N"
             raise TableError(Problem("SMT586", t, "there is no such topic to write to", hint) for t in missing)
         self.create(missing, self.topics_of.create)
+
+    def longest(self, names: Iterable[str]) -> dict[str, int]:
+        """How many bytes a record of each topic may have, ``max.message.bytes``; one that is not there is made so.
+
+        A topic whose limit this user may not ask for is left out.
+        """
+        names, there = {*names}, {*self.names()}
+        found = self._settings(ResourceType.TOPIC, names & there, "max.message.bytes")
+        absent = names - there
+        if not absent:
+            return found
+        settings = self.topics_of.create.settings if self.topics_of.create is not None else {}
+        own = settings.get("max.message.bytes", "")
+        if own.isdecimal():
+            return found | dict.fromkeys(absent, int(own))
+        with self.asking("brokers"):
+            broker = str(min(self.admin().list_topics(timeout=self.timeout).brokers))
+        default = self._settings(ResourceType.BROKER, [broker], "message.max.bytes")
+        return found | {name: default[broker] for name in absent if broker in default}
+
+    def _settings(self, kind: Any, names: Iterable[str], setting: str) -> dict[str, int]:
+        """A setting of topics or brokers, a number; without those that this user may not ask or that have gone."""
+        found: dict[str, int] = {}
+        resources = [ConfigResource(kind, name) for name in sorted(names)]
+        if not resources:
+            return found
+        with self.asking("settings"):
+            asked = self.admin().describe_configs(resources, request_timeout=self.timeout)
+        for resource, future in asked.items():
+            try:
+                with self.asking(resource.name):
+                    told = future.result().get(setting)
+            except _Unknown:
+                continue
+            except EngineError as error:
+                if error.problems[0].code not in _UNTOLD:
+                    raise
+                continue
+            if told is not None and str(told.value).isdecimal():
+                found[resource.name] = int(told.value)
+        return found
 
     # --- offsets ---
 

@@ -1,7 +1,7 @@
 """Records sent in transactions: of two producers of one name the later one shuts the earlier one out."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -12,6 +12,10 @@ from dagster_smt.model.window import Range
 from dagster_smt.tables.kafka.client import KafkaClient, Place
 
 _FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
+_REQUEST = 64 * 2**20
+LONGEST = _REQUEST - 1024
+"""Bytes of the longest record that is sent, whatever a topic takes: the client adds some of its own."""
+_BATCH = 1_000_000
 _MOST, _LONGEST = 10_000, 10.0
 """Records and seconds of a transaction: readers of what is committed wait for its end."""
 
@@ -23,15 +27,17 @@ class Transactions:
         client: The brokers.
         name: The transactional id.
         owner: Who sends, for messages.
+        limits: How many bytes the topics take at a time: librdkafka does not split batches that are refused.
     """
 
-    def __init__(self, client: KafkaClient, name: str, owner: str):
+    def __init__(self, client: KafkaClient, name: str, owner: str, limits: Iterable[int] = ()):
         self.client, self.owner = client, owner
         self.producer = client.producer(
             **{
                 "transactional.id": name,
                 "partitioner": "murmur2_random",  # as Java's producer chooses
-                "message.max.bytes": 64 * 2**20,  # how long a record may be is the topic's to say
+                "message.max.bytes": _REQUEST,  # how long a record may be is the topic's to say
+                "batch.size": max(1, min([_BATCH, *limits])),
                 "linger.ms": 20,
             }
         )
@@ -88,7 +94,7 @@ class Transactions:
                 self.producer.flush(self.client.timeout)
                 if self.refused:
                     statement = f"the brokers refused {len(self.refused)} records: {self.refused[0].name()}"
-                    raise TableError(Problem("SMT590", self.owner, statement, "look into the settings of the topic"))
+                    raise TableError(Problem("SMT590", self.owner, statement, _hint(self.refused[0])))
                 self.producer.commit_transaction(self.client.timeout)
             self.open, self.times = False, self.times + 1
         if self.times > 1:  # each has left a mark between its records and the next one's
@@ -144,23 +150,30 @@ class Transactions:
         return TableError(Problem("SMT528", self.owner, statement, "run again: it takes what is new then"))
 
 
+def _hint(error: KafkaError) -> str:
+    if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:  # the limit was not known, or has changed meanwhile
+        return "raise max.message.bytes of the topic, or grant DescribeConfigs on it: then letters are cut to fit"
+    return "look into the settings of the topic"
+
+
 def _is_fenced(error: Any) -> bool:
     return isinstance(error, KafkaError) and error.code() in _FENCED
 
 
 @contextmanager
-def transactions(client: KafkaClient, name: str, owner: str) -> Iterator[Transactions]:
+def transactions(client: KafkaClient, name: str, owner: str, limits: Iterable[int] = ()) -> Iterator[Transactions]:
     """A producer of a name, for as long as the block runs; earlier ones of this name are shut out.
 
     Args:
         client: The brokers.
         name: The transactional id.
         owner: Who sends, for messages.
+        limits: See ``Transactions``.
 
     Raises:
         EngineError: What the brokers refuse.
     """
-    producer = Transactions(client, name, owner)
+    producer = Transactions(client, name, owner, limits)
     try:
         producer.begin()
         yield producer

@@ -65,7 +65,7 @@ def append_once(
     Returns:
         Where the next run begins to look, and how many records were appended.
     """
-    with place.alone(trace.owner[1], say) as alone:
+    with place.alone(trace.owner[1], topics, say) as alone:
         return _append_once(alone, frame, topics, trace, since, taken_in, order, say)
 
 

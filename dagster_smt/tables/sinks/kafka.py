@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dagster_smt.errors import ConfigError, EngineError, Problem, TableError
@@ -21,9 +21,16 @@ from dagster_smt.model.window import Window
 from dagster_smt.spark.columns import TARGET
 from dagster_smt.tables.kafka.client import Committed, KafkaClient, Place
 from dagster_smt.tables.kafka.progress import from_commits, to_commits
+from dagster_smt.tables.kafka.sizes import size_column
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sinks.protocol import Replaced, Written, check_expected, same_state, taken
-from dagster_smt.tables.sinks.records import RecordTable, refuse_many_topics, refuse_own_topics, with_source
+from dagster_smt.tables.sinks.records import (
+    RecordTable,
+    headers_with_source,
+    refuse_many_topics,
+    refuse_own_topics,
+    with_source,
+)
 from dagster_smt.tables.sinks.topics import KafkaPlace
 from dagster_smt.tables.spec import KafkaSink, SourceSpec
 
@@ -117,9 +124,10 @@ class KafkaTable(RecordTable):
         """
         chosen = F.col(TARGET) if TARGET in frame.columns else F.lit(None).cast("int")
         task, target = F.spark_partition_id().alias("task"), chosen.alias("target")
-        places = frame.select("topic", "source_topic", "partition", task, target)
+        places = frame.select("topic", "source_topic", "partition", task, target, self.sizes().alias("size"))
         totals = F.count("*").alias("rows"), F.count_distinct("task").alias("tasks"), F.max("target").alias("target")
-        counts = places.groupBy("topic", "source_topic", "partition").agg(*totals).collect()
+        longest = F.max("size").alias("longest")
+        counts = places.groupBy("topic", "source_topic", "partition").agg(*totals, longest).collect()
         topics = sorted({row["topic"] for row in counts})
         if not counts:
             return 0, 0
@@ -130,7 +138,7 @@ class KafkaTable(RecordTable):
         self.place.refuse_partitions([(row["topic"], row["target"]) for row in counts if row["target"] is not None])
         if any(row["tasks"] > 1 for row in counts):
             frame = frame.repartition("source_topic", "partition").sortWithinPartitions(*_ORDER)
-        self.place.write(with_source(frame, self.spec.group))
+        self.place.write(with_source(frame, self.spec.group), topics, max(row["longest"] for row in counts))
         return sum(row["rows"] for row in counts), len(topics)
 
     def beside_source(self) -> bool:
@@ -172,6 +180,11 @@ class KafkaTable(RecordTable):
             yield commit
         finally:
             consumer.close()
+
+    def sizes(self, prefix: str = "") -> Column:
+        """How many bytes each record takes as it is written; ``prefix`` stands in front of its columns."""
+        headers = headers_with_source(self.spec.group, prefix)
+        return size_column(F.col(f"{prefix}key"), F.col(f"{prefix}value"), headers)
 
     def append(self, frame: DataFrame) -> None:
         """See ``Table``."""

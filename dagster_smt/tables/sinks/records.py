@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -54,11 +54,16 @@ class RecordTable:
 
 def with_source(frame: DataFrame, group: str) -> DataFrame:
     """Records with two more headers: their source, and the group that writes them."""
-    place = F.concat(F.col("source_topic"), F.lit("-"), F.col("partition"), F.lit("@"), F.col("offset"))
+    return frame.withColumn("headers", headers_with_source(group))
+
+
+def headers_with_source(group: str, prefix: str = "") -> Column:
+    """The headers of a record as they are written; ``prefix`` stands in front of its columns."""
+    topic, partition, offset, own = (F.col(prefix + c) for c in ("source_topic", "partition", "offset", "headers"))
+    place = F.concat(topic, F.lit("-"), partition, F.lit("@"), offset)
     texts = {GROUP_HEADER: F.lit(group), SOURCE_HEADER: place}
     made = [F.struct(F.lit(k).alias("key"), v.cast("binary").alias("value")) for k, v in texts.items()]
-    headers = F.concat(F.coalesce("headers", no_headers(F)), F.array(*made).cast(HEADERS_DDL))
-    return frame.withColumn("headers", headers)
+    return F.concat(F.coalesce(own, no_headers(F)), F.array(*made).cast(HEADERS_DDL))
 
 
 def refuse_many_topics(written: Collection[str], most: int, place: str) -> None:

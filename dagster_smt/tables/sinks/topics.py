@@ -1,7 +1,7 @@
 """Topics that records are appended to, of either kind: what is there, reading it, appending."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,32 +16,37 @@ from dagster_smt.spark.columns import TARGET
 from dagster_smt.spark.redaction import refuse_shown_secrets
 from dagster_smt.tables import local
 from dagster_smt.tables.kafka.client import KafkaClient
+from dagster_smt.tables.kafka.sizes import ESTIMATED, record_size
 from dagster_smt.tables.kafka.spec import KafkaTopics
-from dagster_smt.tables.kafka.transactions import Transactions, transactions
+from dagster_smt.tables.kafka.transactions import LONGEST, Transactions, transactions
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.frame_writer import append_frame
 from dagster_smt.tables.spec import FileTopics
 
 Say = Callable[[str], None]
+LEFT_OUT = "dagster_smt.left_out"
+"""The header of a dead letter that had too many bytes for its topic: the sizes of what it lacks."""
+_CONTEXT = ("__connect.errors.", "dagster_smt.")
 _PART_ROWS, _PART_BYTES = 2_000, 32 * 2**20
 """What comes to the driver at a time."""
+_REQUEST = 64 * 2**20
 _TUNED = {
     "kafka.linger.ms": "20",
     "kafka.batch.size": "131072",
-    # how long a record may be is the topic's to say, not the producer's
-    "kafka.max.request.size": str(64 * 2**20),
-    "kafka.buffer.memory": str(64 * 2**20),
+    "kafka.max.request.size": str(_REQUEST),
+    "kafka.buffer.memory": str(_REQUEST),
 }
 
 
 class Topics(Protocol):
     """Topics, opened with a session."""
 
-    def alone(self, owner: str, say: Say) -> AbstractContextManager["Topics"]:
+    def alone(self, owner: str, topics: Sequence[str], say: Say) -> AbstractContextManager["Topics"]:
         """The same topics for one owner alone: what others of its name append is there before, or never.
 
         Args:
             owner: Who appends.
+            topics: Where it appends to.
             say: Hears how far this is.
 
         Raises:
@@ -76,7 +81,7 @@ class FilePlace:
     spec: FileTopics
 
     @contextmanager
-    def alone(self, owner: str, say: Say) -> Iterator["FilePlace"]:
+    def alone(self, owner: str, topics: Sequence[str], say: Say) -> Iterator["FilePlace"]:
         """See ``Topics``: others wait."""
         folder = local.local_folder(self.spec.root) / ".progress"
         local.make_folder(folder)
@@ -114,11 +119,13 @@ class KafkaPlace:
         return KafkaClient(self.spec)
 
     @contextmanager
-    def alone(self, owner: str, say: Say) -> Iterator["Topics"]:
+    def alone(self, owner: str, topics: Sequence[str], say: Say) -> Iterator["Topics"]:
         """See ``Topics``: the latest one shuts the others out, by Kafka's transactions."""
         committed = replace(self.spec, isolation_level="read_committed")  # what is shut out may be there, uncommitted
-        with transactions(KafkaClient(committed), f"dagster_smt.letters.{owner}", owner) as producer:
-            yield _OnePlace(self.session, committed, producer)
+        client = KafkaClient(committed)
+        longest = client.longest(topics)
+        with transactions(client, f"dagster_smt.letters.{owner}", owner, longest.values()) as producer:
+            yield _OnePlace(self.session, committed, producer, longest)
 
     def there(self, topics: Sequence[str]) -> list[Range]:
         """See ``Topics``."""
@@ -135,7 +142,7 @@ class KafkaPlace:
         self.client.make_missing(sorted(counts))
         before = {(r.topic, r.partition): r.end for r in self.there(sorted(counts))}
         say(f"writing {sum(counts.values())} records to {len(counts)} topics")
-        self.write(frame.repartition("topic").sortWithinPartitions("topic", *order))
+        self.write(frame.repartition("topic").sortWithinPartitions("topic", *order), sorted(counts))
         now = [Range(r.topic, r.partition, before.get((r.topic, r.partition), 0), r.end) for r in self.there([*counts])]
         grown = {topic: sum(r.records for r in now if r.topic == topic) for topic in counts}
         return [r for r in now if grown[r.topic] == counts[r.topic]], sum(counts.values())
@@ -153,16 +160,24 @@ class KafkaPlace:
             statement = "the chain chooses a partition that the topic does not have; nothing was written"
             raise TableError([Problem("SMT579", topic, statement, hint) for topic in wrong])
 
-    def write(self, frame: DataFrame) -> None:
+    def write(self, frame: DataFrame, topics: Sequence[str], longest: int = 0) -> None:
         """Write records through Spark's writer: ``key, value, topic, headers``, and ``target_partition`` where it is.
 
         A null partition leaves the choice to the producer.
+
+        Args:
+            frame: The records.
+            topics: Where they go.
+            longest: The size of the longest one.
         """
-        options = {
-            **_TUNED,
-            **self.spec.connector_options(),
-            "includeHeaders": "true",
-        }
+        options = {**_TUNED, **self.spec.connector_options()}
+        # how long a record may be is the topic's to say, not the producer's
+        for name in ("kafka.max.request.size", "kafka.buffer.memory"):
+            options[name] = _at_least(options[name], longest + ESTIMATED)
+        # a producer would split a batch that a topic refuses into batches of this size again, and never end
+        limits = self.client.longest(topics).values()
+        options["kafka.batch.size"] = _at_most(options["kafka.batch.size"], limits)
+        options["includeHeaders"] = "true"
         refuse_shown_secrets(self.session, options)
         chosen = [F.col(TARGET).alias("partition")] if TARGET in frame.columns else []
         frame.select("key", "value", "topic", F.col("headers"), *chosen).write.format("kafka").options(**options).save()
@@ -173,6 +188,7 @@ class _OnePlace(KafkaPlace):
     """Topics of a cluster, for one owner: what is appended is visible to readers of what is committed, or never."""
 
     producer: Transactions
+    longest: Mapping[str, int]
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> tuple[list[Range], int]:
         """See ``Topics``. Rows come to the driver, a part at a time: transactions are a producer's."""
@@ -185,10 +201,45 @@ class _OnePlace(KafkaPlace):
         say(f"writing {sums['rows']} records to {len(topics)} topics")
         parts = 1 + max(sums["rows"] // _PART_ROWS, (sums["bytes"] or 0) // _PART_BYTES)
         rows = frame.repartitionByRange(parts, *order).sortWithinPartitions(*order)
+        shortened = 0
         for row in rows.select("key", "value", "topic", "headers").toLocalIterator():
             headers = [(header["key"], _bytes(header["value"])) for header in row["headers"] or ()]
-            self.producer.send(row["topic"], _bytes(row["key"]), _bytes(row["value"]), headers, say)
+            limit = min(self.longest.get(row["topic"], LONGEST), LONGEST)
+            sent = fitting(_bytes(row["key"]), _bytes(row["value"]), headers, limit)
+            shortened += sent[-1][-1][0] == LEFT_OUT
+            self.producer.send(row["topic"], *sent, say)
+        if shortened:
+            say(f"{shortened} of them are larger than their topic takes, and are there without key and value")
         return self.producer.commit(), sums["rows"]
+
+
+def fitting(
+    key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes | None]], limit: int
+) -> tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]]]:
+    """A record as a topic takes it.
+
+    One that is too large has neither key nor value, and a last header that says so. If that is not enough, its own
+    headers are left out: those that say where it comes from and why it is here stay, in their last words.
+    """
+    size = record_size(key, value, headers)
+    if size <= limit:
+        return key, value, headers
+    lengths = (f"{name} {'null' if part is None else len(part)}" for name, part in (("key", key), ("value", value)))
+    text = f"{', '.join(lengths)}, record {size} bytes, limit {limit}"
+    note = (LEFT_OUT, text.encode())
+    if record_size(None, None, [*headers, note]) <= limit:
+        return None, None, [*headers, note]
+    last = {name: content for name, content in headers if name.startswith(_CONTEXT)}
+    return None, None, [*last.items(), note]
+
+
+def _at_least(given: str, needed: int) -> str:
+    """A number among the options; what is no number is Kafka's to refuse."""
+    return str(max(int(given), needed)) if given.strip().isdecimal() else given
+
+
+def _at_most(given: str, limits: Iterable[int]) -> str:
+    return str(min([int(given), *limits])) if given.strip().isdecimal() else given
 
 
 def _bytes(value: bytes | bytearray | None) -> bytes | None:

@@ -1,0 +1,51 @@
+"""Records that are too large for the topics that they are written to: each fails by itself."""
+
+from collections.abc import Mapping
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from dagster_smt.chain import Chain
+from dagster_smt.errors import DATA_EXCEPTION, Problem
+from dagster_smt.run.counts import CONVERTERS, FAILED
+from dagster_smt.run.staging import Staged
+from dagster_smt.spark.columns import PROBLEM_FIELDS
+from dagster_smt.tables.sinks.kafka import KafkaTable
+from dagster_smt.tables.sinks.protocol import Table
+
+_TOO_LARGE = Problem(
+    "SMT466",
+    "",
+    "the record is too large for its topic",
+    "raise max.message.bytes of the topic, or drop fields; a record is judged as it is before compression",
+)
+_WRITER = min(CONVERTERS)
+"""The stage that is named where a chain has none: the converter of the value."""
+
+
+def oversized(found: Staged, table: Table) -> dict[str, int]:
+    """The limits of the topics that records of a window are too large for."""
+    if not isinstance(table, KafkaTable):
+        return {}
+    largest = F.max(table.sizes("__out.")).alias("size")
+    sizes = found.kept().groupBy(F.col("__out.topic").alias("topic")).agg(largest).collect()
+    limits = table.place.client.longest(row["topic"] for row in sizes) if sizes else {}
+    return {row["topic"]: limits[row["topic"]] for row in sizes if row["size"] > limits.get(row["topic"], row["size"])}
+
+
+def without_oversized(frame: DataFrame, limits: Mapping[str, int], table: Table, chain: Chain) -> DataFrame:
+    """The evaluated window with the records that are too large as failed ones, of the last stage."""
+    assert isinstance(table, KafkaTable)
+    size = table.sizes("__out.")
+    limit = F.create_map(*(F.lit(x) for pair in sorted(limits.items()) for x in pair))[F.col("__out.topic")]
+    sizes = F.concat(F.lit(f"{_TOO_LARGE.statement}: "), size, F.lit(" bytes, it takes "), limit)
+    texts = (F.lit(_TOO_LARGE.code), sizes, F.lit(_TOO_LARGE.hint), F.lit(DATA_EXCEPTION))
+    made: dict[str, Column] = {
+        "__status": F.lit(FAILED).cast("tinyint"),
+        "__stage": F.lit(len(chain.stages) - 1 if chain.stages else _WRITER),
+        "__problem": F.struct(*(text.alias(name) for name, text in zip(PROBLEM_FIELDS, texts, strict=True))),
+    }
+    own = (F.col("__status") == 0) & F.coalesce(size > limit, F.lit(False))
+    return frame.select(
+        *(F.when(own, made[c]).otherwise(F.col(c)).alias(c) if c in made else F.col(c) for c in frame.columns)
+    )

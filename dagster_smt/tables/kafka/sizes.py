@@ -1,0 +1,59 @@
+"""How many bytes a record takes in a topic, as brokers compare it with ``max.message.bytes``: a batch of its own.
+
+A batch of version 2 has 61 bytes in front of its records, and a record has varints in front of its parts
+(``DefaultRecordBatch``, ``DefaultRecord``). Judged as it is: a producer that compresses sends less, but how much less
+depends on what else is in its batch, so a record would fit in one run and not in the next.
+"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+BATCH = 61
+ESTIMATED = 32
+"""By how much the producer's own upper bound may be above the size."""
+_FIRST = 3
+"""Attributes, and the differences of time and offset to the batch's, which are 0 for a first record."""
+_VARINTS = (2**6, 2**13, 2**20, 2**27)
+"""Lengths from which on a signed varint takes one byte more."""
+
+Headers = Sequence[tuple[str, bytes | None]]
+
+
+def record_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:
+    """The size of a record."""
+    parts = [key, value, *(part for name, content in headers for part in (name.encode(), content))]
+    body = _FIRST + _varint(len(headers)) + sum(map(_part, parts))
+    return BATCH + _varint(body) + body
+
+
+def _part(content: bytes | None) -> int:
+    return 1 if content is None else _varint(len(content)) + len(content)
+
+
+def _varint(length: int) -> int:
+    return 1 + sum(length >= more for more in _VARINTS)
+
+
+def size_column(key: Column, value: Column, headers: Column) -> Column:
+    """The size of a record, where Spark has it."""
+    of_headers = F.aggregate(
+        F.coalesce(headers, F.array()),
+        F.lit(0).cast("bigint"),
+        lambda sum_, header: sum_ + _part_column(header["key"]) + _part_column(header["value"]),
+    )
+    count = F.coalesce(F.size(headers), F.lit(0))
+    none = F.greatest(count, F.lit(0))  # Spark may call the size of null -1
+    body = F.lit(_FIRST) + _varint_column(none) + _part_column(key) + _part_column(value) + of_headers
+    return F.lit(BATCH) + _varint_column(body) + body
+
+
+def _part_column(content: Column) -> Column:
+    length = F.octet_length(content).cast("bigint")
+    return F.coalesce(_varint_column(length) + length, F.lit(1).cast("bigint"))
+
+
+def _varint_column(length: Column) -> Column:
+    more = [(length >= F.lit(start)).cast("bigint") for start in _VARINTS]
+    return sum(more, F.lit(1).cast("bigint"))
