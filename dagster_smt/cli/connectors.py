@@ -8,7 +8,7 @@ from typing import Any
 from dagster_smt.cli.grid import grid
 from dagster_smt.cli.terminal import say
 from dagster_smt.connect import ANY_CLUSTER, Connector, Verdict, Written, connectors_at, written_component
-from dagster_smt.connect.options import OUTCOMES
+from dagster_smt.connect.rules import OUTCOMES
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.visible import visible
 

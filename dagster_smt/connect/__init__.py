@@ -5,7 +5,7 @@ from dagster_smt.connect.component import Written as Written
 from dagster_smt.connect.component import written_component as written_component
 from dagster_smt.connect.connectors import Connector as Connector
 from dagster_smt.connect.connectors import read_connectors as read_connectors
-from dagster_smt.connect.options import OptionVerdict as OptionVerdict
 from dagster_smt.connect.places import connectors_at as connectors_at
+from dagster_smt.connect.rules import OptionVerdict as OptionVerdict
 from dagster_smt.connect.survey import Verdict as Verdict
 from dagster_smt.connect.survey import survey as survey

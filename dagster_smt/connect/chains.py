@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from dagster_smt.authoring.options import split_list
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.options import OptionVerdict, family_of
+from dagster_smt.connect.options import family_of
+from dagster_smt.connect.rules import OptionVerdict
 from dagster_smt.connect.survey import Verdict, ignored_options, routers, survey
 from dagster_smt.model.secrets import is_reference, shows_secret
 

@@ -12,7 +12,8 @@ from dagster_smt.chain.properties import written_comment, written_property
 from dagster_smt.connect.chains import is_looked_up, written_chain
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.connect.converters import converted
-from dagster_smt.connect.options import OptionVerdict, family_of, option_verdicts
+from dagster_smt.connect.options import family_of, option_verdicts
+from dagster_smt.connect.rules import OptionVerdict
 from dagster_smt.connect.survey import Verdict
 from dagster_smt.connect.template_text import template_text, template_texts
 from dagster_smt.model.format import SELF_DESCRIBED

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.options import OptionVerdict
+from dagster_smt.connect.rules import OptionVerdict
 from dagster_smt.connect.survey import Verdict
 from dagster_smt.connect.template_text import template_text
 from dagster_smt.model.format import REGISTERED, STRATEGIES

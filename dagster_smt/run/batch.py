@@ -14,7 +14,7 @@ from dagster_smt.chain import Plan
 from dagster_smt.chain.forms import plan_forms
 from dagster_smt.errors import EngineError, PlanError, Problem, RecordsRejected, SmtError, TableError
 from dagster_smt.model.offsets import OffsetSet, offsets_of
-from dagster_smt.model.report import RunReport, SchemaUse, add_up, ledger_lines, stage_counts
+from dagster_smt.model.report import RunReport, SchemaUse
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.table_state import TableState
 from dagster_smt.model.window import Window
@@ -26,7 +26,7 @@ from dagster_smt.run.commits import (
     rebuild_without,
     replaced_rows_of,
 )
-from dagster_smt.run.counts import silent_entries, stage_names
+from dagster_smt.run.counts import add_totals
 from dagster_smt.run.dead_letters import Letters, publish
 from dagster_smt.run.failures import after_commit, coded_failures
 from dagster_smt.run.going_on import keep, state_to_go_on_from
@@ -35,7 +35,7 @@ from dagster_smt.run.output import output_rows
 from dagster_smt.run.oversized import oversized, without_oversized
 from dagster_smt.run.reading_on import with_more_records
 from dagster_smt.run.redrive import redriven
-from dagster_smt.run.rejects import first_rejects, located, rejected_rows
+from dagster_smt.run.rejects import first_rejects, located, not_committed, rejected_rows
 from dagster_smt.run.report_json import report_of, report_to_json
 from dagster_smt.run.spec import Evaluate, Progress, RunSpec
 from dagster_smt.run.staging import Staged, staged
@@ -406,7 +406,7 @@ class _Attempt:
         partly = again and found.partly_failed()
         report = replace(report, window=draft.window, topics=draft.of_topics(report.topics))
         report.unread = tuple(u for u in self.narrow.unread if u.topic in report.topics)
-        report = self.totals(report)
+        report = add_totals(report, self.spec.chain, self.plan.entries, [*self.run_.warnings, *self.plan.warnings])
         rows = conformed(output_rows(found.kept(frozenset(run_.failures)), self.spec), self.schema)
         state = draft.state(report, report_to_json(report), letters, failed, run_.table, partly=partly)
         run_.say("committing")  # a cancelled run stops here
@@ -449,17 +449,6 @@ class _Attempt:
         state = self.draft.before
         return report_of(state).after if state is not None and not self.draft.replaced.everything else None
 
-    def totals(self, report: RunReport) -> RunReport:
-        """The report with its counts added up."""
-        chain, counts = self.spec.chain, add_up(report.topics.values())
-        report.records_in, report.records_out = counts.records, counts.kept
-        report.dropped, report.failed = counts.all_dropped, counts.all_failed
-        report.stages = stage_counts(stage_names(chain), counts)
-        report.ledger = ledger_lines(self.plan.entries, counts)
-        silent = silent_entries(report.ledger, report.stages, chain)
-        report.warnings = list(dict.fromkeys([*self.run_.warnings, *self.plan.warnings, *silent]))
-        return report
-
     def reject(self, found: Staged, report: RunReport) -> dict[str, int]:
         """Name the first rejects; leave their topics out, or make dead letters."""
         spec = self.spec
@@ -485,11 +474,8 @@ class _Attempt:
         whole = self.draft.replaced.everything or len(self.draft.window.topics) == 1
         for topic in failed:
             counts = report.topics[topic]
-            what = "nothing" if whole else "nothing of this topic"
-            statement = f"{counts.failed_records} of {counts.records} records failed; {what} was committed"
-            hint = "mend the chain and run again: it takes the same offsets; or set errors.tolerance to all"
             place = self.spec.name if len(self.draft.window.topics) == 1 else topic
-            summary = Problem("SMT530", place, statement, hint)
+            summary = not_committed(place, counts, whole=whole)
             rejects = [located(r) for r in report.rejects if r.topic == topic]
             self.run_.failures[topic] = [*rejects, summary]
         report.rejects = [r for r in report.rejects if r.topic not in failed]

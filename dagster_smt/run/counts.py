@@ -8,7 +8,18 @@ from pyspark.sql import functions as F
 from dagster_smt.chain import Chain
 from dagster_smt.chain.problems import syntax_hint
 from dagster_smt.errors import Problem
-from dagster_smt.model.report import OF_ARRAYS, LedgerEntry, LedgerLine, StageCounts, TopicCounts, silent_lines
+from dagster_smt.model.report import (
+    OF_ARRAYS,
+    LedgerEntry,
+    LedgerLine,
+    RunReport,
+    StageCounts,
+    TopicCounts,
+    add_up,
+    ledger_lines,
+    silent_lines,
+    stage_counts,
+)
 from dagster_smt.spark.columns import BITS
 from dagster_smt.spark.reading.arrays import ELEMENT
 
@@ -63,6 +74,20 @@ def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCo
 def stage_names(chain: Chain) -> list[tuple[str, str]]:
     """Alias and transform of each stage."""
     return [(stage.alias, stage.label) for stage in chain.stages]
+
+
+def add_totals(
+    report: RunReport, chain: Chain, entries: Sequence[LedgerEntry], warnings: Sequence[Problem]
+) -> RunReport:
+    """Returns the report with the counts of its topics added up, and with what is worth a warning."""
+    counts = add_up(report.topics.values())
+    report.records_in, report.records_out = counts.records, counts.kept
+    report.dropped, report.failed = counts.all_dropped, counts.all_failed
+    report.stages = stage_counts(stage_names(chain), counts)
+    report.ledger = ledger_lines(entries, counts)
+    silent = silent_entries(report.ledger, report.stages, chain)
+    report.warnings = list(dict.fromkeys([*warnings, *silent]))
+    return report
 
 
 def silent_entries(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], chain: Chain) -> list[Problem]:

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from dagster_smt.chain import Chain
 from dagster_smt.errors import Problem
-from dagster_smt.model.report import Reject
+from dagster_smt.model.report import Reject, TopicCounts
 from dagster_smt.run.counts import CONVERTERS, FAILED
 from dagster_smt.spark.columns import PROBLEM_FIELDS
 from dagster_smt.spark.reading.arrays import ELEMENT
@@ -68,6 +68,14 @@ def _reject(row: dict[str, Any], chain: Chain) -> Reject:
 
 def _stage_names(chain: Chain, index: int) -> tuple[str, str]:
     return chain.stages[index].alias, chain.stages[index].place
+
+
+def not_committed(place: str, counts: TopicCounts, *, whole: bool) -> Problem:
+    """Records of a topic failed, so the topic is left out; ``whole``: the run commits nothing at all."""
+    what = "nothing" if whole else "nothing of this topic"
+    statement = f"{counts.failed_records} of {counts.records} records failed; {what} was committed"
+    hint = "mend the chain and run again: it takes the same offsets; or set errors.tolerance to all"
+    return Problem("SMT530", place, statement, hint)
 
 
 def located(reject: Reject) -> Problem:

@@ -202,6 +202,7 @@ def test_log_lines_hold_names_that_are_visible():
     assert sorted(set(wrong)) == sorted(
         [
             "interpret/compiled/loading.py: level",
+            "interpret/compiled/loading.py: why",
             "model/causes.py: text",
             "orchestration/assets.py: f'{table.spec.key.to_user_string()}: {error}'",
             "orchestration/ops.py: summary(report)",
@@ -209,6 +210,7 @@ def test_log_lines_hold_names_that_are_visible():
             "orchestration/sensors.py: f'{len(new)} new topics, but {len(known)} partitio",
             "orchestration/steps.py: summary(done.report)",
             "orchestration/steps.py: summary(outcome.report)",
+            "spark/avro_limits.py: JAVA_OPTIONS",
             "tables/sinks/iceberg.py: branch",
             "tables/sinks/iceberg.py: name",
         ]

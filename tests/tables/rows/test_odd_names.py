@@ -226,12 +226,12 @@ SINK, TOPIC = DeltaSink("lake", "columns", source_columns=None), dg.AssetKey("t"
 
 
 def told(described):
-    """Names of the columns, those with a tag, and what each comes from."""
+    """Names of the columns, those that are masked as a whole, and what each comes from."""
     columns = column_schema(described, SINK).columns
     deps = column_lineage(described, SINK, [TOPIC]).deps_by_column
     names = [column.name for column in columns]
     assert len(set(names)) == len(names) and names == list(deps)
-    masked = {column.name for column in columns if MASKED_TAG in column.tags}
+    masked = {column.name for column in columns if column.tags.get(MASKED_TAG) == ""}
     return names, masked, {name: [dep.column_name for dep in found] for name, found in deps.items()}
 
 
