@@ -170,7 +170,10 @@ class KafkaClient:
 
         A topic whose limit this user may not ask for is left out.
         """
-        names, there = {*names}, {*self.names()}
+        names = {*names}
+        if not names:
+            return {}
+        there = {*self.names()}
         found = self._settings(ResourceType.TOPIC, names & there, "max.message.bytes")
         absent = names - there
         if not absent:
