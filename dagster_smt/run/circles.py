@@ -6,12 +6,11 @@ from collections.abc import Collection, Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from dagster_smt.errors import DATA_EXCEPTION, Problem
-from dagster_smt.run.counts import FAILED
+from dagster_smt.errors import Problem
 from dagster_smt.run.letter_place import has_letters_in, letters_among_records
+from dagster_smt.run.rejects import with_failed
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.run.staging import Staged
-from dagster_smt.spark.columns import PROBLEM_FIELDS
 from dagster_smt.tables.sinks.protocol import Table
 from dagster_smt.tables.sinks.records import RecordTable, own_topic
 
@@ -49,13 +48,4 @@ def refused(frame: DataFrame, problems: Mapping[str, Problem], stages: int) -> D
 
 
 def _refused(frame: DataFrame, topic: str, problem: Problem, stages: int) -> DataFrame:
-    texts = dict(zip(PROBLEM_FIELDS, (problem.code, problem.statement, problem.hint, DATA_EXCEPTION), strict=True))
-    own = (F.col("__status") == 0) & (F.col("__out.topic") == topic)
-    made = {
-        "__status": F.lit(FAILED).cast("tinyint"),
-        "__stage": F.lit(stages - 1),
-        "__problem": F.struct(*(F.lit(text).alias(name) for name, text in texts.items())),
-    }
-    return frame.select(
-        *(F.when(own, made[c]).otherwise(F.col(c)).alias(c) if c in made else F.col(c) for c in frame.columns)
-    )
+    return with_failed(frame, F.col("__out.topic") == topic, stages - 1, problem, F.lit(problem.statement))

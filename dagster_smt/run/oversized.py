@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from dagster_smt.chain import Chain
-from dagster_smt.errors import DATA_EXCEPTION, Problem
-from dagster_smt.run.counts import CONVERTERS, FAILED
+from dagster_smt.errors import Problem
+from dagster_smt.run.counts import CONVERTERS
+from dagster_smt.run.rejects import with_failed
 from dagster_smt.run.staging import Staged
-from dagster_smt.spark.columns import PROBLEM_FIELDS
 from dagster_smt.tables.sinks.kafka import KafkaTable
 from dagster_smt.tables.sinks.protocol import Table
 
@@ -39,13 +39,5 @@ def without_oversized(frame: DataFrame, limits: Mapping[str, int], table: Table,
     size = table.sizes("__out.")
     limit = F.create_map(*(F.lit(x) for pair in sorted(limits.items()) for x in pair))[F.col("__out.topic")]
     sizes = F.concat(F.lit(f"{_TOO_LARGE.statement}: "), size, F.lit(" bytes, it takes "), limit)
-    texts = (F.lit(_TOO_LARGE.code), sizes, F.lit(_TOO_LARGE.hint), F.lit(DATA_EXCEPTION))
-    made: dict[str, Column] = {
-        "__status": F.lit(FAILED).cast("tinyint"),
-        "__stage": F.lit(len(chain.stages) - 1 if chain.stages else _WRITER),
-        "__problem": F.struct(*(text.alias(name) for name, text in zip(PROBLEM_FIELDS, texts, strict=True))),
-    }
-    own = (F.col("__status") == 0) & F.coalesce(size > limit, F.lit(False))
-    return frame.select(
-        *(F.when(own, made[c]).otherwise(F.col(c)).alias(c) if c in made else F.col(c) for c in frame.columns)
-    )
+    stage = len(chain.stages) - 1 if chain.stages else _WRITER
+    return with_failed(frame, F.coalesce(size > limit, F.lit(False)), stage, _TOO_LARGE, sizes)

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from dagster_smt.chain import Chain
-from dagster_smt.errors import Problem
+from dagster_smt.errors import DATA_EXCEPTION, Problem
 from dagster_smt.model.report import Reject, TopicCounts
 from dagster_smt.run.counts import CONVERTERS, FAILED
 from dagster_smt.spark.columns import PROBLEM_FIELDS
@@ -68,6 +68,32 @@ def _reject(row: dict[str, Any], chain: Chain) -> Reject:
 
 def _stage_names(chain: Chain, index: int) -> tuple[str, str]:
     return chain.stages[index].alias, chain.stages[index].place
+
+
+def with_failed(frame: DataFrame, own: Column, stage: int, problem: Problem, statement: Column) -> DataFrame:
+    """The evaluated window with some of its records as failed ones.
+
+    Args:
+        frame: The window.
+        own: Which of the records that the chain keeps have failed.
+        stage: The stage that is named.
+        problem: What is said of them, but for the statement.
+        statement: What is said of each.
+    """
+    texts = (F.lit(problem.code), statement, F.lit(problem.hint), F.lit(DATA_EXCEPTION))
+    failed: dict[str, Column] = {
+        "__status": F.lit(FAILED).cast("tinyint"),
+        "__stage": F.lit(stage),
+        "__problem": F.struct(*(text.alias(name) for name, text in zip(PROBLEM_FIELDS, texts, strict=True))),
+    }
+    kept = F.col("__status") == 0
+    columns = []
+    for name in frame.columns:
+        column = F.col(name)
+        if name in failed:
+            column = F.when(kept & own, failed[name]).otherwise(column).alias(name)
+        columns.append(column)
+    return frame.select(*columns)
 
 
 def not_committed(place: str, counts: TopicCounts, *, whole: bool) -> Problem:
