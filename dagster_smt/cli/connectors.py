@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +67,9 @@ def print_report(connector: Connector, written: Written, *, as_json: bool = Fals
         _print_json(connector, verdicts, written)
         return
     state = f", {connector.state.lower()}" if connector.state else ""
-    stages = {k: sum(v.verdict == k for v in verdicts) for k in ("exact", "differs", "not supported")}
-    options = {k: sum(v.verdict == k for v in written.options) for k in OUTCOMES}
-    told = [f"{n} {k}" for k, n in stages.items() if n or k == "exact"]
-    told_of_options = [f"{n} {k}" for k, n in options.items() if n]
+    stages, options = Counter(v.verdict for v in verdicts), Counter(v.verdict for v in written.options)
+    told = [f"{stages[k]} {k}" for k in ("exact", "differs", "not supported") if stages[k] or k == "exact"]
+    told_of_options = [f"{options[k]} {k}" for k in OUTCOMES if options[k]]
     line = f"{visible(connector.name)}{visible(state)}: {', '.join(told)}"
     say(f"{line}; options: {', '.join(told_of_options)}" if told_of_options else line)
     if verdicts:

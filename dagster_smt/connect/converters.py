@@ -87,7 +87,10 @@ def converted(connector: Connector, side: str) -> Converted:
     config, head = connector.config, f"{side}.converter."
     given = config.get(name, "").strip()
     own = {key.removeprefix(head): value for key, value in config.items() if key.startswith(head)}
-    found = _by_class(name, given) if given else _of_cloud(config.get(cloud, "").strip(), cloud, side)
+    if given:
+        found = _of_kind(name, given, _CONVERTERS.get(given))
+    else:
+        found = _of_cloud(config.get(cloud, "").strip(), cloud, side)
     if given and cloud in config:
         found.say(cloud, "not needed", f"{name} says it")
     if not given and name in config:
@@ -104,32 +107,24 @@ def converted(connector: Connector, side: str) -> Converted:
     return found
 
 
-def _by_class(name: str, given: str) -> Converted:
-    kind = _CONVERTERS.get(given)
-    if kind is None:
-        what = "bytes is written; choose a format in defs.yaml, or convert the topic to one that is read"
-        unknown = Converted({"kind": "bytes"}, notes=[Verdict(name, given, "not supported", what)])
-        unknown.say(name, "not done", f"this encoding is not read: {what}")
-        return unknown
-    found = Converted({"kind": kind})
-    found.say(name, "used", f"the format {kind}")
-    return found
-
-
 def _of_cloud(given: str, option: str, side: str) -> Converted:
-    if not given:
-        assumed = "string" if side == "key" else "json"
-        what = f"the connector leaves it to its worker: {assumed} is assumed; change it in defs.yaml"
-        return Converted({"kind": assumed}, notes=[Verdict(f"{side}.converter", "", "differs", what)])
-    kind = _CLOUD.get(given.upper())
+    if given:
+        return _of_kind(option, given, _CLOUD.get(given.upper()))
+    assumed = "string" if side == "key" else "json"
+    what = f"the connector leaves it to its worker: {assumed} is assumed; change it in defs.yaml"
+    return Converted({"kind": assumed}, notes=[Verdict(f"{side}.converter", "", "differs", what)])
+
+
+def _of_kind(option: str, given: str, kind: str | None) -> Converted:
+    """The format that an option names, with a verdict on the option; bytes where it names none that is read."""
     if kind is None:
         what = "bytes is written; choose a format in defs.yaml, or convert the topic to one that is read"
         unknown = Converted({"kind": "bytes"}, notes=[Verdict(option, given, "not supported", what)])
         unknown.say(option, "not done", f"this encoding is not read: {what}")
         return unknown
-    found = Converted({"kind": kind})
-    found.say(option, "used", f"the format {kind}")
-    return found
+    known = Converted({"kind": kind})
+    known.say(option, "used", f"the format {kind}")
+    return known
 
 
 def _of_json(found: Converted, own: dict[str, str], head: str, default: str) -> None:
