@@ -39,6 +39,7 @@ class StagePlan:
         missing: Configured paths the schema does not have.
         matches: What paths match in the schema that are not written so, by number of ledger entry.
         guarded: Whether the stage acts only where its side is not null, in other things than that side, too.
+        undecided: Whether the failure is the predicate's: records with a null side have it, too.
     """
 
     stage: Stage
@@ -50,12 +51,18 @@ class StagePlan:
     missing: tuple[Missing, ...] = ()
     matches: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     guarded: bool = False
+    undecided: bool = False
 
     @cached_property
     def spares(self) -> PlanRecord | None:
         """What passes a stage that refuses every record: one with a null side, if the transform leaves null null."""
         side = self.stage.acts_on
-        if self.failure is None or not side or self.stage.transform.on_null() not in ("pass", "apply"):
+        if (
+            self.failure is None
+            or self.undecided
+            or not side
+            or self.stage.transform.on_null() not in ("pass", "apply")
+        ):
             return None
         if len(self.stage.reads) > 1:
             return None  # the other side may be what it refuses
@@ -228,7 +235,10 @@ def plan_stage(
     Raises:
         ClassError: The transform or predicate looks at a side without declaring it.
     """
-    test = plan_test(stage.predicate, record) if stage.predicate else True
+    try:
+        test = plan_test(stage.predicate, record) if stage.predicate else True
+    except DataError as error:  # of the only topic there is: each record has it
+        return StagePlan(stage, index, record, None, True, _failure(stage, error), undecided=True)
     condition: Expr | bool = test != stage.negate if isinstance(test, bool) else test
     side: Side = "key" if stage.side == "key" else "value"
     seen = hidden(replace(record, touched=(), dropped=False), _unseen(stage, free))
@@ -240,12 +250,14 @@ def plan_stage(
             exprs = (after.dropped, *(cell.expr for cell in beside))
             check_references(type(stage.transform).__name__, exprs, stage.reads)
     except (PlanError, DataError) as error:
-        problem = error.problems[0]
-        failed = Problem(problem.code, stage.place, problem.statement, problem.hint, problem.connect_class)
-        return StagePlan(stage, index, record, None, condition, failed, tuple(at.missing))
+        return StagePlan(stage, index, record, None, condition, _failure(stage, error), tuple(at.missing))
     after = replace(after, touched=tuple(at.touches))
     guarded = _is_guarded(stage, record, after)
     return StagePlan(stage, index, record, after, condition, None, tuple(at.missing), at.matches, guarded)
+
+
+def _failure(stage: Stage, error: PlanError | DataError) -> Problem:
+    return replace(error.problems[0], place=stage.place)
 
 
 def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from dagster_smt.errors import DataError
 from dagster_smt.model.extended_path import below
 from dagster_smt.model.path_steps import Every, Index, Match
 from dagster_smt.model.schema import Schema, Type
@@ -23,6 +24,7 @@ class Rule(Protocol):
     def bind(self) -> Callable[..., Any]: ...
     def bind_many(self) -> Callable[[list[Any]], list[Any]]: ...
     def column(self, F: Any, *args: Any) -> Any: ...
+    def other_failures(self) -> tuple[DataError, ...]: ...
 
 
 UNSET = "unset"

@@ -11,6 +11,7 @@ from functools import reduce
 from itertools import pairwise
 
 from dagster_smt.authoring.stage import Chain
+from dagster_smt.errors import problem_of_record
 from dagster_smt.model.keeps import (
     All,
     Any,
@@ -200,7 +201,7 @@ class Place:
         if isinstance(condition, NullValue):
             return self._all(self.null is wanted)
         if isinstance(condition, TopicTest):
-            return self._all(self.of is None or condition.test(self.of[0]) is wanted)
+            return self._all(self.of is None or wanted in _answer(condition.test, self.of[0]))
         return self.whole if isinstance(condition, Unknown) else self._tested(condition, wanted)
 
     def _all(self, possible: bool) -> Intervals:
@@ -232,7 +233,16 @@ class Place:
 
 def _answers(test: FieldTest, column: Column, value: object) -> set[bool]:
     """What a test says of a value, be it in a record with schema or in one without."""
-    return {test.test(column.schema, value), test.test(None, value)}
+    return _answer(test.test, column.schema, value) | _answer(test.test, None, value)
+
+
+def _answer(test: Callable[..., bool], *of: object) -> set[bool]:
+    """What a test says; anything where it raises: the records are read, and each has its own problem."""
+    try:
+        return {test(*of)}
+    except Exception as error:  # noqa: BLE001 a predicate may be one of the user's
+        problem_of_record(error)
+        return {True, False}
 
 
 def _spans(test: FieldTest, column: Column, wanted: bool) -> Iterator[tuple[int, int]]:

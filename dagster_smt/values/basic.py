@@ -24,6 +24,10 @@ class ValueRule:
         """The error that a failing value raises; the same for every value."""
         raise NotImplementedError
 
+    def other_failures(self) -> tuple[Any, ...]:
+        """The errors of further codes that the Python form may raise, also of a rule that may not fail otherwise."""
+        return ()
+
     def bind(self) -> Callable[..., Any]:
         """The Python form as a function for a hot loop; a rule may choose a faster one here, once."""
         return self.python  # type: ignore[attr-defined]

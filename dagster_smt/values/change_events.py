@@ -7,7 +7,7 @@ from dagster_smt.errors import data_error
 from dagster_smt.model.java_text import trim
 from dagster_smt.model.schema import BOOLEAN, STRING, Schema
 from dagster_smt.values.basic import PythonRule, ValueRule
-from dagster_smt.values.java_regex import Matches, ReplaceIfMatches
+from dagster_smt.values.java_regex import Matches, ReplaceIfMatches, group_missing, too_long
 
 ENVELOPE = ".Envelope"
 _NOT_BLANK = r"[^\x00-\x20]"
@@ -98,6 +98,9 @@ class LogicalTopic(PythonRule):
     def failure(self) -> Any:
         statement = "a topic stays the same, so its keys have another schema than those of the other topics"
         return data_error("SMT478", statement, "read topics that topic.regex matches, or write records", "")
+
+    def other_failures(self) -> tuple[Any, ...]:
+        return too_long(), group_missing()
 
 
 @dataclass(frozen=True, slots=True)

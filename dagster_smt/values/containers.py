@@ -6,7 +6,7 @@ from typing import Any
 from dagster_smt.model.path_steps import Match
 from dagster_smt.model.schema import Schema
 from dagster_smt.values.basic import PythonRule, ValueRule
-from dagster_smt.values.java_regex import compile_java, expand, may_take_long, too_long
+from dagster_smt.values.java_regex import compile_java, expand, group_missing, may_take_long, too_long
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +115,9 @@ class RenameKeys(PythonRule):
         moved = {key for key in value if self._selects(key)}
         kept = {key: child for key, child in value.items() if key not in moved}
         return kept | {self.new(key): value[key] for key in value if key in moved}
+
+    def other_failures(self) -> tuple[Any, ...]:
+        return too_long(), group_missing()
 
     def _selects(self, key: str) -> bool:
         if isinstance(self.which, str):

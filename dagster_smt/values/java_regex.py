@@ -157,7 +157,12 @@ def _group_name(text: str, at: int, groups: int) -> tuple[int | str, int]:
     return number, at
 
 
-def _bad_replacement(what: str) -> Any:
+def group_missing() -> DataError:
+    """What Spark says of a replacement that cannot be used, whatever is wrong with it."""
+    return _bad_replacement("it names a group that the pattern does not have")
+
+
+def _bad_replacement(what: str) -> DataError:
     hint = "write $1 or ${name} for a group, and \\$ for a dollar sign"
     return data_error("SMT406", f"the replacement cannot be used: {what}", hint)
 
@@ -170,6 +175,9 @@ class Matches(PythonRule):
 
     def python(self, text: str | None) -> bool:
         return text is not None and compile_java(self.pattern).fullmatch(text) is not None
+
+    def other_failures(self) -> tuple[Any, ...]:
+        return (too_long(),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,4 +198,7 @@ class ReplaceIfMatches(PythonRule):
         return text[: first.start()] + expand(self.replacement, first) + text[first.end() :]
 
     def failure(self) -> Any:
-        return _bad_replacement("it names a group that the pattern does not have")
+        return group_missing()
+
+    def other_failures(self) -> tuple[Any, ...]:
+        return (too_long(),)

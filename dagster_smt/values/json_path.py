@@ -19,7 +19,7 @@ from dagster_smt.model.json_path import Any as AnyTest
 from dagster_smt.model.runtime import JavaFloat
 from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, optional
 from dagster_smt.values.basic import PythonRule
-from dagster_smt.values.java_regex import compile_java
+from dagster_smt.values.java_regex import compile_java, too_long
 from dagster_smt.values.lazy import look
 from dagster_smt.values.numbers import decimal_text, float_text, parse_big_decimal
 
@@ -218,6 +218,9 @@ class Answer(PythonRule):
     def python(self, *args: Any) -> str | None:
         document = self.shape.read(iter(args))
         return None if document is None else answer(self.path, document)
+
+    def other_failures(self) -> tuple[Any, ...]:
+        return (too_long(),)
 
 
 @dataclass(frozen=True, slots=True)

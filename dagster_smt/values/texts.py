@@ -13,7 +13,7 @@ from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, optional
 from dagster_smt.values.basic import PythonRule, ValueRule
 from dagster_smt.values.header_literals import literal_text
 from dagster_smt.values.java_dates import date_format
-from dagster_smt.values.java_regex import Matches, compile_java
+from dagster_smt.values.java_regex import Matches, compile_java, too_long
 from dagster_smt.values.lazy import whole
 from dagster_smt.values.needs import Needed
 from dagster_smt.values.numbers import decimal_text, float_text
@@ -274,6 +274,9 @@ class Finds(PythonRule):
 
     def python(self, text: str | None) -> bool:
         return text is not None and compile_java(self.pattern).search(text) is not None
+
+    def other_failures(self) -> tuple[Any, ...]:
+        return (too_long(),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.model.extended_path import route_text
-from dagster_smt.model.format import Format
 from dagster_smt.model.path_steps import Every, Index, Match
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.spark.evaluate import evaluate
-from dagster_smt.tables.spec import FileTopics, TopicTable
-from dagster_smt.values import java_regex
 from tests.spark.made_up import NAMES, TOPICS, Example, payloads, structs
-from tests.spark.test_evaluators_agree import SLOW, compare, frame_of, in_python
+from tests.spark.test_evaluators_agree import SLOW, compare
 
 EXTENDED = {"field.syntax.version": "extended"}
 CASTS = ("int8", "int64", "float64", "boolean", "string")
@@ -162,36 +157,3 @@ def test_arrays_and_maps_agree(spark, stages):
     """Every transform inside arrays and maps, values that fail and rules that run in Python among them."""
     chain = [{"alias": f"s{n}", "type": t, "options": o | EXTENDED} for n, (t, o) in enumerate(stages)]
     compare(spark, Example(DEEP, chain, [(row, "orders", ()) for row in ROWS]))
-
-
-LONG = "a" * 40 + "!"
-PATTERNS = {"((a+)+)+$": None, "(a|aa)+$": "SMT445"}
-"""Java would look for the first for years, Python sees that there is none; Python gives up the second after seconds."""
-
-
-@pytest.mark.parametrize(
-    "pattern", [pytest.param(p, marks=[pytest.mark.long] if code else []) for p, code in PATTERNS.items()]
-)
-def test_a_pattern_that_java_does_not_end_with(spark, monkeypatch, pattern):
-    """Keys meet patterns with repetitions in Python, on both evaluators: there is a limit of time."""
-    texts = Schema(Type.MAP, True, keys=Schema(Type.STRING), values=TEXT)
-    maps = Schema(Type.MAP, True, keys=Schema(Type.STRING), values=struct(sku=TEXT))
-    schema = struct(attrs=texts, kept=texts, rows=Schema(Type.ARRAY, True, values=maps))
-    found = [{"attrs": {LONG: "x"}}, {"kept": {LONG: "x"}}, {"rows": [{LONG: {"sku": "x"}}]}]
-    found += [{"attrs": {"a": "x", "b!": "x"}, "kept": {"aa": "x", "b!": "y"}, "rows": [{"a": {"sku": "x"}}, None]}]
-    steps = [
-        ("MaskField$Value", {"fields": f"attrs./{pattern}/,rows[0]./{pattern}/.sku"}),
-        ("ReplaceField$Value", {"include": f"kept./{pattern}/,attrs"}),
-    ]
-    chain = [{"alias": f"s{n}", "type": t, "options": o | EXTENDED} for n, (t, o) in enumerate(steps)]
-    example = Example(schema, chain, [(json.dumps(value).encode(), "orders", ()) for value in found])
-    if PATTERNS[pattern] is None:
-        return compare(spark, example)
-    plan = plan_chain(parse_chain(chain), TEXT, schema, topics=("orders",), typed=True)
-    table = TopicTable(FileTopics("unused"), ("orders",), value=Format("json_schema", schema))
-    rows = evaluate(frame_of(spark, example.rows), plan, table, "columns").collect()
-    rows.sort(key=lambda row: row["__offset"])  # Spark would run it all twice for an order
-    monkeypatch.setattr(java_regex, "SECONDS", 0.1)
-    wanted = [outcome.problem and outcome.problem.code for outcome, _ in in_python(plan.chain, example)]
-    assert [row["__problem"] and row["__problem"]["code"] for row in rows] == wanted
-    assert wanted == [*[PATTERNS[pattern]] * 3, None]

@@ -20,6 +20,7 @@ from dagster_smt.tables.push_down import explained, narrowed
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from dagster_smt.transforms.filter import Filter
+from dagster_smt.values import java_regex
 
 KAFKA, CONFLUENT = "org.apache.kafka.connect.transforms.", "io.confluent.connect.transforms."
 AIVEN = "io.aiven.kafka.connect.transforms.FilterByFieldValue$Value"
@@ -228,6 +229,19 @@ def test_what_is_read(case, kind):
         assert unread.records == sum(r.records for r in unread.ranges) and {unread.topic} == {
             r.topic for r in unread.ranges
         }
+
+
+def test_a_pattern_that_is_given_up_leaves_nothing_out(monkeypatch):
+    """The records are read, and each is a dead letter: the run does not end before."""
+    monkeypatch.setattr(java_regex, "SECONDS", 0.1)
+    topic = "a" * 40 + "!"
+    predicate = {"type": KAFKA + "predicates.TopicNameMatches", "options": {"pattern": "(a|aa)+$"}}
+    chain = parse_chain([{"alias": "f", "type": ALL["type"], "predicate": predicate}])
+    for kind in ("columns", "records"):
+        table = table_of("exact", COLUMNS)
+        window = window_of(f"{topic}-0, orders-0")
+        found = narrowed(window, with_row(chain, table, kind), table, None)
+        assert found.window == window and not found.unread
 
 
 TIMES = [

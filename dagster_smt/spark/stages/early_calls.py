@@ -45,16 +45,16 @@ class EarlyCall:
 
     def results(self) -> Callable[[pa.Array], tuple[pa.Array, pa.Array]]:
         """A function from the field's column to that of the results, both in the plain form, and ``raised``."""
-        expected, kind = self.rule.may_fail, arrow_type(self.returns)
-        run = in_python(self.rule.bind(), (self.source,), self.returns, expected=expected)
-        given, many, made = reader(self.source), self.rule.bind_many(), writer(self.returns)
+        rule, kind = self.rule, arrow_type(self.returns)
+        run = in_python(rule, rule.bind(), (self.source,), self.returns)
+        given, many, made = reader(self.source), rule.bind_many(), writer(self.returns)
 
         def one(value: Any) -> tuple[pa.Array, str | None]:
             found, raised = run(value)
             try:
                 return pa.array([found], kind), raised
             except Exception as error:  # noqa: BLE001 a result of another type than the rule says
-                return pa.nulls(1, kind), exception_class(error, expected=False)
+                return pa.nulls(1, kind), exception_class(error)
 
         def results(column: pa.Array) -> tuple[pa.Array, pa.Array]:
             values = column.to_pylist()
@@ -63,7 +63,7 @@ class EarlyCall:
                     len(values), pa.string()
                 )
             except Exception as error:  # noqa: BLE001 one by one those that fail become null
-                exception_class(error, expected=expected)
+                exception_class(error, rule)
             found = list(map(one, values))
             return pa.concat_arrays([part for part, _ in found]), pa.array([raised for _, raised in found], pa.string())
 
@@ -112,15 +112,15 @@ def runs_python(step: Step) -> bool:
 
 
 def in_python(
-    work: Callable[..., Any], kinds: tuple[Schema | None, ...], returns: Schema, *, expected: bool
+    rule: Rule, work: Callable[..., Any], kinds: tuple[Schema | None, ...], returns: Schema
 ) -> Callable[..., tuple[Any, str | None]]:
     """A rule's Python form on plain values. A value that fails becomes null.
 
     Args:
+        rule: The rule.
         work: ``rule.python``, or ``rule.bind()`` where nothing is pickled any more.
         kinds: The schemas of the arguments.
         returns: The schema of the result.
-        expected: Whether the rule may fail.
 
     Returns:
         A function that gives the result and ``exception_class`` of what it raised.
@@ -131,17 +131,17 @@ def in_python(
         try:
             return output(work(*(convert(a) for convert, a in zip(inputs, args, strict=True)))), None
         except Exception as error:  # noqa: BLE001 whatever it is, the value has it
-            return None, exception_class(error, expected=expected)
+            return None, exception_class(error, rule)
 
     return run
 
 
-def exception_class(error: Exception, *, expected: bool) -> str | None:
-    """The class of an exception that nobody expects; of one of ours the code.
+def exception_class(error: Exception, rule: Rule | None = None) -> str | None:
+    """The class of an exception that nobody expects; of one of ours the code, unless it is the rule's own failure.
 
     Args:
         error: The exception.
-        expected: Whether it comes of a rule that may fail: then it knows the problem of a value that does.
+        rule: The rule that raised it. Which problem ``rule.failure`` has is known without a word.
 
     Raises:
         Exception: ``error`` itself, if no record is to blame for it.
@@ -149,4 +149,7 @@ def exception_class(error: Exception, *, expected: bool) -> str | None:
     problem = problem_of_record(error)
     if not isinstance(error, SmtError):
         return type(error).__name__
-    return None if expected and isinstance(error, DataError) else problem.code
+    if rule is None or not rule.may_fail or not isinstance(error, DataError):
+        return problem.code
+    others = {other.problem.code for other in rule.other_failures()}
+    return problem.code if problem.code in others else None

@@ -112,7 +112,9 @@ def _is_long(select: Select) -> bool:
 def problems_of(each: Each) -> list[Problem]:
     """What can go wrong with an element, in the order in which it is looked for."""
     failures: list[DataError] = [too_long()] if _takes_long(each) else []
-    failures += [call.rule.failure() for call in calls_in(each.body) if call.rule.may_fail]  # type: ignore[attr-defined]
+    for call in calls_in(each.body):
+        failures += [call.rule.failure()] if call.rule.may_fail else []  # type: ignore[attr-defined]
+        failures += call.rule.other_failures()
     return list(dict.fromkeys(error.problem for error in failures))
 
 

@@ -42,7 +42,7 @@ class Scope:
         items: Elements of arrays and maps in scope, by the name expressions have for them.
         in_python: The results of Python, by the id of a call or change of elements, which are kept with them and with
             the schema: always the same column, so that Spark computes it once.
-        raised: Columns with the class of an exception that nobody expects, of all that is done in Python.
+        raised: Columns with ``exception_class`` of all that is done in Python, each with the rule.
         early: What is computed while reading.
     """
 
@@ -52,7 +52,7 @@ class Scope:
     early: EarlyCalls | None = None
     items: Mapping[str, tuple[Column, Schema]] = field(default_factory=dict)
     in_python: dict[int, tuple[Expr, Schema, Column]] = field(default_factory=dict)
-    raised: list[Column] = field(default_factory=list)
+    raised: list[tuple[Column, Rule | None]] = field(default_factory=list)
 
     def place(self, ref: Ref) -> Place | None:
         """Where a reference into a side leads; None if the side is absent."""
@@ -97,7 +97,7 @@ class Scope:
         if id(each) not in self.in_python:
             made = python_elements(each)(self.value(each.container, each.schema))
             self.in_python[id(each)] = each, each.schema, made
-            self.raised.append(made.getField("raised"))
+            self.raised.append((made.getField("raised"), None))
         return self.in_python[id(each)][2]
 
     def _any_item(self, expr: AnyItem) -> Column:
@@ -157,7 +157,7 @@ class Scope:
         if not made.needs_python:
             return rule.appended(F, self.value(headers), made.column(F, self.whole(value)))
         data = python_column(made, (rule.schema,), _BYTES)(self.whole(value))
-        self.raised.append(data.getField("raised"))
+        self.raised.append((data.getField("raised"), made))
         return rule.appended(F, self.value(headers), data.getField("v"))
 
     def _call(self, call: Call, schema: Schema | None) -> Column:
@@ -177,7 +177,7 @@ class Scope:
         known = self.in_python.get(id(call))
         if known is None or known[1] != returns:
             made = python_column(call.rule, kinds, returns)(*self.arguments(call))
-            self.raised.append(made.getField("raised"))
+            self.raised.append((made.getField("raised"), call.rule))
             known = self.in_python[id(call)] = call, returns, made
         return from_plain(known[2].getField("v"), returns)
 
@@ -196,11 +196,11 @@ class Scope:
             try:
                 value = rule.python(name)
             except Exception as error:  # noqa: BLE001 whatever it is, the topic's records have it
-                what = exception_class(error, expected=rule.may_fail)
+                what = exception_class(error, rule)
                 raised = F.when(topic == F.lit(name), F.lit(what)).otherwise(raised)
                 continue
             column = F.when(topic == F.lit(name), literal(value, returns)).otherwise(column)
-        self.raised.append(raised)
+        self.raised.append((raised, rule))
         return column
 
     def _early(self, call: Call, source: Schema | None, returns: Schema) -> Column | None:
@@ -212,7 +212,7 @@ class Scope:
         found = self.early.place(call, place.exact, source, returns)
         if found is None:
             return None
-        self.raised.append(F.col(f"{found[0]}.{found[1].raised}"))
+        self.raised.append((F.col(f"{found[0]}.{found[1].raised}"), call.rule))
         return from_plain(F.col(f"{found[0]}.{found[1].column}"), returns)
 
     def schema_of(self, expr: Expr) -> Schema | None:
@@ -286,7 +286,7 @@ def python_column(rule: Rule, kinds: tuple[Schema | None, ...], returns: Schema)
     The result is a struct: ``v``, the value in its plain form, null for one that fails, and ``raised``, the class of an
     exception that nobody expects.
     """
-    run = in_python(rule.python, kinds, returns, expected=rule.may_fail)
+    run = in_python(rule, rule.python, kinds, returns)
     fields = [T.StructField("v", plain_type(returns)), T.StructField("raised", T.StringType())]
     function = python_function(run, [plain_type(k) if k else T.StringType() for k in kinds], T.StructType(fields))
 

@@ -230,23 +230,29 @@ class _StepRun:
         """Whether the stage acts. It also does where that cannot be told: there the record fails."""
         met = F.coalesce(self.scope.value(expr), F.lit(False))
         met = ~met if self.plan.stage.negate else met
-        return reduce(or_, (column.isNotNull() for column in self.scope.raised), met)
+        return reduce(or_, (column.isNotNull() for column, _ in self.scope.raised), met)
 
     def _raised(self) -> dict[str, Column]:
-        """Columns with the classes of exceptions that nobody expects; such records fail, whatever else is wrong."""
+        """Columns with ``exception_class`` of what is done in Python; such records fail, whatever else is wrong."""
         problem = replace(unprocessable(""), place=self.plan.stage.place)
         columns: dict[str, Column] = {}
-        for column in self.scope.raised:
+        for column, rule in self.scope.raised:
             name = f"in_{self.evaluator._name()}"  # kept to the end
             columns[name] = column
             number = self.evaluator.why(problem)
             self.evaluator.classes.setdefault(number, []).append(name)
             there = F.col(name).isNotNull()
-            self.update.failures.insert(0, (there, number))
+            known = [(F.col(name).eqNullSafe(p.code), self.evaluator.why(p)) for p in self._other_problems(rule)]
+            self.update.failures[:0] = [*known, (there, number)]
             if self.update.drops is not None:
                 self.update.drops = self.update.drops & ~there
         self.scope.raised.clear()
         return columns
+
+    def _other_problems(self, rule: Rule | None) -> list[Problem]:
+        """What a rule says by a code in the place of a class."""
+        errors = rule.other_failures() if rule is not None else ()
+        return [replace(error.problem, place=self.plan.stage.place) for error in errors]
 
     def _applies(self) -> Column:
         """Where a failing stage is reached: a null side passes the transforms that let it pass."""
