@@ -15,7 +15,7 @@ from dagster_smt.authoring.field_changes import Change, FieldChange, speaks_for
 from dagster_smt.authoring.options import option
 from dagster_smt.authoring.schemaless import Act, all_visitor, require_map, value_visitor, visitor
 from dagster_smt.authoring.splice import Texts
-from dagster_smt.authoring.transform import AllFunction, Effect, Planning, SideFunction, Transform
+from dagster_smt.authoring.transform import AllFunction, Entry, Planning, SideFunction, Transform
 from dagster_smt.authoring.validate import NonEmptyNames
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Node, Rule
@@ -70,8 +70,8 @@ class OnPaths(NullDefaults, NestedPaths, Transform):
         """
         return None
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return tuple(Effect(self.action, text) for text in self.texts)
+    def ledger(self) -> tuple[Entry, ...]:
+        return tuple(Entry(self.action, text) for text in self.texts)
 
     def plan_side(self, node: Node, at: Planning) -> Node:
         def change(target: Target) -> Node:

@@ -9,7 +9,7 @@ from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.edit import all_sources, clash, field_of, present
 from dagster_smt.authoring.options import java_split
 from dagster_smt.authoring.texts import with_default
-from dagster_smt.authoring.transform import Effect, Planning, refuse
+from dagster_smt.authoring.transform import Entry, Planning, refuse
 from dagster_smt.errors import CONNECT_EXCEPTION, DATA_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, with_fields
 from dagster_smt.model.java_text import trim
@@ -44,11 +44,11 @@ class Placement:
         return {ENVELOPE: "value", HEADER: "headers"}.get(self.where, "")
 
     @property
-    def effect(self) -> Effect:
+    def effect(self) -> Entry:
         """The line of the ledger."""
         if self.where == PARTITION:
-            return Effect("extracted", self.column, "partition")
-        return Effect("added", self.name, self.column, self.side)
+            return Entry("extracted", self.column, "partition")
+        return Entry("added", self.name, self.column, self.side)
 
 
 class Seen(NamedTuple):

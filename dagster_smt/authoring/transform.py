@@ -41,8 +41,8 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Effect:
-    """One line the transform may write into the ledger (actions as in ``model.report.ACTIONS``).
+class Entry:
+    """An entry the transform may write into the ledger (actions as in ``model.report.ACTIONS``).
 
     ``named``: whether the user names with ``path`` what must be there. That nothing is there is then worth a warning.
     """
@@ -154,7 +154,7 @@ class Transform(Options):
         """What a null key or value meets under these options."""
         return self.null
 
-    def ledger(self) -> tuple[Effect, ...]:
+    def ledger(self) -> tuple[Entry, ...]:
         """The lines this transform may write into the ledger, in a fixed order."""
         return ()
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from dagster_smt.authoring.stage import Chain, Stage
-from dagster_smt.authoring.transform import Effect
+from dagster_smt.authoring.transform import Entry
 from dagster_smt.chain.plan import Plan, StagePlan, columns, first_entries, fold_chain, missing_problem, plan_stage
 from dagster_smt.chain.problems import config_problem, pattern_hint
 from dagster_smt.errors import PlanError, Problem
@@ -79,7 +79,7 @@ def _without_keys(chain: Chain) -> Chain:
     return replace(chain, stages=tuple(stages))
 
 
-def _patterns(stage: Stage, effects: Sequence[Effect]) -> Iterator[Problem]:
+def _patterns(stage: Stage, effects: Sequence[Entry]) -> Iterator[Problem]:
     """Paths that look like patterns, and are read as plain names."""
     version = getattr(stage.transform, "field_syntax_version", "")
     for effect in effects:

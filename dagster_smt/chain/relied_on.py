@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dagster_smt.authoring.bundles import NestedPaths
 from dagster_smt.authoring.stage import Chain, Stage
-from dagster_smt.authoring.transform import Effect
+from dagster_smt.authoring.transform import Entry
 from dagster_smt.chain.plan import first_entries, ledger_entries
 from dagster_smt.chain.stages import as_text
 from dagster_smt.model.report import LedgerEntry
@@ -56,7 +56,7 @@ def _hidden(chain: Chain) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...
                 yield number, (*what, _when(stage)), (*what, "")
 
 
-def _what(stage: Stage, effect: Effect) -> tuple[str, ...]:
+def _what(stage: Stage, effect: Entry) -> tuple[str, ...]:
     transform, where = stage.transform, effect.side or stage.side
     if effect.named and isinstance(transform, NestedPaths):  # whatever syntax the path is written in
         return where, str(transform.path(effect.path).steps)

@@ -11,7 +11,7 @@ from dagster_smt.authoring.field_changes import FieldChange
 from dagster_smt.authoring.on_paths import OnPaths
 from dagster_smt.authoring.options import option, pair_items
 from dagster_smt.authoring.schemaless import Act
-from dagster_smt.authoring.transform import PACKAGE, AllFunction, Effect, Example, Planning, SideFunction, refuse
+from dagster_smt.authoring.transform import PACKAGE, AllFunction, Entry, Example, Planning, SideFunction, refuse
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Node
 from dagster_smt.model.extended_path import WHOLE
@@ -93,10 +93,10 @@ class Cast(OnPaths):
         """Targets by field name; the last one wins."""
         return {name: target for name, target in self.spec if name is not None}
 
-    def ledger(self) -> tuple[Effect, ...]:
+    def ledger(self) -> tuple[Entry, ...]:
         if not self.casts:
-            return (Effect("cast", WHOLE, self.spec[0][1].name.lower()),)
-        return tuple(Effect("cast", name, target.name.lower()) for name, target in self.casts.items())
+            return (Entry("cast", WHOLE, self.spec[0][1].name.lower()),)
+        return tuple(Entry("cast", name, target.name.lower()) for name, target in self.casts.items())
 
     def plan_side(self, node: Node, at: Planning) -> Node:
         if not self.casts:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from dagster_smt.authoring.options import option
-from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, Transform
+from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, Transform
 from dagster_smt.authoring.validate import NonEmptyNames
 from dagster_smt.model.cell import Call
 from dagster_smt.model.record import PlanRecord
@@ -31,8 +31,8 @@ class DropHeaders(Transform):
         ),
     )
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return tuple(Effect("dropped", name, side="headers") for name in self.headers)
+    def ledger(self) -> tuple[Entry, ...]:
+        return tuple(Entry("dropped", name, side="headers") for name in self.headers)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         before = record.headers

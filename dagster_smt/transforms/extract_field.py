@@ -10,7 +10,7 @@ from dagster_smt.authoring.field_changes import Extract, FieldChange
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.reading import read_field
 from dagster_smt.authoring.schemaless import element_of, require_map
-from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, SideFunction, Transform
 from dagster_smt.model.cell import Node, open_struct
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.path_steps import Index
@@ -44,8 +44,8 @@ class ExtractField(NullDefaults, NestedPaths, Transform):
     def target(self) -> FieldPath:
         return self.path(self.field)
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return (Effect("extracted", self.field),)
+    def ledger(self) -> tuple[Entry, ...]:
+        return (Entry("extracted", self.field),)
 
     def plan_side(self, node: Node, at: Planning) -> Node:
         struct_of(node, self.purpose)

@@ -7,7 +7,7 @@ from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.edit import struct_of, under
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.schemaless import require_map
-from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, SideFunction, Transform, refuse
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, data_error
 from dagster_smt.model.cell import Cell, Group, Node, open_struct, with_fields
 from dagster_smt.model.record import Record
@@ -39,8 +39,8 @@ class Flatten(Transform):
         Example("another delimiter", {"delimiter": "_"}, '{"a":{"b":{"c":1}}}', '{"a_b_c":1}'),
     )
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return (Effect("renamed", "(nested)", f"joined by {self.delimiter}".rstrip(), named=False),)
+    def ledger(self) -> tuple[Entry, ...]:
+        return (Entry("renamed", "(nested)", f"joined by {self.delimiter}".rstrip(), named=False),)
 
     def _joined(self, prefix: str, name: str) -> str:
         return f"{prefix}{self.delimiter}{name}" if prefix else name

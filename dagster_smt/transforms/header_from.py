@@ -11,7 +11,7 @@ from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.paths import planned
 from dagster_smt.authoring.reading import read_field
 from dagster_smt.authoring.schemaless import collector, require_map, value_at
-from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, SideFunction, Transform
 from dagster_smt.authoring.validate import SomeNames, one_of
 from dagster_smt.model.cell import Call, Cell, Group, Node
 from dagster_smt.model.path import FieldPath
@@ -65,9 +65,9 @@ class HeaderFrom(NullDefaults, NestedPaths, Transform):
     def _moved(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.fields)) if self.operation == "move" else ()
 
-    def ledger(self) -> tuple[Effect, ...]:
-        added = tuple(Effect("added", header, field, "headers") for field, header in self.pairs)
-        return (*added, *(Effect("dropped", field) for field in self._moved))
+    def ledger(self) -> tuple[Entry, ...]:
+        added = tuple(Entry("added", header, field, "headers") for field, header in self.pairs)
+        return (*added, *(Entry("dropped", field) for field in self._moved))
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         node = record.key if at.side == "key" else record.value

@@ -9,7 +9,7 @@ from dagster_smt.authoring.copying import validated
 from dagster_smt.authoring.edit import Renamed, Target, edited, struct_of
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.schemaless import require_map, visitor
-from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, SideFunction, Transform, refuse
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Group, Node
 from dagster_smt.model.extended_path import WHOLE
@@ -60,8 +60,8 @@ class HoistField(NestedPaths, Transform):
     def target(self) -> FieldPath:
         return self.path(self.hoisted)
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return (Effect("renamed", self.hoisted or WHOLE, self.field),)
+    def ledger(self) -> tuple[Entry, ...]:
+        return (Entry("renamed", self.hoisted or WHOLE, self.field),)
 
     def plan_side(self, node: Node, at: Planning) -> Node:
         if not self.field:

@@ -11,7 +11,7 @@ from dagster_smt.authoring.field_changes import FieldChange, Insert
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.paths import Branch
 from dagster_smt.authoring.schemaless import made_parent, require_map
-from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, SideFunction, Transform, refuse
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, data_error
 from dagster_smt.model.cell import UNSET, Cell, Const, Group, Node, open_struct, with_fields
@@ -98,8 +98,8 @@ class InsertField(NullDefaults, NestedPaths, Transform):
                 found.append((source, text[:-1] if marked else text, text.endswith("!")))
         return tuple(found)
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return tuple(Effect("added", name, source) for source, name, _ in self.inserted)
+    def ledger(self) -> tuple[Entry, ...]:
+        return tuple(Entry("added", name, source) for source, name, _ in self.inserted)
 
     @cached_property
     def _paths(self) -> tuple[FieldPath, ...]:

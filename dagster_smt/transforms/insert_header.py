@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, Transform
+from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, Transform
 from dagster_smt.model.cell import Call, Cell
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.values.header_literals import parse_literal
@@ -29,8 +29,8 @@ class InsertHeader(Transform):
         Example("a number", {"header": "v", "value.literal": "007"}, "[]", '[{"key":"v","value":7}]', "headers"),
     )
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return (Effect("added", self.header, "", "headers"),)
+    def ledger(self) -> tuple[Entry, ...]:
+        return (Entry("added", self.header, "", "headers"),)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         at.touch(0)

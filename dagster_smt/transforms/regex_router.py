@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, Transform
+from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, Transform
 from dagster_smt.authoring.validate import Regex
 from dagster_smt.model.cell import Call, Cell, Const
 from dagster_smt.model.record import PlanRecord
@@ -24,8 +24,8 @@ class RegexRouter(Transform):
     replacement: Text = option("The new topic; `$1` or `${name}` stand for groups.")
     examples = (Example("cut a prefix", {"regex": "or(.*)", "replacement": "x-$1"}, "orders", "x-ders", shows="topic"),)
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return (Effect("routed", self.regex, self.replacement, "topic"),)
+    def ledger(self) -> tuple[Entry, ...]:
+        return (Entry("routed", self.regex, self.replacement, "topic"),)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         rule = ReplaceIfMatches(self.regex, self.replacement)

@@ -10,7 +10,7 @@ from dagster_smt.authoring.field_changes import Drop, FieldChange, Keep, Rename
 from dagster_smt.authoring.options import Pairs, option
 from dagster_smt.authoring.paths import planned
 from dagster_smt.authoring.schemaless import Act, Visit, collector, objects, pruner, require_map, visitor
-from dagster_smt.authoring.transform import PACKAGE, AllFunction, Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.transform import PACKAGE, AllFunction, Entry, Example, Planning, SideFunction, Transform
 from dagster_smt.authoring.validate import UniqueNames
 from dagster_smt.model.cell import Expr, Node
 from dagster_smt.model.path import V2, FieldPath, parse_path
@@ -68,10 +68,10 @@ class ReplaceField(NullDefaults, NestedPaths, Transform):
             if new.startswith("`") and len(parse_path(new, V2).steps) != 1:
                 yield "renames", f"the new name '{new}' is a path", "write the name alone"
 
-    def ledger(self) -> tuple[Effect, ...]:
-        kept = (Effect("dropped", "all but " + ", ".join(self.include), named=False),) if self.include else ()
-        dropped = tuple(Effect("dropped", name) for name in self.exclude)
-        return (*dropped, *(Effect("renamed", old, new) for old, new in dict(self.renames).items()), *kept)
+    def ledger(self) -> tuple[Entry, ...]:
+        kept = (Entry("dropped", "all but " + ", ".join(self.include), named=False),) if self.include else ()
+        dropped = tuple(Entry("dropped", name) for name in self.exclude)
+        return (*dropped, *(Entry("renamed", old, new) for old, new in dict(self.renames).items()), *kept)
 
     def _paths(self, texts: Iterable[str]) -> tuple[FieldPath, ...]:
         return tuple(map(self.path, texts))

@@ -7,7 +7,7 @@ from dagster_smt.authoring.bundles import NullDefaults
 from dagster_smt.authoring.copying import copied_fields
 from dagster_smt.authoring.edit import present, struct_of
 from dagster_smt.authoring.options import Int, Text, option
-from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, SideFunction, Transform
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Node, with_fields
 from dagster_smt.model.record import Record
@@ -41,9 +41,9 @@ class SetSchemaMetadata(NullDefaults, Transform):
         found = {"name": self.schema_name, "version": self.schema_version}
         return {key: value for key, value in found.items() if value is not None}
 
-    def ledger(self) -> tuple[Effect, ...]:
+    def ledger(self) -> tuple[Entry, ...]:
         target = ", ".join(f"{key} {value}" for key, value in self._changes.items())
-        return (Effect("renamed", "(schema)", target, named=False),)
+        return (Entry("renamed", "(schema)", target, named=False),)
 
     def plan_side(self, node: Node, at: Planning) -> Node:
         group = struct_of(node, self.purpose)

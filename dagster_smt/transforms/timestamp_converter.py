@@ -9,7 +9,7 @@ from dagster_smt.authoring.field_changes import FieldChange
 from dagster_smt.authoring.on_paths import OnPaths
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.schemaless import Act
-from dagster_smt.authoring.transform import PACKAGE, AllFunction, Effect, Example, Planning, SideFunction, refuse
+from dagster_smt.authoring.transform import PACKAGE, AllFunction, Entry, Example, Planning, SideFunction, refuse
 from dagster_smt.authoring.validate import DatePattern, UniqueNames, one_of
 from dagster_smt.errors import CONNECT_EXCEPTION, data_error
 from dagster_smt.model.cell import Call, Cell, Expr, Node
@@ -74,8 +74,8 @@ class TimestampConverter(OnPaths):
     def _rule(self, source: str) -> ConvertTime:
         return ConvertTime(source, self.target_type, self.format, self.unix_precision)
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return tuple(Effect("cast", text, self.target_type) for text in self.texts or (WHOLE,))
+    def ledger(self) -> tuple[Entry, ...]:
+        return tuple(Entry("cast", text, self.target_type) for text in self.texts or (WHOLE,))
 
     def plan_side(self, node: Node, at: Planning) -> Node:
         if not self.paths:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, Transform
+from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, Transform
 from dagster_smt.authoring.validate import DatePattern
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import STRING
@@ -33,8 +33,8 @@ class TimestampRouter(Transform):
         ),
     )
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return (Effect("routed", self.topic_format, self.timestamp_format, "topic"),)
+    def ledger(self) -> tuple[Entry, ...]:
+        return (Entry("routed", self.topic_format, self.timestamp_format, "topic"),)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         at.touch(0)

@@ -11,7 +11,7 @@ from dagster_smt.authoring.field_changes import FieldChange, MakeKey
 from dagster_smt.authoring.options import option
 from dagster_smt.authoring.reading import read_field
 from dagster_smt.authoring.schemaless import require_map, value_at
-from dagster_smt.authoring.transform import PACKAGE, Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, SideFunction, Transform
 from dagster_smt.authoring.validate import NonEmptyNames
 from dagster_smt.model.cell import Group, Node
 from dagster_smt.model.path import FieldPath
@@ -49,8 +49,8 @@ class ValueToKey(NullDefaults, NestedPaths, Transform):
     def paths(self) -> tuple[FieldPath, ...]:
         return tuple(map(self.path, self.fields))
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return tuple(Effect("added", path.leaf, f"value.{path}", "key") for path in self.paths)
+    def ledger(self) -> tuple[Entry, ...]:
+        return tuple(Entry("added", path.leaf, f"value.{path}", "key") for path in self.paths)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         assert record.value is not None  # null is refused

@@ -6,7 +6,7 @@ from typing import Annotated
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.stage import Stage
-from dagster_smt.authoring.transform import Effect, Transform
+from dagster_smt.authoring.transform import Entry, Transform
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.chain import Chain
 from dagster_smt.errors import data_error
@@ -30,7 +30,7 @@ class DropIfNull(Transform):
         return self.behavior
 
     def ledger(self):
-        return (Effect("routed", "topic", side="topic"),)
+        return (Entry("routed", "topic", side="topic"),)
 
     def plan_record(self, record, at):
         at.touch(0)

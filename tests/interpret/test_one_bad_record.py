@@ -9,7 +9,7 @@ from dagster_smt.authoring.edit import present
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.stage import Stage
-from dagster_smt.authoring.transform import Effect, Transform
+from dagster_smt.authoring.transform import Entry, Transform
 from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError, EngineError, PlanError, Problem, problem_of_record
 from dagster_smt.interpret import interpreter as interpreting
@@ -61,7 +61,7 @@ class Touchy(Transform):
     error: ClassVar[type] = OddError
 
     def ledger(self):
-        return (Effect("changed", self.field),)
+        return (Entry("changed", self.field),)
 
     def plan_side(self, node, at):
         at.touch(0, present(node))

@@ -10,7 +10,7 @@ import pytest
 from dagster_smt.authoring.edit import present
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.stage import Stage
-from dagster_smt.authoring.transform import Effect, Transform
+from dagster_smt.authoring.transform import Entry, Transform
 from dagster_smt.chain import Chain, parse_chain, plan_chain
 from dagster_smt.interpret import sides
 from dagster_smt.model.cell import Call, field_nodes, open_struct
@@ -76,7 +76,7 @@ class Touchy(Transform):
     purpose = "raise"
 
     def ledger(self):
-        return (Effect("changed", "a"),)
+        return (Entry("changed", "a"),)
 
     def plan_side(self, node, at):
         at.touch(0, present(node))

@@ -6,7 +6,7 @@ from typing import Any
 
 from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.options import option
-from dagster_smt.authoring.transform import Effect, Planning, SideFunction, refuse
+from dagster_smt.authoring.transform import Entry, Planning, SideFunction, refuse
 from dagster_smt.chain.plan import input_record
 from dagster_smt.errors import data_error
 from dagster_smt.interpret.closures import expr_function
@@ -62,10 +62,10 @@ class ReadRow(RowStage):
     def reads_headers(self) -> bool:  # type: ignore[override]
         return any(_of_headers(column) for column in self.row.others)
 
-    def ledger(self) -> tuple[Effect, ...]:
-        added = tuple(Effect("added", below("", c.name), self._told(c), side="value") for c in self.row.others)
-        undecoded = (Effect("undecoded", below("", c.name), side="value") for c in self._lenient)
-        mismatched = (Effect(MISMATCHED, below("", c.name), "key", side="value") for c in self._compared)
+    def ledger(self) -> tuple[Entry, ...]:
+        added = tuple(Entry("added", below("", c.name), self._told(c), side="value") for c in self.row.others)
+        undecoded = (Entry("undecoded", below("", c.name), side="value") for c in self._lenient)
+        mismatched = (Entry(MISMATCHED, below("", c.name), "key", side="value") for c in self._compared)
         return (*added, *undecoded, *mismatched)
 
     @property

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from dagster_smt.authoring.edit import Target, edited, struct_of
 from dagster_smt.authoring.options import Names, Text, option
 from dagster_smt.authoring.schemaless import require_map
-from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, Transform
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.model.cell import Call, Cell, Node
 from dagster_smt.model.path import FieldPath
@@ -47,8 +47,8 @@ class CaseTransform(Transform):
         ),
     )
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return tuple(Effect("cast", name, self.case) for name in self.field_names)
+    def ledger(self) -> tuple[Entry, ...]:
+        return tuple(Entry("cast", name, self.case) for name in self.field_names)
 
     def plan_side(self, node: Node, at: Planning) -> Node:
         rule = ChangeCase(self.case == "upper")

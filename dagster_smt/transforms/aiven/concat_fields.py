@@ -7,7 +7,7 @@ from dagster_smt.authoring.edit import all_sources, present, struct_of, under
 from dagster_smt.authoring.options import Names, Text, option
 from dagster_smt.authoring.schemaless import require_map
 from dagster_smt.authoring.texts import java_text_of
-from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, Transform, refuse
 from dagster_smt.authoring.validate import NonEmptyText
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, open_struct
@@ -53,8 +53,8 @@ class ConcatFields(Transform):
         ),
     )
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return (Effect("added", self.output_field_name, ",".join(self.field_names)),)
+    def ledger(self) -> tuple[Entry, ...]:
+        return (Entry("added", self.output_field_name, ",".join(self.field_names)),)
 
     @property
     def _rule(self) -> JoinTexts:

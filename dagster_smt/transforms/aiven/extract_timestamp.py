@@ -7,7 +7,7 @@ from dagster_smt.authoring.edit import field_of, struct_of
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.schemaless import require_map
 from dagster_smt.authoring.texts import with_default
-from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, Transform, refuse
 from dagster_smt.authoring.validate import NonEmptyText, one_of
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Cell, Expr, Node
@@ -46,8 +46,8 @@ class ExtractTimestamp(Transform):
         Example("the value stays", {"field.name": "at", "timestamp.resolution": "seconds"}, '{"at":7}', '{"at":7}'),
     )
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return (Effect("extracted", self.field_name, "timestamp"),)
+    def ledger(self) -> tuple[Entry, ...]:
+        return (Entry("extracted", self.field_name, "timestamp"),)
 
     @property
     def _missing(self) -> Needed:

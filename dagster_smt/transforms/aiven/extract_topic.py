@@ -7,7 +7,7 @@ from dagster_smt.authoring.options import Flag, Text, option
 from dagster_smt.authoring.schemaless import require_map
 from dagster_smt.authoring.texts import java_text_of, with_default
 from dagster_smt.authoring.topics import needed_topic, routed
-from dagster_smt.authoring.transform import Effect, Example, NullRule, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import Entry, Example, NullRule, Planning, SideFunction, Transform, refuse
 from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.cell import Cell
 from dagster_smt.model.record import PlanRecord, Record
@@ -56,8 +56,8 @@ class ExtractTopic(Transform):
     def _needed(self) -> Filled:
         return needed_topic(self._what)
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return (Effect("routed", self.field_name or "(whole)", "topic", "topic"),)
+    def ledger(self) -> tuple[Entry, ...]:
+        return (Entry("routed", self.field_name or "(whole)", "topic", "topic"),)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         node = record.key if at.side == "key" else record.value

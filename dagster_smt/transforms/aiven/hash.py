@@ -5,7 +5,7 @@ from typing import Annotated
 
 from dagster_smt.authoring.edit import field_of, present, struct_of
 from dagster_smt.authoring.options import Flag, Text, option
-from dagster_smt.authoring.transform import Effect, Example, NullRule, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import Entry, Example, NullRule, Planning, SideFunction, Transform, refuse
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Cell, Expr, Node, with_fields
@@ -54,8 +54,8 @@ class Hash(Transform):
     def on_null(self) -> NullRule:
         return "pass" if self.skip_missing_or_null and not self.field_name else "reject"
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return (Effect("masked", self.field_name or "(whole)"),)
+    def ledger(self) -> tuple[Entry, ...]:
+        return (Entry("masked", self.field_name or "(whole)"),)
 
     def plan_side(self, node: Node, at: Planning) -> Node:
         if not self.field_name:

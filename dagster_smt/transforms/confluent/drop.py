@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from dagster_smt.authoring.edit import present
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, Transform, refuse
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.model.cell import Cell, Const, Node
 from dagster_smt.model.extended_path import WHOLE
@@ -48,8 +48,8 @@ class Drop(Transform):
         Example("a schema that allows null", {"schema.behavior": "validate"}, _AFTER.replace("null", '"Ann"'), _AFTER),
     )
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return (Effect("dropped", WHOLE),)
+    def ledger(self) -> tuple[Entry, ...]:
+        return (Entry("dropped", WHOLE),)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         node = record.key if at.side == "key" else record.value

@@ -10,7 +10,7 @@ from dagster_smt.authoring.reading import read_field
 from dagster_smt.authoring.schemaless import require_map, value_at
 from dagster_smt.authoring.texts import default_of
 from dagster_smt.authoring.topics import needed_topic, routed
-from dagster_smt.authoring.transform import Effect, Example, NullRule, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import Entry, Example, NullRule, Planning, SideFunction, Transform, refuse
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.errors import PlanError, data_error
 from dagster_smt.model.cell import Cell, Node
@@ -67,8 +67,8 @@ class ExtractTopic(Transform):
     def on_null(self) -> NullRule:
         return "pass" if self.skip_missing_or_null else "reject"
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return (Effect("routed", self.field or "(whole)", "topic", "topic"),)
+    def ledger(self) -> tuple[Entry, ...]:
+        return (Entry("routed", self.field or "(whole)", "topic", "topic"),)
 
     @property
     def _path(self) -> FieldPath:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from dagster_smt.authoring.options import Flag, Text, option
 from dagster_smt.authoring.topics import needed_topic, routed
-from dagster_smt.authoring.transform import Effect, Example, Planning, Transform
+from dagster_smt.authoring.transform import Entry, Example, Planning, Transform
 from dagster_smt.authoring.validate import NonEmptyText, one_of
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import STRING, Schema, Type, optional
@@ -44,8 +44,8 @@ class ExtractTopicHeader(Transform):
         ),
     )
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return (Effect("routed", self.field, "topic", "topic"),)
+    def ledger(self) -> tuple[Entry, ...]:
+        return (Entry("routed", self.field, "topic", "topic"),)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         data = record.headers.call(LastHeader(self.field), _BYTES)

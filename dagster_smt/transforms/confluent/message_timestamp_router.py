@@ -5,7 +5,7 @@ from typing import Any
 
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.schemaless import require_map
-from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, Transform, refuse
 from dagster_smt.authoring.validate import DatePattern, NonEmptyNames
 from dagster_smt.errors import data_error
 from dagster_smt.model.record import PlanRecord, Record
@@ -62,8 +62,8 @@ class MessageTimestampRouter(Transform):
             statement = "the text is empty, and what that means is not known"
             yield "message.timestamp.format", statement, "set a pattern such as yyyy-MM-dd"
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return (Effect("routed", self.topic_format, self.topic_timestamp_format, "topic"),)
+    def ledger(self) -> tuple[Entry, ...]:
+        return (Entry("routed", self.topic_format, self.topic_timestamp_format, "topic"),)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         assert record.value is not None  # null is refused

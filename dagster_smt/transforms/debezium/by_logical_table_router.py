@@ -9,7 +9,7 @@ from dagster_smt.authoring.change_examples import event
 from dagster_smt.authoring.copying import copied_fields
 from dagster_smt.authoring.edit import clash, struct_of
 from dagster_smt.authoring.options import Flag, Int, RawText, Text, option
-from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, Transform, refuse
 from dagster_smt.authoring.validate import AnyCase, RawRegex, one_of
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, data_error
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, with_fields
@@ -96,10 +96,10 @@ class ByLogicalTableRouter(Transform):
         if trim(self.key_field_regex) and not trim(self.key_field_replacement):
             yield "key.field.replacement", "the text is empty", "key.field.regex needs it"
 
-    def ledger(self) -> tuple[Effect, ...]:
-        routed = Effect("routed", self.topic_regex, self.topic_replacement, "topic")
+    def ledger(self) -> tuple[Entry, ...]:
+        routed = Entry("routed", self.topic_regex, self.topic_replacement, "topic")
         return (
-            (routed, Effect("added", self.key_field_name, "topic", "key")) if self.key_enforce_uniqueness else (routed,)
+            (routed, Entry("added", self.key_field_name, "topic", "key")) if self.key_enforce_uniqueness else (routed,)
         )
 
     def variant(self, record: Record) -> Hashable:

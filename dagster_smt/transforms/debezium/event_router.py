@@ -10,7 +10,7 @@ from dagster_smt.authoring.change_events import image, no_variant
 from dagster_smt.authoring.change_examples import outbox_event
 from dagster_smt.authoring.edit import struct_of
 from dagster_smt.authoring.options import Flag, Names, RawText, Text, option
-from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, Transform
 from dagster_smt.authoring.validate import AnyCase, Regex, one_of
 from dagster_smt.errors import CONNECT_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Group, Node
@@ -140,14 +140,14 @@ class EventRouter(Transform):
     def _makes_envelope(self) -> bool:
         return any(item.where == outbox.ENVELOPE for item in self._added)
 
-    def ledger(self) -> tuple[Effect, ...]:
+    def ledger(self) -> tuple[Entry, ...]:
         return (
-            Effect("routed", self.route_by_field, "", "topic"),
-            Effect("extracted", self.table_field_event_key, "", "key"),
-            Effect("extracted", self.table_field_event_payload, "", "value"),
-            Effect("extracted", self.table_field_event_timestamp or "ts_ms", "timestamp"),
-            Effect("added", "id", self.table_field_event_id, "headers"),
-            Effect("changed", self.table_field_event_payload, "JSON", "value", named=False),
+            Entry("routed", self.route_by_field, "", "topic"),
+            Entry("extracted", self.table_field_event_key, "", "key"),
+            Entry("extracted", self.table_field_event_payload, "", "value"),
+            Entry("extracted", self.table_field_event_timestamp or "ts_ms", "timestamp"),
+            Entry("added", "id", self.table_field_event_id, "headers"),
+            Entry("changed", self.table_field_event_payload, "JSON", "value", named=False),
             *(item.effect for item in self._added),
         )
 

@@ -19,7 +19,7 @@ from dagster_smt.authoring.change_rows import (
 )
 from dagster_smt.authoring.edit import struct_of
 from dagster_smt.authoring.options import Flag, Names, RawText, Text, option
-from dagster_smt.authoring.transform import Effect, Example, NullRule, Planning, SideFunction, Transform
+from dagster_smt.authoring.transform import Entry, Example, NullRule, Planning, SideFunction, Transform
 from dagster_smt.authoring.validate import AnyCase, one_of
 from dagster_smt.model.cell import Call, Cell, Group, Node
 from dagster_smt.model.record import Header, PlanRecord, Record
@@ -141,13 +141,13 @@ class ExtractNewRecordState(Transform):
     def _headers(self) -> tuple[Reference, ...]:
         return references(self.add_headers, self.add_headers_prefix)
 
-    def ledger(self) -> tuple[Effect, ...]:
-        found = [Effect("added", r.name, r.text, "headers") for r in self._headers]
-        found += [Effect("added", r.name, r.text, "value") for r in self._fields]
-        found += [Effect("routed", self.route_by_field, "", "topic")] if self.route_by_field else []
-        found += [Effect("added", DELETED, "", "value")] if self.rewrites else []
+    def ledger(self) -> tuple[Entry, ...]:
+        found = [Entry("added", r.name, r.text, "headers") for r in self._headers]
+        found += [Entry("added", r.name, r.text, "value") for r in self._fields]
+        found += [Entry("routed", self.route_by_field, "", "topic")] if self.route_by_field else []
+        found += [Entry("added", DELETED, "", "value")] if self.rewrites else []
         if self.drop_fields_header_name:  # what a record's header names, if it has one
-            found.append(Effect("dropped", self.drop_fields_header_name, named=False))
+            found.append(Entry("dropped", self.drop_fields_header_name, named=False))
         return tuple(found)
 
     @cached_property

@@ -11,7 +11,7 @@ from dagster_smt.authoring.change_events import new_schema, no_variant, there
 from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.edit import clash, struct_of
 from dagster_smt.authoring.options import Names, Text, java_split, option
-from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, Transform, refuse
 from dagster_smt.authoring.validate import AnyCase, one_of
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, data_error
 from dagster_smt.model.cell import Call, Cell, Group, Node, Ref, open_struct, with_fields
@@ -113,10 +113,10 @@ class HeaderToValue(Transform):
     def _moved(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.headers)) if self.operation == "move" else ()
 
-    def ledger(self) -> tuple[Effect, ...]:
+    def ledger(self) -> tuple[Entry, ...]:
         pairs = zip(self.headers, self.fields, strict=True)
-        added = (Effect("added", field, header, "value") for header, field in pairs)
-        return (*added, *(Effect("dropped", header, "", "headers") for header in self._moved))
+        added = (Entry("added", field, header, "value") for header, field in pairs)
+        return (*added, *(Entry("dropped", header, "", "headers") for header in self._moved))
 
     def variant(self, record: Record) -> Hashable:
         """Position, name, schema and, where there is none, kind of the headers that are named."""

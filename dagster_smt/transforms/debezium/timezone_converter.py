@@ -11,7 +11,7 @@ from dagster_smt.authoring.change_events import said, text_field, there, whole_n
 from dagster_smt.authoring.change_examples import zoned_event
 from dagster_smt.authoring.edit import struct_of
 from dagster_smt.authoring.options import Names, Text, option
-from dagster_smt.authoring.transform import Effect, Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, Transform
 from dagster_smt.authoring.zone_rules import BLOCKS, SOURCE, ZoneRule, chosen, name_in, zone_rules
 from dagster_smt.errors import PlanError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, with_fields
@@ -108,8 +108,8 @@ class TimezoneConverter(Transform):
     def _rules(self) -> tuple[ZoneRule, ...]:
         return zone_rules(self.include_list or self.exclude_list)
 
-    def ledger(self) -> tuple[Effect, ...]:
-        return tuple(Effect("changed", block, self.converted_timezone, "value", named=False) for block in BLOCKS)
+    def ledger(self) -> tuple[Entry, ...]:
+        return tuple(Entry("changed", block, self.converted_timezone, "value", named=False) for block in BLOCKS)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         node = record.value
