@@ -7,7 +7,7 @@ ARGS ?=
 # Tests run in three processes, each with a Spark session of its own: they wait most of the time. PARALLEL= runs them in one.
 PARALLEL ?= -n 3 --dist worksteal
 # What a new class owes, and the house rules: seconds, without Spark.
-OWED := tests/transforms tests/authoring tests/test_project.py tests/test_problem_codes.py tests/test_benchmarks.py
+OWED := tests/transforms tests/effects tests/authoring tests/test_project.py tests/test_problem_codes.py tests/test_benchmarks.py
 
 # Spark's Python workers must be this environment's; the JVM needs no other interface than the local one.
 export PATH := $(CURDIR)/$(BIN):$(PATH)

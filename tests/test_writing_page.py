@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
-from dagster_smt.authoring import on_paths, predicate, transform
+from dagster_smt.authoring import predicate, transform
+from dagster_smt.effects import effect
+from dagster_smt.effects.transform import FieldRules
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/writing-a-transform.md").read_text(encoding="utf-8")
@@ -16,10 +18,15 @@ def test_files_are_there():
 
 
 def test_methods_are_there():
-    methods = set(re.findall(r"^\| `(\w+)\(", PAGE, re.MULTILINE))
+    methods = set(re.findall(r"^\| `([a-z]\w+)\(", PAGE, re.MULTILINE))
     assert {"plan_side", "schemaless", "plan_record"} <= methods
     assert all(hasattr(transform.Transform, name) for name in methods | {"on_null", "reads_value", "reads_key"})
-    assert hasattr(predicate.Predicate, "schemaless") and hasattr(on_paths.FieldRules, "rule")
+    assert hasattr(predicate.Predicate, "schemaless") and hasattr(FieldRules, "rule")
+
+
+def test_effects_are_there():
+    named = set(re.findall(r"`([A-Z]\w+)\(", PAGE.partition("## Effects as data")[2].partition("```python")[0]))
+    assert named == {kind.__name__ for kind in effect.Effect.__args__}
 
 
 def test_every_null_rule_is_explained():

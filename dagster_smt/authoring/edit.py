@@ -46,6 +46,7 @@ class Target:
         node: The value, copied already.
         parent: The expression that is null where the struct around it is; None if it never is.
         at: Where to report touches.
+        whole: Whether it is the whole key or value.
     """
 
     number: int
@@ -53,6 +54,7 @@ class Target:
     node: Node
     parent: Expr | None
     at: Planning
+    whole: bool = False
 
     def touch(self, effect: int | None = None) -> None:
         """Report the path's effect, in the records where the value is not null."""

@@ -8,10 +8,13 @@ from typing import Any
 
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.path_steps import Deep, Every, Index, Match, OfLogical, OfType, Step
+from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Type
 from dagster_smt.values.java_regex import compile_java
 from dagster_smt.values.lazy import decode, is_raw, kind_at, look
 
+Act = Callable[[Any, Any, Record], None]
+"""Changes what is in a container (dict or list) under a key or index."""
 Trail = tuple[Any, ...]
 Found = tuple[Any, Any, Trail, int]
 """What a path leads to: its container (dict or list), its key or index there, the ``Found`` of the container (an empty

@@ -3,10 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from dagster_smt.authoring.field_changes import Act as Act
-from dagster_smt.authoring.scan import Found, finder
+from dagster_smt.authoring.scan import Act, Found, finder
 from dagster_smt.authoring.splice import Texts, splicer
-from dagster_smt.authoring.transform import AllFunction
 from dagster_smt.errors import data_error
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.path_steps import Deep, Index
@@ -87,24 +85,6 @@ def objects(records: Iterator[Record], other: Callable[[Record], object]) -> Ite
             yield record
         else:
             other(record)
-
-
-def all_visitor(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool = False) -> AllFunction | None:
-    """As ``visitor``, for the values of many records; None unless all paths lead to fields of the top level."""
-    if not all(path.flat for path in paths):
-        return None
-    tops = tuple((path.leaf, act) for path, act in zip(paths, acts, strict=True))
-
-    def visit_all(records: Iterator[Record], other: Callable[[Record], object]) -> None:
-        for record in objects(records, other):
-            value = record.value
-            for leaf, act in tops:
-                if leaf in value:
-                    act(value, leaf, record)
-                elif fills:
-                    value[leaf] = None
-
-    return visit_all
 
 
 def visitor(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool = False, once: bool = False) -> Visit:

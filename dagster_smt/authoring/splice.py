@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from dagster_smt.authoring.field_changes import Act
+from dagster_smt.authoring.scan import Act
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.path_steps import Deep, Match
 from dagster_smt.model.record import Record

@@ -5,7 +5,6 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dagster_smt.authoring.field_changes import speaks_for
 from dagster_smt.authoring.mask_exception import MaskException
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import PACKAGE, Transform
@@ -14,6 +13,12 @@ from dagster_smt.model.guarded import SIDES
 from dagster_smt.model.keeps import Any as AnyOf
 from dagster_smt.model.keeps import Condition, Not, Unknown
 from dagster_smt.model.record import Side
+
+
+def speaks_for(cls: type, says: str, does: str) -> bool:
+    """Whether what a method says of another holds for a class: not if a class below has another way of doing it."""
+    where = {name: number for number, one in reversed(list(enumerate(cls.__mro__))) for name in vars(one)}
+    return where[says] <= where[does]
 
 
 def label_of(cls: type[Transform], side: str) -> str:

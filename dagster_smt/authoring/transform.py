@@ -1,10 +1,9 @@
 """What a transform is: options, effect on a record with schema, effect on a record without, ledger, examples."""
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from dagster_smt.authoring.field_changes import FieldChange
 from dagster_smt.authoring.options import Options
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Expr, Node
@@ -19,7 +18,6 @@ NullRule = Literal["pass", "reject", "apply", "wrap", "drop"]
 """What a null key or value meets: ``pass``, the stage leaves it alone; ``apply``, it stays null under the new schema;
 ``reject``, an error; ``drop``, the record is dropped; ``wrap``, it becomes something else."""
 SideFunction = Callable[[Any, Record], Any]
-AllFunction = Callable[[Iterator[Record], Callable[[Record], object]], None]
 
 
 @dataclass(frozen=True)
@@ -190,21 +188,6 @@ class Transform(Options):
             bits: For each effect of ``ledger()`` the bit to set in ``record.touched`` when it happens.
         """
         raise NotImplementedError
-
-    def schemaless_all(self, bits: tuple[int, ...]) -> AllFunction | None:
-        """As ``schemaless`` on values, for many records: optional, for what chains do most.
-
-        A function of records and of what to do with a record whose value is not an object without schema. It sets
-        ``record.dirty`` itself, and takes each record from the iterator only when it is done with the one before.
-        """
-        return None
-
-    def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
-        """What ``schemaless`` does to objects, as data, for the compiled lane: optional, for what chains do most.
-
-        None where that cannot say it all.
-        """
-        return None
 
     def keeps(self, side: str) -> Condition | None:
         """Which records it keeps, as data: optional, for one that drops records and does nothing else.

@@ -110,17 +110,13 @@ class _StageFunction:
 
     def for_all(self, apply: Apply) -> ApplyAll | None:
         """The function for many records; ``apply`` is for those that are no objects without schema."""
-        bits = tuple(1 << (self.first + n) for n in range(len(self.stage.transform.ledger())))
-        if self.stage.side != "value" or self.schemaless is None:
+        change = self.schemaless
+        if self.stage.side != "value" or change is None:
             return None
-        change_all, change = self.stage.transform.schemaless_all(bits), self.schemaless
 
         def other(record: Record) -> None:
             if apply(record) is DROPPED:
                 raise DropRecord
-
-        if change_all is not None:
-            return lambda records: change_all(records, other)
 
         def apply_all(records: Iterator[Record]) -> None:
             for record in objects(records, other):

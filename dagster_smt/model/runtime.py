@@ -135,4 +135,9 @@ def kind_of_schema(schema: Schema) -> str:
 
 def java_class(value: Any) -> str:
     """The Java class that Connect would name for a schemaless value."""
-    return "null" if value is None else _JAVA_CLASSES[kind_of(value)]
+    return "null" if value is None else java_class_of(kind_of(value))
+
+
+def java_class_of(kind: str) -> str:
+    """Returns the Java class of schemaless values of a kind."""
+    return _JAVA_CLASSES[kind]

@@ -84,9 +84,6 @@ class HashedReplaceField(KafkaReplaceField):
 
         return change
 
-    def schemaless_all(self, bits: tuple[int, ...]) -> None:
-        return None
-
 
 class KafkaConverter(Converter):
     """Reads as Kafka does.

@@ -1,27 +1,25 @@
 """Cast: convert fields, or the whole key or value, to another primitive type."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
 from dagster_smt.authoring.bundles import by_syntax, check_paths
-from dagster_smt.authoring.edit import Target, present, refused, struct_of
-from dagster_smt.authoring.field_changes import FieldChange
-from dagster_smt.authoring.on_paths import OnPaths
+from dagster_smt.authoring.edit import Target, refused, struct_of
 from dagster_smt.authoring.options import option, pair_items
-from dagster_smt.authoring.schemaless import Act
-from dagster_smt.authoring.transform import PACKAGE, AllFunction, Entry, Example, Planning, SideFunction, refuse
+from dagster_smt.authoring.transform import PACKAGE, Example, Planning, refuse
+from dagster_smt.effects.effect import Change, Effect
+from dagster_smt.effects.rule import FieldRule
+from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Node
-from dagster_smt.model.extended_path import WHOLE
 from dagster_smt.model.java_text import trim
-from dagster_smt.model.record import Record
-from dagster_smt.model.runtime import BOXED, boxer, kind_of, kind_of_schema
+from dagster_smt.model.path import FieldPath
+from dagster_smt.model.runtime import kind_of_schema
 from dagster_smt.model.schema import DECIMAL_SCALE, Schema, Type
-from dagster_smt.values.cast import CASTABLE, TARGETS, CastTo
-from dagster_smt.values.lazy import look
-from dagster_smt.values.numbers import plain_floats
+from dagster_smt.values.cast import CASTABLE, TARGETS, CastBoxed, CastTo
 
 _TYPES = {t.name: t for t in TARGETS}
 
@@ -53,7 +51,22 @@ def _one_whole(spec: tuple[tuple[str | None, Type], ...]) -> Any:
 Spec = Annotated[tuple[tuple[str | None, Type], ...], BeforeValidator(_spec), AfterValidator(_one_whole)]
 
 
-class Cast(OnPaths):
+@dataclass(frozen=True)
+class CastField(FieldRule):
+    """A value as another primitive type."""
+
+    target: Type
+
+    def of_kind(self, kind: str) -> CastBoxed:
+        if kind not in CASTABLE or kind in ("Decimal", "Timestamp"):  # with a schema these two can be cast
+            raise DataError(refuse("SMT204", f"a value of type {kind} cannot be cast").problems)
+        return CastBoxed(kind, self.target)
+
+    def on_node(self, target: Target) -> Node:
+        return _cast(target.node, self.target, keep=target.whole)
+
+
+class Cast(EffectTransform):
     """Convert fields, or the whole key or value, to another primitive type.
 
     Numbers are narrowed as Java does it: integers keep their low bits, floats are cut off and saturate. Texts must be
@@ -65,7 +78,6 @@ class Cast(OnPaths):
     connect_class = PACKAGE + "Cast"
     purpose = "cast types"
     null = "pass"
-    fills = True
     spec: Annotated[Spec, by_syntax(",:")] = option(
         "Pairs `field:type`, or one type for the whole value. Types: `int8`, `int16`, `int32`, `int64`, `float32`, "
         "`float64`, `boolean`, `string`."
@@ -85,86 +97,24 @@ class Cast(OnPaths):
         return check_paths("spec", self.casts, self.path)
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        return tuple(self.casts)
-
-    @property
     def casts(self) -> dict[str, Type]:
         """Targets by field name; the last one wins."""
         return {name: target for name, target in self.spec if name is not None}
 
-    def ledger(self) -> tuple[Entry, ...]:
+    def effects(self) -> tuple[Effect, ...]:
         if not self.casts:
-            return (Entry("cast", WHOLE, self.spec[0][1].name.lower()),)
-        return tuple(Entry("cast", name, target.name.lower()) for name, target in self.casts.items())
+            target = self.spec[0][1]
+            return (_change(FieldPath("", ()), target),)
+        return tuple(_change(self.path(name), target) for name, target in self.casts.items())
 
     def plan_side(self, node: Node, at: Planning) -> Node:
-        if not self.casts:
-            at.touch(0, present(node))
-            return _cast(node, self.spec[0][1], keep=True)
-        if struct_of(node, self.purpose).schema.default is not None:
+        if self.casts and struct_of(node, self.purpose).schema.default is not None:
             raise refuse("SMT205", "a struct with a default value cannot be cast", "drop the default")
         return super().plan_side(node, at)
 
-    def changed(self, target: Target) -> Node:
-        return _cast(target.node, tuple(self.casts.values())[target.number])
 
-    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        return super().schemaless(bits) if self.casts else _whole(_caster(self.spec[0][1]), bits[0])
-
-    def schemaless_all(self, bits: tuple[int, ...]) -> AllFunction | None:
-        return super().schemaless_all(bits) if self.casts else None
-
-    def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
-        return super().field_changes(bits)  # ``schemaless`` has a way of its own for whole values alone
-
-    def values_function(self, number: int, kind: str) -> Callable[[list[Any]], list[Any]] | None:
-        target = tuple(self.casts.values())[number]
-        rule = CastTo(kind, target)
-        if target not in BOXED:
-            return rule.bind_many()
-        one, boxed = rule.bind(), boxer(target)
-        if (kind, target) == ("string", Type.FLOAT64):  # plain numbers are finite, and need no box
-            return lambda values: plain_floats(values) or [boxed(one(value)) for value in values]
-        return lambda values: [boxed(one(value)) for value in values]
-
-    def acts(self, bits: tuple[int, ...]) -> tuple[Act, ...]:
-        return tuple(_in_place(_caster(t), bit) for t, bit in zip(self.casts.values(), bits, strict=True))
-
-
-def _in_place(convert: Callable[[Any], Any], bit: int) -> Act:
-    def cast(parent: Any, key: Any, record: Record) -> None:
-        old = look(parent, key)
-        if old is not None:
-            parent[key] = convert(old)
-            record.touched |= bit
-
-    return cast
-
-
-def _whole(convert: Callable[[Any], Any], bit: int) -> SideFunction:
-    def cast(value: Any, record: Record) -> Any:
-        record.touched |= bit
-        return convert(value)
-
-    return cast
-
-
-def _caster(target: Type) -> Callable[[Any], Any]:
-    """A function that casts any schemaless value; it keeps one rule per kind of value it has met."""
-    rules: dict[type, Callable[[Any], Any]] = {}
-    boxed = boxer(target) if target in BOXED else None
-
-    def convert(value: Any) -> Any:
-        rule = rules.get(type(value))
-        if rule is None:
-            kind = kind_of(value)
-            if kind not in CASTABLE or kind in ("Decimal", "Timestamp"):
-                raise DataError(refuse("SMT204", f"a value of type {kind} cannot be cast").problems)
-            rule = rules[type(value)] = CastTo(kind, target).bind()
-        return rule(value) if boxed is None else boxed(rule(value))
-
-    return convert
+def _change(path: FieldPath, target: Type) -> Change:
+    return Change(path, CastField(target), "cast", target.name.lower(), fills=True)
 
 
 def _without_logical(schema: Schema) -> Schema:

@@ -2,30 +2,20 @@
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated
 
-from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, check_paths
-from dagster_smt.authoring.copying import copied
-from dagster_smt.authoring.edit import struct_of, under
-from dagster_smt.authoring.field_changes import FieldChange, Insert
+from dagster_smt.authoring.bundles import check_paths
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.paths import Branch
-from dagster_smt.authoring.schemaless import made_parent, require_map
-from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import PACKAGE, Example
 from dagster_smt.authoring.validate import one_of
-from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, data_error
-from dagster_smt.model.cell import UNSET, Cell, Const, Group, Node, open_struct, with_fields
-from dagster_smt.model.path import FieldPath
-from dagster_smt.model.record import Record
-from dagster_smt.model.runtime import JavaInteger
-from dagster_smt.model.schema import STRING, Schema, Type
+from dagster_smt.effects.effect import Effect, Insert, OnExisting, Rebuild, Source
+from dagster_smt.effects.transform import EffectTransform
 
-_SOURCES = ("topic", "partition", "offset", "timestamp", "static")
+_SOURCES: tuple[Source, ...] = ("topic", "partition", "offset", "timestamp", "static")
 _ANY = "set topic.field, partition.field, offset.field, timestamp.field, or static.field with static.value"
-_NO_OFFSET = ("SMT409", "only records read from Kafka have an offset", "drop offset.field for source records")
 
 
-class InsertField(NullDefaults, NestedPaths, Transform):
+class InsertField(EffectTransform):
     """Add fields from the record's metadata, or with a fixed text.
 
     A name that ends with `!` makes a required field, with `?` (or nothing) an optional one; one such mark is cut off.
@@ -88,7 +78,7 @@ class InsertField(NullDefaults, NestedPaths, Transform):
         return any(source not in ("topic", "static") for source, _, _ in self.inserted)
 
     @cached_property
-    def inserted(self) -> tuple[tuple[str, str, bool], ...]:
+    def inserted(self) -> tuple[tuple[Source, str, bool], ...]:
         """(source, field name, required) of what is inserted, in order."""
         found = []
         for source in _SOURCES:
@@ -98,91 +88,11 @@ class InsertField(NullDefaults, NestedPaths, Transform):
                 found.append((source, text[:-1] if marked else text, text.endswith("!")))
         return tuple(found)
 
-    def ledger(self) -> tuple[Entry, ...]:
-        return tuple(Entry("added", name, source) for source, name, _ in self.inserted)
+    def effects(self) -> tuple[Effect, ...]:
+        return (Rebuild(), *(self._insert(*each) for each in self.inserted))
 
-    @cached_property
-    def _paths(self) -> tuple[FieldPath, ...]:
-        return tuple(self.path(name) for _, name, _ in self.inserted)
-
-    def plan_side(self, node: Node, at: Planning) -> Node:
-        group, root = struct_of(node, self.purpose), Branch()
-        for number, path in enumerate(self._paths):
-            root.add(tuple(str(step) for step in path.steps), number)
-        fields = self._fields(group, root, at)
-        if at.record.kind != "sink" and any(source == "offset" for source, _, _ in self.inserted):
-            raise refuse(*_NO_OFFSET)
-        return under(group, with_fields(group, fields.items(), group.schema.with_fields(())))
-
-    def _fields(self, group: Group, branch: Branch, at: Planning) -> dict[str, Node]:
-        """The fields of a struct, copied, with what is inserted into it and below."""
-        fields: dict[str, Node] = {}
-        for name, child in group.fields:
-            below = branch.below.get(name, Branch())
-            if below.below and child.schema.type is Type.STRUCT:
-                child = open_struct(child)
-            fields[name] = copied(name, child, group.present, self.replace_null_with_default)
-        for step, below in branch.below.items():
-            name = str(step)
-            if below.below and name not in fields and self.field_on_missing_parent == "create":
-                fields[name] = Group(Schema(Type.STRUCT, optional=True), (), None)
-            parent = fields.get(name)
-            if below.below and isinstance(parent, Group):
-                fields[name] = with_fields(parent, self._fields(parent, below, at).items(), parent.schema)
-            elif below.below:
-                at.miss(str(self._paths[below.first]), tuple(group.by_name), name)
-            for number in below.ends:
-                self._insert(name, number, fields, group, at)
-        return fields
-
-    def _insert(self, name: str, number: int, fields: dict[str, Node], group: Group, at: Planning) -> None:
-        if name in fields and not self.nested:
-            hint = "choose another name, or rename the old field first with ReplaceField"
-            raise refuse("SMT110", f"field '{name}' exists already", hint, SCHEMA_BUILDER_EXCEPTION)
-        if name in fields and self.field_on_existing_field == "ignore":
-            return
-        at.touch(number, group.present)
-        source, _, required = self.inserted[number]
-        cell = self._cell(source, at)
-        schema = cell.schema.with_(optional=not required)
-        unset = cell.may_be_null and required
-        cell = Cell(schema, cell.expr, cell.sources, cell.copied, unset, frozenset({UNSET} if unset else ()))
-        fields[name] = copied(name, cell, group.present, False) if source == "topic" else cell
-
-    def _cell(self, source: str, at: Planning) -> Cell:
-        if source == "static":
-            return Cell(STRING, Const(self.static_value, STRING), frozenset())
-        cell: Cell = getattr(at.record, source)
-        return cell
-
-    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        inserted = tuple(
-            (source, path.steps[:-1], path.leaf, bit)
-            for (source, _, _), path, bit in zip(self.inserted, self._paths, bits, strict=True)
-        )
-        overwrites = self.field_on_existing_field == "overwrite"
-
-        def insert(value: Any, record: Record) -> Any:
-            require_map(value, self.purpose)
-            for source, above, name, bit in inserted:
-                found: Any = self.static_value if source == "static" else getattr(record, source)
-                if source == "offset" and record.kind != "sink":
-                    raise data_error(*_NO_OFFSET)
-                if found is None and source in ("partition", "timestamp"):
-                    continue
-                fields = made_parent(value, above, self.field_on_missing_parent == "create") if above else value
-                if fields is not None and (overwrites or name not in fields):
-                    fields[name] = JavaInteger(found) if source == "partition" else found
-                    record.touched |= bit
-            return value
-
-        return insert
-
-    def field_changes(self, bits: tuple[int, ...]) -> tuple[FieldChange, ...] | None:
-        if not all(path.flat for path in self._paths):
-            return None
-        overwrites = self.field_on_existing_field == "overwrite"
-        return tuple(
-            Insert(path.leaf, source, self.static_value, bit, overwrites)
-            for (source, _, _), path, bit in zip(self.inserted, self._paths, bits, strict=True)
-        )
+    def _insert(self, source: Source, name: str, required: bool) -> Insert:
+        makes_parents = self.field_on_missing_parent == "create"
+        existing: OnExisting = "overwrite" if self.field_on_existing_field == "overwrite" else "ignore"
+        in_schema: OnExisting = existing if self.nested else "refuse"
+        return Insert(self.path(name), source, self.static_value, required, makes_parents, existing, in_schema)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dagster_smt.errors import DataError, data_error
+from dagster_smt.model.runtime import BOXED, box, boxer
 from dagster_smt.model.schema import INTEGER_BITS, Type
 from dagster_smt.values.basic import ValueRule
 from dagster_smt.values.java_calendar import DAY
@@ -149,6 +150,30 @@ class CastTo(ValueRule):
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:
         return value.isNotNull() & result.isNull()
+
+
+@dataclass(frozen=True, slots=True)
+class CastBoxed(CastTo):
+    """The same for a value without a schema: a number gets the run-time type that Java gives it."""
+
+    def python(self, value: Any) -> Any:
+        return box(CastTo.python(self, value), self.target)
+
+    def bind(self) -> Callable[[Any], Any]:
+        one = CastTo.bind(self)
+        if self.target not in BOXED:
+            return one
+        boxed = boxer(self.target)
+        return lambda value: boxed(one(value))
+
+    def bind_many(self) -> Callable[[list[Any]], list[Any]]:
+        if self.target not in BOXED:
+            return CastTo.bind_many(self)
+        slow = ValueRule.bind_many(self)
+        if (self.kind, self.target) != ("string", Type.FLOAT64):
+            return slow
+        # plain decimals are finite: Java's Double needs no class of its own for them
+        return lambda values: slow(values) if None in values else plain_floats(values) or slow(values)
 
 
 def _double(number: Any) -> float:

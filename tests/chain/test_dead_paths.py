@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from dagster_smt.authoring.on_paths import OnFields
 from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.dead_paths import dead_paths, refuse_dead_paths
 from dagster_smt.chain.plan import plan_chain
 from dagster_smt.chain.registry import own
+from dagster_smt.effects.transform import FieldRules
 from dagster_smt.errors import ConfigError, PlanError
 from dagster_smt.model.path import seems_pattern
 from dagster_smt.model.report import SILENT
@@ -201,15 +201,15 @@ def test_the_sweep_knows_every_such_transform():
 
 
 def test_a_transform_of_ones_own_that_leaves_a_field_alone_is_told():
-    class Scramble(OnFields):
+    class Scramble(FieldRules):
         """Scramble texts."""
 
         connect_class = "com.example.Scramble"
         purpose = "scramble"
         action = "masked"
 
-        def changed(self, target):
-            return target.node
+        def rule(self, kind):
+            return None
 
     from dagster_smt.authoring.stage import Chain, Stage
 

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.registry import transforms
+from dagster_smt.effects.effect import Change
+from dagster_smt.effects.rule import Constant, FieldRule
 from dagster_smt.errors import ConfigError
 from dagster_smt.interpret.compiled import loading
 from dagster_smt.interpret.compiled.eligibility import eligible
@@ -226,16 +228,18 @@ def test_a_class_that_changes_more_than_it_says_is_not_run():
     assert not eligible(chain)
 
 
-def test_acts_that_are_more_than_the_function_of_their_base_are_run():
+def test_a_rule_of_ones_own_is_run():
+    class Own(FieldRule):
+        constant = True
+
+        def of_kind(self, kind):
+            return Constant("own")
+
     class Both(Cast):
         connect_class = "org.example.Both"
 
-        def acts(self, bits):
-            def act(parent, key, record):
-                parent[key] = "own"
-                record.touched |= bits[0]
-
-            return (act,)
+        def effects(self):
+            return (Change(self.path("n"), Own(), "masked"),)
 
     chain = parse_chain({"transforms": "s", "transforms.s.type": "Cast$Value", "transforms.s.spec": "n:string"})
     object.__setattr__(chain.stages[0], "transform", Both(spec="n:string"))

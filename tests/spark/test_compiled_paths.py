@@ -1,21 +1,25 @@
 """Paths below the top level, and keys made of fields: the compiled lane gives what the interpreter gives."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dagster_smt.authoring.field_changes import Change
 from dagster_smt.chain import parse_chain
+from dagster_smt.effects import effect
+from dagster_smt.effects.rule import FieldRule
 from dagster_smt.interpret.compiled import lane
 from dagster_smt.interpret.compiled.eligibility import eligible
+from dagster_smt.interpret.compiled.field_changes import Change
 from dagster_smt.interpret.compiled.kept import prepare
 from dagster_smt.interpret.compiled.lane import warm
 from dagster_smt.interpret.compiled.program import Acting, UnableError, built
 from dagster_smt.model.path import EXTENDED, parse_path
 from dagster_smt.transforms.cast import Cast
+from dagster_smt.values.basic import PythonRule
 from tests.spark.lanes import OPTIONS, PLAIN, agree, batch_of, chains, names, on, on_both, spelled
 
 MANY = settings(max_examples=settings.default.max_examples * 12)
@@ -263,17 +267,31 @@ def test_different_texts_at_once():
         built([Acting(tuple(changes), "t", True)], "t")
 
 
-@pytest.mark.parametrize("made", [{"b": "x"}, [{"b": 1}], {}, "text"], ids=str)
-def test_paths_into_what_a_stage_has_made(made):
+@dataclass(frozen=True)
+class Replace(FieldRule):
+    """Something else in the place of every value."""
+
+    text: str
+
+    def of_kind(self, kind):
+        return FromJson(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class FromJson(PythonRule):
+    text: str
+
+    def python(self, value):
+        return None if value is None else json.loads(self.text)
+
+
+@pytest.mark.parametrize("text", ['{"b":"x"}', '[{"b":1}]', "{}", '"text"'])
+def test_paths_into_what_a_stage_has_made(text):
     class Maker(Cast):
         connect_class = "org.example.Maker"
 
-        def acts(self, bits):
-            def act(parent, key, record):
-                parent[key] = made
-                record.touched |= bits[0]
-
-            return (act,)
+        def effects(self):
+            return (effect.Change(self.path("a"), Replace(text)),)
 
     chain = chain_of(("Cast", {"spec": "a:string"}), mask("**.b"))
     object.__setattr__(chain.stages[0], "transform", Maker(spec="a:string"))

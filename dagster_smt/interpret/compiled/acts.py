@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from dagster_smt.authoring.field_changes import Act
+from dagster_smt.authoring.scan import Act
 from dagster_smt.interpret.cache import Cache
 from dagster_smt.interpret.compiled import spans
 from dagster_smt.interpret.compiled.arrays import Bytes, bytes_of

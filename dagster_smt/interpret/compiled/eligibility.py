@@ -1,9 +1,9 @@
 """Which chains the compiled lane may run, as far as their stages show."""
 
-from dagster_smt.authoring.field_changes import Change, Drop, Extract, FieldChange, MakeKey, speaks_for
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.chain.plan import first_entries, input_record, plan_test
+from dagster_smt.interpret.compiled.field_changes import Change, Drop, Extract, FieldChange, MakeKey, field_changes
 from dagster_smt.interpret.compiled.paths import Paths
 from dagster_smt.interpret.stages import reads_topic_only
 from dagster_smt.model.cell import Call, Expr, Ref
@@ -23,10 +23,8 @@ def eligible(chain: Chain) -> bool:
 
 def changes_of(stage: Stage, first: int) -> tuple[FieldChange, ...] | None:
     """What a stage does to fields, if it says so; ``first``: its first entry of the ledger."""
-    if not speaks_for(type(stage.transform), "field_changes", "schemaless"):
-        return None
     entries = range(first, first + len(stage.transform.ledger()))
-    return stage.transform.field_changes(tuple(1 << entry for entry in entries))
+    return field_changes(stage.transform, tuple(1 << entry for entry in entries))
 
 
 def _known(stage: Stage) -> bool:

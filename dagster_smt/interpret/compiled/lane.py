@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from dagster_smt.authoring.field_changes import Change, Drop, MakeKey
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.interpret.cache import Cache
 from dagster_smt.interpret.compiled import keys, machine, members, writer
 from dagster_smt.interpret.compiled.acts import Acts, of_slots, of_spots
 from dagster_smt.interpret.compiled.arrays import Bytes, bytes_of
 from dagster_smt.interpret.compiled.batch import Done, Given
+from dagster_smt.interpret.compiled.field_changes import Change, Drop, MakeKey
 from dagster_smt.interpret.compiled.json_scan import hashed
 from dagster_smt.interpret.compiled.places import (
     MAX_NAMES,

@@ -5,11 +5,20 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
-from dagster_smt.authoring.field_changes import Change, Drop, Extract, FieldChange, Insert, Keep, MakeKey, Rename
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.chain.plan import first_entries
 from dagster_smt.errors import DataError
 from dagster_smt.interpret.compiled.eligibility import MOST, changes_of
+from dagster_smt.interpret.compiled.field_changes import (
+    Change,
+    Drop,
+    Extract,
+    FieldChange,
+    Insert,
+    Keep,
+    MakeKey,
+    Rename,
+)
 from dagster_smt.interpret.compiled.paths import Paths
 from dagster_smt.interpret.compiled.steps import (
     CHANGE,

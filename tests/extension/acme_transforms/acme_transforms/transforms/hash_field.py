@@ -4,8 +4,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from dagster_smt.authoring.on_paths import FieldRules
 from dagster_smt.authoring.transform import Example
+from dagster_smt.effects.transform import FieldRules
 from dagster_smt.errors import data_error
 from dagster_smt.values.basic import ValueRule
 

@@ -1,0 +1,218 @@
+"""Effects on a schema: what becomes of the symbolic key or value of a plan (``model.cell``)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+from dagster_smt.authoring.copying import copied
+from dagster_smt.authoring.edit import Changed, Renamed, Target, edited, edited_branch, kept, present, struct_of, under
+from dagster_smt.authoring.paths import Branch, planned
+from dagster_smt.authoring.reading import read_field
+from dagster_smt.authoring.transform import Planning, refuse
+from dagster_smt.effects.effect import (
+    NO_OFFSET,
+    Change,
+    Drop,
+    Effect,
+    Extract,
+    Insert,
+    Keep,
+    MakeKey,
+    Rebuild,
+    Rename,
+    numbered,
+)
+from dagster_smt.effects.rule import masked
+from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION
+from dagster_smt.model.cell import UNSET, Cell, Const, Expr, Group, Node, open_struct, with_fields
+from dagster_smt.model.record import PlanRecord
+from dagster_smt.model.schema import STRING, Schema, Type
+
+_E = TypeVar("_E")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the options of a transform say besides its effects.
+
+    Attributes:
+        purpose: What the transform does, as messages say it.
+        replace_nulls: Whether a null that is copied becomes the default of its field (KIP-1040).
+        strict: Whether a name step into a map is refused, as Kafka does it.
+    """
+
+    purpose: str
+    replace_nulls: bool
+    strict: bool
+
+
+def plan_effects(effects: tuple[Effect, ...], node: Node, at: Planning, settings: Settings) -> Node:
+    """Returns a key or value after the effects of a transform.
+
+    Args:
+        effects: The effects, of one family.
+        node: The key or value before.
+        at: Is told what the effects touch and what they miss.
+        settings: The transform's other options.
+
+    Raises:
+        PlanError: No record of this schema can pass.
+    """
+    family = {type(effect) for effect in effects} - {Rebuild}
+    if family == {Change}:
+        return _change(_only(effects, Change), node, at, settings)
+    if family == {Insert}:
+        return _InsertFields(_only(effects, Insert), at, settings).into(node)
+    if family == {Extract}:
+        (extract,) = _only(effects, Extract)
+        return _extract(extract, node, at, settings)
+    assert family <= {Drop, Keep, Rename}, f"no way to plan {family}"
+    return _restructure(effects, node, at, settings)
+
+
+def plan_key(effect: MakeKey, record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
+    """Returns a record with its new key."""
+    assert record.value is not None  # the null rule refuses null
+    value = struct_of(record.value, settings.purpose)
+    fields: list[tuple[str, Node]] = []
+    for number, path in enumerate(effect.paths):
+        field, parent = read_field(value, path, settings.strict)
+        fields.append((path.leaf, copied(path.leaf, field, parent, settings.replace_nulls)))
+        at.touch(number, value.present)
+    schema = Schema(Type.STRUCT, fields=tuple((name, node.schema) for name, node in fields))
+    return replace(record, key=Group(schema, tuple(fields), None))
+
+
+def _only(effects: Sequence[Effect], kind: type[_E]) -> tuple[_E, ...]:
+    return tuple(effect for effect in effects if isinstance(effect, kind))
+
+
+def _change(changes: tuple[Change, ...], node: Node, at: Planning, settings: Settings) -> Node:
+    def change(target: Target) -> Node:
+        effect = changes[target.number]
+        after = effect.rule.on_node(target)
+        if after is target.node:
+            return after
+        target.touch()
+        return masked(after, target.node) if effect.action == "masked" else after
+
+    if not changes[0].path.steps:
+        at.touch(0, present(node))
+        return changes[0].rule.on_node(Target(0, "", node, None, at, whole=True))
+    group = struct_of(node, settings.purpose)
+    paths = tuple(change.path for change in changes)
+    return edited(group, paths, change, settings.replace_nulls, at, settings.strict)
+
+
+def _restructure(effects: tuple[Effect, ...], node: Node, at: Planning, settings: Settings) -> Node:
+    """Drops, then keeps, then renames; every path means the schema before the transform.
+
+    What was dropped does not come back under a new name, as it does in Kafka (difference D2).
+    """
+    group = struct_of(node, settings.purpose)
+
+    def routes(kind: type[Drop] | type[Rename]) -> tuple[Branch, int, tuple[Drop | Rename, ...]]:
+        chosen = [(first, effect) for first, effect in numbered(effects) if isinstance(effect, kind)]
+        first = chosen[0][0] if chosen else 0
+        paths = [effect.path for _, effect in chosen]
+        return planned(group.schema, paths, at, settings.strict, first), first, tuple(effect for _, effect in chosen)
+
+    dropped, first_drop, _ = routes(Drop)
+    renamed, first_rename, renames = routes(Rename)
+    keeps = [(first, effect) for first, effect in numbered(effects) if isinstance(effect, Keep)]
+    branches = [planned(group.schema, keep.paths, at, settings.strict, n, together=True) for n, keep in keeps]
+
+    def drop(target: Target) -> None:
+        target.touch_place(first_drop + target.number)
+
+    def rename(target: Target) -> Changed:
+        effect = renames[target.number]
+        assert isinstance(effect, Rename)
+        target.touch_place(first_rename + target.number)
+        return Renamed(effect.name, target.node)
+
+    after = edited_branch(group, dropped, drop, None, at)
+    for (number, _), branch in zip(keeps, branches, strict=True):
+        after = kept(after, branch, partial(_touch, number), at)
+    after = edited_branch(after, renamed, rename, settings.replace_nulls, at)
+    return under(group, replace(after, schema=group.schema.with_fields(after.schema.fields)))
+
+
+def _touch(number: int, parent: Expr | None, at: Planning) -> None:
+    at.touch(number, parent)
+
+
+def _extract(extract: Extract, node: Node, at: Planning, settings: Settings) -> Node:
+    struct_of(node, settings.purpose)
+    field, parent = read_field(node, extract.path, settings.strict, extract.missing_class)
+    if settings.replace_nulls and field.schema.default is not None:
+        field = open_struct(field) if field.schema.type is Type.STRUCT else field
+        field = copied(extract.path.leaf, field, parent, True)
+    at.touch(0, present(field))
+    return field
+
+
+@dataclass(frozen=True)
+class _InsertFields:
+    """Adds fields to a struct and the structs inside it."""
+
+    inserts: tuple[Insert, ...]
+    at: Planning
+    settings: Settings
+
+    def into(self, node: Node) -> Node:
+        group, root = struct_of(node, self.settings.purpose), Branch()
+        for number, insert in enumerate(self.inserts):
+            root.add(tuple(str(step) for step in insert.path.steps), number)
+        fields = self._fields(group, root)
+        if self.at.record.kind != "sink" and any(insert.source == "offset" for insert in self.inserts):
+            raise refuse(*NO_OFFSET)
+        return under(group, with_fields(group, fields.items(), group.schema.with_fields(())))
+
+    def _fields(self, group: Group, branch: Branch) -> dict[str, Node]:
+        """Returns the fields of a struct, copied, with what is inserted into it and below."""
+        fields: dict[str, Node] = {}
+        for name, child in group.fields:
+            below = branch.below.get(name, Branch())
+            if below.below and child.schema.type is Type.STRUCT:
+                child = open_struct(child)
+            fields[name] = copied(name, child, group.present, self.settings.replace_nulls)
+        for step, below in branch.below.items():
+            name = str(step)
+            if below.below:
+                self._below(name, below, fields, group)
+            for number in below.ends:
+                self._insert(name, number, fields, group)
+        return fields
+
+    def _below(self, name: str, branch: Branch, fields: dict[str, Node], group: Group) -> None:
+        """Insert into the struct of a name; nothing is inserted where the name is no struct."""
+        first = self.inserts[branch.first]
+        if name not in fields and first.makes_parents:
+            fields[name] = Group(Schema(Type.STRUCT, optional=True), (), None)
+        parent = fields.get(name)
+        if isinstance(parent, Group):
+            fields[name] = with_fields(parent, self._fields(parent, branch).items(), parent.schema)
+        else:
+            self.at.miss(str(first.path), tuple(group.by_name), name)
+
+    def _insert(self, name: str, number: int, fields: dict[str, Node], group: Group) -> None:
+        insert = self.inserts[number]
+        if name in fields and insert.existing_in_schema == "refuse":
+            hint = "choose another name, or rename the old field first with ReplaceField"
+            raise refuse("SMT110", f"field '{name}' exists already", hint, SCHEMA_BUILDER_EXCEPTION)
+        if name in fields and insert.existing_in_schema == "ignore":
+            return
+        self.at.touch(number, group.present)
+        cell = self._cell(insert)
+        schema = cell.schema.with_(optional=not insert.required)
+        unset = cell.may_be_null and insert.required
+        cell = Cell(schema, cell.expr, cell.sources, cell.copied, unset, frozenset({UNSET} if unset else ()))
+        fields[name] = copied(name, cell, group.present, False) if insert.source == "topic" else cell
+
+    def _cell(self, insert: Insert) -> Cell:
+        if insert.source == "static":
+            return Cell(STRING, Const(insert.text, STRING), frozenset())
+        cell: Cell = getattr(self.at.record, insert.source)
+        return cell

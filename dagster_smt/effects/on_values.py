@@ -1,0 +1,295 @@
+"""Effects on keys and values without a schema: Python functions on lazily decoded JSON (``values.lazy``)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from dagster_smt.authoring.scan import Act
+from dagster_smt.authoring.schemaless import (
+    Visit,
+    collector,
+    element_of,
+    made_parent,
+    pruner,
+    require_map,
+    value_at,
+    value_visitor,
+    visitor,
+)
+from dagster_smt.authoring.splice import Texts
+from dagster_smt.authoring.transform import SideFunction
+from dagster_smt.effects.effect import (
+    NO_OFFSET,
+    Change,
+    Drop,
+    Effect,
+    Extract,
+    Insert,
+    Keep,
+    MakeKey,
+    Rebuild,
+    Rename,
+    numbered,
+)
+from dagster_smt.effects.rule import Constant, FieldRule
+from dagster_smt.errors import data_error
+from dagster_smt.model.cell import Rule
+from dagster_smt.model.path_steps import Index
+from dagster_smt.model.record import KEY_DIRTY, Record
+from dagster_smt.model.runtime import JavaInteger, kind_of
+from dagster_smt.values.lazy import copied, encoder, kind_at, look
+
+_E = TypeVar("_E")
+_Many = Callable[[list[Any]], list[Any]]
+
+
+def side_function(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
+    """Returns the function of (value, record) that does the effects of a transform.
+
+    Args:
+        effects: The effects, of one family.
+        bits: For each ledger entry of the effects the bit to set in ``record.touched``.
+        purpose: What the transform does, as messages say it.
+    """
+    family = {type(effect) for effect in effects} - {Rebuild}
+    if family == {Change}:
+        return _change(_only(effects, Change), bits, purpose)
+    if family == {Insert}:
+        return _insert(_only(effects, Insert), bits, purpose)
+    if family == {Extract}:
+        return _extract(_only(effects, Extract)[0], bits[0], purpose)
+    if family == {MakeKey}:
+        return _make_key(_only(effects, MakeKey)[0], bits, purpose)
+    assert family <= {Drop, Keep, Rename}, f"no function for {family}"
+    return _restructure(effects, bits, purpose)
+
+
+def act_of(rule: FieldRule, bit: int) -> Act:
+    """Returns the function that puts the value under a key of a container through a rule."""
+    return _constant_act(rule, bit) if rule.constant else _function_act(rule, bit)
+
+
+def text_of(rule: FieldRule) -> bytes | None:
+    """Returns the JSON text that a rule makes of every text; None if it depends on the text."""
+    if not rule.constant:
+        return None
+    constant = rule.of_kind("string")
+    return encoder.encode(constant.value) if isinstance(constant, Constant) else None
+
+
+def many(rule: FieldRule, kind: str) -> _Many | None:
+    """Returns the function of many values of a kind, none of them null; None leaves them alone."""
+    found = rule.of_kind(kind)
+    if isinstance(found, Constant):
+        value = found.value
+        return lambda values: [value] * len(values)
+    return None if found is None else found.bind_many()
+
+
+def _only(effects: Sequence[Effect], kind: type[_E]) -> tuple[_E, ...]:
+    return tuple(effect for effect in effects if isinstance(effect, kind))
+
+
+def _constant_act(rule: FieldRule, bit: int) -> Act:
+    """The value need not be decoded: its kind shows in its first byte."""
+    values: dict[str, Any] = {}
+
+    def value_of(kind: str) -> Any:
+        constant = rule.of_kind(kind)
+        assert isinstance(constant, Constant)
+        if kind in ("array", "map"):  # not shared: a later stage may change it
+            return type(constant.value)(constant.value)
+        values[kind] = constant.value
+        return constant.value
+
+    def put(parent: Any, key: Any, record: Record) -> None:
+        kind = kind_at(parent, key)
+        if kind != "null":
+            parent[key] = values[kind] if kind in values else value_of(kind)
+            record.touched |= bit
+
+    return put
+
+
+def _function_act(rule: FieldRule, bit: int) -> Act:
+    function_of = _functions(rule)
+
+    def change(parent: Any, key: Any, record: Record) -> None:
+        old = look(parent, key)
+        function = None if old is None else function_of(kind_of(old))
+        if function is not None:
+            parent[key] = function(old)
+            record.touched |= bit
+
+    return change
+
+
+def _functions(rule: FieldRule) -> Callable[[str], Callable[[Any], Any] | None]:
+    """Returns a function that gives for each kind what becomes of its values; each is looked up once."""
+    functions: dict[str, Callable[[Any], Any] | None] = {}
+
+    def function_of(kind: str) -> Callable[[Any], Any] | None:
+        if kind not in functions:
+            functions[kind] = _bound(rule.of_kind(kind))
+        return functions[kind]
+
+    return function_of
+
+
+def _bound(rule: Rule | Constant | None) -> Callable[[Any], Any] | None:
+    if isinstance(rule, Constant):
+        value = rule.value
+        return lambda _: value
+    return None if rule is None else rule.bind()
+
+
+def _change(changes: tuple[Change, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
+    if not changes[0].path.steps:
+        return _change_whole(changes[0].rule, bits[0])
+    paths = [change.path for change in changes]
+    acts = [act_of(change.rule, bit) for change, bit in zip(changes, bits, strict=True)]
+    if changes[0].fills:
+        texts = [_texts(change.rule, bit) for change, bit in zip(changes, bits, strict=True)]
+        visit = value_visitor(paths, acts, texts)
+    else:
+        visit = visitor(paths, acts)
+
+    def change(value: Any, record: Record) -> Any:
+        if value is None:
+            return None
+        visit(require_map(value, purpose), record)
+        return value
+
+    return change
+
+
+def _texts(rule: FieldRule, bit: int) -> Texts | None:
+    text = text_of(rule)
+    return None if text is None else Texts(text, bit)
+
+
+def _change_whole(rule: FieldRule, bit: int) -> SideFunction:
+    function_of = _functions(rule)
+
+    def change(value: Any, record: Record) -> Any:
+        function = None if value is None else function_of(kind_of(value))
+        if function is None:
+            return value
+        record.touched |= bit
+        return function(value)
+
+    return change
+
+
+def _restructure(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
+    """Drops, then keeps, then renames."""
+    drops = [(effect.path, bits[n]) for n, effect in numbered(effects) if isinstance(effect, Drop)]
+    keeps = [(effect, bits[n]) for n, effect in numbered(effects) if isinstance(effect, Keep)]
+    renames = [(effect, bits[n]) for n, effect in numbered(effects) if isinstance(effect, Rename)]
+    drop = visitor([path for path, _ in drops], [_drop(bit) for _, bit in drops], once=True)
+    prunes = [(pruner(keep.paths), bit) for keep, bit in keeps]
+    rename = _renamer(renames)
+
+    def change(value: Any, record: Record) -> Any:
+        fields = value if type(value) is dict else require_map(value, purpose)
+        if drops:
+            drop(fields, record)
+        for prune, bit in prunes:
+            if prune(fields):
+                record.touched |= bit
+        if renames:
+            rename(fields, record)
+        return fields
+
+    return change
+
+
+def _drop(bit: int) -> Act:
+    def drop(parent: Any, key: Any, record: Record) -> None:
+        del parent[key]
+        record.touched |= bit
+
+    return drop
+
+
+def _renamer(renames: Sequence[tuple[Rename, int]]) -> Visit:
+    """All renames at once: fields are taken out before any is put back."""
+    paths = [rename.path for rename, _ in renames]
+    collect = collector(paths)
+    tops = [(rename.path.leaf, rename.name(rename.path.leaf), bit) for rename, bit in renames]
+
+    def rename_top(fields: Any, record: Record) -> None:
+        moved = [(new, fields.pop(old), bit) for old, new, bit in tops if old in fields]
+        for new, child, bit in moved:
+            fields[new] = child
+            record.touched |= bit
+
+    def rename(fields: Any, record: Record) -> None:
+        moved = [(number, parent, key, parent.pop(key)) for number, parent, key in collect(fields)]
+        for number, parent, key, child in moved:
+            effect, bit = renames[number]
+            parent[effect.name(key)] = child
+            record.touched |= bit
+
+    return rename_top if all(path.flat for path in paths) else rename
+
+
+def _insert(inserts: tuple[Insert, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
+    each = [(insert, insert.path.steps[:-1], insert.path.leaf, bit) for insert, bit in zip(inserts, bits, strict=True)]
+
+    def change(value: Any, record: Record) -> Any:
+        require_map(value, purpose)
+        for insert, above, name, bit in each:
+            inserted = _inserted(insert, record)
+            if inserted is None and insert.source in ("partition", "timestamp"):
+                continue
+            fields = made_parent(value, above, insert.makes_parents) if above else value
+            if fields is not None and (insert.existing == "overwrite" or name not in fields):
+                fields[name] = inserted
+                record.touched |= bit
+        return value
+
+    return change
+
+
+def _inserted(insert: Insert, record: Record) -> Any:
+    if insert.source == "static":
+        return insert.text
+    if insert.source == "offset" and record.kind != "sink":
+        raise data_error(*NO_OFFSET)
+    value = getattr(record, insert.source)
+    return JavaInteger(value) if insert.source == "partition" and value is not None else value
+
+
+def _extract(extract: Extract, bit: int, purpose: str) -> SideFunction:
+    steps = extract.path.steps
+
+    def change(value: Any, record: Record) -> Any:
+        if value is None:
+            return None
+        above = purpose
+        for step in steps:
+            if isinstance(step, Index):
+                value = element_of(value, step)
+            else:
+                fields = require_map(value, above)
+                value = look(fields, step) if step in fields else None
+            if value is None:
+                return None
+            above = "nested field access"
+        record.touched |= bit
+        return value
+
+    return change
+
+
+def _make_key(effect: MakeKey, bits: tuple[int, ...], purpose: str) -> SideFunction:
+    touched = sum(bits)
+
+    def make_key(value: Any, record: Record) -> Any:
+        fields = require_map(value, purpose)
+        record.key = {path.leaf: copied(value_at(fields, path)) for path in effect.paths}
+        record.key_schema = None
+        record.dirty |= KEY_DIRTY
+        record.touched |= touched
+
+    return make_key
