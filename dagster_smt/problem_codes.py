@@ -31,6 +31,7 @@ SHARED = {
     "SMT010": "chain/classes cli/chains",
     "SMT013": "chain/problems chain/stages",
     "SMT018": "connect/connectors connect/places connect/strimzi orchestration/components/scaffolder",
+    "SMT019": "cli/connectors cli/schema",
     "SMT032": "orchestration/config_schema orchestration/steps",
     "SMT038": "orchestration/components/fields orchestration/topic_assets",
     "SMT045": "orchestration/partitions orchestration/steps",

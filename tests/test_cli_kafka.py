@@ -93,6 +93,28 @@ def test_topics_are_made_if_that_is_asked_for(run, there):
         run("append", servers, "new", "new.jsonl", "--create", "0")
 
 
+def test_a_schema_is_proposed_from_the_last_records(run, there, tmp_path):
+    servers = there.spec.servers
+    lines = [f'{{"key":"{n}","value":{{"id":{n},"due":"2026-01-3{n % 2}"}}}}' for n in range(9)]
+    (tmp_path / "orders.jsonl").write_text("\n".join(lines))
+    run("append", servers, "orders", "orders.jsonl")
+    code, out, err = run("schema", servers, "orders", "--sample", "5")
+    assert (code, err) == (0, "")
+    assert "from the last 5 records of orders" in out and "  id BIGINT,\n  due DATE\n" in out
+    assert f"'properties.bootstrap.servers' = '{servers}'" in out and "The key is what the value has as id" in out
+    assert run("schema", servers, "orders", "--write", "orders.sql") == (
+        (0, "orders.sql: 2 columns, from the last 9 records of orders\n", "")
+    )
+    (tmp_path / "none.properties").write_text("transforms=")
+    code, out, _ = run("preview", "none.properties", servers, "--topic", "orders", "--table", "orders.sql")
+    assert code == 0 and '"due":"2026-01-3' in out
+    assert run("schema", servers, "orders", "--write", "orders.sql")[2].startswith("SMT019 orders.sql")
+    (tmp_path / "c.json").write_text('{"name":"o","config":{"connector.class":"FileStreamSink","topics":"orders"}}')
+    code, out, _ = run("import", "c.json", "--bootstrap-servers", servers, "--to", "defs")
+    assert code == 0 and "schema: o.sql: 2 columns from the last 9 records of orders" in out
+    assert "the last records are string in all 9" in out and "the last records are json in all 9" in out
+
+
 CLIENT_PROPERTIES = """
 # as Kafka's own tools take them
 security.protocol=PLAINTEXT

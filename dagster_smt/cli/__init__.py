@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from dagster_smt.cli import chains, connectors, parity, preview, topics
+from dagster_smt.cli import chains, connectors, parity, preview, schema, topics
 from dagster_smt.cli.terminal import say
 from dagster_smt.errors import SmtError
 
@@ -25,6 +25,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dagster-smt", description="Kafka Connect transforms on Spark and Dagster.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for room in (chains, connectors, preview, topics, parity):
+    for room in (chains, connectors, schema, preview, topics, parity):
         room.add_commands(commands)
     return parser

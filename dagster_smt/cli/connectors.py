@@ -4,14 +4,18 @@ import argparse
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dagster_smt.cli.grid import grid
 from dagster_smt.cli.terminal import say
+from dagster_smt.cli.topics import topics_at
 from dagster_smt.connect import ANY_CLUSTER, Connector, Verdict, Written, connectors_at, written_component
 from dagster_smt.connect.rules import OUTCOMES
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.visible import visible
+
+if TYPE_CHECKING:
+    from dagster_smt.tables.proposal.look import Look
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -31,8 +35,28 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     parser.add_argument("--files", metavar="FOLDER", help="file topics to read, instead of a cluster")
     parser.add_argument("--lake", default="lake", help="folder or URI below which tables go (default: lake)")
+    parser.add_argument(
+        "--sample",
+        type=_count,
+        default=100,
+        metavar="N",
+        help="how many of the last records of each topic tell columns, and formats that the connector leaves to its "
+        "worker (default 100; 0: nobody is asked)",
+    )
+    parser.add_argument(
+        "--command-config",
+        type=Path,
+        metavar="FILE",
+        help="properties of Kafka's clients, as its own tools take them, for a look at the records",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object per line of the report")
     parser.set_defaults(run=_import)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError("a number")
+    return int(text)
 
 
 def _import(arguments: argparse.Namespace) -> int:
@@ -40,9 +64,10 @@ def _import(arguments: argparse.Namespace) -> int:
     source: dict[str, Any] = {"kafka": {"bootstrap_servers": arguments.bootstrap_servers}}
     if arguments.files:
         source = {"files": str(Path(arguments.files).absolute())}
+    look = _look(arguments)
     refused, there = False, []
     for connector in connectors:
-        written = written_component(connector, source, arguments.lake)
+        written = written_component(connector, source, arguments.lake, look)
         refused |= written.refused
         print_report(connector, written, as_json=arguments.json)
         if arguments.to is None:
@@ -58,6 +83,16 @@ def _import(arguments: argparse.Namespace) -> int:
     if there:
         raise ConfigError(there)
     return int(refused)
+
+
+def _look(arguments: argparse.Namespace) -> "Look | None":
+    """What reads the last records; None if that is not wanted."""
+    if not arguments.sample:
+        return None
+    from dagster_smt.tables.proposal.look import Look
+
+    place = arguments.files or arguments.bootstrap_servers
+    return Look(topics_at(place, arguments.command_config, folder=bool(arguments.files)), arguments.sample)
 
 
 def print_report(connector: Connector, written: Written, *, as_json: bool = False) -> None:
@@ -80,6 +115,8 @@ def print_report(connector: Connector, written: Written, *, as_json: bool = Fals
                 say(f"      {visible(v.what)}")
     if written.options:
         say(grid([(f"  {v.option}", v.verdict, v.text) for v in written.options], 3))
+    for line in written.schema.lines if written.schema is not None else ():
+        say(f"  schema: {visible(line)}")
     for proposal in written.proposals:
         say(f"  proposal: {visible(proposal)}")
 
@@ -90,6 +127,8 @@ def _print_json(connector: Connector, verdicts: list[Verdict], written: Written)
         {"connector": name, "part": v.part, "type": v.type, "verdict": v.verdict, "what": v.what} for v in verdicts
     ]
     lines += [{"connector": name, "option": v.option, "verdict": v.verdict, "what": v.text} for v in written.options]
+    about = written.schema.lines if written.schema is not None else []
+    lines += [{"connector": name, "schema": text} for text in about]
     lines += [{"connector": name, "proposal": text} for text in written.proposals]
     for line in lines:
         say(json.dumps(line, ensure_ascii=False))

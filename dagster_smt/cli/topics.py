@@ -65,20 +65,25 @@ def _partitions(text: str) -> int:
     return number
 
 
-def topics_at(place: str, config: Path | None = None, partitions: int | None = None) -> "FileTopics | KafkaTopics":
+def topics_at(
+    place: str, config: Path | None = None, partitions: int | None = None, *, folder: bool | None = None
+) -> "FileTopics | KafkaTopics":
     """The topics that a text names: a broker where it is ``host:port`` and no folder.
 
     Args:
         place: A folder, or brokers.
         config: Properties of Kafka's clients.
         partitions: With how many partitions a broker's topic is made that is not there; None: it is not made.
+        folder: Whether it is a folder; None: the text tells.
 
     Raises:
         ConfigError: An option or a secret that ``KafkaTopics`` refuses.
     """
     from dagster_smt.tables.spec import FileTopics, KafkaTopics, NewTopics
 
-    if config is None and (Path(place).is_dir() or not _SERVERS.fullmatch(place)):
+    if folder is None:
+        folder = config is None and (Path(place).is_dir() or not _SERVERS.fullmatch(place))
+    if folder:
         return FileTopics(Path(place))
     lines = config.read_text(encoding="utf-8").splitlines() if config is not None else []
     pairs = [line.split("=", 1) for line in lines if line.strip() and not line.lstrip().startswith(("#", "!"))]

@@ -14,9 +14,11 @@ from dagster_smt.connect.connectors import Connector
 from dagster_smt.connect.converters import converted
 from dagster_smt.connect.options import family_of, option_verdicts
 from dagster_smt.connect.rules import OptionVerdict
+from dagster_smt.connect.schema import SchemaProposal, proposed_schema, seen_encodings
 from dagster_smt.connect.survey import Verdict
 from dagster_smt.connect.template_text import template_text, template_texts
 from dagster_smt.model.format import SELF_DESCRIBED
+from dagster_smt.tables.proposal.look import Look, Seen
 
 CHAIN_FILE = "chain.properties"
 ANY_CLUSTER = "${env:KAFKA_SERVERS}"
@@ -43,6 +45,7 @@ class Written:
         stages: A verdict on each transform.
         options: A verdict on each option of the connector, in the order of its file.
         proposals: What one may add to ``defs.yaml``.
+        schema: The columns that the last records of the topics tell of; None if nobody looked.
     """
 
     folder: str
@@ -52,6 +55,7 @@ class Written:
     stages: list[Verdict] = field(default_factory=list)
     options: list[OptionVerdict] = field(default_factory=list)
     proposals: list[str] = field(default_factory=list)
+    schema: SchemaProposal | None = None
 
     @property
     def refused(self) -> bool:
@@ -65,6 +69,14 @@ class Written:
         data = {"type": "dagster_smt.SmtChainComponent", "attributes": self.attributes}
         return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
 
+    @property
+    def files(self) -> dict[str, str]:
+        """What stands beside ``defs.yaml``: names and texts."""
+        found = {CHAIN_FILE: self.chain}
+        if self.schema is not None and self.schema.statement:
+            found[self.schema.file] = self.schema.statement
+        return found
+
     def save(self, root: Path) -> Path:
         """Write the folder below a root; returns it.
 
@@ -73,46 +85,81 @@ class Written:
         """
         folder = root / self.folder
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in (("defs.yaml", self.yaml), (CHAIN_FILE, self.chain)):
+        for name, text in {"defs.yaml": self.yaml, **self.files}.items():
             with (folder / name).open("x", encoding="utf-8") as file:
                 file.write(text)
         return folder
 
 
-def written_component(connector: Connector, source: dict[str, Any], lake: str = "lake") -> Written:
+def written_component(
+    connector: Connector, source: dict[str, Any], lake: str = "lake", look: Look | None = None
+) -> Written:
     """Write a connector as a component that reads its topics into a table: of Iceberg if its was, else of Delta.
 
     Args:
         connector: The connector.
         source: Where the topics are, as ``defs.yaml`` says it; templates in it are rendered.
         lake: Folder or URI below which the table goes; templates in it are rendered.
+        look: What reads the last records of its topics; None: nobody looks at them.
     """
     name = re.sub(r"[^A-Za-z0-9_]+", "_", connector.name).strip("_")[:_LONGEST_NAME] or "connector"
     notes: list[Verdict] = []
-    key, value, chain = converted(connector, "key"), converted(connector, "value"), written_chain(connector)
-    table: dict[str, Any] = {"source": _source(connector, source), **template_texts(_topics(connector, notes))}
-    table |= {"key": key.format, "value": value.format}
-    offset_reset = connector.config.get(_OFFSET_RESET, "").strip().lower()
-    if offset_reset == "latest":
-        table["start"] = offset_reset
-    kind = "columns" if value.format["kind"] in SELF_DESCRIBED else "records"
-    iceberg = _iceberg_table(connector)
-    if iceberg:
-        sink = {"iceberg": {"table": template_text(iceberg), "kind": kind}}
-    else:
-        sink = {"delta": {"path": f"{lake}/{name}", "kind": kind}}
+    topics = _topics(connector, notes)
+    seen = look.at(topics.get("topics", ()), topics.get("pattern", "")) if look is not None else None
+    encodings = seen_encodings(seen)
+    key, value = (converted(connector, side, encodings.get(side)) for side in ("key", "value"))
+    chain = written_chain(connector)
+    properties = _properties(chain.connector, chain.ignored)
+    schema = _schema(name, connector, topics, value.format, properties, seen)
+    table = _table(connector, source, topics, schema)
+    table |= {"key": key.format} if schema is not None and schema.wired else {"key": key.format, "value": value.format}
+    columns = value.format["kind"] in SELF_DESCRIBED or (schema is not None and schema.wired)
+    sink = _sink(connector, lake, name, "columns" if columns else "records")
     attributes: dict[str, Any] = {"asset_key": f"lake/{name}", "chain": CHAIN_FILE, "table": table, "sink": sink}
     attributes |= template_texts(_errors(connector))
     decided = [*_of_places(connector), *_of_references(connector), *key.options, *value.options, *chain.options]
     return Written(
         name,
         attributes,
-        _properties(chain.connector, chain.ignored),
+        properties,
         [*notes, *key.notes, *value.notes],
         chain.stages,
         option_verdicts(connector, decided),
-        _proposals(connector),
+        _proposals(connector, source),
+        schema,
     )
+
+
+def _schema(
+    name: str,
+    connector: Connector,
+    topics: dict[str, Any],
+    value: dict[str, Any],
+    properties: str,
+    seen: Seen | None,
+) -> SchemaProposal | None:
+    """Columns, where no converter says them: of JSON without schemas."""
+    if seen is None or value["kind"] != "json" or not connector.is_sink:
+        return None
+    return proposed_schema(f"{name}.sql", connector.name, topics, properties, seen)
+
+
+def _table(
+    connector: Connector, source: dict[str, Any], topics: dict[str, Any], schema: SchemaProposal | None
+) -> dict[str, Any]:
+    """What the chain reads, but for its formats."""
+    table: dict[str, Any] = {"source": _source(connector, source)}
+    table |= {"statement": schema.file} if schema is not None and schema.wired else template_texts(topics)
+    if connector.config.get(_OFFSET_RESET, "").strip().lower() == "latest":
+        table["start"] = "latest"
+    return table
+
+
+def _sink(connector: Connector, lake: str, name: str, kind: str) -> dict[str, Any]:
+    iceberg = _iceberg_table(connector)
+    if iceberg:
+        return {"iceberg": {"table": template_text(iceberg), "kind": kind}}
+    return {"delta": {"path": f"{lake}/{name}", "kind": kind}}
 
 
 def _source(connector: Connector, source: dict[str, Any]) -> dict[str, Any]:
@@ -174,12 +221,16 @@ def _of_iceberg(connector: Connector) -> Iterator[OptionVerdict]:
         yield OptionVerdict(_TABLES, "not done", "one component writes one table: import the connector once for each")
 
 
-def _proposals(connector: Connector) -> list[str]:
+def _proposals(connector: Connector, source: dict[str, Any]) -> list[str]:
     """What one may add: to go on where the connector is, its group's offsets are the table's first ones."""
     if not connector.is_sink:
         return []
     group = connector.config.get("consumer.override.group.id", "").strip() or f"connect-{connector.name}"
-    return [f"table.start: group:{group} begins where the connector is; without it the table begins anew"]
+    found = [f"table.start: group:{group} begins where the connector is; without it the table begins anew"]
+    if "kafka" in source and not connector.config.get(_ISOLATION, "").strip():
+        what = "reads records of open and aborted transactions, too, as the connector does unless its worker says other"
+        found.append(f"table.source.kafka.isolation_level: read_uncommitted {what}; the table reads committed ones")
+    return found
 
 
 def _topics(connector: Connector, notes: list[Verdict]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from dagster_smt.connect.survey import Verdict
 from dagster_smt.connect.template_text import template_text
 from dagster_smt.model.format import REGISTERED, STRATEGIES
 from dagster_smt.model.secrets import is_reference, refers, shows_secret, without_login
+from dagster_smt.tables.proposal.encodings import Encoding
 
 _KAFKA = "org.apache.kafka.connect."
 _CONVERTERS = {
@@ -76,12 +77,13 @@ class Converted:
         self.options.append(OptionVerdict(option, verdict, text))
 
 
-def converted(connector: Connector, side: str) -> Converted:
+def converted(connector: Connector, side: str, seen: Encoding | None = None) -> Converted:
     """The format of a side of a connector's records.
 
     Args:
         connector: The connector.
         side: ``key`` or ``value``.
+        seen: What the last records are, for a side of which the connector does not say it.
     """
     name, cloud = f"{side}.converter", _CLOUD_OPTIONS[side]
     config, head = connector.config, f"{side}.converter."
@@ -90,7 +92,7 @@ def converted(connector: Connector, side: str) -> Converted:
     if given:
         found = _of_kind(name, given, _CONVERTERS.get(given))
     else:
-        found = _of_cloud(config.get(cloud, "").strip(), cloud, side)
+        found = _of_cloud(config.get(cloud, "").strip(), cloud, side, seen)
     if given and cloud in config:
         found.say(cloud, "not needed", f"{name} says it")
     if not given and name in config:
@@ -107,12 +109,23 @@ def converted(connector: Connector, side: str) -> Converted:
     return found
 
 
-def _of_cloud(given: str, option: str, side: str) -> Converted:
+def _of_cloud(given: str, option: str, side: str, seen: Encoding | None) -> Converted:
     if given:
         return _of_kind(option, given, _CLOUD.get(given.upper()))
+    if seen is not None and seen.kind is not None:
+        what = f"the connector leaves it to its worker; the last records are {seen.text}"
+        return _of_records(side, seen.kind, what)
     assumed = "string" if side == "key" else "json"
     what = f"the connector leaves it to its worker: {assumed} is assumed; change it in defs.yaml"
     return Converted({"kind": assumed}, notes=[Verdict(f"{side}.converter", "", "differs", what)])
+
+
+def _of_records(side: str, kind: str, what: str) -> Converted:
+    """The format that records have, which is no word of the connector's."""
+    found = Converted({"kind": kind}, notes=[Verdict(f"{side}.converter", kind, "differs", what)])
+    if kind in REGISTERED:
+        _of_registry(found, {}, f"{side}.converter.")
+    return found
 
 
 def _of_kind(option: str, given: str, kind: str | None) -> Converted:

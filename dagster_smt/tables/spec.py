@@ -177,11 +177,11 @@ class TopicTable:
             source: Where the topics are; by default the cluster of ``properties.bootstrap.servers``.
             place: How messages call the statement.
             elsewhere: Where the topics are if neither says it.
-            others: What no statement says: ``on_data_loss``, ``group``.
+            others: What no statement says: ``on_data_loss``, ``group``; ``start`` and ``key`` where this one does not.
 
         Raises:
             ConfigError: Everything in it that is wrong or not done here: SMT250 to SMT270; SMT271, nothing says where
-                the topics are.
+                the topics are; SMT270, it says what stands beside it.
         """
         from dagster_smt.tables.rows.statement import parse_statement
         from dagster_smt.tables.rows.with_options import table_arguments
@@ -201,7 +201,13 @@ class TopicTable:
             for side in ("key", "value")
             if side in found
         }
-        return cls(topics, **found, **formats, **others)
+        if found["start"] == "earliest":
+            found.pop("start")
+        said = {**found, **formats}
+        if twice := [name for name in others if name in said]:
+            hint = "say it once: in the statement, or beside it"
+            raise ConfigError(Problem("SMT270", name, "stands beside a statement that says it", hint) for name in twice)
+        return cls(topics, **said, **others)
 
     @property
     def row(self) -> Row:

@@ -4,6 +4,7 @@ import json
 
 import dagster as dg
 import pytest
+from click import ClickException
 from dagster.components.testing import create_defs_folder_sandbox
 
 from dagster_smt.chain import parse_chain
@@ -79,9 +80,11 @@ def test_scaffold_prints_the_report_of_import(tmp_path, capsys):
         params=SmtScaffoldParams(from_connector=str(tmp_path / "c.json")),
         append=False,
     )
-    SmtChainScaffolder().scaffold(request)
+    with pytest.raises(ClickException) as failed:  # dg ends with its text and exit code 1; the files are there
+        SmtChainScaffolder().scaffold(request)
     assert capsys.readouterr().out == report
-    assert all(option in report for option in not_done)
+    assert all(option in report and option in str(failed.value) for option in not_done)
+    assert {p.name for p in (tmp_path / "up").iterdir()} == {"defs.yaml", "chain.properties"}
 
 
 def test_a_class_that_is_unknown_is_not_done():

@@ -113,7 +113,7 @@ class TopicTableModel(dg.Model):
     statement: str | None = Field(
         default=None,
         description="A CREATE TABLE of Flink or CREATE STREAM of ksqlDB, or a .sql file beside defs.yaml that holds "
-        "it: it says topics, formats, columns and start.",
+        "it: it says topics, formats and columns; start and key stand here where it leaves them out.",
         examples=["orders.sql"],
     )
     columns: str | dict[str, Any] = Field(
@@ -306,7 +306,12 @@ def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
     if statement is not None:
         _check_said_once(data)
         text = (folder / statement).read_text(encoding="utf-8") if statement.endswith(".sql") else statement
-        return TopicTable.create(text, source, on_data_loss=data["on_data_loss"], group=data["group"])
+        others = {name: data[name] for name in ("on_data_loss", "group")}
+        if data["start"] != _START:
+            others["start"] = data["start"]
+        if data["key"] != _default(TopicTableModel.model_fields["key"]):
+            others["key"] = format_of(data["key"], folder, "table.key")
+        return TopicTable.create(text, source, **others)
     if source is None:
         hint = "give it, or a statement that has 'properties.bootstrap.servers'"
         raise ConfigError(Problem("SMT040", "table.source", "nothing is given", hint))
@@ -334,8 +339,9 @@ def _default(field: Any) -> Any:
     return default.model_dump() if isinstance(default, dg.Model) else default
 
 
-_BESIDE = ("statement", "source", "on_data_loss", "group")
-"""What a statement leaves to others."""
+_BESIDE = ("statement", "source", "on_data_loss", "group", "start", "key")
+"""What a statement leaves to others, or may leave to them."""
+_START = "earliest"
 
 
 def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:

@@ -3,13 +3,15 @@
 from pathlib import Path
 
 import dagster as dg
+from click import ClickException
 from pydantic import BaseModel, Field
 
 from dagster_smt.cli.connectors import print_report
-from dagster_smt.connect import ANY_CLUSTER, Connector, connectors_at, written_component
-from dagster_smt.connect.component import CHAIN_FILE
+from dagster_smt.connect import ANY_CLUSTER, Connector, Written, connectors_at, written_component
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.proposal.look import Look
+from dagster_smt.tables.spec import FileTopics, KafkaTopics
+from dagster_smt.visible import visible
 
 _CHAIN = {
     "transforms": "hide",
@@ -36,6 +38,10 @@ class SmtScaffoldParams(BaseModel):
     from_connector: str = Field(
         default="", description="A connector (file, or REST address): its transforms, topics and converters."
     )
+    sample: int = Field(
+        default=100,
+        description="How many of the last records of each topic tell the columns; 0: nobody is asked.",
+    )
 
 
 class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
@@ -51,14 +57,28 @@ class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
         params, target = request.params or SmtScaffoldParams(), Path(request.target_path)
         connector = _connector(params, target.name)
         servers = params.bootstrap_servers or (ANY_CLUSTER if params.from_connector else "")
-        written = written_component(connector, {"kafka": {"bootstrap_servers": servers}} if servers else _FILES)
-        (target / CHAIN_FILE).write_text(written.chain, encoding="utf-8")
         if not servers:
             _example(target, connector.topics[0])
+        source = {"kafka": {"bootstrap_servers": servers}} if servers else _FILES
+        place = KafkaTopics(servers) if servers else FileTopics(target / _FILES["files"])
+        look = Look(place, params.sample) if params.sample else None
+        written = written_component(connector, source, look=look)
+        for name, text in written.files.items():
+            (target / name).write_text(text, encoding="utf-8")
         spark = {"spark": {"conf": {"spark.master": "local[*]"}}}
         dg.scaffold_component(request, {**written.attributes, **spark})
-        if params.from_connector:
-            print_report(connector, written)
+        print_report(connector, written)
+        if written.refused:
+            raise _incomplete(connector, written)
+
+
+def _incomplete(connector: Connector, written: Written) -> ClickException:
+    """What ``dg`` ends with where something of a connector is missing: the files are there, and the exit code is 1."""
+    undone = [v.option for v in written.options if v.verdict == "not done"]
+    parts = [v.part for v in (*written.stages, *written.notes) if v.verdict == "not supported"]
+    what = ", ".join([*parts, *undone])
+    text = f"{connector.name} is written, but not all of it is done: {what}. See the report above."
+    return ClickException(visible(text))
 
 
 def _connector(params: SmtScaffoldParams, name: str) -> Connector:

@@ -1,0 +1,82 @@
+"""The command ``schema``: a topic table, proposed from the last records of a topic."""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.cli.terminal import say
+from dagster_smt.cli.topics import topics_at
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.format import REGISTERED
+
+_SECONDS = 10.0
+"""For one question to a broker: somebody waits."""
+
+
+def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = commands.add_parser("schema", help="propose a CREATE TABLE for a topic, from its last records")
+    parser.add_argument("place", help="the folder of file topics, or a broker as host:port")
+    parser.add_argument("topic")
+    parser.add_argument("--sample", type=_count, default=100, metavar="N", help="how many records (default 100)")
+    parser.add_argument(
+        "--chain", type=Path, metavar="FILE", help="the chain that reads it: fields that it changes stay JSON's types"
+    )
+    parser.add_argument(
+        "--schema-registry", default="", metavar="URL", help="where values and keys name their schema: its columns"
+    )
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the statement into a new file")
+    parser.add_argument(
+        "--command-config",
+        type=Path,
+        metavar="FILE",
+        help="properties of Kafka's clients, as its own tools take them; secrets in plain text or as ${env:NAME}",
+    )
+    parser.set_defaults(run=_schema)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError("a number from 1 on")
+    return int(text)
+
+
+def _schema(arguments: argparse.Namespace) -> int:
+    from dagster_smt.tables.proposal.beside_chain import propose_beside
+    from dagster_smt.tables.proposal.registered import with_registered_columns
+    from dagster_smt.tables.proposal.table import propose
+    from dagster_smt.tables.samples import samples
+    from dagster_smt.tables.spec import KafkaTopics
+
+    topics = topics_at(arguments.place, arguments.command_config)
+    if isinstance(topics, KafkaTopics):
+        topics = replace(topics, timeout=_SECONDS)
+    found = samples(topics, arguments.topic, arguments.sample)
+    if arguments.chain is not None:
+        proposal = propose_beside(parse_chain(arguments.chain), found, with_key=True)
+    else:
+        proposal = propose(found)
+    if arguments.schema_registry and proposal.value.kind in REGISTERED:
+        proposal = with_registered_columns(proposal, found, arguments.schema_registry)
+    if not proposal.columns and not proposal.options:
+        for line in (f"From {proposal.origin}.", f"Values: {proposal.value.text}.", *proposal.remarks):
+            say(f"-- {line}")
+        return 0
+    place = {"topic": arguments.topic}
+    if isinstance(topics, KafkaTopics) and arguments.command_config is None:
+        place["properties.bootstrap.servers"] = arguments.place
+    text = proposal.statement(arguments.topic, place)
+    if arguments.write is None:
+        say(text.rstrip("\n"))
+        return 0
+    try:
+        with arguments.write.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        hint = "name another file, or remove it"
+        raise ConfigError(Problem("SMT019", str(arguments.write), "there is such a file already", hint)) from None
+    say(f"{arguments.write}: {len(proposal.columns)} columns, from {proposal.origin}")
+    for note in proposal.notes:
+        say(f"  {note.path} {note.text}")
+    return 0

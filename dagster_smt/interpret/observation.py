@@ -1,0 +1,173 @@
+"""What the fields of some JSON values look like: which kinds of values each has, and how often. No value is kept."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from dagster_smt.values.moment_texts import days_of, millis_of
+
+GROUPS: Mapping[str, str] = {
+    "boolean": "truth values",
+    "integer": "numbers",
+    "large": "numbers",
+    "fraction": "numbers",
+    "day": "texts",
+    "moment": "texts",
+    "fine moment": "texts",
+    "decimal": "texts",
+    "number": "texts",
+    "text": "texts",
+    "object": "objects",
+    "array": "arrays",
+}
+"""Kinds of values, and what JSON calls them. A column reads one of these groups, or numbers that are partly texts."""
+_MOST_DIGITS = 38
+_LONG = 2**63
+_DECIMAL_TEXT = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
+_MICROS = re.compile(r"([.,]\d{3})\d+")
+
+
+@dataclass
+class Observation:
+    """What was at one place of some values.
+
+    Attributes:
+        kinds: How often each kind of value was there, ``null`` among them.
+        fields: Of objects: what was below each name.
+        items: Of arrays: what was in them.
+        digits: Of numbers, and of texts that are decimals: how often each count of digits behind the point was there.
+        millis: How many whole numbers were moments of this age in milliseconds.
+    """
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    fields: "dict[str, Observation]" = field(default_factory=dict)
+    items: "Observation | None" = None
+    digits: dict[str, Counter[int]] = field(default_factory=dict)
+    millis: int = 0
+
+    @property
+    def total(self) -> int:
+        """How many values were there, nulls among them."""
+        return self.kinds.total()
+
+    @property
+    def groups(self) -> Counter[str]:
+        """How many values of each group were there."""
+        found: Counter[str] = Counter()
+        for kind, count in self.kinds.items():
+            if kind != "null":
+                found[GROUPS[kind]] += count
+        return found
+
+    def add(self, value: Any) -> None:
+        """Take a value into account."""
+        kind = _kind(value)
+        self.kinds[kind] += 1
+        if kind == "object":
+            for name, inside in value.items():
+                self.fields.setdefault(name, Observation()).add(inside)
+        elif kind == "array":
+            self.items = self.items or Observation()
+            for inside in value:
+                self.items.add(inside)
+        elif kind in ("fraction", "decimal"):
+            exponent = Decimal(value).as_tuple().exponent
+            places = -exponent if isinstance(exponent, int) else 0
+            self.digits.setdefault(kind, Counter())[max(0, places)] += 1
+        elif kind == "integer":
+            self.millis += 10**12 <= value < 4 * 10**12
+
+    def take(self, other: "Observation") -> None:
+        """Take what another one has seen into account."""
+        self.kinds += other.kinds
+        self.millis += other.millis
+        for name, inside in other.fields.items():
+            self.fields.setdefault(name, Observation()).take(inside)
+        for kind, counts in other.digits.items():
+            self.digits.setdefault(kind, Counter()).update(counts)
+        if other.items is not None:
+            self.items = self.items or Observation()
+            self.items.take(other.items)
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int):
+        return "integer" if -_LONG <= value < _LONG else "large"
+    if isinstance(value, Decimal):
+        return "fraction"
+    if isinstance(value, str):
+        return _kind_of_text(value)
+    return "object" if isinstance(value, dict) else "array"
+
+
+def _kind_of_text(text: str) -> str:
+    if days_of(text) is not None:
+        return "day"
+    if millis_of(text) is not None:
+        return "moment"
+    if millis_of(_MICROS.sub(r"\1", text)) is not None:
+        return "fine moment"
+    number = _DECIMAL_TEXT.fullmatch(text)
+    if number is None or len(text) > _MOST_DIGITS:
+        return "text"
+    return "decimal" if number[2] else "number"
+
+
+@dataclass
+class Values:
+    """What some values of a topic look like.
+
+    Attributes:
+        whole: What they are.
+        absent: How many were no value at all.
+        broken: How many were no JSON.
+        rows: What is in those that are arrays of objects.
+    """
+
+    whole: Observation = field(default_factory=Observation)
+    absent: int = 0
+    broken: int = 0
+
+    @property
+    def total(self) -> int:
+        """How many there were."""
+        return self.whole.total + self.absent + self.broken
+
+
+def observed(values: Iterable[bytes | None]) -> Values:
+    """Look at values as JSON."""
+    found = Values()
+    for value in values:
+        if value is None:
+            found.absent += 1
+            continue
+        data = parsed(value)
+        if data is BROKEN:
+            found.broken += 1
+        else:
+            found.whole.add(data)
+    return found
+
+
+BROKEN = object()
+"""What ``parsed`` gives for bytes that are no JSON."""
+
+
+def parsed(value: bytes) -> Any:
+    """A JSON value with numbers as they are written; ``BROKEN`` if it is none."""
+    try:
+        return json.loads(value, parse_float=Decimal, parse_constant=_no_json)
+    except (ValueError, RecursionError, ArithmeticError):
+        return BROKEN
+
+
+def _no_json(text: str) -> None:
+    raise ValueError(text)

@@ -1,0 +1,73 @@
+"""Schemas as the column lists that ``parse_ddl`` and statements read."""
+
+from dagster_smt.model.schema import Schema, Type
+
+_SIMPLE = {
+    Type.INT8: "TINYINT",
+    Type.INT16: "SMALLINT",
+    Type.INT32: "INT",
+    Type.INT64: "BIGINT",
+    Type.FLOAT32: "FLOAT",
+    Type.FLOAT64: "DOUBLE",
+    Type.BOOLEAN: "BOOLEAN",
+    Type.STRING: "STRING",
+    Type.BYTES: "BYTES",
+}
+_PRECISION = 38
+_WIDTH = 100
+"""Of a type on one line; one that is longer has a line for each of its fields."""
+_WORDS = frozenset(
+    "CONSTRAINT PRIMARY UNIQUE CHECK WATERMARK KEY METADATA HEADER HEADERS VIRTUAL NOT NULL COMMENT AS".split()
+)
+"""Names that a statement would take for something else."""
+
+
+def quoted_name(name: str) -> str:
+    """A name as a column list reads it: in backticks unless it is a plain word."""
+    plain = name.isascii() and name.isidentifier() and name.upper() not in _WORDS
+    doubled = name.replace("`", "``")
+    return name if plain else f"`{doubled}`"
+
+
+def type_text(schema: Schema, indent: str = "  ") -> str:
+    """The type of a schema, as Flink writes it; a long one on several lines."""
+    line = _type(schema, None)
+    return line if len(line) <= _WIDTH else _type(schema, indent)
+
+
+def column_text(name: str, schema: Schema, indent: str = "  ") -> str:
+    """A column: its name, its type, and whether it may be null."""
+    end = "" if schema.optional else " NOT NULL"
+    return f"{quoted_name(name)} {type_text(schema, indent)}{end}"
+
+
+def _type(schema: Schema, indent: str | None) -> str:
+    if schema.logical == "Decimal":
+        return f"DECIMAL({max(_PRECISION, schema.scale)}, {schema.scale})"
+    if schema.logical == "Date":
+        return "DATE"
+    if schema.logical == "Timestamp":
+        return "TIMESTAMP(3)"
+    if schema.type is Type.ARRAY:
+        return f"ARRAY<{_item(schema.values, indent)}>"
+    if schema.type is Type.MAP:
+        return f"MAP<{_type(schema.keys or Schema(Type.STRING), indent)}, {_item(schema.values, indent)}>"
+    if schema.type is Type.STRUCT:
+        return _row(schema, indent)
+    return _SIMPLE[schema.type]
+
+
+def _item(schema: Schema | None, indent: str | None) -> str:
+    if schema is None:
+        return "STRING"
+    return _type(schema, indent) + ("" if schema.optional else " NOT NULL")
+
+
+def _row(schema: Schema, indent: str | None) -> str:
+    if indent is None:
+        fields = [f"{quoted_name(n)} {_item(child, None)}" for n, child in schema.fields]
+        return f"ROW<{', '.join(fields)}>"
+    deeper = indent + "  "
+    lines = [f"{deeper}{column_text(n, child, deeper)}" for n, child in schema.fields]
+    body = ",\n".join(lines)
+    return f"ROW<\n{body}\n{indent}>"

@@ -1,0 +1,47 @@
+"""What a chain has to say to proposed columns: the fields that it changes were JSON to it."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from dagster_smt.chain import Chain
+from dagster_smt.errors import SmtError
+from dagster_smt.interpret.preview import Sample
+from dagster_smt.tables.planning import plan_table
+from dagster_smt.tables.proposal.table import Proposal, propose
+from dagster_smt.tables.proposal.types import EVERYTHING
+from dagster_smt.tables.spec import FileTopics, TopicTable
+
+_CHANGES = ("cast", "changed", "masked", "extracted", "routed")
+_WORD = re.compile(r"\w+")
+
+
+def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -> Proposal:
+    """As ``propose``, for records that go through a chain: fields that it changes keep the types of JSON.
+
+    A stage that takes a text for a moment, or a mask that makes an empty text, was written for texts.
+
+    Args:
+        chain: The chain.
+        samples, with_key: As of ``propose``.
+    """
+    first = propose(samples, {EVERYTHING}, with_key=with_key)
+    table = table_of(first)
+    if table is None:
+        return first
+    try:
+        plan = plan_table(chain, table)
+    except SmtError:
+        return first
+    paths = {path for e in plan.entries if e.action in _CHANGES for path in (e.path, *e.matched)}
+    conditions = [str(option) for s in chain.stages for option in s.transform.configured().values()]
+    words = {word for text in conditions if "$" in text for word in _WORD.findall(text)}
+    return propose(samples, {*paths, *words}, with_key=with_key)
+
+
+def table_of(proposal: Proposal) -> TopicTable | None:
+    """The topic table of a proposal, wherever its topics are; None where columns come with the records."""
+    if not proposal.columns:
+        return None
+    text = proposal.statement("proposal", {"topic": ";".join(proposal.topics)})
+    return TopicTable.create(text, FileTopics(Path()))

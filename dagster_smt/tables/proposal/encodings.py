@@ -1,0 +1,94 @@
+"""How the keys or values of some records are encoded, as far as their bytes tell."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dagster_smt.interpret.observation import BROKEN, parsed
+from dagster_smt.model.format import FormatKind
+
+_REGISTRY_HEADER = 5
+_MOST_IDS = 2**24
+"""Registries count their schemas from 1: an id beyond this is no id."""
+_NUMBERS: dict[int, FormatKind] = {4: "integer", 8: "long"}
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How one side of some records is encoded.
+
+    Attributes:
+        kind: The format; None if there is no record with that side.
+        records: How many records have it.
+        fitting: How many of them the format reads, as far as can be told.
+        ids: The schemas of a registry that they name.
+        note: What is ambiguous about it.
+    """
+
+    kind: FormatKind | None
+    records: int
+    fitting: int
+    ids: frozenset[int] = frozenset()
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """What one says of it."""
+        if self.kind is None:
+            return "empty in all of them"
+        share = f"{self.fitting} of {self.records}" if self.fitting < self.records else f"all {self.records}"
+        return f"{self.kind} in {share}" + (f"; {self.note}" if self.note else "")
+
+
+def encoding_of(sides: Sequence[bytes | None]) -> Encoding:
+    """The encoding of some keys or values.
+
+    A zero byte and a number in four more name a schema of a registry; then come Connect's envelopes, other JSON,
+    texts, and bytes.
+    """
+    given = [side for side in sides if side is not None]
+    if not given:
+        return Encoding(None, 0, 0)
+    named = [side for side in given if _names_schema(side)]
+    if len(named) * 2 > len(given):
+        return _registered(given, named)
+    data = [parsed(side) for side in given]
+    objects = [d for d in data if isinstance(d, (dict, list))]
+    if len(objects) * 2 > len(given):
+        envelopes = [d for d in objects if is_envelope(d)]
+        if len(envelopes) * 2 > len(objects):
+            return Encoding("envelope", len(given), len(envelopes))
+        return Encoding("json", len(given), len(given) - data.count(BROKEN))
+    texts = [side for side in given if _is_text(side)]
+    if len(texts) == len(given):
+        note = "each is a JSON text in quotes" if all(isinstance(d, str) for d in data) else ""
+        return Encoding("json" if note else "string", len(given), len(given), note=note)
+    lengths = {len(side) for side in given}
+    if len(lengths) == 1 and (width := lengths.pop()) in _NUMBERS:
+        note = f"{width} bytes each, as Kafka's serializer of numbers writes them"
+        return Encoding(_NUMBERS[width], len(given), len(given), note=note)
+    return Encoding("bytes", len(given), len(given), note=f"{len(given) - len(texts)} are no texts")
+
+
+def _registered(given: Sequence[bytes], named: Sequence[bytes]) -> Encoding:
+    ids = frozenset(int.from_bytes(side[1:_REGISTRY_HEADER], "big") for side in named)
+    note = "they name a schema of a registry, of Avro unless it says Protobuf"
+    return Encoding("avro-confluent", len(given), len(named), ids, note)
+
+
+def _names_schema(side: bytes) -> bool:
+    number = int.from_bytes(side[1:_REGISTRY_HEADER], "big")
+    return len(side) > _REGISTRY_HEADER and side[0] == 0 and 0 < number < _MOST_IDS
+
+
+def is_envelope(data: Any) -> bool:
+    """Whether a JSON value is what Connect writes with schemas: ``{"schema": …, "payload": …}``."""
+    return isinstance(data, dict) and set(data) == {"schema", "payload"}
+
+
+def _is_text(side: bytes) -> bool:
+    try:
+        text = side.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return all(char.isprintable() or char in "\t\r\n" for char in text)

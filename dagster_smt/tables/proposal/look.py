@@ -1,0 +1,69 @@
+"""A look at the last records of some topics, which never takes long: whoever does not answer is asked once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from dagster_smt.errors import EngineError, SmtError
+from dagster_smt.interpret.preview import Sample
+from dagster_smt.tables.samples import samples
+from dagster_smt.tables.spec import FileTopics, KafkaTopics
+from dagster_smt.tables.windows import matching
+
+_MOST_TOPICS = 20
+"""Of a pattern: more topics do not tell more of the columns."""
+_SECONDS = 4.0
+"""For one question; whether a broker is there at all takes two of them."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a look at topics has shown.
+
+    Attributes:
+        samples: Their last records, oldest first in each topic.
+        problem: Why there are none; empty if there are some.
+    """
+
+    samples: Sequence[Sample] = ()
+    problem: str = ""
+
+
+@dataclass
+class Look:
+    """Reads the last records of topics.
+
+    Attributes:
+        place: Where the topics are.
+        records: How many records of each topic.
+        silent: Why the place was not asked again.
+    """
+
+    place: FileTopics | KafkaTopics
+    records: int = 100
+    silent: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.place, KafkaTopics):
+            self.place = replace(self.place, timeout=min(_SECONDS, self.place.timeout))
+
+    def at(self, topics: Sequence[str], pattern: str = "") -> Seen:
+        """Look at topics, or at those that match a pattern."""
+        if self.silent:
+            return Seen(problem=self.silent)
+        try:
+            names = list(topics) or self._matching(pattern)
+            found = [sample for name in names for sample in samples(self.place, name, self.records)]
+        except SmtError as error:
+            problem = error.problems[0]
+            said = f"{problem.code} {problem.place}: {problem.statement}"
+            if isinstance(error, EngineError):
+                self.silent = said
+            return Seen(problem=said)
+        if any(sample.value is not None for sample in found):
+            return Seen(found)
+        return Seen(problem="there is no record with a value in the topics" if names else "no topic matches")
+
+    def _matching(self, pattern: str) -> list[str]:
+        from dagster_smt.tables.sources import open_source  # may load a Kafka client
+
+        return matching(pattern, open_source(self.place).topics())[:_MOST_TOPICS]

@@ -1,0 +1,48 @@
+"""Columns of values whose schema a registry has."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dagster_smt.errors import DataError
+from dagster_smt.interpret.preview import Sample
+from dagster_smt.interpret.registered import Registered, registered_schema
+from dagster_smt.interpret.registry import RegistryReader
+from dagster_smt.model.format import Format, FormatKind
+from dagster_smt.model.schema import Type
+from dagster_smt.tables.proposal.table import Proposal
+
+_KINDS: tuple[FormatKind, ...] = ("avro-confluent", "protobuf-confluent")
+
+
+def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: str) -> Proposal:
+    """The proposal with the columns of the schema that the last of some records names.
+
+    Args:
+        proposal: Of those records.
+        samples: The records, the last one last.
+        url: The registry's address.
+
+    Raises:
+        DataError: The registry does not have the schema, or Connect has none for it.
+        EngineError: SMT636, the registry does not answer.
+    """
+    last = next(s.value for s in reversed(samples) if s.value is not None and s.value[:1] == b"\0")
+    form, found = _asked(last, url)
+    remarks = [f"Columns are those of the schema that the last record names; {len(proposal.value.ids)} are in use."]
+    options = {"value.format": form.kind, f"value.{form.kind}.url": url}
+    fields = found.schema.fields if found.schema is not None and found.schema.type is Type.STRUCT else ()
+    value = replace(proposal.value, kind=form.kind, note="")
+    return replace(proposal, value=value, columns=fields, options=options, remarks=remarks)
+
+
+def _asked(value: bytes, url: str) -> tuple[Format, Registered]:
+    """The registry says whether a schema is one of Avro or of Protobuf: it is asked for each of them."""
+    problem: DataError | None = None
+    for kind in _KINDS:
+        form = Format(kind, options={"url": url})
+        try:
+            return form, registered_schema(form, RegistryReader(form).schema_text(value) or b"")
+        except DataError as error:
+            problem = problem or error
+    assert problem is not None
+    raise problem

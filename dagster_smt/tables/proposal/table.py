@@ -1,0 +1,223 @@
+"""Columns for a topic, proposed from some of its records. What is shown of them is names and types, never a value."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.interpret.observation import BROKEN, Observation, Values, observed, parsed
+from dagster_smt.interpret.preview import Sample
+from dagster_smt.model.extended_path import below
+from dagster_smt.model.format import ARRAYS_AS_ROWS, REGISTERED
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.tables.proposal.encodings import Encoding, encoding_of
+from dagster_smt.tables.proposal.statement import statement_text
+from dagster_smt.tables.proposal.types import Note, TypeProposal
+
+Columns = tuple[tuple[str, Schema], ...]
+_SINGLE: Mapping[str, Type] = {
+    "string": Type.STRING,
+    "bytes": Type.BYTES,
+    "short": Type.INT16,
+    "integer": Type.INT32,
+    "long": Type.INT64,
+}
+"""The column that holds a whole key or value in one of these formats."""
+_PREFIX = "key_"
+
+
+@dataclass
+class Proposal:
+    """What a topic table of some records could be.
+
+    Attributes:
+        topics: The topics that were looked at.
+        records: How many records.
+        key, value: How both sides are encoded.
+        columns: Of the value, then of the key.
+        options: What a statement says in ``WITH``, but for topics and servers.
+        notes: What is ambiguous in fields, and where records disagree.
+        remarks: The same of the whole.
+        rows: Whether an array at the top of a value makes rows.
+    """
+
+    topics: tuple[str, ...]
+    records: int
+    key: Encoding
+    value: Encoding
+    columns: Columns = ()
+    options: dict[str, str] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    rows: bool = False
+
+    @property
+    def origin(self) -> str:
+        """From what it was proposed."""
+        return f"the last {self.records} records of {', '.join(self.topics)}"
+
+    def statement(self, name: str, place: Mapping[str, str]) -> str:
+        """The proposal as a ``CREATE TABLE``.
+
+        Args:
+            name: The table's name.
+            place: Options that say where the topics are.
+        """
+        head = [
+            f"Proposed by dagster-smt from {self.origin}: read it before you use it.",
+            f"Values: {self.value.text}. Keys: {self.key.text}.",
+            *self.remarks,
+        ]
+        options = {"connector": "kafka", **place, **self.options}
+        return statement_text(name, self.columns, options, self.notes, head)
+
+
+def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key: bool = True) -> Proposal:
+    """Propose a topic table for some records.
+
+    Args:
+        samples: The records.
+        plain: Paths of fields that keep the types of JSON.
+        with_key: Whether the key becomes columns, too.
+
+    Raises:
+        TableError: SMT539, there is no record with a value.
+    """
+    key, value = encoding_of([s.key for s in samples]), encoding_of([s.value for s in samples])
+    if value.kind is None:
+        hint = "look at a topic with records, or write the columns by hand"
+        raise TableError(Problem("SMT539", "schema", "no record with a value tells of columns", hint))
+    found = Proposal(tuple(dict.fromkeys(s.topic for s in samples)), len(samples), key, value)
+    if absent := sum(s.value is None for s in samples):
+        what = "a dead letter in a table of columns unless the chain drops it (Filter with RecordIsTombstone)"
+        found.remarks.append(f"{absent} of {len(samples)} values are null: each is {what}.")
+    if value.kind == "json":
+        _of_json(found, [s.value for s in samples], plain)
+    elif value.kind in _SINGLE:
+        found.columns = (("value", Schema(_SINGLE[value.kind], optional=True)),)
+        found.options["value.format"] = "raw"
+    else:
+        what = "name their schema" if value.kind in REGISTERED else "bring their schema along"
+        found.remarks.append(f"The values {what}: columns come with the records.")
+    if with_key and found.columns:
+        _of_key(found, samples)
+    elif found.columns and key.kind is not None:
+        found.remarks.append("The key is no column here: dagster-smt schema proposes columns of it, too.")
+    return found
+
+
+def _of_json(found: Proposal, values: Sequence[bytes | None], plain: Collection[str]) -> None:
+    """Columns of JSON objects; of the objects in arrays, if most values are such."""
+    seen = observed(values)
+    found.options["value.format"] = "json"
+    if seen.broken:
+        found.remarks.append(f"{seen.broken} of {seen.total} values are no JSON: they would be dead letters.")
+    groups = seen.whole.groups
+    group = max(groups, key=lambda name: groups[name])
+    whole = seen.whole
+    if group == "arrays" and whole.items is not None and set(whole.items.groups) == {"objects"}:
+        found.rows = True
+        found.options[f"value.json.{ARRAYS_AS_ROWS}"] = "true"
+        found.remarks.append(f"{groups[group]} values are arrays of objects: each object becomes a row.")
+        if groups["objects"]:
+            whole.items.take(_part(whole, "object"))
+        whole = whole.items
+    elif group != "objects":
+        found.columns = (("value", Schema(Type.STRING, optional=True)),)
+        found.options["value.format"] = "raw"
+        found.remarks.append(f"Most values are {group}, no objects with fields: each is one text.")
+        return
+    _note_misfits(found, seen)
+    proposal = TypeProposal(plain)
+    schema = proposal.schema(_part(whole, "object"))
+    found.columns = schema.fields if schema is not None and schema.type is Type.STRUCT else ()
+    if schema is not None and schema.type is Type.MAP:
+        found.options["value.format"] = "raw"
+        found.columns = (("value", Schema(Type.STRING, optional=True)),)
+        found.remarks.append("The names in the values differ from record to record: each value is one text.")
+    found.notes = proposal.notes
+
+
+def _part(seen: Observation, kind: str) -> Observation:
+    """What was seen of values of one kind."""
+    return Observation(kinds=type(seen.kinds)({kind: seen.kinds[kind]}), fields=seen.fields)
+
+
+def _note_misfits(found: Proposal, seen: Values) -> None:
+    """Values that are no object; a JSON null is a null."""
+    fitting = {"objects", "arrays"} if found.rows else {"objects"}
+    odd = [(group, count) for group, count in seen.whole.groups.items() if group not in fitting]
+    for group, count in odd:
+        found.remarks.append(f"{count} of {seen.total} values are {group}, no objects: they would be dead letters.")
+
+
+def _of_key(found: Proposal, samples: Sequence[Sample]) -> None:
+    """Columns of the key, unless the value has the same."""
+    kind = found.key.kind
+    if kind is None:
+        return
+    if kind in _SINGLE:
+        same = _field_with_key(samples)
+        if same:
+            found.remarks.append(f"The key is what the value has as {same}: it is no column of its own.")
+            return
+        name = "key" if "key" not in dict(found.columns) else "record_key"
+        column = Schema(_SINGLE[kind], optional=True)
+        found.columns = (*found.columns, (name, column))
+        found.options |= {"key.format": "raw", "key.fields": _listed([name]), "value.fields-include": "EXCEPT_KEY"}
+        return
+    if kind == "json":
+        _of_json_key(found, samples)
+        return
+    found.remarks.append(f"The key ({kind}) is no column: key.format, key.fields and a registry's address make it one.")
+
+
+def _of_json_key(found: Proposal, samples: Sequence[Sample]) -> None:
+    proposal = TypeProposal()
+    schema = proposal.schema(_part(observed([s.key for s in samples]).whole, "object"))
+    if schema is None or schema.type is not Type.STRUCT or not schema.fields:
+        return
+    prefix = _PREFIX
+    while any(prefix + name in dict(found.columns) for name, _ in schema.fields):
+        prefix = f"record_{prefix}"
+    names = [prefix + name for name, _ in schema.fields]
+    found.columns = (*found.columns, *zip(names, (child for _, child in schema.fields), strict=True))
+    found.notes += [Note(prefix + note.path, note.text, note.misfits) for note in proposal.notes]
+    found.options |= {
+        "key.format": "json",
+        "key.fields": _listed(names),
+        "key.fields-prefix": prefix,
+        "value.fields-include": "EXCEPT_KEY",
+    }
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names as ``key.fields`` has them."""
+    parts = []
+    for name in names:
+        doubled = name.replace("`", "``")
+        plain = name == name.strip() and name and not set(name) & set(";`")
+        parts.append(name if plain else f"`{doubled}`")
+    return ";".join(parts)
+
+
+def _field_with_key(samples: Sequence[Sample]) -> str:
+    """The field of the value that is the key in all records that have both; empty if there is none."""
+    candidates: set[str] | None = None
+    for sample in samples:
+        if sample.key is None or sample.value is None:
+            continue
+        data = parsed(sample.value)
+        if not isinstance(data, dict):
+            continue
+        same = {name for name, inside in data.items() if _is_key(inside, sample.key)}
+        candidates = same if candidates is None else candidates & same
+    return below("", sorted(candidates)[0]) if candidates else ""
+
+
+def _is_key(value: Any, key: bytes) -> bool:
+    if value is None or isinstance(value, (bool, dict, list)) or value is BROKEN:
+        return False
+    if isinstance(value, int) and len(key) in (2, 4, 8) and int.from_bytes(key, "big", signed=True) == value:
+        return True
+    return str(value).encode() == key
