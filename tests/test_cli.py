@@ -113,7 +113,7 @@ def test_explain_shows_what_changes_and_names_fields_that_no_record_has(run, fil
 def test_lint_with_a_schema_checks_what_the_chain_would_do_to_it(run, files):
     misspelt = ("lint", "chain.properties", "--schema", "id INT, nmae STRING", "--topic", "orders")
     code, out, _ = run(*misspelt)
-    assert code == 1 and out.startswith("SMT303 transforms.hide") and "set dead_paths to warn" in out
+    assert code == 1 and out.startswith("SMT303 chain.properties: transforms.hide") and "set dead_paths to warn" in out
     code, out, _ = run(*misspelt, "--dead-paths", "warn")
     assert (code, out.split("\n")[0]) == (0, "chain.properties: 2 stages, no problems")
     assert "warning SMT303 transforms.hide (MaskField$Value): no record can have the field 'name'" in out
@@ -232,9 +232,24 @@ def test_preview_of_no_records_is_wrong_usage(run, limit):
         run("preview", "chain.properties", "records.jsonl", "--limit", limit)
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("chain:\n  - {alias: hide, type: MaskField$Value}", "write what stands below 'chain' at the top of the file"),
+        ("chain: {transforms: hide}", "write what stands below 'chain' at the top of the file"),
+        ("type: x\nattributes: {chain: chain.properties}", "name the file that its 'chain' names"),
+        ("a: b", "list the aliases"),
+    ],
+)
+def test_files_with_a_chain_somewhere_else(run, files, text, hint):
+    (files / "x.yaml").write_text(text)
+    code, out, _ = run("lint", "x.yaml")
+    assert code == 1 and out.startswith("SMT004 x.yaml") and hint in out
+
+
 def test_list(run):
     code, out, _ = run("list")
-    assert code == 0
+    assert code == 0 and "](" not in out + run("list", "MaskField")[1], "links lead nowhere on a terminal"
     assert re.search(r"^  MaskField +\$Key, \$Value Replace the values of fields", out, re.MULTILINE)
     assert re.search(r"^    fields +Fields to mask\. \(required\)$", out, re.MULTILINE)
     assert re.search(r"^    field\.syntax\.version .*\(default: V1\)$", out, re.MULTILINE)

@@ -39,8 +39,7 @@ def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[Draft], 
     aliases = _aliases(properties, "transforms", problems)
     names = _aliases(properties, "predicates", problems)
     if not aliases and "transforms" not in properties:
-        hint = "list the aliases: transforms=first,second"
-        problems.append(config_problem("SMT004", "transforms", "the list of transforms is missing", hint))
+        problems.append(_no_list(properties))
     problems += _strays(properties, _TRANSFORM, aliases) + _strays(properties, _PREDICATE, names)
     drafts = []
     for alias in aliases:
@@ -58,6 +57,16 @@ def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[Draft], 
         problems += version_problems(options.pop("plugin.version", None), draft.place)
         drafts.append(draft)
     return drafts, problems + _predicate_problems(properties, names, drafts)
+
+
+def _no_list(properties: Mapping[str, Any]) -> Problem:
+    """What is said of a mapping without ``transforms``: where a chain seems to be, if it is somewhere else."""
+    hint = "list the aliases: transforms=first,second"
+    if "attributes" in properties:
+        hint = "this is a component: name the file that its 'chain' names"
+    elif "chain" in properties:
+        hint = "write what stands below 'chain' at the top of the file: a list of stages, or properties"
+    return config_problem("SMT004", "transforms", "the list of transforms is missing", hint)
 
 
 def _predicate_problems(properties: Mapping[str, Any], names: Sequence[str], drafts: Sequence[Draft]) -> list[Problem]:

@@ -2,6 +2,7 @@
 
 import argparse
 import inspect
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +16,11 @@ from dagster_smt.cli.grid import grid
 from dagster_smt.cli.page import page
 from dagster_smt.cli.schemas import planned, read_schema, read_table
 from dagster_smt.cli.terminal import say
-from dagster_smt.errors import ConfigError, Problem, SmtError
+from dagster_smt.errors import ConfigError, PlanError, Problem, SmtError
 from dagster_smt.model.topic_columns import describe_columns
 from dagster_smt.tables.push_down import explained
+
+_LINK = re.compile(r"\[([^\[\]]+)\]\([^()]+\)")
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -60,6 +63,10 @@ def _lint(arguments: argparse.Namespace) -> int:
             chain = parse_chain(path, unknown_options=arguments.unknown_options)
             chain = replace(chain, dead_paths=arguments.dead_paths or chain.dead_paths)
             plan = planned(chain, schema, table, arguments.topic)
+        except PlanError as error:
+            failed = True
+            say("\n".join(str(problem.at(f"{path.name}:")) for problem in error.problems))
+            continue
         except SmtError as error:
             failed = True
             say(str(error))
@@ -110,9 +117,10 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _class(cls: type[Options], *, full: bool) -> None:
     sides = "$Key, $Value" if getattr(cls, "sided", False) else ""
-    say(f"  {cls.__name__:20} {sides:12} {(cls.__doc__ or '').splitlines()[0]}")
+    first, *rest = _without_links(inspect.cleandoc(cls.__doc__ or "")).splitlines() or [""]
+    say(f"  {cls.__name__:20} {sides:12} {first}")
     if full:
-        say("\n".join(f"  {line}".rstrip() for line in inspect.cleandoc(cls.__doc__ or "").splitlines()[1:]))
+        say("\n".join(f"  {line}".rstrip() for line in rest))
         say(f"  class: {cls.connect_class}\n")
     _options(cls, full=full)
 
@@ -123,7 +131,12 @@ def _options(cls: type[Options], *, full: bool) -> None:
         needed = " (required)" if field.is_required() else default
         former = [old for old, new in cls.former_options if new == (field.alias or name)]
         before = f" Before Kafka 4.0: {', '.join(former)}." if full and former else ""
-        say(f"    {field.alias or name:28} {field.description}{needed}{before}")
+        say(f"    {field.alias or name:28} {_without_links(field.description or '')}{needed}{before}")
+
+
+def _without_links(text: str) -> str:
+    """A text of the reference, whose links lead to pages beside it."""
+    return _LINK.sub(r"\1", text)
 
 
 def _shown(default: object) -> str:

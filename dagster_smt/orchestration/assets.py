@@ -106,6 +106,7 @@ def _single(table: Prepared, spark_key: str, **of_op: Any) -> dg.AssetsDefinitio
 
     @dg.multi_asset(
         name=name,
+        description=table.spec.description,
         specs=[table.spec],
         check_specs=table.check_specs,
         config_schema=smt_config_schema(table.work.chain, table.errors_tolerance),
@@ -152,6 +153,7 @@ def build_smt_assets(
 
     @dg.multi_asset(
         name=name,
+        description="; ".join(p.spec.description or "" for p in prepared.values()),
         specs=[p.spec for p in prepared.values()],
         check_specs=[spec for p in prepared.values() for spec in p.check_specs],
         config_schema={n: smt_config_schema(p.work.chain, p.errors_tolerance) for n, p in prepared.items()},

@@ -13,7 +13,7 @@ from dagster_smt.orchestration.metadata import bare_metadata, observed_metadata
 from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.steps import last_told
 from dagster_smt.orchestration.tables import ChainSource, parsed_chain
-from dagster_smt.orchestration.translator import topic_keys
+from dagster_smt.orchestration.translator import described, topic_keys
 from dagster_smt.orchestration.versions import data_version
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.spec import LetterPlace, Sink, TopicTable
@@ -50,7 +50,8 @@ def build_smt_op(
         ins: Inputs, only to wait for: ``{"start": dg.In(dg.Nothing)}``.
         chain, table, sink, spark_key, errors_tolerance, dead_letters, dead_letter_topic: As in ``build_smt_asset``.
         dead_paths, allow_chain_override: As in ``build_smt_asset``.
-        pool, retry_policy, description: As in ``dg.op``; the pool is named after the op by default.
+        pool, retry_policy, description: As in ``dg.op``; the pool is named after the op by default, and the description
+            names topics and stages.
 
     Raises:
         ConfigError: The chain is wrong, with all problems.
@@ -63,7 +64,7 @@ def build_smt_op(
 
     @dg.op(
         name=name,
-        description=description,
+        description=description or described(table, parsed),
         ins=dict(ins or {}),
         out=dg.Out(dict),
         config_schema=smt_config_schema(parsed, errors_tolerance),

@@ -8,7 +8,7 @@ from typing import Any
 
 import dagster as dg
 
-from dagster_smt.chain import Plan
+from dagster_smt.chain import Chain, Plan
 from dagster_smt.model.markdown import code, plain
 from dagster_smt.orchestration.metadata import definition_metadata
 from dagster_smt.orchestration.versions import code_version
@@ -62,7 +62,7 @@ class SmtTranslator:
         return dg.AssetSpec(
             key=data.key,
             deps=[*topics, *data.deps],
-            description=data.description or _describe(data),
+            description=data.description or described(data.table, data.plan.chain),
             metadata={
                 **definition_metadata(data.plan, data.key, data.sink, topics, data.chain_file),
                 **(data.metadata or {}),
@@ -100,6 +100,7 @@ def _kinds(data: SmtAssetData) -> set[str]:
     return kinds | {"kafka"} if isinstance(data.table.source, KafkaTopics) else kinds
 
 
-def _describe(data: SmtAssetData) -> str:
-    names = ", ".join(map(plain, data.table.topics[:5])) or f"topics like {code(data.table.pattern)}"
-    return f"{names} after {', '.join(plain(s.alias) for s in data.plan.chain.stages) or 'no stage'}"
+def described(table: TopicTable, chain: Chain) -> str:
+    """What an asset or op is where nobody describes it: its topics, and the stages that they go through."""
+    names = ", ".join(map(plain, table.topics[:5])) or f"topics like {code(table.pattern)}"
+    return f"{names} after {', '.join(plain(s.alias) for s in chain.stages) or 'no stage'}"

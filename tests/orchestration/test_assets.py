@@ -324,6 +324,7 @@ def test_ops_run_chains_in_jobs_and_can_be_configured(spark, tmp_path):
         name="mask", chain=[HIDE], table=table(tmp_path, "people"), sink=DeltaSink(tmp_path / "lake"), asset_key=KEY
     )
     first_one = dg.configured(mask, name="first_one")({"window": {"max_records": 1}})
+    assert mask.description == "people after hide"
 
     @dg.job(resource_defs={"spark": dg.ResourceDefinition.hardcoded_resource(spark)})
     def job():

@@ -63,6 +63,8 @@ def test_the_least_that_has_to_be_said():
     component, defs = loaded(LEAST)
     assert {s.key.to_user_string() for a in defs.assets for s in a.specs} == {"lake/orders", "topics/orders"}
     spec = spec_of(defs)
+    (asset,) = [a for a in defs.assets if KEY in getattr(a, "keys", ())]
+    assert (spec.description, asset.op.description) == ("orders after hide", "orders after hide")
     assert [d.asset_key.to_user_string() for d in spec.deps] == ["topics/orders"]
     assert spec.metadata["dagster_smt/masked_fields"].data == ["name"]
     assert component.table.source.root.name == "topics"
