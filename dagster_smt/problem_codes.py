@@ -34,7 +34,7 @@ SHARED = {
     "SMT019": "cli/connectors cli/schema",
     "SMT032": "orchestration/config_schema orchestration/steps",
     "SMT038": "orchestration/components/fields orchestration/topic_assets",
-    "SMT045": "orchestration/partitions orchestration/steps",
+    "SMT045": "orchestration/partitions orchestration/time_keys",
     "SMT102": "authoring/edit authoring/reading",
     "SMT202": "authoring/paths authoring/reading",
     "SMT205": "authoring/defaults transforms/cast",

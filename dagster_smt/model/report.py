@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from dagster_smt.errors import Problem
 from dagster_smt.model.extended_path import WHOLE, below
+from dagster_smt.model.offsets import OffsetSet, offsets_of
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.window import Range, Window
 
@@ -182,6 +183,21 @@ class TopicCounts:
         return self.rows - self.all_dropped - self.all_failed
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a run did for one of several partitions of time.
+
+    Attributes:
+        window: The part of the run's window.
+        topics: Counts per topic.
+        unread: What of it was not read.
+    """
+
+    window: Window
+    topics: Mapping[str, TopicCounts]
+    unread: tuple[Unread, ...] = ()
+
+
 @dataclass(slots=True)
 class RunReport:
     """One run over one window.
@@ -210,6 +226,7 @@ class RunReport:
         unread: What of the window was not read, and yet is in the counts; the ledger does not know it.
         chain: Hash of the chain that ran; empty if an older version ran it.
         rows_written: Rows that the table format says the commit added; None where it does not say.
+        parts: The parts of the window, where it was read for several partitions of time. The table does not keep them.
     """
 
     name: str
@@ -237,6 +254,7 @@ class RunReport:
     unread: tuple[Unread, ...] = ()
     chain: str = ""
     rows_written: int | None = None
+    parts: tuple[Part, ...] = ()
 
     @property
     def rows_in(self) -> int:
@@ -255,22 +273,33 @@ class RunReport:
 
     def of_topic(self, topic: str) -> "RunReport":
         """The part of the report that is about one topic. Files and bytes are those of the whole commit."""
-        counts = self.topics.get(topic, TopicCounts())
+        window = Window(tuple(r for r in self.window.ranges if r.topic == topic))
+        unread = tuple(u for u in self.unread if u.topic == topic)
+        part = Part(window, {topic: self.topics.get(topic, TopicCounts())}, unread)
+        return replace(self._of(part), name=f"{self.name} {topic}")
+
+    def of_part(self, number: int) -> "RunReport":
+        """The report of one of its parts. How many of its records name which schema is known of all parts together."""
+        return replace(self._of(self.parts[number]), schemas=())
+
+    def _of(self, part: Part) -> "RunReport":
+        counts = add_up(part.topics.values())
+        read = offsets_of(part.window)
         return replace(
             self,
-            name=f"{self.name} {topic}",
-            window=Window(tuple(r for r in self.window.ranges if r.topic == topic)),
+            window=part.window,
             records_in=counts.records,
             records_out=counts.kept,
             dropped=counts.all_dropped,
             failed=counts.all_failed,
             stages=stage_counts([(s.alias, s.transform) for s in self.stages], counts),
             ledger=ledger_lines([line.entry for line in self.ledger], counts),
-            rejects=[r for r in self.rejects if r.topic == topic],
-            topics={topic: counts},
+            rejects=[r for r in self.rejects if _lies_in(r, read)],
+            topics=dict(part.topics),
             failures={},
-            unread=tuple(u for u in self.unread if u.topic == topic),
+            unread=part.unread,
             rows_written=None,
+            parts=(),
         )
 
     def touched(self, action: str) -> dict[str, int]:
@@ -280,6 +309,11 @@ class RunReport:
             if line.entry.action == action:
                 found[line.entry.path] = found.get(line.entry.path, 0) + line.records
         return found
+
+
+def _lies_in(reject: Reject, offsets: OffsetSet) -> bool:
+    intervals = offsets.of(reject.topic, reject.partition)
+    return any(start <= reject.offset < end for start, end in intervals)
 
 
 def stage_counts(stages: Sequence[tuple[str, str]], counts: TopicCounts) -> list[StageCounts]:

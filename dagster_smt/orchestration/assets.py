@@ -7,6 +7,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem, SmtError
+from dagster_smt.orchestration.again import MADE, Made
 from dagster_smt.orchestration.checks import SmtChecks
 from dagster_smt.orchestration.config_schema import DeadPaths, Tolerance, smt_config_schema
 from dagster_smt.orchestration.execution import problems_as_failure
@@ -119,6 +120,7 @@ def _single(table: Prepared, spark_key: str, **of_op: Any) -> dg.AssetsDefinitio
         with problems_as_failure():
             yield from step.run(context)
 
+    MADE[smt_asset.op] = Made(table, spark_key, of_op["pool"])
     return smt_asset
 
 

@@ -5,15 +5,10 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.report import RunReport
-from dagster_smt.orchestration.metadata import DEAD_LETTER_PLACE, Metadata, reject_table
+from dagster_smt.orchestration.again import job_that_runs_again
+from dagster_smt.orchestration.metadata import DEAD_LETTER_PLACE, dead_letters_key
 from dagster_smt.orchestration.names import op_name
 from dagster_smt.orchestration.partitions import OF_TIME
-
-
-def dead_letters_key(key: dg.AssetKey) -> dg.AssetKey:
-    """The key of a table's dead letters: below the table's own."""
-    return dg.AssetKey([*key.path, "dead_letters"])
 
 
 def build_dead_letters_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
@@ -42,7 +37,7 @@ def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
 
     It reads exactly the records that failed when they were last read, from their topics, and puts them into the table;
     what fails again keeps its letter. Launched twice, the second run finds nothing to do. Of an asset with a partition
-    per topic it is launched for some of them.
+    per topic it is launched without one, for the failed records of all topics; ``window.topics`` names some.
 
     Args:
         asset: An asset of ``build_smt_asset`` that has dead letters.
@@ -55,13 +50,8 @@ def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
     if isinstance(asset.partitions_def, OF_TIME):
         hint = "launch the partitions again: that replaces all of their records"
         raise ConfigError(Problem("SMT043", spec.key.to_user_string(), "its partitions are windows of time", hint))
-    config = {"ops": {asset.op.name: {"config": {"window": {"redrive": True}}}}}
-    return dg.define_asset_job(
-        name or f"{op_name(spec.key)}_redrive",
-        selection=[asset],
-        config=config,
-        description=f"Run the failed records of {spec.key.to_user_string()} again, once its chain is mended.",
-    )
+    description = f"Run the failed records of {spec.key.to_user_string()} again, once its chain is mended."
+    return job_that_runs_again(asset, "redrive", name or f"{op_name(spec.key)}_redrive", description)
 
 
 def _spec_with_letters(asset: dg.AssetsDefinition) -> dg.AssetSpec:
@@ -70,12 +60,3 @@ def _spec_with_letters(asset: dg.AssetsDefinition) -> dg.AssetSpec:
         hint = "give build_smt_asset a dead_letter_topic, or dead_letters"
         raise ConfigError(Problem("SMT043", spec.key.to_user_string(), "the asset has no dead letters", hint))
     return spec
-
-
-def letters_metadata(report: RunReport) -> Metadata:
-    """What a run says of the letters that it published: how many, and why; never what is in them."""
-    return {
-        "dagster_smt/records_dead_lettered": report.failed_records,
-        "dagster_smt/dead_letters": reject_table(report),
-        "dagster_smt/window_id": report.window.id,
-    }

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -205,7 +205,7 @@ class Executed:
         report, facts, shown = self.report, self.facts, None
         if report.status == "empty":
             report, shown = self._untold(report, facts.last, None, facts.ends)
-        context = self._context(facts.rows, facts.ends, facts.last, facts.lag)
+        context = self._context(facts.ends, facts.last, facts.lag)
         return self._outcome(report, context, self.reports, shown)
 
     def outcome_of(self, topic: str) -> SmtOutcome:
@@ -219,23 +219,35 @@ class Executed:
             report, shown = self._untold(empty, last, topic, ends)
         batches = [r.of_topic(topic) for r in self.reports if topic in r.window.topics]
         lag = {t: n for t, n in self.facts.lag.items() if t == topic}
-        context = self._context(self.facts.by_topic.get(topic, 0), ends, last, lag, partitioned=True)
-        return self._outcome(report, context, batches, shown)
+        context = self._context(ends, last, lag)
+        gaps = {t: v for t, v in self.facts.gaps.items() if t in ends}
+        rows = self.facts.by_topic.get(topic, 0)
+        return self._outcome(report, replace(context, rows=None, rows_of_partition=rows, gaps=gaps), batches, shown)
 
-    def _context(
-        self, rows: int, ends: EndOffsets, last: RunReport | None, lag: Mapping[str, int], *, partitioned: bool = False
-    ) -> RunContext:
+    def outcome_of_time(self, key: str, part: int) -> SmtOutcome:
+        """Of a partition of time, which is a part of the window or all of it."""
+        report = self.report.of_part(part) if self.report.parts else self.report
+        if report.status == "empty":
+            report = RunReport(report.name, Window(), seconds=report.seconds, status="empty")
+        elif report.status == "already committed" and (self.run.settings.window.cuts or not report.window.ranges):
+            # by a run that could not tell: the table remembers no counts, or those of all partitions together
+            self.run.log(f"nothing new: {key} was committed by a run before")
+            metadata = {"dagster/row_count": self.facts.rows, "dagster_smt/status": report.status}
+            return SmtOutcome(report, metadata, self.facts.ends, chain_hash=report.chain)
+        report = replace(report, name=f"{self.report.name} {key}")
+        context = self._context(None, self.facts.last, self.facts.lag)
+        return self._outcome(report, replace(context, rows_of_partition=report.records_out), [report], None)
+
+    def _context(self, ends: EndOffsets | None, last: RunReport | None, lag: Mapping[str, int]) -> RunContext:
         run = self.run
-        gaps = {t: v for t, v in self.facts.gaps.items() if not partitioned or t in ends}
         return RunContext(
             plan=run.plan,
             sink=run.work.sink,
             topics=run.work.topics,
             overridden=run.settings.chain.hash != run.work.chain.hash,
-            rows=rows,
-            partitioned=partitioned,
+            rows=self.facts.rows,
             ends=ends,
-            gaps=gaps,
+            gaps=self.facts.gaps,
             app_id=run.session.conf.get("spark.app.id", ""),
             window_id=last.window.id if last is not None else "",
             last=self.facts.last,

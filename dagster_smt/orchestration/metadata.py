@@ -51,9 +51,9 @@ class RunContext:
         sink: Where it wrote.
         topics: Asset keys of the topics.
         overridden: Whether the run config gave another chain than the definition's.
-        rows: Rows in the table, or in the partition, after the run.
-        partitioned: Whether ``rows`` counts a partition.
-        ends: Where the table's progress ends, per topic and partition.
+        rows: Rows in the table after the run; None where only a partition's are told.
+        rows_of_partition: Rows of the partition that is told of; None if it is none.
+        ends: Where the table's progress ends, per topic and partition; None: where the window ends.
         gaps: Offsets that were left out for good.
         app_id: Spark's id of the application.
         window_id: The last window that the table holds; by default the report's.
@@ -65,8 +65,8 @@ class RunContext:
     sink: Sink
     topics: Sequence[dg.AssetKey] = ()
     overridden: bool = False
-    rows: int = 0
-    partitioned: bool = False
+    rows: int | None = 0
+    rows_of_partition: int | None = None
     ends: Mapping[str, Mapping[str, int]] | None = None
     gaps: Mapping[str, object] | None = None
     app_id: str = ""
@@ -130,7 +130,8 @@ def run_metadata(report: RunReport, run: RunContext) -> Metadata:
     diff = report_diff(report)
     since = schema_diff(report.previous, report.after) if report.previous is not None else []
     lineage = described.lineage if run.sink.kind == "columns" else {}
-    text = report_markdown(report, run.sink, diff, since, run.rows, run.lag, lineage)
+    rows = run.rows if run.rows_of_partition is None else run.rows_of_partition
+    text = report_markdown(report, run.sink, diff, since, rows or 0, run.lag, lineage)
     found: Metadata = {
         "dagster_smt/report": dg.MetadataValue.md(text),
         **_count_part(report, run),
@@ -191,8 +192,9 @@ def _chain_part(chain: Chain) -> Metadata:
 
 def _count_part(report: RunReport, run: RunContext) -> Metadata:
     ends = run.ends if run.ends is not None else _bounds(report, -1)
+    rows = {"dagster/row_count": run.rows, "dagster/partition_row_count": run.rows_of_partition}
     return {
-        "dagster/partition_row_count" if run.partitioned else "dagster/row_count": run.rows,
+        **{name: number for name, number in rows.items() if number is not None},
         "dagster_smt/records_in": report.records_in,
         "dagster_smt/records_out": report.records_out,
         "dagster_smt/records_dropped": report.dropped,
@@ -304,3 +306,17 @@ def reject_table(report: RunReport) -> dg.TableMetadataValue:
         for key, count in counts.items()
     ]
     return table(rows, _REJECT_COLUMNS)
+
+
+def letters_metadata(report: RunReport) -> Metadata:
+    """What a run says of the letters that it published: how many, and why; never what is in them."""
+    return {
+        "dagster_smt/records_dead_lettered": report.failed_records,
+        "dagster_smt/dead_letters": reject_table(report),
+        "dagster_smt/window_id": report.window.id,
+    }
+
+
+def dead_letters_key(key: dg.AssetKey) -> dg.AssetKey:
+    """The key of a table's dead letters: below the table's own."""
+    return dg.AssetKey([*key.path, "dead_letters"])

@@ -5,6 +5,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.orchestration.again import job_that_runs_again
 from dagster_smt.orchestration.names import op_name
 from dagster_smt.orchestration.partitions import OF_TIME
 
@@ -15,7 +16,7 @@ def build_repair_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
     The table remembers which: those of runs in which one touched nothing (the check ``dead_mask`` names them), or whose
     chain was another than the definition's and hid less. They are read from their topics again, with the chain as it is
     today, and replace their rows. Old files still hold the old rows until ``VACUUM`` or an expiry of snapshots. Of an
-    asset with a partition per topic it is launched for some of them.
+    asset with a partition per topic it is launched without one, for all topics; ``window.topics`` names some.
 
     Args:
         asset: An asset of ``build_smt_asset``.
@@ -28,10 +29,5 @@ def build_repair_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
     if isinstance(asset.partitions_def, OF_TIME):
         hint = "launch the partitions again: that replaces all of their records"
         raise ConfigError(Problem("SMT355", spec.key.to_user_string(), "its partitions are windows of time", hint))
-    config = {"ops": {asset.op.name: {"config": {"window": {"repair": True}}}}}
-    return dg.define_asset_job(
-        name or f"{op_name(spec.key)}_repair",
-        selection=[asset],
-        config=config,
-        description=f"Run again what masks left unmasked in {spec.key.to_user_string()}, once its chain is mended.",
-    )
+    description = f"Run again what masks left unmasked in {spec.key.to_user_string()}, once its chain is mended."
+    return job_that_runs_again(asset, "repair", name or f"{op_name(spec.key)}_repair", description)

@@ -13,14 +13,21 @@ from dagster_smt.errors import ConfigError, Problem, SmtError
 from dagster_smt.orchestration.afterwards import Afterwards
 from dagster_smt.orchestration.checks import Evidence, check_results
 from dagster_smt.orchestration.config_schema import RunSettings, decode_config
-from dagster_smt.orchestration.dead_letters import dead_letters_key, letters_metadata
 from dagster_smt.orchestration.execution import Executed, SmtOutcome, failure, make_run, summary
-from dagster_smt.orchestration.metadata import Metadata, bare_metadata, observed_metadata
+from dagster_smt.orchestration.metadata import (
+    Metadata,
+    bare_metadata,
+    dead_letters_key,
+    letters_metadata,
+    observed_metadata,
+)
 from dagster_smt.orchestration.partitions import OF_TIME, partition_key_to_topic, topic_to_partition_key
 from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.tables import Prepared
+from dagster_smt.orchestration.time_keys import TimeKeys, time_keys, topic_of_run
 from dagster_smt.orchestration.versions import code_version, data_version
 
+Context = dg.OpExecutionContext | dg.AssetExecutionContext
 Events = Iterator[dg.MaterializeResult[Any] | dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckResult]
 
 
@@ -48,44 +55,85 @@ class SmtStep:
     def key(self) -> dg.AssetKey:
         return self.table.spec.key
 
-    @property
-    def by_time(self) -> bool:
-        """Whether partitions are windows of time, be it of one topic each."""
-        return isinstance(self.table.spec.partitions_def, OF_TIME)
-
     def run(self, context: dg.AssetExecutionContext) -> Events:
         """Run, and tell.
 
         Raises:
             SmtError: The run failed, or some of its topics did; what is committed was told before.
         """
-        by_topic = self.table.spec.partitions_def is not None and not self.by_time
-        keys = list(context.partition_keys) if by_topic else None
-        settings = self._timed(context) if self.by_time else self._settings(keys or [])
-        session = spark_session_of(self.spark)
-        told = partial(last_told, context, self.key)
-        done = make_run(self.table.work, settings, session, context.op_execution_context, told).execute()
-        for warning in done.report.warnings:
-            context.log.warning(str(warning))
-        context.log.info(summary(done.report))
+        partitions = self.table.spec.partitions_def
+        if partitions is not None and not (context.has_partition_key or context.has_partition_key_range):
+            hint = "choose partitions where it is launched, or in Materialize… on the asset's page"
+            statement = "the run has no partition, and the asset is made of partitions"
+            raise ConfigError(Problem("SMT049", self.key.to_user_string(), statement, hint))
+        times = time_keys(context, partitions) if isinstance(partitions, OF_TIME) else None
+        keys = list(context.partition_keys) if partitions is not None else []
+        settings = self._timed(keys, times) if times is not None else self._settings(keys)
+        done, afterwards = self._executed(context.op_execution_context, settings)
         failed = done.failure()
-        afterwards = Afterwards(self.key.to_user_string(), context.log.warning)
-        afterwards.tell(*dict.fromkeys(done.facts.unseen.values()))
-        if keys is None:
+        if partitions is None:
             yield from self._unpartitioned(done, failed, afterwards)
+        elif times is not None:
+            yield from self._by_time(context, done, times, failed, afterwards)
         else:
             yield from self._partitioned(context, done, keys, failed, afterwards)
-        if done.report.failed and self.table.work.letter_place:
-            metadata = afterwards.get("metadata of dead letters", lambda: letters_metadata(done.report), Metadata())
-            yield dg.AssetMaterialization(dead_letters_key(self.key), metadata=metadata)
-        yield from self._checked(context, done, settings, afterwards)
+        yield from self._letters(done, afterwards)
+        yield from self._checked(context, done, afterwards)
         if failed is not None:
             raise failed
 
-    def _checked(
-        self, context: dg.AssetExecutionContext, done: Executed, settings: RunSettings, afterwards: Afterwards
-    ) -> Iterator[dg.AssetCheckResult]:
+    def run_all_topics(self, context: dg.OpExecutionContext) -> Iterator[Any]:
+        """Run a table with a partition per topic in an op that is not the asset's: for all topics that there are.
+
+        Raises:
+            SmtError: As ``run``.
+        """
+        partitions = self.table.spec.partitions_def
+        assert partitions is not None
+        keys = list(partitions.get_partition_keys(dynamic_partitions_store=context.instance))
+        if not keys:
+            context.log.info("there are no partitions yet: nothing to run again")
+            return
+        settings = self._settings(keys)
+        asked = set(settings.window.topics)
+        keys = [key for key in keys if partition_key_to_topic(key) in asked]
+        done, afterwards = self._executed(context, settings)
+        yield from self._materializations(done, self._outcomes(context.log, done, keys, afterwards))
+        yield from self._letters(done, afterwards)
+        for result in self._checked(context, done, afterwards):
+            yield dg.AssetCheckEvaluation(
+                asset_key=self.key,
+                check_name=str(result.check_name),
+                passed=result.passed,
+                metadata=result.metadata,
+                severity=result.severity,
+                description=result.description,
+            )
+        failed = done.failure()
+        if failed is not None:
+            raise failed
+
+    def _executed(self, context: dg.OpExecutionContext, settings: RunSettings) -> tuple[Executed, Afterwards]:
+        """Run, and say so in the log."""
+        session = spark_session_of(self.spark)
+        told = partial(last_told, context, self.key)
+        done = make_run(self.table.work, settings, session, context, told).execute()
+        for warning in done.report.warnings:
+            context.log.warning(str(warning))
+        context.log.info(summary(done.report))
+        afterwards = Afterwards(self.key.to_user_string(), context.log.warning)
+        afterwards.tell(*dict.fromkeys(done.facts.unseen.values()))
+        return done, afterwards
+
+    def _letters(self, done: Executed, afterwards: Afterwards) -> Iterator[dg.AssetMaterialization]:
+        """What is told of the dead letters, if there are any."""
+        if done.report.failed and self.table.work.letter_place:
+            metadata = afterwards.get("metadata of dead letters", lambda: letters_metadata(done.report), Metadata())
+            yield dg.AssetMaterialization(dead_letters_key(self.key), metadata=metadata)
+
+    def _checked(self, context: Context, done: Executed, afterwards: Afterwards) -> Iterator[dg.AssetCheckResult]:
         """The results of the checks."""
+        settings = done.run.settings
         # the run config holds stages only; the exceptions of the definition stay valid for a chain of the run
         exceptions = settings.chain.mask_exceptions or self.table.work.chain.mask_exceptions
         readers: dict[str, list[str]] = {}
@@ -95,28 +143,17 @@ class SmtStep:
         evidence = Evidence(done.report, done.facts, *limits, readers)
         yield from check_results(self.key, self.table.check_names, self.table.checks, evidence)
 
-    def _timed(self, context: dg.AssetExecutionContext) -> RunSettings:
+    def _timed(self, keys: Sequence[str], times: TimeKeys) -> RunSettings:
         """The settings of a run of time partitions: the range of their time; of a topic at a time, the topic too."""
-        settings = decode_config(self.config, self.place, self._topic(context), only=self.table.work.only)
+        topic = topic_of_run(keys, self.table.topic_dimension, self.place)
+        settings = decode_config(self.config, self.place, topic, only=self.table.work.only)
         window = settings.window
         if window.fixed or window.redrive or window.repair or settings.rebuild or settings.micro_batch is not None:
             hint = "leave ranges, redrive, repair, rebuild and micro_batch out, or launch an asset without partitions"
             statement = "a partition of time is a fixed range of its own"
             raise ConfigError(Problem("SMT035", f"{self.place}.window", statement, hint))
-        span = context.partition_time_window
-        since, until = (round(moment.timestamp() * 1000) for moment in (span.start, span.end))
-        return replace(settings, window=replace(settings.window, since=since, until=until))
-
-    def _topic(self, context: dg.AssetExecutionContext) -> tuple[str, ...]:
-        if not self.table.topic_dimension:
-            return ()
-        keys = [key for key in context.partition_keys if isinstance(key, dg.MultiPartitionKey)]
-        topics = sorted({key.keys_by_dimension[self.table.topic_dimension] for key in keys})
-        if len(keys) > 1:
-            hint = "leave the backfill policy out: then each partition is a run"
-            statement = f"one run is to make {len(keys)} partitions of {len(topics)} topics"
-            raise ConfigError(Problem("SMT045", f"{self.place}", statement, hint))
-        return tuple(map(partition_key_to_topic, topics))
+        window = replace(settings.window, since=times.since, until=times.until, cuts=times.cuts)
+        return replace(settings, window=window)
 
     def _settings(self, keys: Sequence[str]) -> RunSettings:
         topics = tuple(sorted(map(partition_key_to_topic, keys)))
@@ -136,13 +173,32 @@ class SmtStep:
         chain = done.run.settings.chain
         version = data_version(outcome.ends, outcome.chain_hash)
         if failed is None:
-            if outcome.news or self.by_time:
+            if outcome.news:
                 yield dg.MaterializeResult(asset_key=self.key, metadata=outcome.metadata, data_version=version)
             else:
                 yield dg.AssetObservation(self.key, metadata=observed_metadata(outcome.metadata))
-        elif not self.by_time:  # a window of time without some of its topics is not materialized
+        else:
             tags = self._tags(version, chain)  # what is committed is told although the step fails
             yield dg.AssetMaterialization(self.key, metadata=outcome.metadata, tags=tags)
+
+    def _by_time(
+        self,
+        context: dg.AssetExecutionContext,
+        done: Executed,
+        times: TimeKeys,
+        failed: SmtError | None,
+        afterwards: Afterwards,
+    ) -> Events:
+        """One window, one commit; a materialization for each partition of time, be it without records."""
+        if failed is not None:  # a window of time without some of its topics is not materialized
+            return
+        outcomes = {key: _outcome_of_time(done, key, part, afterwards) for key, part in times.parts.items()}
+        for outcome in [o for o in outcomes.values() if o.report.records_in and len(outcomes) > 1][:_NAMED]:
+            context.log.info(summary(outcome.report))
+        for key, outcome in outcomes.items():
+            context.add_asset_metadata(outcome.metadata, asset_key=self.key, partition_key=key)
+        made_by = next(o.chain_hash for o in outcomes.values())
+        yield dg.MaterializeResult(asset_key=self.key, data_version=data_version(done.facts.ends, made_by))
 
     def _partitioned(
         self,
@@ -153,11 +209,7 @@ class SmtStep:
         afterwards: Afterwards,
     ) -> Events:
         """One window, one commit; a materialization for each topic that is in it."""
-        chain = done.run.settings.chain
-        topics = {key: partition_key_to_topic(key) for key in keys}
-        outcomes = {k: _outcome_of(done, t, afterwards) for k, t in topics.items() if t not in done.report.failures}
-        for outcome in [o for o in outcomes.values() if o.report.records_in][:_NAMED]:
-            context.log.info(summary(outcome.report))
+        outcomes = self._outcomes(context.log, done, keys, afterwards)
         if failed is None and any(o.news for o in outcomes.values()):
             for key, outcome in outcomes.items():
                 metadata = outcome.metadata
@@ -168,12 +220,26 @@ class SmtStep:
             made_by = next(o.chain_hash for o in outcomes.values())  # one commit, one chain
             yield dg.MaterializeResult(asset_key=self.key, data_version=data_version(ends, made_by))
             return
+        yield from self._materializations(done, outcomes)
+
+    def _outcomes(
+        self, log: dg.DagsterLogManager, done: Executed, keys: Sequence[str], afterwards: Afterwards
+    ) -> dict[str, SmtOutcome]:
+        """What the run did to each partition, but for topics that were left out."""
+        topics = {key: partition_key_to_topic(key) for key in keys}
+        outcomes = {k: _outcome_of(done, t, afterwards) for k, t in topics.items() if t not in done.report.failures}
+        for outcome in [o for o in outcomes.values() if o.report.records_in][:_NAMED]:
+            log.info(summary(outcome.report))
+        return outcomes
+
+    def _materializations(self, done: Executed, outcomes: Mapping[str, SmtOutcome]) -> Events:
+        """One event for each partition, apart from the step's own output."""
         for key, outcome in outcomes.items():
             if not outcome.news:
                 metadata = observed_metadata(outcome.metadata)
                 yield dg.AssetObservation(self.key, partition=key, metadata=metadata)
                 continue
-            tags = self._tags(data_version(outcome.ends, outcome.chain_hash), chain)
+            tags = self._tags(data_version(outcome.ends, outcome.chain_hash), done.run.settings.chain)
             yield dg.AssetMaterialization(self.key, partition=key, metadata=outcome.metadata, tags=tags)
 
     def _tags(self, version: dg.DataVersion, chain: Chain) -> dict[str, str]:
@@ -193,9 +259,14 @@ def _outcome_of(done: Executed, topic: str, afterwards: Afterwards) -> SmtOutcom
     return replace(outcome, metadata={**outcome.metadata, **afterwards.metadata})
 
 
-def last_told(
-    context: dg.OpExecutionContext | dg.AssetExecutionContext, key: dg.AssetKey, topic: str | None
-) -> Metadata | None:
+def _outcome_of_time(done: Executed, key: str, part: int, afterwards: Afterwards) -> SmtOutcome:
+    """What a run did to one partition of time."""
+    bare = SmtOutcome(done.report, {"dagster_smt/status": done.report.status}, done.facts.ends)
+    outcome = afterwards.get(f"metadata of {key}", lambda: done.outcome_of_time(key, part), bare)
+    return replace(outcome, metadata={**outcome.metadata, **afterwards.metadata})
+
+
+def last_told(context: Context, key: dg.AssetKey, topic: str | None) -> Metadata | None:
     """The metadata of the last materialization that Dagster knows, of a topic's partition or (None) of the table."""
     partitions = [topic_to_partition_key(topic)] if topic is not None else None
     wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=partitions)
@@ -204,7 +275,7 @@ def last_told(
     return dict(event.metadata) if event else None
 
 
-def columns_read(context: dg.AssetExecutionContext, key: dg.AssetKey) -> dict[str, list[str]]:
+def columns_read(context: Context, key: dg.AssetKey) -> dict[str, list[str]]:
     """Which columns of the assets below come from each column of this one, as the lineage in the catalog says."""
     found: dict[str, list[str]] = {}
     try:

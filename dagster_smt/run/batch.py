@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 from dagster_smt.chain import Plan
 from dagster_smt.chain.forms import plan_forms
 from dagster_smt.errors import EngineError, PlanError, Problem, RecordsRejected, SmtError, TableError
+from dagster_smt.model.division import WHOLE, Division
 from dagster_smt.model.offsets import OffsetSet, offsets_of
 from dagster_smt.model.report import RunReport, SchemaUse
 from dagster_smt.model.schema import Schema
@@ -28,8 +29,9 @@ from dagster_smt.run.commits import (
 )
 from dagster_smt.run.counts import add_totals
 from dagster_smt.run.dead_letters import Letters, publish
-from dagster_smt.run.failures import after_commit, coded_failures
-from dagster_smt.run.going_on import keep, state_to_go_on_from
+from dagster_smt.run.divided import Parts
+from dagster_smt.run.failures import coded_failures
+from dagster_smt.run.going_on import keep, mirror, state_to_go_on_from
 from dagster_smt.run.letter_place import check_dead_letters
 from dagster_smt.run.output import output_rows
 from dagster_smt.run.oversized import oversized, without_oversized
@@ -39,6 +41,7 @@ from dagster_smt.run.rejects import first_rejects, located, not_committed, rejec
 from dagster_smt.run.report_json import report_of, report_to_json
 from dagster_smt.run.spec import Evaluate, Progress, RunSpec
 from dagster_smt.run.staging import Staged, staged
+from dagster_smt.run.starting_over import with_columns
 from dagster_smt.run.unmasked import repaired
 from dagster_smt.run.unread import counted, needed, with_unread
 from dagster_smt.spark.environment import check_settings
@@ -113,6 +116,7 @@ class _Run:
     schemas: tuple[SchemaUse, ...] = ()
     there: OffsetSet = field(default_factory=OffsetSet)
     topics: frozenset[str] = frozenset()
+    division: Division = WHOLE
     without_schema: Window | None = None
 
     def run(self) -> RunReport:
@@ -139,7 +143,7 @@ class _Run:
             self.say("nothing new")
             if state is not None:
                 keep(self.spec, self.table, state, self.say)
-                self.mirror(state)
+                mirror(self.spec, self.source, state, self.say)
             return RunReport(spec.name, window, warnings=self.warnings, seconds=self.seconds, status="empty")
         self.say(f"window: {window.records} records, {describe(window)}")
         self.begun(window)
@@ -185,7 +189,7 @@ class _Run:
         """
         try:
             with coded_failures(self.spec.name):
-                return self.read_and_commit(draft)
+                return with_columns(self.read_and_commit, draft, self.failures, self.say)
         except EngineError:
             problems: list[Problem] = []
             with suppress(SmtError):
@@ -269,6 +273,7 @@ class _Run:
             source.cut_back,
             source.same_topic,
             source.present if source.lacks_offsets else None,
+            source.offsets_at_each,
         )
         if spec.window.redrive or spec.window.repair:
             again = redriven if spec.window.redrive else repaired
@@ -281,7 +286,7 @@ class _Run:
         resolved = resolve_window(request, available, state, rebuild=spec.rebuild, on_data_loss=spec.table.on_data_loss)
         self.failures.update(resolved.problems)
         self.warnings += [*resolved.warnings, *(source.ahead() if spec.window.fixed else [])]
-        self.there = offsets_of(measured.ranges)
+        self.there, self.division = offsets_of(measured.ranges), resolved.division
         self.topics = frozenset(topics) - {*self.failures}
         self.tell_waiting(measured.waiting)
         return resolved, {t: i for t, i in identities.items() if t not in self.failures}
@@ -292,16 +297,6 @@ class _Run:
             problem = waiting_problem(place)
             self.warnings.append(problem)
             self.say(str(problem))
-
-    def mirror(self, state: TableState) -> None:
-        """Show the progress in a consumer group, if the topic table names one; what is committed stays so."""
-        if not self.spec.table.group:
-            return
-        try:
-            self.source.mirror(self.spec.table.group, state.ends_by_partition())
-        except Exception as error:  # noqa: BLE001 - the run is committed
-            problem = error.problems[0] if isinstance(error, SmtError) else after_commit(self.spec.sink.place, error)
-            self.say(f"the consumer group {self.spec.table.group} does not show it: {problem}")
 
     def plan_found(self, found: FoundForms, draft: Draft) -> Plan:
         """The plan of records that bring their schemas along."""
@@ -387,7 +382,7 @@ class _Attempt:
         self.run_.say("evaluating")
         with ExitStack() as kept:
             with self.run_.timed("evaluate"):
-                found = kept.enter_context(staged(self.evaluated, self.plan))
+                found = kept.enter_context(staged(self.evaluated, self.plan, self.run_.division))
             yield found
 
     def commit(self, found: Staged) -> RunReport:
@@ -405,6 +400,8 @@ class _Attempt:
         failed = found.failed().without(run_.failures) if again else OffsetSet()
         partly = again and found.partly_failed()
         report = replace(report, window=draft.window, topics=draft.of_topics(report.topics))
+        divided = Parts(run_.division, self.narrow.unread, run_.source, sizes)
+        report.parts = divided.of(draft.window, found.parts)
         report.unread = tuple(u for u in self.narrow.unread if u.topic in report.topics)
         report = add_totals(report, self.spec.chain, self.plan.entries, [*self.run_.warnings, *self.plan.warnings])
         rows = conformed(output_rows(found.kept(frozenset(run_.failures)), self.spec), self.schema)
@@ -417,7 +414,7 @@ class _Attempt:
             report.rows_written = written.rows
             if written.rows != report.records_out:
                 report.warnings.append(miscounted(self.spec.sink.place, written.rows, report.records_out))
-        run_.mirror(state)
+        mirror(run_.spec, run_.source, state, run_.say)
         run_.say(f"committed: {report.records_out} records in {written.files} files, {report.dropped} dropped")
         return report
 

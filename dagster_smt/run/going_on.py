@@ -1,13 +1,16 @@
 """Whether a run may go on from what a table says of itself."""
 
 import secrets
+from collections.abc import Collection
 from dataclasses import replace
 
-from dagster_smt.errors import Problem, TableError
+from dagster_smt.errors import Problem, SmtError, TableError
 from dagster_smt.model.table_state import CommittedRun, TableState
+from dagster_smt.run.failures import after_commit
 from dagster_smt.run.spec import Progress, RunSpec
 from dagster_smt.run.unmasked import run_of
 from dagster_smt.tables.sinks.protocol import Replaced, Table
+from dagster_smt.tables.sources import Source
 from dagster_smt.tables.spec import TableSink
 
 
@@ -29,13 +32,21 @@ def state_to_go_on_from(spec: RunSpec, table: Table, say: Progress) -> TableStat
     if state is None:
         if not fresh and table.schema() is not None and table.holds_rows():
             raise TableError(unknown_rows(spec.sink.place))
-    elif state.kind != spec.sink.kind and not fresh:
+    elif state.kind != spec.sink.kind and not fresh and not (spec.rebuild and not others(state, spec.window.topics)):
         statement = f"the table holds {state.kind}, the run would write {spec.sink.kind}"
         hint = "use another place, or launch with window.rebuild: true"
         raise TableError(Problem("SMT525", spec.sink.place, statement, hint))
     elif not fresh:
         check_owner(spec, state)
     return state
+
+
+def others(state: TableState | None, topics: Collection[str]) -> list[str]:
+    """The topics of rows that a rebuild of some topics leaves as they are."""
+    if state is None:
+        return []
+    held = {topic for offsets in (state.held, state.former) for topic, _ in offsets.parts}
+    return sorted(held - {*topics})
 
 
 def check_owner(spec: RunSpec, state: TableState) -> None:
@@ -54,6 +65,18 @@ def unknown_rows(place: str) -> Problem:
     )
     hint = "choose another place, or launch with window.rebuild: true to replace what is there"
     return Problem("SMT523", place, statement, hint)
+
+
+def mirror(spec: RunSpec, source: Source, state: TableState, say: Progress) -> None:
+    """Show the progress in a consumer group, if the topic table names one; what is committed stays so."""
+    group = spec.table.group
+    if not group:
+        return
+    try:
+        source.mirror(group, state.ends_by_partition())
+    except Exception as error:  # noqa: BLE001 - the run is committed
+        problem = error.problems[0] if isinstance(error, SmtError) else after_commit(spec.sink.place, error)
+        say(f"the consumer group {group} does not show it: {problem}")
 
 
 def keep(spec: RunSpec, table: Table, state: TableState, say: Progress) -> None:

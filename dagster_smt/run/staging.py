@@ -16,11 +16,13 @@ from pyspark.sql import functions as F
 
 from dagster_smt.chain import Plan
 from dagster_smt.interpret.sides import self_described
+from dagster_smt.model.division import WHOLE, Division
 from dagster_smt.model.guarded import SIDES
 from dagster_smt.model.offsets import OffsetSet, offsets_of
-from dagster_smt.model.report import SchemaUse, TopicCounts
+from dagster_smt.model.report import SchemaUse, TopicCounts, add_up
 from dagster_smt.model.window import Range
 from dagster_smt.run.counts import FAILED, count_columns, read_counts
+from dagster_smt.run.divided import PART, with_part
 from dagster_smt.spark.columns import schema_column
 from dagster_smt.spark.reading.arrays import ELEMENT
 from dagster_smt.spark.reading.found_forms import GUESSED, FoundForms, guess_columns
@@ -34,6 +36,7 @@ class Staged:
     Attributes:
         frame: The evaluator's columns.
         topics: Counts of each topic that has records in the window.
+        parts: The same of each part of a window that is divided; else of the window as the only part.
         as_guessed: By topic: how many records name the schemas that were guessed.
         other: How many name other ones: then nothing else here is true.
     """
@@ -42,6 +45,7 @@ class Staged:
     topics: dict[str, TopicCounts]
     as_guessed: dict[str, int] = field(default_factory=dict)
     other: int = 0
+    parts: tuple[dict[str, TopicCounts], ...] = ()
 
     def kept(self, left_out: frozenset[str] = frozenset()) -> DataFrame:
         """The rows of the records that are kept, without those of some topics."""
@@ -88,18 +92,26 @@ class Staged:
 
 
 @contextmanager
-def staged(evaluated: DataFrame, plan: Plan) -> Iterator[Staged]:
+def staged(evaluated: DataFrame, plan: Plan, division: Division = WHOLE) -> Iterator[Staged]:
     """Compute and count a window; what Spark keeps of it is given back at the end."""
     chain, entries = plan.chain, plan.entries
     frame = evaluated.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         counted = count_columns(chain, entries, arrays=ELEMENT in frame.columns)
         guessed = guess_columns() if GUESSED in frame.columns else []
-        rows = frame.groupBy("__topic").agg(*counted, *guessed).collect()
+        divided, part = with_part(frame, division)
+        rows = divided.groupBy("__topic", part.alias(PART)).agg(*counted, *guessed).collect()
         rows.sort(key=lambda row: row["__topic"])
-        counts = {row["__topic"]: read_counts(row, len(chain.stages), len(entries)) for row in rows}
-        named = {row["__topic"]: row["as_guessed"] for row in rows} if guessed else {}
-        yield Staged(frame, counts, named, sum(row["other"] for row in rows) if guessed else 0)
+        parts: tuple[dict[str, TopicCounts], ...] = tuple({} for _ in range(division.parts))
+        named, other = Counter[str](), 0
+        for row in rows:
+            parts[row[PART]][row["__topic"]] = read_counts(row, len(chain.stages), len(entries))
+            if guessed:
+                named[row["__topic"]] += row["as_guessed"]
+                other += row["other"]
+        topics = dict.fromkeys(row["__topic"] for row in rows)
+        counts = {topic: add_up(of[topic] for of in parts if topic in of) for topic in topics}
+        yield Staged(frame, counts, dict(named), other, parts)
     finally:
         with suppress(Exception):  # the window may be committed: what Spark cannot give back is no failure of it
             frame.unpersist()

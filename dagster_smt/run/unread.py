@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from dagster_smt.model.offsets import offsets_of
 from dagster_smt.model.report import TopicCounts, Unread
 from dagster_smt.model.window import Window
 from dagster_smt.run.spec import RunSpec
@@ -24,6 +25,17 @@ def counted(found: Narrowed, source: Source) -> Narrowed:
 def _counted(unread: Unread, source: Source) -> Unread:
     counts = source.count(Window(unread.ranges))
     return replace(unread, counted=False) if counts is None else replace(unread, records=counts.get(unread.topic, 0))
+
+
+def unread_in(window: Window, unread: Sequence[Unread], source: Source) -> tuple[Unread, ...]:
+    """What of a part of a window was not read."""
+    found, inside = [], offsets_of(window)
+    for one in unread:
+        ranges = tuple((offsets_of(one.ranges) & inside).ranges())
+        if ranges:
+            part = replace(one, ranges=ranges, records=sum(r.records for r in ranges), counted=True)
+            found.append(_counted(part, source))
+    return tuple(found)
 
 
 def with_unread(

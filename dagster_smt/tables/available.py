@@ -10,6 +10,7 @@ from dagster_smt.model.offsets import OffsetSet, TopicPartition
 from dagster_smt.model.window import Range
 
 OffsetsAt = Callable[[Iterable[str], int], Mapping[TopicPartition, int]]
+OffsetsAtEach = Callable[[Iterable[str], Sequence[int]], Sequence[Mapping[TopicPartition, int]]]
 Position = tuple[int, int]
 """An offset, and the leader epoch up to which a partition was read there."""
 
@@ -81,6 +82,7 @@ class Available:
         ranges: Earliest and end of each topic-partition.
         identities: Identity of each topic.
         offsets_at: See ``Source.offsets_at``.
+        offsets_at_each: See ``Source.offsets_at_each``; None: ``offsets_at`` is asked for each moment.
         committed: See ``Source.committed``.
         epochs: See ``Measured``.
         cut_back: See ``Source.cut_back``.
@@ -96,3 +98,10 @@ class Available:
     cut_back: Callable[[Mapping[TopicPartition, Position]], Mapping[TopicPartition, int]] = nothing_cut
     same_topic: Callable[[str, str], bool] = operator.eq
     present: Callable[[OffsetSet], OffsetSet] | None = None
+    offsets_at_each: OffsetsAtEach | None = None
+
+    def firsts(self, topics: Sequence[str], moments: Sequence[int]) -> Sequence[Mapping[TopicPartition, int]]:
+        """For each of some moments the offsets at it: see ``Source.offsets_at``."""
+        if self.offsets_at_each is not None:
+            return self.offsets_at_each(topics, moments)
+        return [self.offsets_at(topics, millis) for millis in moments]

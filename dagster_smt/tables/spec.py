@@ -443,6 +443,7 @@ class WindowRequest:
         everywhere: A fixed range ``(start, end)`` of every partition, as far as it is there.
         since, until: A fixed range by time, in milliseconds: from the first record at or after ``since`` up to the
             first at or after ``until`` (excluded). None is the beginning, or the end.
+        cuts: Moments between ``since`` and ``until``, in order, at which the counts of the run are divided.
         max_records: At most this many records per topic-partition; a fixed range is never shortened.
         accept_gap: Leave out for good what lies between the table's progress and this window, or was deleted before it
             was read. The table notes it.
@@ -461,6 +462,7 @@ class WindowRequest:
     everywhere: tuple[int, int] | None = None
     since: int | None = None
     until: int | None = None
+    cuts: tuple[int, ...] = ()
     max_records: int | None = None
     accept_gap: bool = False
     start: str = ""

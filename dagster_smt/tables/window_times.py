@@ -5,8 +5,9 @@ that comes late, after the window of its time was read, lies before the first re
 into that one, which begins where the former window ended.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
+from dagster_smt.model.division import Division
 from dagster_smt.model.offsets import Interval, OffsetSet, TopicPartition, minus
 from dagster_smt.model.time_spans import EVER, Span, Spans, reached
 from dagster_smt.model.window import Range
@@ -16,8 +17,8 @@ from dagster_smt.tables.spec import WindowRequest
 
 def timed_ranges(
     request: WindowRequest, available: Available, formerly: Mapping[TopicPartition, int], covered: OffsetSet
-) -> tuple[list[Range], dict[TopicPartition, Span]]:
-    """The ranges of a window of time, and the span that each partition is read for.
+) -> tuple[list[Range], dict[TopicPartition, Span], Division]:
+    """The ranges of a window of time, the span that each partition is read for, and how the ranges are divided.
 
     Args:
         request: The time.
@@ -26,8 +27,10 @@ def timed_ranges(
         covered: What the table has.
     """
     topics = sorted({r.topic for r in available.ranges})
-    starts = available.offsets_at(topics, request.since) if request.since is not None else {}
-    ends = available.offsets_at(topics, request.until) if request.until is not None else {}
+    moments = [m for m in (request.since, *request.cuts, request.until) if m is not None]
+    firsts = dict(zip(moments, available.firsts(topics, moments), strict=True))
+    starts = firsts[request.since] if request.since is not None else {}
+    ends = firsts[request.until] if request.until is not None else {}
     ranges, read = [], {}
     for r in available.ranges:
         place = (r.topic, r.partition)
@@ -36,7 +39,18 @@ def timed_ranges(
         late = _late(r, formerly.get(place, start), start, covered.of(*place))
         ranges += [Range(*place, *part) for part in (*late, (start, end))]
         read[place] = Span(_or(request.since, -EVER), _or(request.until, EVER), end)
-    return ranges, read
+    return ranges, read, Division(len(request.cuts) + 1, _begins(request.cuts, firsts))
+
+
+def _begins(
+    cuts: Sequence[int], firsts: Mapping[int, Mapping[TopicPartition, int]]
+) -> dict[TopicPartition, list[tuple[int, int]]]:
+    """From which offset of each topic-partition on records are of which part: the last part that begins there."""
+    begins: dict[TopicPartition, dict[int, int]] = {}
+    for part, millis in enumerate(cuts, 1):
+        for place, offset in firsts[millis].items():
+            begins.setdefault(place, {})[offset] = part
+    return {place: sorted(found.items()) for place, found in begins.items()}
 
 
 def reached_before(

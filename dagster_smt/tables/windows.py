@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dagster_smt.errors import ConfigError, Problem, TableError
+from dagster_smt.model.division import Division
 from dagster_smt.model.offsets import Interval, OffsetSet, TopicPartition, offsets_of
 from dagster_smt.model.table_state import Notes, TableState
 from dagster_smt.model.time_spans import Span, with_span
@@ -73,6 +74,7 @@ class Resolved:
         warnings: What was lost and is a gap now.
         remade: Topics that do not hold what the table has read of them, or are others of the same name.
         anew: Those among them that are read from their beginning, beside the rows of the former topic.
+        division: How the window is divided among partitions of time.
     """
 
     window: Window = field(default_factory=Window)
@@ -82,6 +84,7 @@ class Resolved:
     warnings: Sequence[Problem] = ()
     remade: Collection[str] = ()
     anew: Collection[str] = ()
+    division: Division = field(default_factory=Division)
 
 
 def resolve_window(
@@ -139,6 +142,7 @@ class _Resolving:
     on_data_loss: str
     problems: dict[str, list[Problem]] = field(default_factory=dict)
     formerly: Mapping[TopicPartition, int] = field(default_factory=dict)
+    division: Division = field(default_factory=Division)
 
     def resolved(self) -> Resolved:
         request, available, state = self.request, self.available, self.state
@@ -162,7 +166,8 @@ class _Resolving:
         warnings = [gap_warning(r) for r in gone if r.topic not in self.problems]
         first = not request.fixed and bool(new - {*self.problems})
         news = first or self.spans_are_new(notes.spans)
-        return Resolved(Window(tuple(read.ranges())), notes, self.problems, news, warnings)
+        window = Window(tuple(read.ranges()))
+        return Resolved(window, notes, self.problems, news, warnings, division=self.division)
 
     def refuse(self, more: Iterable[tuple[str, Problem]]) -> None:
         for topic, problem in more:
@@ -185,7 +190,8 @@ class _Resolving:
             start, end = request.everywhere
             return [Range(r.topic, r.partition, max(start, r.start), min(end, r.end)) for r in available.ranges], {}
         if request.fixed:
-            return timed_ranges(request, available, self.formerly, covered)
+            ranges, spans, self.division = timed_ranges(request, available, self.formerly, covered)
+            return ranges, spans
         return self.new_ranges(covered), {}
 
     def new_ranges(self, covered: OffsetSet) -> list[Range]:

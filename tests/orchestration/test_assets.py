@@ -248,6 +248,39 @@ def test_rebuilding_one_partition_leaves_the_others(spark, tmp_path, many):
     assert names == {("a", "x"), ("c...d", "*")}
 
 
+def of_type(root, kind, sink="columns"):
+    """Two topics as partitions; their ids are of a type."""
+    form = Format("json_schema", parse_ddl(f"id {kind}, name STRING"))
+    sources = table(root, "a", "b", value=form)
+    sink = DeltaSink(root / "lake", sink)
+    return build_smt_asset(key=KEY, chain=[HIDE], table=sources, sink=sink, partitions_def=PARTITIONS)
+
+
+REBUILD = {"window": {"rebuild": True}}
+AGAIN = {"window": {"explicit": {"a": {"0": [0, 1]}}}}
+
+
+def test_a_rebuild_of_every_partition_may_change_the_columns(spark, tmp_path):
+    """One of some partitions may not, and says what would do: the rows of the others keep the columns."""
+    append(tmp_path, "a", PERSON)
+    append(tmp_path, "b", PERSON, PERSON)
+    with dg.instance_for_test() as instance:
+        materialize_all(instance, of_type(tmp_path, "INT"), spark, ["a", "b"])
+        texts = []
+        for keys, config in ((["a"], AGAIN), (["a"], REBUILD), (["a", "b"], {"window": {"explicit": {"*": [0, 1]}}})):
+            wrong = materialize_all(instance, of_type(tmp_path, "DOUBLE"), spark, keys, config, raise_on_error=False)
+            texts.append(failure(wrong).description)
+        assert all("SMT521 id: the table has int, the run would write double" in text for text in texts)
+        assert all("for every topic of the table: b name them too" in text for text in texts[:2])
+        assert "launch the same with window.rebuild: true" in texts[2]
+        found = events(materialize_all(instance, of_type(tmp_path, "DOUBLE"), spark, ["a", "b"], REBUILD))
+        assert {e.partition: value(e, "records_out") for e in found} == {"a": 1, "b": 2}
+        assert {f.name: f.dataType.simpleString() for f in read(spark, tmp_path).schema}["id"] == "double"
+        assert read(spark, tmp_path).count() == 3
+        found = events(materialize_all(instance, of_type(tmp_path, "INT", "records"), spark, ["a", "b"], REBUILD))
+        assert read(spark, tmp_path).count() == 3 and "key" in read(spark, tmp_path).columns
+
+
 def test_an_explicit_window_must_name_every_topic_of_the_run(tmp_path):
     append(tmp_path, "a", PERSON)
     append(tmp_path, "b", PERSON)

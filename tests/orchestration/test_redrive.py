@@ -4,8 +4,8 @@ import dagster as dg
 import pytest
 
 from dagster_smt.errors import ConfigError
-from dagster_smt.orchestration import build_dead_letters_asset, build_redrive_job
-from tests.orchestration.test_assets import HIDE, KEY, PERSON, append, asset, read, value
+from dagster_smt.orchestration import build_dead_letters_asset, build_redrive_job, build_repair_job
+from tests.orchestration.test_assets import HIDE, KEY, PERSON, append, asset, checks, failure, read, value
 
 CAST = {"alias": "number", "type": "Cast$Value", "options": {"spec": "id:int32"}}
 LETTERS = {"errors_tolerance": "all", "dead_letter_topic": "dead"}
@@ -45,6 +45,44 @@ def test_failed_records_come_in_once_the_chain_is_mended(spark, tmp_path):
     assert not nothing.asset_materializations_for_node("lake__people") and nothing.success
     assert sorted(r.offset for r in read(spark, tmp_path).collect()) == [0, 1, 2, 3]
     assert rest.success
+
+
+TOPICS_OF_JOB = dg.DynamicPartitionsDefinition(name="people_topics")
+
+
+@pytest.mark.parametrize(("build", "flag"), [(build_redrive_job, "redrive"), (build_repair_job, "repair")])
+def test_a_job_of_partitioned_topics_is_launched_without_one_and_opens_ready(tmp_path, build, flag):
+    """Its Launchpad shows what is in the config of a job that asks for no partition."""
+    one = asset(tmp_path, partitions_def=TOPICS_OF_JOB, **LETTERS)
+    defs = dg.Definitions([one], jobs=[build(one)], resources={"spark": object()})
+    job = defs.resolve_job_def(f"lake__people_{flag}")
+    assert job.partitions_def is None
+    ((step, given),) = job.run_config["ops"].items()
+    assert (step, given["config"]["window"][flag]) == (f"lake__people_{flag}", True)
+
+
+def test_failed_records_of_all_topics_come_in_as_partitions(spark, tmp_path):
+    bad = {**PERSON, "id": "none"}
+    for topic in ("people", "pets", "plants"):
+        append(tmp_path, topic, PERSON, *([bad] if topic != "plants" else []))
+    given = {**LETTERS, "topics": ("people", "pets", "plants"), "partitions_def": TOPICS_OF_JOB}
+    broken, mended = asset(tmp_path, chain=[HIDE, CAST], **given), asset(tmp_path, chain=[HIDE], **given)
+    with dg.instance_for_test() as instance:
+        nothing = launched(instance, broken, spark)
+        assert nothing.success and not nothing.get_asset_materialization_events()
+        instance.add_dynamic_partitions("people_topics", ["people", "pets", "plants"])
+        tags = {"dagster/asset_partition_range_start": "people", "dagster/asset_partition_range_end": "plants"}
+        dg.materialize([broken], instance=instance, resources={"spark": spark}, tags=tags)
+        config = {"ops": {"lake__people_redrive": {"config": {"window": {"redrive": True, "topics": ["pets"]}}}}}
+        some, rest = launched(instance, mended, spark, run_config=config), launched(instance, mended, spark)
+        refused = dg.materialize([mended], instance=instance, resources={"spark": spark}, raise_on_error=False)
+    for result, topic in ((some, "pets"), (rest, "people")):
+        (event,) = (e for e in result.asset_materializations_for_node("lake__people_redrive") if e.asset_key == KEY)
+        counts = value(event, "records_in"), event.metadata["dagster/partition_row_count"].value
+        assert (event.partition, counts) == (topic, (1, 2))
+        assert checks(result)["no_dead_letters"].passed
+    assert read(spark, tmp_path).count() == 5
+    assert "SMT049 lake/people: the run has no partition" in failure(refused).description
 
 
 def test_the_graph_leads_from_the_table_to_its_letters(tmp_path):

@@ -77,6 +77,9 @@ class Source(Protocol):
         Where there is none, it is the end.
         """
 
+    def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
+        """``offsets_at`` of several moments; a source that has to read its records for it reads them once."""
+
     def sizes(self, topics: Iterable[str]) -> dict[str, int] | None:
         """Bytes of each topic as stored; None where the source does not know without reading."""
 

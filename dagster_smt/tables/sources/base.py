@@ -37,6 +37,15 @@ class BaseSource:
         """See ``Source``: not looked for."""
         return []
 
+    def offsets_at(self, topics: Iterable[str], millis: int) -> dict[TopicPartition, int]:
+        """See ``Source``."""
+        raise NotImplementedError
+
+    def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[TopicPartition, int]]:
+        """See ``Source``: one question for each moment."""
+        topics = list(topics)
+        return [self.offsets_at(topics, millis) for millis in moments]
+
     def changed(self, window: Window) -> list[Problem]:
         """See ``Source``: nothing."""
         return []

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from dagster_smt.tables.sources import arrow_rows
-from dagster_smt.tables.sources.parquet_rows import late_row, parquet_batches
+from dagster_smt.tables.sources.parquet_rows import late_rows, parquet_batches
 from dagster_smt.tables.sources.segments import (
     MAX_LINE,
     Chunk,
@@ -27,8 +27,8 @@ from dagster_smt.tables.sources.segments import (
 )
 
 _BLOCK = 1 << 19  # bytes: about a thousand records
-_FOUND = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])
-FOUND_SCHEMA = "`topic` STRING, `partition` INT, `offset` BIGINT"
+_FOUND = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("moment", pa.int32()), ("offset", pa.int64())])
+FOUND_SCHEMA = "`topic` STRING, `partition` INT, `moment` INT, `offset` BIGINT"
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,24 @@ class ReadChunks:
 
 @dataclass(frozen=True)
 class FirstAt:
-    """A picklable function for ``DataFrame.mapInArrow``: the first offset of each chunk at a time or later."""
+    """A picklable function for ``DataFrame.mapInArrow``: the first offset of each chunk at some moments or later.
+
+    Attributes:
+        chunks: The chunks.
+        moments: Milliseconds, in order.
+    """
 
     chunks: Sequence[Chunk]
-    millis: int
+    moments: Sequence[int]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         found = []
         for number in _numbers(batches):
             chunk = self.chunks[number]
-            row = (late_row if chunk.parquet else _late_line)(chunk, self.millis)
-            if row is not None and chunk.start + row < chunk.end:
-                found.append({"topic": chunk.topic, "partition": chunk.partition, "offset": chunk.start + row})
+            rows = (late_rows if chunk.parquet else _late_lines)(chunk, self.moments)
+            place = {"topic": chunk.topic, "partition": chunk.partition}
+            offsets = [chunk.start + row for row in rows]
+            found += [{**place, "moment": n, "offset": at} for n, at in enumerate(offsets) if at < chunk.end]
         yield pa.RecordBatch.from_pylist(found, schema=_FOUND)
 
 
@@ -166,18 +172,20 @@ class _Moment(msgspec.Struct, gc=False):
 _moments = msgspec.json.Decoder(_Moment)
 
 
-def _late_line(chunk: Chunk, millis: int) -> int | None:
-    """The number of the chunk's first line at a time or later. Lines that are no records have no time."""
-    number = 0
+def _late_lines(chunk: Chunk, moments: Sequence[int]) -> list[int]:
+    """See ``late_rows``. Lines that are no records have no time."""
+    number, found = 0, list[int]()
     for lines in _blocks(chunk):
-        moments = _decoded(lines, _moments.decode_lines, _moments.decode)
-        if moments is None:
-            moments = [_moment(text) for text in lines.removesuffix(b"\n").split(b"\n")]
-        for moment in moments:
-            if moment is not None and moment.timestamp >= millis:
-                return number
+        stamps = _decoded(lines, _moments.decode_lines, _moments.decode)
+        if stamps is None:
+            stamps = [_moment(text) for text in lines.removesuffix(b"\n").split(b"\n")]
+        for stamp in stamps:
+            while stamp is not None and stamp.timestamp >= moments[len(found)]:
+                found.append(number)
+                if len(found) == len(moments):
+                    return found
             number += 1
-    return None
+    return found
 
 
 def _moment(text: bytes) -> _Moment | None:

@@ -7,7 +7,7 @@ A segment never changes once it has its name. The driver only finds where record
 import difflib
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -114,18 +114,24 @@ class FileTopicsSource(BaseSource):
             yield Range(topic, partition, segments[0].base if segments else 0, end)
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
-        """See ``Source``. Reads the records of the topics on Spark; lines that are no records have no time."""
+        """See ``Source``."""
+        return self.offsets_at_each(topics, [millis])[0]
+
+    def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
+        """See ``Source``. Reads the records of the topics on Spark, once; lines that are no records have no time."""
         from dagster_smt.tables.sources.chunks import FOUND_SCHEMA, FirstAt
 
         ranges = self.ranges(topics)
-        found = {(r.topic, r.partition): r.end for r in ranges}
+        found = {millis: {(r.topic, r.partition): r.end for r in ranges} for millis in moments}
+        order = sorted(found)
         chunks, problems = self._chunks(Window(tuple(r for r in ranges if r.records)), nothing)
         if problems:
             raise TableError(problems)
-        frame = map_in_arrow(self._numbers(chunks), FirstAt(chunks, millis), FOUND_SCHEMA)
-        for row in frame.groupBy("topic", "partition").min("offset").collect():
-            found[row[0], row[1]] = row[2]
-        return found
+        frame = map_in_arrow(self._numbers(chunks), FirstAt(chunks, order), FOUND_SCHEMA)
+        rows = frame.groupBy("topic", "partition", "moment").min("offset").collect()
+        for topic, partition, number, offset in rows:
+            found[order[number]][topic, partition] = offset
+        return [found[millis] for millis in moments]
 
     def read(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
         """See ``Source``. Opens only the segments that overlap the window.

@@ -1,6 +1,6 @@
 """Parquet segments: which types of columns they may have, and their rows in Kafka's columns."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -135,21 +135,27 @@ def _in_place(rows: pa.RecordBatch, chunk: Chunk, at: int) -> bool:
     )
 
 
-def late_row(chunk: Chunk, millis: int) -> int | None:
-    """The number of the chunk's first row at a time or later."""
-    number = 0
+def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
+    """The number of the chunk's first row at each of some moments (in order) or later; as far as there is one."""
+    number, found = 0, list[int]()
     with open_parquet(chunk.path) as file:
         for rows in _slices(file, chunk.first, chunk.end - chunk.start, ["timestamp"]):
             stamps = rows.column(0)
             per_milli = _UNITS[stamps.type.unit]
             # compared as whole milliseconds in 64 bits; a unit of seconds is the coarser side
             counts = np.asarray(stamps.cast(pa.int64()).fill_null(-(2**63)))
-            late = counts >= -(-millis // 1000) if per_milli == 0 else counts // per_milli >= millis
-            late &= ~np.asarray(stamps.is_null())
-            if late.any():
-                return number + int(late.argmax())
+            known = ~np.asarray(stamps.is_null())
+            while len(found) < len(moments):
+                millis = moments[len(found)]
+                late = counts >= -(-millis // 1000) if per_milli == 0 else counts // per_milli >= millis
+                late &= known
+                if not late.any():
+                    break
+                found.append(number + int(late.argmax()))
+            if len(found) == len(moments):
+                break
             number += rows.num_rows
-    return None
+    return found
 
 
 def checked_rows(segment: Segment, first: int, count: int) -> Found:

@@ -1,6 +1,6 @@
 """Tables with Kafka's columns, read by offsets as if they were the topics: a lake's bronze table, for one."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -92,11 +92,21 @@ class TableReader(BaseSource):
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
         """See ``Source``."""
+        return self.offsets_at_each(topics, [millis])[0]
+
+    def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
+        """See ``Source``: one look at the table for all moments."""
         topics = tuple(topics)
-        found = {(r.topic, r.partition): r.end for r in self.ranges(topics)}
-        late = self._frame().where(F.col("topic").isin(*topics) & (F.unix_micros("timestamp") >= millis * 1000))
-        rows = late.groupBy(*_PLACE).agg(F.min("offset")).collect()
-        return found | {(row[0], row[1]): row[2] for row in rows}
+        ends = {(r.topic, r.partition): r.end for r in self.ranges(topics)}
+        stamp = F.unix_micros("timestamp")
+        firsts = [F.min(F.when(stamp >= millis * 1000, F.col("offset"))) for millis in moments]
+        late = self._frame().where(F.col("topic").isin(*topics) & (stamp >= min(moments) * 1000))
+        found = [dict(ends) for _ in moments]
+        for topic, partition, *offsets in late.groupBy(*_PLACE).agg(*firsts).collect():
+            for number, offset in enumerate(offsets):
+                if offset is not None:
+                    found[number][topic, partition] = offset
+        return found
 
     def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> DataFrame:
         """See ``Source``. Looks for duplicates first, at coordinates only.

@@ -98,6 +98,9 @@ def test_offsets_at_of_unordered_timestamps(kind):
         found = kind.open().offsets_at(["orders"], millis)
         other = next((n for n, time in enumerate((30, 30, 60)) if time >= millis), 3)
         assert found == {("orders", 0): offset, ("orders", 1): other}, millis
+    moments = [90, *OFFSETS_AT, 10]  # in any order, and one twice
+    found = kind.open().offsets_at_each(["orders"], moments)
+    assert found == [kind.open().offsets_at(["orders"], millis) for millis in moments]
 
 
 MANY = [pytest.param(name, marks=[pytest.mark.long] if name in ("kafka", "delta", "iceberg") else []) for name in KINDS]

@@ -1,0 +1,67 @@
+"""Counts by partition of time: the parts of a window that is read for several of them at once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from dagster_smt.model.division import Division
+from dagster_smt.model.report import Part, TopicCounts, Unread
+from dagster_smt.model.window import Window
+from dagster_smt.run.unread import unread_in, with_unread
+from dagster_smt.tables.sources import Source
+
+PART = "smt_part"
+_STARTS, _PARTS = "smt_starts", "smt_parts"
+_SCHEMA = f"`__topic` STRING, `__partition` INT, `{_STARTS}` ARRAY<BIGINT>, `{_PARTS}` ARRAY<INT>"
+Counts = Mapping[str, TopicCounts]
+
+
+def with_part(frame: DataFrame, division: Division) -> tuple[DataFrame, Column]:
+    """The rows of a window, and the column that says to which part each belongs."""
+    if division.parts == 1:
+        return frame, F.lit(0)
+    rows = [
+        (topic, partition, [start for start, _ in begins], [0, *(part for _, part in begins)])
+        for (topic, partition), begins in division.begins.items()
+    ]
+    bounds = frame.sparkSession.createDataFrame(rows, _SCHEMA)
+    most = max((len(row[2]) for row in rows), default=0)
+    return frame.join(F.broadcast(bounds), ["__topic", "__partition"], "left"), F.expr(_part_sql(most))
+
+
+def _part_sql(most: int) -> str:
+    """The part of an offset: how many starts are not beyond it, found by halving, for a year has many days."""
+    steps = ", ".join(str(1 << bit) for bit in reversed(range(most.bit_length())))
+    reached = f"get({_STARTS}, at + step - 1) <= __offset"  # beyond the last start it is null, which is no yes
+    passed = f"aggregate(array({steps}), 0, (at, step) -> IF({reached}, at + step, at))"
+    return f"coalesce(get({_PARTS}, {passed}), 0)" if most else "0"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """How the counts of a window are divided.
+
+    Attributes:
+        division: The division of the window.
+        unread: What of the window was not read.
+        source: Where it was not read.
+        sizes: How many stages and ledger entries are counted.
+    """
+
+    division: Division
+    unread: Sequence[Unread]
+    source: Source
+    sizes: tuple[int, int]
+
+    def of(self, window: Window, counts: Sequence[Counts]) -> tuple[Part, ...]:
+        """The parts of what is committed of a window, given the counts of each part; none if it is not divided."""
+        if self.division.parts == 1:
+            return ()
+        return tuple(self._part(own, of) for own, of in zip(self.division.of(window), counts, strict=True))
+
+    def _part(self, window: Window, counts: Counts) -> Part:
+        unread = unread_in(window, self.unread, self.source)
+        of_topics = {topic: found for topic, found in counts.items() if topic in window.topics}
+        return Part(window, with_unread(of_topics, unread, *self.sizes), unread)

@@ -1,0 +1,84 @@
+"""Columns that a table cannot take in: what a rebuild of all its topics may do about it, and what helps otherwise."""
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+from dagster_smt.errors import TableError
+from dagster_smt.model.report import RunReport
+from dagster_smt.run.commits import Draft
+from dagster_smt.run.going_on import others
+from dagster_smt.run.spec import Progress
+from dagster_smt.tables.sinks.protocol import Replaced
+
+_OTHER_TYPE = "SMT521"
+_IN_THE_CHAIN = "cast or rename the field in the chain"
+
+
+def with_columns(
+    commit: Callable[[Draft], RunReport], draft: Draft, failures: Collection[str], say: Progress
+) -> RunReport:
+    """Commit a window; where its columns do not fit, start the table over if that is what the run is asked for.
+
+    Args:
+        commit: Reads, evaluates and commits. That columns do not fit is found before anything is evaluated.
+        draft: The commit.
+        failures: Topics of the run that cannot be read.
+        say: Receives a line.
+
+    Raises:
+        TableError: What is wrong with the columns, and what works for this run.
+    """
+    other_kind = draft.before is not None and draft.before.kind != draft.spec.sink.kind
+    if other_kind and not draft.replaced.everything:  # that has been looked at: every topic is named
+        return commit(_over(draft))
+    try:
+        return commit(draft)
+    except TableError as error:
+        if not any(problem.code == _OTHER_TYPE for problem in error.problems):
+            raise
+        over = _started_over(draft, failures, error)
+        if over is None:
+            raise _with_way_out(error, draft) from None
+    say("every topic of the table is read again: it starts over, with the columns of this run")
+    return commit(over)
+
+
+def _started_over(draft: Draft, failures: Collection[str], error: TableError) -> Draft | None:
+    """The commit that starts the table over, with the columns of this run; None if another one is not meant by it.
+
+    A rebuild of topics keeps the columns, as the rows of other topics stay. Where it names each topic that has rows,
+    none stay: then it is the rebuild of the whole table that it looks like.
+
+    Args:
+        draft: The commit.
+        failures: Topics of the run that cannot be read: their rows would be gone, and not come back.
+        error: Why the columns do not fit.
+    """
+    own = draft.replaced.topics
+    if not own or failures or not all(problem.code == _OTHER_TYPE for problem in error.problems):
+        return None
+    return None if others(draft.before, own) else _over(draft)
+
+
+def _over(draft: Draft) -> Draft:
+    return replace(draft, replaced=Replaced(everything=True))
+
+
+def _with_way_out(error: TableError, draft: Draft) -> TableError:
+    """The same with hints that name what works for this run."""
+    hint = _hint(draft)
+    return TableError(replace(p, hint=hint) if "rebuild" in p.hint else p for p in error.problems)
+
+
+def _hint(draft: Draft) -> str:
+    spec = draft.spec
+    rest = others(draft.before, draft.replaced.topics or spec.window.topics)
+    if spec.window.since is not None or spec.window.until is not None:
+        return f"{_IN_THE_CHAIN}; or remove the table and run all times again: a window of time keeps the columns"
+    if not spec.window.topics and not spec.rebuild:
+        return f"{_IN_THE_CHAIN}; or launch once with window.rebuild: true, which starts the table over"
+    if rest:
+        named = ", ".join(rest[:5]) + (f" and {len(rest) - 5} more" if len(rest) > 5 else "")
+        what = "name them too, or launch all partitions in one run"
+        return f"{_IN_THE_CHAIN}; or launch with window.rebuild: true for every topic of the table: {named} {what}"
+    return f"{_IN_THE_CHAIN}; or launch the same with window.rebuild: true, which starts the table over"

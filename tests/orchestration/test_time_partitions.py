@@ -1,0 +1,115 @@
+"""Partitions of time that one run makes: each is told its own counts, rows and offsets, as if it had been run alone."""
+
+from datetime import datetime, timezone
+from types import SimpleNamespace
+
+import dagster as dg
+import pytest
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.model.report import RunReport, TopicCounts
+from dagster_smt.model.window import Range, Window
+from dagster_smt.orchestration import build_smt_asset
+from dagster_smt.orchestration.execution import Executed
+from dagster_smt.run.facts import TableFacts
+from dagster_smt.tables.sources.file_writer import NewRecord, append_records
+from dagster_smt.tables.spec import DeltaSink, FileTopics, WindowRequest
+from tests.orchestration.test_assets import HIDE, events, read, table, value
+from tests.orchestration.test_metadata import schemaless_plan
+
+CHAIN = parse_chain([HIDE])
+DAYS = dg.DailyPartitionsDefinition("2026-01-01", end_date="2026-01-06")
+COUNTS = ("records_in", "records_out", "records_dropped", "records_dead_lettered", "start_offsets", "end_offsets")
+GOOD, BAD = b'{"name":"x"}', b"no json"
+DROP = {"alias": "drop", "type": "Filter", "predicate": {"name": "gone", "type": "RecordIsTombstone"}}
+
+
+def at(day, hour=12, value=GOOD):
+    moment = datetime(2026, 1, day, hour, tzinfo=timezone.utc)
+    return NewRecord(None, value, (), int(moment.timestamp() * 1000))
+
+
+def asset(root):
+    return build_smt_asset(
+        key=["lake", "people"],
+        chain=[DROP, HIDE],
+        table=table(root, "people", "pets"),
+        sink=DeltaSink(root / "lake"),
+        partitions_def=DAYS,
+        errors_tolerance="all",
+        dead_letter_topic="dead.people",
+    )
+
+
+def days(first, last):
+    return {
+        "dagster/asset_partition_range_start": f"2026-01-0{first}",
+        "dagster/asset_partition_range_end": f"2026-01-0{last}",
+    }
+
+
+def told(result):
+    """What each partition says of itself."""
+    found = {}
+    for event in events(result):
+        if event.asset_key.path == ["lake", "people"]:
+            counts = {name: value(event, name) for name in COUNTS}
+            stages = event.metadata["dagster_smt/stage_stats"].records
+            counts["stages"] = [(s.data["records_in"], s.data["dropped"]) for s in stages if counts["records_in"]]
+            counts["rows"] = value(event, "dagster/partition_row_count")
+            found[event.partition] = counts
+    return found
+
+
+def test_each_partition_of_a_backfill_is_told_what_is_its_own(spark, tmp_path):
+    """Of a backfill in one run, and of a run of each: the same. Late records are of the day among whose they lie."""
+    people = [at(1), at(1, 13), at(2), at(1, 20), at(2, value=None), at(4), at(4, value=BAD), at(5, value=BAD)]
+    append_records(FileTopics(tmp_path / "topics"), "people", people)
+    append_records(FileTopics(tmp_path / "topics"), "pets", [at(2), at(4), at(4)])
+    one = asset(tmp_path)
+    with dg.instance_for_test() as instance:
+        given = {"instance": instance, "resources": {"spark": spark}}
+        together, alone = told(dg.materialize([one], tags=days(1, 5), **given)), {}
+        rows = read(spark, tmp_path).count()
+        for key in together:
+            alone |= told(dg.materialize([one], partition_key=key, **given))
+        assert read(spark, tmp_path).count() == rows == 8
+    assert alone == together
+    found = {key[-2:]: (t["records_in"], t["records_out"], t["rows"]) for key, t in together.items()}
+    assert found == {"01": (2, 2, 2), "02": (4, 3, 3), "03": (0, 0, 0), "04": (4, 3, 3), "05": (1, 0, 0)}
+    second = together["2026-01-02"]
+    assert second["start_offsets"] == {"people": {"0": 2}, "pets": {"0": 0}}
+    assert second["end_offsets"] == {"people": {"0": 5}, "pets": {"0": 1}}
+    assert second["stages"] == [(4, 1), (3, 0)]
+
+
+RANGES = Window((Range("people", 0, 2, 5),))
+
+
+@pytest.mark.parametrize(
+    ("report", "cuts", "counts"),
+    [
+        (RunReport("a", RANGES, 3, 3, topics={"people": TopicCounts(3)}), (), 3),
+        (RunReport("a", RANGES, 3, 3, status="already committed"), (), 3),
+        (RunReport("a", RANGES, 3, 3, status="already committed"), (1,), None),
+        (RunReport("a", Window(), status="already committed"), (), None),
+        (RunReport("a", Window()), (), 0),
+        (RunReport("a", Window(), status="empty"), (), 0),
+    ],
+    ids=["alone", "told late", "several told late", "an earlier commit", "no records", "nothing new"],
+)
+def test_a_partition_says_no_count_that_nobody_knows(report, cuts, counts):
+    """A commit of a run that ended before it could tell remembers the counts of all its partitions together."""
+    settings = SimpleNamespace(window=WindowRequest(cuts=cuts), micro_batch=None, chain=CHAIN)
+    work = SimpleNamespace(chain=CHAIN, sink=DeltaSink("x"), topics=())
+    session = SimpleNamespace(conf={})
+    run = SimpleNamespace(
+        settings=settings,
+        work=work,
+        plan=schemaless_plan(),
+        session=session,
+        log=lambda line: None,
+    )
+    found = Executed(run, [report], TableFacts(rows=9)).outcome_of_time("2026-01-01", 0).metadata
+    assert found["dagster/row_count"] == 9 and found["dagster_smt/status"] == report.status
+    assert found.get("dagster_smt/records_in") == found.get("dagster/partition_row_count") == counts
