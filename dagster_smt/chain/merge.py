@@ -36,6 +36,8 @@ def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
         problems.append(Problem("SMT203", path or "value", statement, hint))
         return a
     null = a.optional or b.optional
+    if a.logical == "Decimal" and b.precision != a.precision:
+        a = _wider_decimal(a, b)
     if a.type is not Type.STRUCT:
         keys = a.keys and b.keys and merge(a.keys, b.keys, f"{path} key", problems)
         values = a.values and b.values and merge(a.values, b.values, f"{path}[]", problems)
@@ -49,6 +51,13 @@ def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
         else:
             fields.append((name, optional(left or right or a)))
     return a.with_(optional=null, fields=tuple(fields))
+
+
+def _wider_decimal(a: Schema, b: Schema) -> Schema:
+    """The one of two decimals that has more digits; one that does not say how many may have any."""
+    if a.precision is None or (b.precision is not None and b.precision < a.precision):
+        return a
+    return b
 
 
 def _type(schema: Schema) -> str:

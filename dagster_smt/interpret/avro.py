@@ -18,7 +18,18 @@ from fastavro.schema import parse_schema
 from dagster_smt.errors import ConfigError, DataError, Problem, data_error
 from dagster_smt.interpret.avro_empty import Empty
 from dagster_smt.model.runtime import as_key
-from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, date, decimal, optional, time, timestamp
+from dagster_smt.model.schema import (
+    DECIMAL_PRECISION,
+    STRING,
+    JavaDate,
+    Schema,
+    Type,
+    date,
+    decimal,
+    optional,
+    time,
+    timestamp,
+)
 from dagster_smt.model.schema_size import MAX_BYTES, MAX_ITEMS, excess, room
 from dagster_smt.values.lazy import check_depth, with_room
 from dagster_smt.values.numbers import scaled_decimal
@@ -26,7 +37,6 @@ from dagster_smt.values.numbers import scaled_decimal
 Convert = Callable[[Any], Any]
 CONNECT_AVRO = "io.confluent.connect.avro."
 UNION, ENUM, _DEFAULT_NAME = f"{CONNECT_AVRO}Union", f"{CONNECT_AVRO}Enum", f"{CONNECT_AVRO}ConnectDefault"
-PRECISION = "connect.decimal.precision"
 DAY = 86_400_000
 _LOGICAL = "dagster_smt.logical"
 _SIMPLE = {
@@ -420,7 +430,7 @@ def _decimal(avro: dict[str, Any], scale: int, precision: Any) -> tuple[Schema, 
     schema = decimal(scale)
     parameters = {**dict(schema.parameters), **_size(avro)}
     if precision is not None and precision != 64:
-        parameters[PRECISION] = str(precision)
+        parameters[DECIMAL_PRECISION] = str(precision)
 
     def convert(value: Any) -> Decimal:
         return scaled_decimal(_plain_bytes(value), scale)

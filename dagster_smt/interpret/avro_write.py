@@ -16,8 +16,8 @@ import fastavro
 from fastavro.schema import parse_schema
 
 from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, Problem, data_error
-from dagster_smt.interpret.avro import CONNECT_AVRO, DAY, PRECISION, UNION, bare
-from dagster_smt.model.schema import Schema, Type
+from dagster_smt.interpret.avro import CONNECT_AVRO, DAY, UNION, bare
+from dagster_smt.model.schema import DECIMAL_PRECISION, Schema, Type
 
 Convert = Callable[[Any], Any]
 _SIMPLE = {
@@ -159,7 +159,7 @@ class _Builder:
         if schema.type is Type.BYTES and schema.name is not None and size is not None:
             avro = {"type": "fixed", **self.named(schema), "size": int(size)}
         if schema.logical == "Decimal":
-            avro |= {"scale": schema.scale, "precision": int(dict(schema.parameters).get(PRECISION, 64))}
+            avro |= {"scale": schema.scale, "precision": int(dict(schema.parameters).get(DECIMAL_PRECISION, 64))}
         return avro
 
     def record(self, schema: Schema) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import msgspec
 
 from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.extended_path import below
-from dagster_smt.model.format import MOMENTS, Format
+from dagster_smt.model.format import DECLARED, MOMENTS, Format
 from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import FLOATS, INTEGER_BITS, JavaDate, Schema, Type
 from dagster_smt.model.schema_size import room
@@ -27,6 +27,7 @@ from dagster_smt.values.numbers import (
     float_text,
     nearest_float32,
     parse_big_decimal,
+    rounded_decimal,
     scaled_decimal,
     to_float32,
     wrap,
@@ -206,9 +207,24 @@ def moment_parser(schema: Schema, form: Format) -> Callable[[str], int | None] |
 
 
 def _read_decimal(schema: Schema, form: Format, where: str) -> Convert:
-    scale, texts, hint = schema.scale, bool(form.text_standard), _hint(schema, form)
+    parse, precision, scale = _decimal_parser(schema, form, where), schema.precision, schema.scale
+    if precision is None or form.kind not in DECLARED:
+        return parse
 
     def read(data: Any) -> Decimal:
+        number = rounded_decimal(parse(data), precision, scale)
+        if number is None:
+            statement = f"{where or 'the value'} has more digits than DECIMAL({precision}, {scale})"
+            raise data_error("SMT414", statement, "declare more digits, or look at the dead letter")
+        return number
+
+    return read
+
+
+def _decimal_parser(schema: Schema, form: Format, where: str) -> Callable[[Any], Decimal]:
+    scale, texts, hint = schema.scale, bool(form.text_standard), _hint(schema, form)
+
+    def parse(data: Any) -> Decimal:
         if isinstance(data, int | float | Decimal) and not isinstance(data, bool):
             return big_decimal(Decimal(repr(data)) if isinstance(data, float) else Decimal(data))
         if texts:  # 1234 is base64, too: which of the two a text is must not depend on its digits
@@ -221,7 +237,7 @@ def _read_decimal(schema: Schema, form: Format, where: str) -> Convert:
             raise misfit(schema, where, hint)
         return scaled_decimal(bytes_, scale)
 
-    return read
+    return parse
 
 
 def _read_array(schema: Schema, form: Format, where: str) -> Convert:

@@ -22,7 +22,6 @@ from dagster_smt.model.schema_size import MAX_LEVELS
 CONNECT_PROTOBUF = "io.confluent.connect.protobuf"
 TAG, TYPE, ENUM, UNION = (f"{CONNECT_PROTOBUF}.{name}" for name in ("Tag", "Type", "Enum", "Union"))
 CONNECT_TYPE = "connect.type"
-PRECISION = "connect.decimal.precision"
 VARIANT = "org.apache.kafka.connect.data.Variant"
 ENTRY = "Entry"
 """How the name of a message ends that is the entry of a map."""

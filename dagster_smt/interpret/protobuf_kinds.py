@@ -11,8 +11,8 @@ from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_HALF_UP, Context, Decima
 from typing import Any
 
 from dagster_smt.errors import DATA_EXCEPTION, DataError, data_error
-from dagster_smt.interpret.protobuf_files import CONNECT_TYPE, ENUM, PRECISION, SCALARS, TYPE, field_params
-from dagster_smt.model.schema import JavaDate, Schema, Type, date, decimal, time, timestamp
+from dagster_smt.interpret.protobuf_files import CONNECT_TYPE, ENUM, SCALARS, TYPE, field_params
+from dagster_smt.model.schema import DECIMAL_PRECISION, JavaDate, Schema, Type, date, decimal, time, timestamp
 from dagster_smt.values.java_calendar import CUTOVER, DAY, civil, day_number
 from dagster_smt.values.numbers import scaled_decimal, wrap
 
@@ -149,7 +149,7 @@ def _decimal(params: Mapping[str, str], where: str) -> Kind:
     schema = decimal(_number(params.get("scale")) or 0)
     precision = _number(params.get("precision"))
     if precision is not None:
-        schema = schema.with_(parameters=tuple(sorted([*schema.parameters, (PRECISION, str(precision))])))
+        schema = schema.with_(parameters=tuple(sorted([*schema.parameters, (DECIMAL_PRECISION, str(precision))])))
 
     def read(message: Any) -> Decimal:
         raw, most = message.value, message.precision

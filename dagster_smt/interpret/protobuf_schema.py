@@ -24,7 +24,6 @@ from dagster_smt.interpret.protobuf_files import (
     ENUMERATION,
     LOCATIONS,
     MESSAGE,
-    PRECISION,
     REPEATED,
     SCALARS,
     TAG,
@@ -34,7 +33,7 @@ from dagster_smt.interpret.protobuf_files import (
     field_options,
     pool_of,
 )
-from dagster_smt.model.schema import DECIMAL_SCALE, Schema, Type
+from dagster_smt.model.schema import DECIMAL_PRECISION, DECIMAL_SCALE, Schema, Type
 
 _SIMPLE = {
     Type.INT8: "int32",
@@ -240,7 +239,7 @@ def _params(schema: Schema) -> dict[str, str]:
     """What goes into the option ``(confluent.field_meta)``, so that the type is not lost."""
     if schema.logical == "Decimal":
         kept = {
-            "precision": dict(schema.parameters).get(PRECISION),
+            "precision": dict(schema.parameters).get(DECIMAL_PRECISION),
             "scale": dict(schema.parameters).get(DECIMAL_SCALE),
         }
         return {key: value for key, value in kept.items() if value is not None}

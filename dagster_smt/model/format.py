@@ -55,6 +55,8 @@ DESCRIBED = ("avro", "protobuf")
 """Formats whose schema is given beside the topic."""
 READ_WHOLE = ("csv", *DESCRIBED)
 """Formats whose values are read as they are: a field that nobody needs cannot be passed over."""
+DECLARED = ("json_schema", "csv", "debezium-json", "canal-json")
+"""Formats whose texts are read as what people declare: decimals with digits are rounded to them, as Flink does."""
 REGISTERED = ("avro-confluent", "protobuf-confluent")
 """Formats whose schemas a registry has."""
 

@@ -46,7 +46,9 @@ INTEGER_BITS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
 
 _DATA = "org.apache.kafka.connect.data."
 DECIMAL, DATE, TIME, TIMESTAMP = (_DATA + n for n in ("Decimal", "Date", "Time", "Timestamp"))
-DECIMAL_SCALE = "scale"
+DECIMAL_SCALE, DECIMAL_PRECISION = "scale", "connect.decimal.precision"
+MAX_DIGITS = 38
+"""Of a decimal in a table, in Spark and in Flink. Connect's decimals have no limit."""
 _LOGICAL = {DECIMAL: Type.BYTES, DATE: Type.INT32, TIME: Type.INT32, TIMESTAMP: Type.INT64}
 
 
@@ -102,6 +104,14 @@ class Schema:
     def scale(self) -> int:
         """Scale of a Decimal; Connect keeps it in the parameters."""
         return int(dict(self.parameters).get(DECIMAL_SCALE, "0"))
+
+    @property
+    def precision(self) -> int | None:
+        """Digits of a Decimal, as Debezium and Avro tell them in the parameters; None: nothing a table can keep."""
+        text = dict(self.parameters).get(DECIMAL_PRECISION, "")
+        if not (text.isdecimal() and len(text) < 3):  # it is a text that anybody may have written
+            return None
+        return int(text) if max(self.scale, 1) <= int(text) <= MAX_DIGITS else None
 
     @cached_property
     def label(self) -> str:
@@ -175,9 +185,10 @@ def optional(schema: Schema) -> Schema:
     return schema if schema.optional else schema.with_(optional=True)
 
 
-def decimal(scale: int, *, optional: bool = False) -> Schema:
-    """Connect's Decimal with the given scale."""
-    return Schema(Type.BYTES, optional, DECIMAL, 1, parameters=((DECIMAL_SCALE, str(scale)),))
+def decimal(scale: int, precision: int | None = None, *, optional: bool = False) -> Schema:
+    """Connect's Decimal with the given scale; and its digits, where they are known."""
+    digits = () if precision is None else ((DECIMAL_PRECISION, str(precision)),)
+    return Schema(Type.BYTES, optional, DECIMAL, 1, parameters=(*digits, (DECIMAL_SCALE, str(scale))))
 
 
 def date(*, optional: bool = False) -> Schema:

@@ -1,5 +1,6 @@
 """The contract of a table: columns that those who read it rely on, compared with those that it has."""
 
+import re
 from collections.abc import Collection
 
 from pyspark.sql import types as T
@@ -7,6 +8,8 @@ from pyspark.sql import types as T
 from dagster_smt.model.extended_path import below
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark.types import spark_type
+
+_DIGITS = re.compile(r"decimal\(\d+,")
 
 
 def contract_problems(
@@ -38,8 +41,13 @@ def _struct(
             found.append((path, f"{want.simpleString()} is promised, but the chain does not make it any more"))
         elif isinstance(have, T.StructType) and child.type is Type.STRUCT:
             found += _struct(child, have, made.get(name), path)
-        elif have.simpleString() != want.simpleString():
+        elif _with_all_digits(have) != _with_all_digits(want):
             found.append((path, f"{want.simpleString()} is promised, it is {have.simpleString()}"))
         if name in made and made[name].optional and not child.optional:
             found.append((path, "it is promised never to be null, but it may be"))
     return found
+
+
+def _with_all_digits(kind: T.DataType) -> str:
+    """A type in Spark's words, decimals as wide as they can be: a table may have more digits than a promise."""
+    return _DIGITS.sub("decimal(38,", kind.simpleString())

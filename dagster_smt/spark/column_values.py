@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from dagster_smt.errors import DataError, PlanError, Problem, data_error
 from dagster_smt.model.extended_path import below
-from dagster_smt.model.schema import INTEGER_BITS, Schema, Type
+from dagster_smt.model.schema import INTEGER_BITS, MAX_DIGITS, Schema, Type
 from dagster_smt.spark.literals import MAX_MILLIS, fits_decimal
-from dagster_smt.spark.types import MAX_SCALE, internal_names, spark_type
+from dagster_smt.spark.types import internal_names, spark_type
 from dagster_smt.values.cast import DAY
 
 Convert = Callable[[Any], Any]
@@ -33,7 +33,7 @@ _ARROW: dict[Type, pa.DataType] = {
 def arrow_type(schema: Schema) -> pa.DataType:
     """The Arrow type of ``spark.plain.plain_type``."""
     if schema.logical == "Decimal":
-        return pa.decimal128(MAX_SCALE, schema.scale)
+        return pa.decimal128(MAX_DIGITS, schema.scale)
     if schema.type is Type.STRUCT:
         pairs = zip(internal_names(schema), schema.fields, strict=True)
         return pa.struct([pa.field(name, arrow_type(child)) for name, (_, child) in pairs])
@@ -129,10 +129,10 @@ def _named(where: str) -> str:
 
 
 def _decimal(column: Schema, where: str) -> Convert:
-    scale = column.scale
+    scale, precision = column.scale, column.precision or MAX_DIGITS
 
     def write(value: Any) -> Any:
-        if not fits_decimal(value, scale):
+        if not fits_decimal(value, scale, precision):
             raise unfit(column, where)
         return value
 

@@ -6,10 +6,10 @@ from typing import Any
 from pyspark.sql import types as T
 
 from dagster_smt.errors import Problem, UnsupportedError
-from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.schema import MAX_DIGITS, Schema, Type
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.sql import Column
-from dagster_smt.spark.types import MAX_SCALE, internal_names, internal_type
+from dagster_smt.spark.types import internal_names, internal_type, spark_type
 from dagster_smt.values.cast import DAY
 
 MAX_MILLIS = (2**63 - 1) // 1000
@@ -21,18 +21,18 @@ def timestamp_of(millis: Column) -> Column:
     return F.timestamp_millis(F.when(millis.between(-MAX_MILLIS, MAX_MILLIS), millis))
 
 
-def fits_decimal(value: Decimal, scale: int) -> bool:
-    """Whether Spark's ``decimal(38, scale)`` holds exactly this value."""
+def fits_decimal(value: Decimal, scale: int, precision: int = MAX_DIGITS) -> bool:
+    """Whether Spark's ``decimal(precision, scale)`` holds exactly this value."""
     if not value:
         return True
     scaled = value.scaleb(scale, Context(prec=len(value.as_tuple().digits), Emax=MAX_EMAX, Emin=MIN_EMIN))
-    return scaled.adjusted() < MAX_SCALE and scaled == scaled.to_integral_value()
+    return scaled.adjusted() < precision and scaled == scaled.to_integral_value()
 
 
 def _fitting(value: Decimal, schema: Schema) -> Decimal:
-    if fits_decimal(value, schema.scale):
+    if fits_decimal(value, schema.scale, schema.precision or MAX_DIGITS):
         return value
-    statement = f"a value for {schema.label} needs more digits than Spark's decimals have"
+    statement = f"a value for {schema.label} needs more digits than {spark_type(schema).simpleString()} has"
     raise UnsupportedError(Problem("SMT903", "value", statement, "cast the field to string, or write records"))
 
 

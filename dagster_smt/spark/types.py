@@ -5,7 +5,7 @@
 | INT8, INT16, INT32, INT64 | tinyint, smallint, int, bigint |
 | FLOAT32, FLOAT64 | float, double |
 | BOOLEAN, STRING, BYTES | boolean, string, binary |
-| Decimal(scale) | decimal(38, scale), for scales 0 to 38 |
+| Decimal(scale) | decimal(p, scale), for scales 0 to 38; p is its precision if the schema tells one, else 38 |
 | Date | date |
 | Time | int: milliseconds of the day (Spark 4.0 has no time type; the column's metadata keeps the logical type) |
 | Timestamp | timestamp |
@@ -21,7 +21,7 @@ from pyspark.sql import types as T
 
 from dagster_smt.errors import PlanError, Problem
 from dagster_smt.model.extended_path import below
-from dagster_smt.model.schema import Schema, Type, date, decimal, optional, timestamp
+from dagster_smt.model.schema import MAX_DIGITS, Schema, Type, date, decimal, optional, timestamp
 from dagster_smt.model.schema_json import schema_to_json
 
 _SIMPLE: dict[Type, T.DataType] = {
@@ -35,7 +35,6 @@ _SIMPLE: dict[Type, T.DataType] = {
     Type.STRING: T.StringType(),
     Type.BYTES: T.BinaryType(),
 }
-MAX_SCALE = 38
 MAX_LEVELS = 60
 """Arrow, through which columns come from Python, nests 64 levels at most; some of them are the result's own."""
 
@@ -50,9 +49,9 @@ def spark_type(schema: Schema, path: str = "") -> T.DataType:
     if schema.levels > MAX_LEVELS:
         raise _unmappable(path, schema, f"it nests {schema.levels} levels, and columns have {MAX_LEVELS} at most")
     if schema.logical == "Decimal":
-        if not 0 <= schema.scale <= MAX_SCALE:
+        if not 0 <= schema.scale <= MAX_DIGITS:
             raise _unmappable(path, schema, "Spark's decimals have scales from 0 to 38")
-        return T.DecimalType(MAX_SCALE, schema.scale)
+        return T.DecimalType(schema.precision or MAX_DIGITS, schema.scale)
     if schema.logical in ("Date", "Timestamp"):
         return T.DateType() if schema.logical == "Date" else T.TimestampType()
     if schema.type is Type.STRUCT:
@@ -69,7 +68,10 @@ def spark_type(schema: Schema, path: str = "") -> T.DataType:
 
 
 def internal_type(schema: Schema) -> T.DataType:
-    """The type values have between the stages: as ``spark_type``, with field names that Spark can tell apart."""
+    """The type values have between the stages: as ``spark_type``, with field names that Spark can tell apart.
+
+    Decimals have all digits there: what a stage puts in place of one needs not fit the column that was.
+    """
     if schema.logical is None and schema.type is Type.STRUCT:
         names = internal_names(schema)
         fields = zip(names, (child for _, child in schema.fields), strict=True)
@@ -78,7 +80,8 @@ def internal_type(schema: Schema) -> T.DataType:
         return T.ArrayType(internal_type(schema.values))
     if schema.type is Type.MAP and schema.values and schema.keys:
         return T.MapType(internal_type(schema.keys), internal_type(schema.values))
-    return spark_type(schema)
+    kind = spark_type(schema)
+    return T.DecimalType(MAX_DIGITS, kind.scale) if isinstance(kind, T.DecimalType) else kind
 
 
 def nullable(data_type: T.DataType) -> T.DataType:
@@ -123,7 +126,7 @@ def connect_schema(data_type: T.DataType, *, nullable: bool = True) -> Schema:
 
 def _connect(data_type: T.DataType) -> Schema:
     if isinstance(data_type, T.DecimalType):
-        return decimal(data_type.scale)
+        return decimal(data_type.scale, data_type.precision if data_type.precision < MAX_DIGITS else None)
     if isinstance(data_type, T.DateType):
         return date()
     if isinstance(data_type, T.TimestampType):

@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.schema import Schema, Type, date, decimal, optional, timestamp
+from dagster_smt.model.schema import MAX_DIGITS, Schema, Type, date, decimal, optional, timestamp
 
 _SIMPLE: dict[str, Schema] = {
     **dict.fromkeys(("TINYINT", "BYTE"), Schema(Type.INT8)),
@@ -37,7 +37,6 @@ _OPENING = {TokenType.LT: 1, TokenType.L_PAREN: 1, TokenType.GT: -1, TokenType.R
 _LONGER = {"DOUBLE PRECISION": "DOUBLE", "CHARACTER VARYING": "VARCHAR", "CHAR VARYING": "VARCHAR"}
 """Types of two words, each a token of its own."""
 _MOMENT_DIGITS = 3
-_MAX_PRECISION = 38  # Spark's
 
 
 def parse_ddl(text: str, *, place: str = "") -> Schema:
@@ -187,10 +186,10 @@ class ColumnParser:
 
     def decimal(self, arguments: list[str]) -> Schema:
         precision, scale = (int(a) for a in (*arguments, *("10", "0")[len(arguments) :]))
-        if not (0 < precision <= _MAX_PRECISION and scale <= precision):
+        if not (0 < precision <= MAX_DIGITS and scale <= precision):
             statement = f"DECIMAL({precision},{scale}) does not exist"
-            self.note("SMT253", statement, f"precision is 1 to {_MAX_PRECISION}, the scale at most the precision")
-        return decimal(scale)
+            self.note("SMT253", statement, f"precision is 1 to {MAX_DIGITS}, the scale at most the precision")
+        return decimal(scale, precision)
 
     def arguments(self) -> list[str]:
         found: list[str] = []

@@ -59,7 +59,7 @@ class _Merge:
         if isinstance(old, MapType) and isinstance(new, MapType):
             keys = self.type(old.keyType, new.keyType, f"{place}.key")
             return MapType(keys, self.type(old.valueType, new.valueType, f"{place}.value"))
-        if old == new:
+        if old == new or _holds(old, new):
             return old
         wider = _wider(old, new)
         if wider is not None and self.evolution == "widen":
@@ -70,6 +70,13 @@ class _Merge:
             hint = "cast the field in the chain, or set schema_evolution of the sink to widen"
         self.problems.append(Problem("SMT521", place, statement, hint))
         return old
+
+
+def _holds(old: DataType, new: DataType) -> bool:
+    """Whether a table's decimals have room for those of a run, so that it can stay as it is."""
+    if not (isinstance(old, DecimalType) and isinstance(new, DecimalType)):
+        return False
+    return old.scale == new.scale and old.precision >= new.precision
 
 
 def _wider(one: DataType, other: DataType) -> DataType | None:

@@ -18,7 +18,7 @@ from dagster_smt.model.cell import Cell, Node
 from dagster_smt.model.java_text import trim
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.runtime import kind_of_schema
-from dagster_smt.model.schema import DECIMAL_SCALE, Schema, Type
+from dagster_smt.model.schema import DECIMAL_PRECISION, DECIMAL_SCALE, Schema, Type
 from dagster_smt.values.cast import CASTABLE, TARGETS, CastBoxed, CastTo
 
 _TYPES = {t.name: t for t in TARGETS}
@@ -121,7 +121,7 @@ def _without_logical(schema: Schema) -> Schema:
     """A schema without what makes it a date or a Decimal (difference D2: Kafka leaves the name on the new type)."""
     if schema.logical is None:
         return schema
-    kept = tuple(pair for pair in schema.parameters if pair[0] != DECIMAL_SCALE)
+    kept = tuple(pair for pair in schema.parameters if pair[0] not in (DECIMAL_SCALE, DECIMAL_PRECISION))
     return schema.with_(name=None, version=None, parameters=kept)
 
 

@@ -7,7 +7,7 @@ Sources: Java Language Specification 5.1.3 (narrowing), ``Integer.parseInt``, ``
 import math
 import re
 import struct
-from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_DOWN, Context, Decimal, InvalidOperation
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
 
 from dagster_smt.errors import data_error
 from dagster_smt.model.java_text import BLANKS
@@ -101,6 +101,15 @@ def scaled_decimal(unscaled: bytes, scale: int) -> Decimal:
         statement = f"a decimal has more than {_MOST_BYTES} bytes, about {_MOST_BYTES * 12 // 5:,} digits"
         raise data_error("SMT446", statement, "look at the dead letter, or send it as a text", "")
     return Decimal(int.from_bytes(unscaled, "big", signed=True)).scaleb(-scale, _EXACT)
+
+
+def rounded_decimal(value: Decimal, precision: int, scale: int) -> Decimal | None:
+    """A decimal with exactly so many places, half of one rounded up; None if it has more digits than the precision."""
+    if value and value.adjusted() >= precision - scale:
+        return None
+    context = Context(prec=precision + 1, rounding=ROUND_HALF_UP, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    rounded = value.quantize(Decimal(1).scaleb(-scale), context=context)
+    return big_decimal(rounded) if rounded.adjusted() < precision - scale or not rounded else None
 
 
 def json_decimal(text: str) -> Decimal:

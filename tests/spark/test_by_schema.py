@@ -223,6 +223,8 @@ def test_all_types(spark, registry):
         15: b"",
         16: head + encoded(TYPES) + encoded(TYPES),
         17: head + encoded(TYPES, amount=none),
+        18: head + encoded(TYPES, amount=(100_000).to_bytes(3, "big")),
+        19: head + encoded(TYPES, amount=(-99_999).to_bytes(3, "big", signed=True)),
     }
     frame = frame_of(spark, [(value, "orders", ()) for value in values.values()])
     found, expected = both(frame, table_of(registry), MASK)
@@ -231,9 +233,10 @@ def test_all_types(spark, registry):
     assert codes == {
         3: "SMT402", 4: "SMT426", 5: "SMT426", 6: "SMT416", 7: "SMT416", 8: "SMT416", 9: "SMT416", 10: "SMT416",
         11: "SMT416", 12: "SMT416", 13: "SMT441", 14: "SMT441", 15: "SMT441", 16: "SMT416", 17: "SMT416",
+        18: "SMT426",
     }  # fmt: skip
     assert found.pop(17) != expected.pop(17)  # a decimal of 39 digits: SMT426 with its name
-    for late_one in (4, 5):  # here it fails before the stages, there after them
+    for late_one in (4, 5, 18):  # here it fails before the stages, there after them
         found[late_one], expected[late_one] = (
             {**json.loads(rows[late_one]), "__touched": 0} for rows in (found, expected)
         )

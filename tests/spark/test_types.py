@@ -30,7 +30,7 @@ def test_a_schema_comes_back_from_its_spark_type(schema):
 
 
 @given(structs(3))
-def test_the_internal_type_differs_in_names_only(schema):
+def test_the_internal_type_differs_in_names_and_digits_only(schema):
     assert _kinds(internal_type(schema)) == _kinds(spark_type(schema))
 
 

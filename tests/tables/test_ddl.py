@@ -24,11 +24,11 @@ TYPES = {
     "TIMESTAMP(3) WITH LOCAL TIME ZONE": timestamp(optional=True),
     "TIMESTAMP WITHOUT TIME ZONE": timestamp(optional=True),
     "ROW<a INT, b STRING>": Schema(Type.STRUCT, True, fields=(("a", opt(Type.INT32)), ("b", opt(Type.STRING)))),
-    "DECIMAL(10,2)": decimal(2, optional=True), "DEC(4)": decimal(0, optional=True),
-    "NUMERIC": decimal(0, optional=True),
+    "DECIMAL(10,2)": decimal(2, 10, optional=True), "DEC(4)": decimal(0, 4, optional=True),
+    "NUMERIC": decimal(0, 10, optional=True),
     "ARRAY<INT>": Schema(Type.ARRAY, True, values=opt(Type.INT32)),
     "MAP<STRING, ARRAY<DECIMAL(3,1)>>": Schema(
-        Type.MAP, True, keys=Schema(Type.STRING), values=Schema(Type.ARRAY, True, values=decimal(1, optional=True))
+        Type.MAP, True, keys=Schema(Type.STRING), values=Schema(Type.ARRAY, True, values=decimal(1, 3, optional=True))
     ),
     "MAP<STRING NOT NULL, BYTES>": Schema(Type.MAP, True, keys=Schema(Type.STRING), values=opt(Type.BYTES)),
     "STRUCT<b: INT NOT NULL, `c.d` STRING COMMENT 'it''s'>": Schema(

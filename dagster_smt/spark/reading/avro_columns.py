@@ -14,6 +14,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import reduce
 from itertools import count
 from operator import or_
@@ -28,13 +29,13 @@ from dagster_smt.interpret.avro_write import avro_out
 from dagster_smt.interpret.registered import HEADER
 from dagster_smt.interpret.registry import no_header
 from dagster_smt.model.extended_path import below
-from dagster_smt.model.schema import INT64, Schema, Type
+from dagster_smt.model.schema import INT64, MAX_DIGITS, Schema, Type
 from dagster_smt.model.schema_size import MAX_BYTES
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.column_values import unfit, unplanned
 from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.spark.sql import Column
-from dagster_smt.spark.types import MAX_SCALE, internal_names
+from dagster_smt.spark.types import internal_names
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _VALUE, _END, _SKIPPED = "v", "e", "u"
@@ -209,9 +210,9 @@ class _Names:
 
     def _decimal(self, avro: dict[str, Any], schema: Schema) -> Any:
         """With all digits that Spark has: Connect's decimals have no limit."""
-        if not 0 <= schema.scale <= MAX_SCALE or avro["type"] == "fixed":
+        if not 0 <= schema.scale <= MAX_DIGITS or avro["type"] == "fixed":
             raise UnableError("a decimal")
-        return {"type": "bytes", "logicalType": "decimal", "precision": MAX_SCALE, "scale": schema.scale}
+        return {"type": "bytes", "logicalType": "decimal", "precision": MAX_DIGITS, "scale": schema.scale}
 
 
 def _valid(name: str) -> str:
@@ -269,9 +270,13 @@ def _each(column: Column, wrong: Callable[[Column], list[Column]]) -> Iterator[C
 
 
 def _ranges(column: Column, schema: Schema, where: str, top: Sequence[str] | None = None) -> Iterator[Doubt]:
-    """Timestamps that Spark cannot hold, each with what is said of it."""
+    """Timestamps and decimals that their columns cannot hold, each with what is said of it."""
     if schema.logical == "Timestamp":
         yield F.coalesce(~column.between(-MAX_MILLIS, MAX_MILLIS), F.lit(False)), unfit(schema, where).problem
+    elif schema.logical == "Decimal":
+        if (schema.precision or MAX_DIGITS) < MAX_DIGITS:
+            most = Decimal(f"1E{(schema.precision or 0) - schema.scale}")
+            yield F.coalesce(F.abs(column) >= F.lit(most), F.lit(False)), unfit(schema, where).problem
     elif schema.type is Type.STRUCT:
         for name, part, child in _parts(column, schema, top):
             yield from _ranges(part, child, below(where, name))

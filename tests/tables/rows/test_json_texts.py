@@ -32,8 +32,10 @@ MOMENTS = {
     '"999999999-01-01 00:00:00"': (None, None), "1.5": (None, None), "{}": (None, None),
 }  # fmt: skip
 DECIMALS = {
-    "1.25": ("1.25", "1.25"), "-3": ("-3", "-3"), "1e2": ("1E+2", "1E+2"), '"1.25"': ("1.25", None),
-    '"1234"': ("1234", "-26588.24"), '"fQ=="': (None, "1.25"), '"1_0"': (None, None), '""': (None, None),
+    "1.25": ("1.25", "1.25"), "-3": ("-3.00", "-3.00"), "1e2": ("100.00", "100.00"), '"1.25"': ("1.25", None),
+    '"1234"': ("1234.00", "-26588.24"), '"fQ=="': (None, "1.25"), '"1_0"': (None, None), '""': (None, None),
+    "1.255": ("1.26", "1.26"), "-1.255": ("-1.26", "-1.26"), "1.2549": ("1.25", "1.25"), "-0.001": ("0.00", "0.00"),
+    "99999999.994": ("99999999.99", "99999999.99"), '"1.255"': ("1.26", None), "1e-999999": ("0.00", "0.00"),
     '"NaN"': (None, None), "true": (None, None), "[]": (None, None),
 }  # fmt: skip
 CASES = [("DATE", *case) for case in DATES.items()]
@@ -135,15 +137,15 @@ def test_what_is_written_is_read_again(kind, standard, written):
 
 
 def test_decimals_are_written_with_an_exponent_or_without():
-    def amount(**options):
-        codec = side_codec(form_of("n DECIMAL(10, 2)", **options))
-        return codec.write(*codec.read(b'{"n":1e2}'))
+    def written(number, **options):
+        codec = side_codec(form_of("n DECIMAL(38, 9)", **options))
+        return codec.write(form_of("n DECIMAL(38, 9)").schema, {"n": Decimal(number)})
 
-    assert amount() == b'{"n":1E+2}'
-    assert amount(**{"encode.decimal-as-plain-number": "true"}) == b'{"n":100}'
-    codec = side_codec(form_of("n DECIMAL(10, 2)", **{"encode.decimal-as-plain-number": "true"}))
+    plain = {"encode.decimal-as-plain-number": "true"}
+    assert (written("1E+2"), written("1E-9")) == (b'{"n":1E+2}', b'{"n":1E-9}')
+    assert (written("1E+2", **plain), written("1E-9", **plain)) == (b'{"n":100}', b'{"n":0.000000001}')
     with pytest.raises(DataError, match="SMT415"):
-        codec.write(codec.read(b"{}")[0] or form_of("n DECIMAL(10, 2)").schema, {"n": Decimal("1e999999")})
+        written("1e999999", **plain)
 
 
 def test_envelopes_and_declared_schemas_stay_connects():
