@@ -11,7 +11,7 @@ from dagster_smt.errors import SmtError
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0 fine, 1 problems found, 2 wrong usage."""
-    arguments = _parser().parse_args(argv)
+    arguments = argument_parser().parse_args(argv)
     try:
         return int(arguments.run(arguments))
     except SmtError as error:
@@ -22,7 +22,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _parser() -> argparse.ArgumentParser:
+def argument_parser() -> argparse.ArgumentParser:
+    """The commands and their switches."""
     parser = argparse.ArgumentParser(prog="dagster-smt", description="Kafka Connect transforms on Spark and Dagster.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for room in (chains, connectors, schema, preview, topics, parity):

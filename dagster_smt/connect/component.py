@@ -228,8 +228,9 @@ def _proposals(connector: Connector, source: dict[str, Any]) -> list[str]:
     group = connector.config.get("consumer.override.group.id", "").strip() or f"connect-{connector.name}"
     found = [f"table.start: group:{group} begins where the connector is; without it the table begins anew"]
     if "kafka" in source and not connector.config.get(_ISOLATION, "").strip():
-        what = "reads records of open and aborted transactions, too, as the connector does unless its worker says other"
-        found.append(f"table.source.kafka.isolation_level: read_uncommitted {what}; the table reads committed ones")
+        level = "table.source.kafka.isolation_level: read_uncommitted"
+        what = "also reads records of open and aborted transactions, as the connector does unless its worker says other"
+        found.append(f"{level} {what}; without it the table has committed records only")
     return found
 
 

@@ -167,20 +167,25 @@ def build_smt_assets(
         op_tags=op_tags,
     )
     def smt_assets(context: dg.AssetExecutionContext) -> Events:
-        spark, config = getattr(context.resources, spark_key), context.op_execution_context.op_config
-        errors: list[SmtError] = []
-        for part, table in prepared.items():
-            if table.spec.key not in context.selected_asset_keys:
-                continue
-            try:
-                yield from SmtStep(table, config[part], f"ops.{name}.config.{part}", spark).run(context)
-            except SmtError as error:
-                context.log.error(f"{table.spec.key.to_user_string()}: {error}")
-                errors.append(error)
-        if errors:
-            raise raised(errors)
+        yield from _each(context, name, prepared, getattr(context.resources, spark_key))
 
     return smt_assets
+
+
+def _each(context: dg.AssetExecutionContext, name: str, tables: Mapping[str, Prepared], spark: object) -> Events:
+    """Run the tables that are selected, one after the other; what fails is raised at the end."""
+    config = context.op_execution_context.op_config
+    errors: list[SmtError] = []
+    for part, table in tables.items():
+        if table.spec.key not in context.selected_asset_keys:
+            continue
+        try:
+            yield from SmtStep(table, config[part], f"ops.{name}.config.{part}", spark).run(context)
+        except SmtError as error:
+            context.log.error(f"{table.spec.key.to_user_string()}: {error}")
+            errors.append(error)
+    if errors:
+        raise raised(errors)
 
 
 def _check_together(name: str, tables: Sequence[SmtTable], prepared: Iterable[Prepared]) -> None:

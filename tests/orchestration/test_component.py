@@ -354,10 +354,11 @@ def dg_command(project, *arguments):
 
 def test_what_is_scaffolded_passes_the_checks_and_loads(project):
     assert dg_command(project, "scaffold", "defs", "dagster_smt.SmtChainComponent", "people")[0] == 0
+    orders = ("scaffold", "defs", "dagster_smt.SmtChainComponent", "orders", "--from-connector", "orders.json")
+    code, text = dg_command(project, *orders)
+    assert code == 1 and text.strip().splitlines()[-1] == "Error: orders.json: No such file or directory"
     (project / "orders.json").write_text(json.dumps(CONNECTOR))
-    code, text = dg_command(
-        project, "scaffold", "defs", "dagster_smt.SmtChainComponent", "orders", "--from-connector", "orders.json"
-    )
+    code, text = dg_command(project, *orders)
     assert code == 1, "a class that is unknown is not done"
     last = "Error: orders-sink is written, but not all of it is done: connector.class. See the report above."
     assert text.strip().splitlines()[-1] == last

@@ -1,5 +1,6 @@
 """``dg scaffold defs dagster_smt.SmtChainComponent``: a component that loads and runs at once."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import dagster as dg
@@ -8,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from dagster_smt.cli.connectors import print_report
 from dagster_smt.connect import ANY_CLUSTER, Connector, Written, connectors_at, written_component
-from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.errors import ConfigError, Problem, SmtError
 from dagster_smt.tables.proposal.look import Look
 from dagster_smt.tables.spec import FileTopics, KafkaTopics
 from dagster_smt.visible import visible
@@ -53,16 +54,19 @@ class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
         return SmtScaffoldParams
 
     def scaffold(self, request: dg.ScaffoldRequest[SmtScaffoldParams]) -> None:
-        """Write the files."""
+        """Write the files.
+
+        Raises:
+            ClickException: The connector cannot be read; or not all of it is done, and all files are written.
+        """
         params, target = request.params or SmtScaffoldParams(), Path(request.target_path)
-        connector = _connector(params, target.name)
-        servers = params.bootstrap_servers or (ANY_CLUSTER if params.from_connector else "")
-        if not servers:
-            _example(target, connector.topics[0])
-        source = {"kafka": {"bootstrap_servers": servers}} if servers else _FILES
-        place = KafkaTopics(servers) if servers else FileTopics(target / _FILES["files"])
-        look = Look(place, params.sample) if params.sample else None
-        written = written_component(connector, source, look=look)
+        try:
+            connector, written = _written(params, target)
+        except (SmtError, OSError) as error:
+            with suppress(OSError):  # dg has made the folder, and would refuse to make it again
+                target.rmdir()
+            text = visible(f"{error.filename}: {error.strerror}") if isinstance(error, OSError) else str(error)
+            raise ClickException(text) from None
         for name, text in written.files.items():
             (target / name).write_text(text, encoding="utf-8")
         spark = {"spark": {"conf": {"spark.master": "local[*]"}}}
@@ -70,6 +74,22 @@ class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
         print_report(connector, written)
         if written.refused:
             raise _incomplete(connector, written)
+
+
+def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, Written]:
+    """What becomes of a connector, of a topic, or of the example, whose records are written here.
+
+    Raises:
+        SmtError: There is no connector where one is named, or nothing says what it is.
+    """
+    connector = _connector(params, target.name)
+    servers = params.bootstrap_servers or (ANY_CLUSTER if params.from_connector else "")
+    if not servers:
+        _example(target, connector.topics[0])
+    source = {"kafka": {"bootstrap_servers": servers}} if servers else _FILES
+    place = KafkaTopics(servers) if servers else FileTopics(target / _FILES["files"])
+    look = Look(place, params.sample) if params.sample else None
+    return connector, written_component(connector, source, look=look)
 
 
 def _incomplete(connector: Connector, written: Written) -> ClickException:
