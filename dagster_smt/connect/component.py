@@ -17,6 +17,7 @@ from dagster_smt.connect.rules import OptionVerdict
 from dagster_smt.connect.schema import SchemaProposal, proposed_schema, seen_encodings
 from dagster_smt.connect.survey import Verdict
 from dagster_smt.connect.template_text import template_text, template_texts
+from dagster_smt.connect.topics import topics_of
 from dagster_smt.model.format import SELF_DESCRIBED
 from dagster_smt.tables.proposal.look import Look, Seen
 
@@ -104,7 +105,7 @@ def written_component(
     """
     name = re.sub(r"[^A-Za-z0-9_]+", "_", connector.name).strip("_")[:_LONGEST_NAME] or "connector"
     notes: list[Verdict] = []
-    topics = _topics(connector, notes)
+    topics = topics_of(connector, notes)
     seen = look.at(topics.get("topics", ()), topics.get("pattern", "")) if look is not None else None
     encodings = seen_encodings(seen)
     key, value = (converted(connector, side, encodings.get(side)) for side in ("key", "value"))
@@ -179,7 +180,9 @@ def _iceberg_table(connector: Connector) -> str:
 def _of_places(connector: Connector) -> Iterator[OptionVerdict]:
     """Verdicts on what says where records come from and go to."""
     config, family = connector.config, family_of(connector)
-    if "topics" in config:
+    if "topics" in config and not connector.is_sink:
+        yield OptionVerdict("topics", "changed", "table.pattern: what they are called where the connector writes them")
+    elif "topics" in config:
         several = len(connector.topics) > 1
         what = "all of them go into one table, whose source columns name the topic"
         yield OptionVerdict("topics", *(("changed", what) if several else ("used", "table.topics")))
@@ -232,17 +235,6 @@ def _proposals(connector: Connector, source: dict[str, Any]) -> list[str]:
         what = "also reads records of open and aborted transactions, as the connector does unless its worker says other"
         found.append(f"{level} {what}; without it the table has committed records only")
     return found
-
-
-def _topics(connector: Connector, notes: list[Verdict]) -> dict[str, Any]:
-    if connector.topics:
-        return {"topics": list(connector.topics)}
-    if pattern := connector.config.get("topics.regex"):
-        return {"pattern": pattern}
-    prefix = connector.config.get("topic.prefix") or connector.name
-    what = "a source connector: the table reads the topics that it writes, and the chain is applied to them again"
-    notes.append(Verdict("topics", prefix, "differs", f"{what}; take the chain out of the connector, or name others"))
-    return {"pattern": f"{re.escape(prefix)}.*"}
 
 
 def _errors(connector: Connector) -> dict[str, Any]:

@@ -23,9 +23,22 @@ class Connector:
     state: str = ""
 
     @property
+    def class_name(self) -> str:
+        """Its class, or what Confluent Cloud calls it."""
+        return self.config.get("connector.class", "").strip()
+
+    @property
+    def is_source(self) -> bool:
+        """Whether its class writes topics; MirrorMaker has an option ``topics``, too."""
+        name = self.class_name
+        if name.endswith(("SourceConnector", "Source")) or name.startswith("org.apache.kafka.connect.mirror."):
+            return True
+        return name.startswith("io.debezium.connector.") and not name.endswith("SinkConnector")
+
+    @property
     def is_sink(self) -> bool:
         """Whether it reads topics, as what this package does."""
-        return bool(self.config.get("topics") or self.config.get("topics.regex"))
+        return not self.is_source and bool(self.config.get("topics") or self.config.get("topics.regex"))
 
     @property
     def topics(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.connect.rules import UNKNOWN, OptionVerdict, Rule
 from dagster_smt.connect.rules_of_lakes import RULES_OF_LAKES
+from dagster_smt.connect.rules_of_others import OTHER_FAMILIES, RULES_OF_OTHERS
 from dagster_smt.connect.rules_of_stores import RULES_OF_STORES
 
 FAMILIES = {
@@ -52,20 +53,22 @@ FAMILIES = {
     "FileStreamSink": "local file",
     "FileStreamSinkConnector": "local file",
     "org.apache.kafka.connect.file.FileStreamSinkConnector": "local file",
+    "io.confluent.connect.aws.redshift.RedshiftSinkConnector": "jdbc",
+    "RedshiftSink": "jdbc",
+    **OTHER_FAMILIES,
 }
 """Families of sinks by class, Confluent Cloud's short names among them."""
 
-RULES: tuple[Rule, ...] = (*RULES_OF_STORES, *RULES_OF_LAKES)
+RULES: tuple[Rule, ...] = (*RULES_OF_STORES, *RULES_OF_LAKES, *RULES_OF_OTHERS)
 """All rules, in order. Topics, converters, transforms and Iceberg's table are decided elsewhere."""
 
 
 def family_of(connector: Connector) -> str:
     """The family that a connector's class belongs to; ``source`` for sources; empty if it is unknown."""
-    class_ = connector.config.get("connector.class", "").strip()
+    class_ = connector.class_name
     if class_ in FAMILIES:
         return FAMILIES[class_]
-    is_source = class_.endswith(("SourceConnector", "Source")) or class_.startswith("io.debezium.connector.")
-    return "source" if is_source and not connector.is_sink else ""
+    return "source" if connector.is_source else ""
 
 
 def option_verdicts(connector: Connector, decided: Iterable[OptionVerdict]) -> list[OptionVerdict]:

@@ -45,6 +45,7 @@ RULES_OF_LAKES: tuple[Rule, ...] = (
     Rule("iceberg.tables.json-converter*", "changed", SHAPE, ICEBERG),
     Rule("iceberg.table.*", "not done", "routes, keys, partitions and branches of single tables are not read", ICEBERG),
     Rule("iceberg.catalog*", "changed", "say it in Spark's settings: spark.sql.catalog.NAME and below", ICEBERG),
+    Rule("aws.region", "changed", "say it in Spark's settings: spark.hadoop and below", ICEBERG),
     Rule("iceberg.hadoop*", "changed", "say it in Spark's settings: spark.hadoop and below", ICEBERG),
     Rule("iceberg.control.commit.*", "not needed", PACE, ICEBERG),
     *(
@@ -109,6 +110,7 @@ RULES_OF_LAKES: tuple[Rule, ...] = (
             "partition*",
             "clusteringPartitionFieldNames",
             "timePartitioningType",
+            "clustering.*",
         )
     ),
     *(
@@ -119,8 +121,10 @@ RULES_OF_LAKES: tuple[Rule, ...] = (
     *(Rule(n, "changed", AUTO, BIGQUERY) for n in ("autoCreateTables", "auto.create.tables", "auto.update.schemas")),
     *(
         Rule(n, "changed", "sink.delta.schema_evolution", BIGQUERY)
-        for n in ("allow*", "schemaRetriever", "sanitizeFieldNames")
+        for n in ("allow*", "schemaRetriever", "sanitizeFieldNames", "sanitize.field.names")
     ),
+    Rule("ingestion.mode", "not needed", "rows are added", BIGQUERY, ("streaming", "batch loading")),
+    Rule("ingestion.mode", "not done", KEYED, BIGQUERY),
     Rule("sanitizeTopics", "not needed", "the table has the connector's name", BIGQUERY),
     Rule("sanitize.topics", "not needed", "the table has the connector's name", BIGQUERY),
     *(

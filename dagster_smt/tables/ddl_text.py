@@ -1,6 +1,6 @@
 """Schemas as the column lists that ``parse_ddl`` and statements read."""
 
-from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.schema import MAX_DIGITS, Schema, Type
 
 _SIMPLE = {
     Type.INT8: "TINYINT",
@@ -13,7 +13,6 @@ _SIMPLE = {
     Type.STRING: "STRING",
     Type.BYTES: "BYTES",
 }
-_PRECISION = 38
 _WIDTH = 100
 """Of a type on one line; one that is longer has a line for each of its fields."""
 _WORDS = frozenset(
@@ -43,7 +42,7 @@ def column_text(name: str, schema: Schema, indent: str = "  ") -> str:
 
 def _type(schema: Schema, indent: str | None) -> str:
     if schema.logical == "Decimal":
-        return f"DECIMAL({max(_PRECISION, schema.scale)}, {schema.scale})"
+        return f"DECIMAL({schema.precision or MAX_DIGITS}, {schema.scale})"
     if schema.logical == "Date":
         return "DATE"
     if schema.logical == "Timestamp":

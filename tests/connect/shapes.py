@@ -1,16 +1,13 @@
 """Connectors in the shapes that people have, each with secrets planted in it."""
 
-SECRET = "planted-4711"
-KAFKA = "org.apache.kafka.connect."
-AVRO = {
-    "value.converter": "io.confluent.connect.avro.AvroConverter",
-    "value.converter.schema.registry.url": "http://registry:8081",
-    "value.converter.basic.auth.credentials.source": "USER_INFO",
-    "value.converter.basic.auth.user.info": f"ann:{SECRET}",
-}
-JSON = {"value.converter": f"{KAFKA}json.JsonConverter", "value.converter.schemas.enable": "false"}
-STRING_KEY = {"key.converter": f"{KAFKA}storage.StringConverter"}
-UNWRAP = {"transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState"}
+from tests.connect.more_shapes import MORE_SHAPES
+from tests.connect.shapes_basics import AVRO as AVRO
+from tests.connect.shapes_basics import JSON as JSON
+from tests.connect.shapes_basics import KAFKA as KAFKA
+from tests.connect.shapes_basics import SECRET as SECRET
+from tests.connect.shapes_basics import STRING_KEY as STRING_KEY
+from tests.connect.shapes_basics import UNWRAP as UNWRAP
+
 ROUTE = {
     "transforms.route.type": f"{KAFKA}transforms.RegexRouter",
     "transforms.route.regex": "shop.(.*)",
@@ -273,5 +270,6 @@ SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
         },
         set(),
     ),
+    **MORE_SHAPES,
 }
 """Options by shape, and those of them that are not done."""

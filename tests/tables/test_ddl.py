@@ -108,3 +108,19 @@ def test_place_and_suggestion():
     assert str(caught.value) == (
         "SMT251 orders.yaml columns at character 3: type STRNG is not known\n  hint: did you mean STRING?"
     )
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        "a TINYINT, b SMALLINT, c INT, d BIGINT NOT NULL, e FLOAT, f DOUBLE, g BOOLEAN, h STRING, i BYTES, j DATE",
+        "a TIMESTAMP(3), b DECIMAL(10, 2), c ARRAY<STRING NOT NULL>, d MAP<STRING, ARRAY<BIGINT>>",
+        "a ROW<b ROW<`c d` STRING, `e``f` INT> NOT NULL, `key` STRING>, `a b` STRING, `CHECK` STRING, `é` INT",
+        "wide ROW<" + ", ".join(f"field_{n} ARRAY<ROW<name STRING, at TIMESTAMP(3)>>" for n in range(20)) + ">",
+    ],
+)
+def test_columns_are_written_as_they_are_read(columns):
+    schema = parse_ddl(columns)
+    text = ",\n".join(column_text(name, child) for name, child in schema.fields)
+    assert parse_ddl(text) == schema
+    assert max(map(len, text.split("\n"))) <= 120

@@ -79,7 +79,7 @@ class TypeProposal:
         if "fraction" in kinds:
             places = max(seen.digits["fraction"])
             if len(seen.digits["fraction"]) <= 2 and 0 < places <= 4:
-                self.note(path, f"has at most {places} digits behind the point: {_decimal(places)} keeps them exact")
+                self.note(path, f"has at most {places} digits behind the point: {_decimal(places)} keeps those exact")
             return Schema(Type.FLOAT64, optional=True)
         if "large" in kinds:
             self.note(path, "holds whole numbers beyond BIGINT")
@@ -110,14 +110,16 @@ class TypeProposal:
 
     def _decimals(self, seen: Observation, path: str) -> Schema:
         places = min(_MOST_SCALE, max(seen.digits["decimal"]))
-        self.note(path, f"holds decimals as texts, all with {places} digits behind the point")
+        self.note(path, f"holds decimals as texts with {places} digits behind the point: others would be rounded")
         return optional(decimal(places))
 
     def _texts_beside_numbers(self, seen: Observation, path: str) -> Schema:
         """Numbers that some records write as texts: a decimal reads both."""
         texts = seen.groups["texts"]
         places = max((n for counts in seen.digits.values() for n in counts), default=0)
-        self.note(path, f"{texts} of {seen.groups.total()} numbers are texts: a DECIMAL reads both")
+        self.note(
+            path, f"{texts} of {seen.groups.total()} numbers are texts: a DECIMAL reads both, and rounds more digits"
+        )
         return optional(decimal(min(_MOST_SCALE, places)))
 
     def _array(self, seen: Observation, path: str) -> Schema:
