@@ -5,6 +5,7 @@ import pytest
 from dagster_smt.errors import ConfigError
 from dagster_smt.model.schema import Schema, Type, date, decimal, optional, timestamp
 from dagster_smt.tables.ddl import _TYPES, parse_ddl
+from dagster_smt.tables.ddl_text import column_text
 
 
 def opt(kind: Type) -> Schema:
