@@ -89,6 +89,12 @@ def _router(chain: Chain) -> int:
     return len(chain.stages) - 1 if chain.stages else VALUE_CONVERTER
 
 
+def reads_keys(chain: Chain, key: Format) -> bool:
+    """Whether keys are decoded: as Connect does, but for texts and bytes that no stage may look at."""
+    looks = chain.reads_key or any(s.transform.reads_value for s in chain.stages)
+    return looks or key.kind not in ("string", "bytes")
+
+
 class Interpreter:
     """A chain ready to run on records.
 
@@ -123,19 +129,23 @@ class Interpreter:
     def _placed(self, problem: Problem, stage: int) -> Problem:
         return replace(problem, place=self.chain.stages[stage].place)
 
-    def read(self, record: Record, key: bytes | None, value: bytes | None) -> Outcome:
-        """Decode both sides into a record."""
-        record.number, batch = 0, Batch([key], [value])
-        self._read_all([record], batch)
+    def read(self, record: Record, key: bytes | None, value: bytes | None, *, keys: bool = True) -> Outcome:
+        """Decode both sides into a record, ready for the first stage; without ``keys`` nobody looks at its key."""
+        record.number, batch = 0, Batch([key] if keys else None, [value])
+        self._mark_filled(self._read_all([record], batch), keys)
+        record.headers_read = record.headers
         return batch.lost.get(0, KEPT_OUTCOME)
 
-    def write(self, record: Record) -> tuple[Outcome, bytes | None, bytes | None]:
-        """Encode both sides of a record."""
-        where = KEY_CONVERTER
+    def write(self, record: Record, sides: int = KEY_DIRTY | VALUE_DIRTY) -> tuple[Outcome, bytes | None, bytes | None]:
+        """Encode sides of a record; one that is not among them is None."""
+        where, key, value = KEY_CONVERTER, None, None
         try:
-            key = self.key.write(record.key_schema, record.key, record.topic or "")
+            if sides & KEY_DIRTY:
+                key = self.key.write(record.key_schema, record.key, record.topic or "")
             where = VALUE_CONVERTER
-            return KEPT_OUTCOME, key, self.value.write(record.value_schema, record.value, record.topic or "")
+            if sides & VALUE_DIRTY:
+                value = self.value.write(record.value_schema, record.value, record.topic or "")
+            return KEPT_OUTCOME, key, value
         except Exception as error:  # noqa: BLE001 whatever it is, this record has it
             return self._failed(error, where, record), None, None
 

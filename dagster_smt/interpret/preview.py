@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.errors import problem_of_record
 from dagster_smt.interpret.arrays import rows_of
-from dagster_smt.interpret.interpreter import DROPPED_STATUS, Interpreter
+from dagster_smt.interpret.interpreter import DROPPED_STATUS, Interpreter, reads_keys
 from dagster_smt.interpret.stages import DROPPED
 from dagster_smt.model.format import Format, Formats
-from dagster_smt.model.record import DropRecord, Header, Record
-from dagster_smt.values.headers import header_bytes
+from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, Header, Record
+from dagster_smt.values.headers import header_as_read, header_bytes
 
 
 @dataclass(frozen=True)
@@ -65,36 +65,70 @@ def preview(
 
     Where arrays are rows, a record comes once for each of its elements.
     """
-    shown = Formats(_readable(key or Format("string")), _readable(value or Format()))
+    key, value = key or Format("string"), value or Format()
+    shown = Formats(_readable(key), _readable(value))
     interpreter = Interpreter(chain, key, value, shown)
-    arrays = value is not None and value.arrays_as_rows
+    as_read = (KEY_DIRTY if shown.key == key else 0) | (VALUE_DIRTY if shown.value == value else 0)
+    preview_ = _Preview(interpreter, reads_keys(chain, key), as_read)
+    arrays = value.arrays_as_rows
     for sample in samples:
         rows = rows_of(sample.value) if arrays else [sample.value]
         if not rows:
             yield sample, [Shown("input", note="an array without elements: no row")]
         for row in rows:
-            yield sample, list(_steps(interpreter, replace(sample, value=row)))
+            yield sample, list(_steps(preview_, replace(sample, value=row)))
 
 
-def _steps(interpreter: Interpreter, sample: Sample) -> Iterator[Shown]:
-    headers = [Header(name, raw=raw, made=False) for name, raw in sample.headers]
+@dataclass(frozen=True)
+class _Preview:
+    """How records are shown.
+
+    Attributes:
+        interpreter: The chain.
+        reads_keys: Whether it looks at keys.
+        as_read: The sides that are written as they are read, unless a stage has changed them.
+    """
+
+    interpreter: Interpreter
+    reads_keys: bool
+    as_read: int
+
+
+def _steps(preview_: _Preview, sample: Sample) -> Iterator[Shown]:
+    interpreter = preview_.interpreter
+    if interpreter.reads_headers:
+        headers = [header_as_read(name, raw) for name, raw in sample.headers]
+    else:
+        headers = [Header(name, raw=raw, made=False) for name, raw in sample.headers]
     record = Record(sample.topic, sample.partition, sample.offset, sample.timestamp, "CreateTime", headers=headers)
-    outcome = interpreter.read(record, sample.key, sample.value)
+    outcome = interpreter.read(record, sample.key, sample.value, keys=preview_.reads_keys)
     if outcome.problem is not None:
         yield Shown("input", note=str(outcome.problem), failed=True)
     elif outcome.status == DROPPED_STATUS:
         yield Shown("input", note="a message without a row")
     else:
-        yield from _stages(interpreter, record)
+        shown = list(_stages(preview_, record))
+        as_read = (preview_.as_read if preview_.reads_keys else preview_.as_read | KEY_DIRTY) & ~record.dirty
+        yield from (_as_read(step, sample, as_read) for step in shown)
+
+
+def _as_read(shown: Shown, sample: Sample, sides: int) -> Shown:
+    """The same with the bytes of sides that no stage has changed: a run hands them on as they are."""
+    if shown.record is None:
+        return shown
+    key = _text(sample.key) if sides & KEY_DIRTY else shown.record.key
+    value = _text(sample.value) if sides & VALUE_DIRTY else shown.record.value
+    return replace(shown, record=replace(shown.record, key=key, value=value))
 
 
 def _readable(form: Format) -> Format:
     return form if form.kind in ("json", "json_schema", "envelope", "string", "bytes") else Format()
 
 
-def _stages(interpreter: Interpreter, record: Record) -> Iterator[Shown]:
+def _stages(preview_: _Preview, record: Record) -> Iterator[Shown]:
+    interpreter = preview_.interpreter
     count = len(interpreter.runners)
-    yield _shown(interpreter, record, "input", last=not count)
+    yield _shown(preview_, record, "input", last=not count)
     for number, runner in enumerate(interpreter.runners, 1):
         alias = runner.stage.alias
         try:
@@ -110,16 +144,19 @@ def _stages(interpreter: Interpreter, record: Record) -> Iterator[Shown]:
         except Exception as error:  # noqa: BLE001 whatever it is, this record has it
             yield Shown(alias, note=str(problem_of_record(error)), failed=True)
             return
-        yield _shown(interpreter, record, alias, last=number == count)
+        yield _shown(preview_, record, alias, last=number == count)
 
 
-def _shown(interpreter: Interpreter, record: Record, stage: str, *, last: bool) -> Shown:
+def _shown(preview_: _Preview, record: Record, stage: str, *, last: bool) -> Shown:
     """The record as it would be printed now; one that cannot be fails only if no stage follows."""
-    outcome, key, value = interpreter.write(record)
-    if outcome.problem is not None:
-        return Shown(stage, note=str(outcome.problem), failed=last)
+    sides = {}
+    for side in (KEY_DIRTY, VALUE_DIRTY):
+        outcome, key, value = preview_.interpreter.write(record, side)
+        if outcome.problem is not None and (side & ~preview_.as_read or side & record.dirty):
+            return Shown(stage, note=str(outcome.problem), failed=last)
+        sides[side] = key if side == KEY_DIRTY else value
     headers = tuple((header.key, _header(header)) for header in record.headers)
-    return Shown(stage, Snapshot(record.topic or "", _text(key), _text(value), headers))
+    return Shown(stage, Snapshot(record.topic or "", _text(sides[KEY_DIRTY]), _text(sides[VALUE_DIRTY]), headers))
 
 
 def _header(header: Header) -> str | None:

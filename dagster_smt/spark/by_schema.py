@@ -14,6 +14,7 @@ from dagster_smt.chain.merge import merge
 from dagster_smt.chain.plan import Plan, plan_chain
 from dagster_smt.errors import Problem, problem_of_record
 from dagster_smt.interpret.avro import Avro
+from dagster_smt.interpret.interpreter import reads_keys
 from dagster_smt.interpret.registered import HEADER, header_of, registered_avro
 from dagster_smt.model.format import SELF_DESCRIBED, Format
 from dagster_smt.model.schema import Schema, Type
@@ -21,7 +22,6 @@ from dagster_smt.spark.avro_limits import has_limits
 from dagster_smt.spark.reading.avro_columns import AvroSide, UnableError, avro_side, reads_avro
 from dagster_smt.spark.reading.found_forms import FoundForms
 from dagster_smt.spark.reading.narrow import narrowed
-from dagster_smt.spark.records.arrow_map import reads_keys
 from dagster_smt.tables.spec import TopicTable
 
 _AVRO = "avro-confluent"

@@ -13,7 +13,7 @@ from dagster_smt.model.record import Header
 from dagster_smt.model.runtime import kind_of_schema
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.values.basic import PythonRule, ValueRule
-from dagster_smt.values.header_literals import simple_header_bytes
+from dagster_smt.values.header_literals import parse_simple_header, simple_header_bytes
 
 _HEADER_DDL = "struct<`key`: string, `value`: binary>"
 HEADERS_DDL = f"array<{_HEADER_DDL}>"
@@ -23,6 +23,12 @@ _CATALYST_KINDS = ("string", "boolean", "int8", "int16", "int32", "int64")
 def no_headers(F: Any) -> Any:
     """An array without headers, whatever type a session gives ``array()``."""
     return F.array_repeat(F.lit(None).cast(_HEADER_DDL), F.lit(0))
+
+
+def header_as_read(key: str, raw: bytes | None) -> Header:
+    """A header of a record in Kafka, with the value that Connect's ``SimpleHeaderConverter`` reads in its bytes."""
+    schema, value = parse_simple_header(raw)
+    return Header(key, schema, value, raw, made=False)
 
 
 def header_bytes(header: Header) -> bytes | None:

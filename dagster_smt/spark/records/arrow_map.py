@@ -17,10 +17,19 @@ from pyspark.sql import types as T
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.errors import problem_of_record
 from dagster_smt.interpret.garbage import no_collection
-from dagster_smt.interpret.interpreter import FAILED, KEPT, NO_STAGE, VALUE_CONVERTER, Batch, Interpreter, Outcome
+from dagster_smt.interpret.interpreter import (
+    FAILED,
+    KEPT,
+    NO_STAGE,
+    VALUE_CONVERTER,
+    Batch,
+    Interpreter,
+    Outcome,
+    reads_keys,
+)
 from dagster_smt.interpret.sides import schema_names
 from dagster_smt.model.format import Format, Formats
-from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Header, Record, Side
+from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Record, Side
 from dagster_smt.spark.columns import (
     BITS,
     HEADERS_DDL,
@@ -37,8 +46,7 @@ from dagster_smt.spark.columns import (
 )
 from dagster_smt.spark.records.compiled_batches import CompiledBatches, Run
 from dagster_smt.spark.workers import map_in_arrow
-from dagster_smt.values.header_literals import parse_simple_header
-from dagster_smt.values.headers import header_bytes
+from dagster_smt.values.headers import header_as_read, header_bytes
 
 _MASK = (1 << BITS) - 1
 _PART = 4 << 20
@@ -121,12 +129,6 @@ def with_bitmap(frame: DataFrame, job: ArrowMap) -> DataFrame:
     return frame.withColumn("__touched", F.array(*bits) if bits else F.array_repeat(F.lit(0).cast("bigint"), F.lit(0)))
 
 
-def reads_keys(chain: Chain, key: Format) -> bool:
-    """Whether keys are decoded: as Connect does, but for texts and bytes that no stage may look at."""
-    looks = chain.reads_key or any(s.transform.reads_value for s in chain.stages)
-    return looks or key.kind not in ("string", "bytes")
-
-
 class BatchRunner:
     """Runs batches through one interpreter. Columns that no stage can change are handed on as they are."""
 
@@ -180,7 +182,7 @@ class BatchRunner:
                 metadata.put(record.number, record)
         if self.job.chain.reads_headers:
             for record, headers in zip(records, _column(batch, "headers").to_pylist(), strict=True):
-                record.headers = [_header(h) for h in headers or ()]
+                record.headers = [header_as_read(h["key"], h["value"]) for h in headers or ()]
         return records
 
     def _outcomes(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
@@ -292,12 +294,6 @@ def _unreadable(batch: pa.RecordBatch) -> list[int]:
     """The positions of records whose timestamp the source could not read."""
     found = unreadable_timestamps(batch)
     return pc.indices_nonzero(found).to_pylist() if pc.any(found).as_py() else []
-
-
-def _header(row: dict[str, Any]) -> Header:
-    raw = row["value"]
-    schema, value = parse_simple_header(raw)
-    return Header(row["key"], schema, value, raw, made=False)
 
 
 def _headers(record: Record) -> list[dict[str, Any]]:
