@@ -363,7 +363,10 @@ def test_what_is_scaffolded_passes_the_checks_and_loads(project):
     last = "Error: orders-sink is written, but not all of it is done: connector.class. See the report above."
     assert text.strip().splitlines()[-1] == last
     written = (project / "shop/defs/orders/defs.yaml").read_text()
-    assert "dead_letter_topic: orders.dlq" in written
+    assert "dead_letter_topic: orders.dlq" in written and "spark" not in written
+    session = (project / "shop/defs/spark.py").read_text()  # one for both, and one that somebody has changed stays
+    (project / "shop/defs/spark.py").write_text(session.replace("local[*]", "local[1]"))
+    assert "Creating the Spark session" not in text
     assert "${env:KAFKA_SERVERS}" in written
     code, text = dg_command(project, "check", "yaml")
     assert code == 0, text
@@ -371,6 +374,45 @@ def test_what_is_scaffolded_passes_the_checks_and_loads(project):
     assert code == 0, text
     assert "lake/people" in text
     assert "lake/orders_sink" in text
+
+
+LOCAL = {"conf": {"spark.master": "local[2]"}}
+MORE = {"conf": {"spark.master": "local[2]", "spark.driver.memory": "4g"}}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "refused"),
+    [
+        ({"spark": LOCAL}, {"spark": MORE}, True),
+        ({"spark": LOCAL}, {"spark": LOCAL}, False),
+        ({"spark": LOCAL}, {}, False),
+        ({"spark": LOCAL}, {"spark": MORE, "spark_key": "other"}, False),
+    ],
+    ids=["different", "the same", "one of them", "another key"],
+)
+def test_two_components_have_one_session_or_are_told_how(first, second, refused):
+    with create_defs_folder_sandbox() as sandbox:
+        for name, more in (("one", first), ("two", second)):
+            path = sandbox.scaffold_component(
+                component_cls=SmtChainComponent,
+                defs_path=name,
+                defs_yaml_contents={
+                    "type": "dagster_smt.SmtChainComponent",
+                    "attributes": {**LEAST, "asset_key": f"lake/{name}", "observe_topics": False, **more},
+                },
+            )
+            (path / "chain.properties").write_text(CHAIN)
+        (sandbox.defs_folder_path / "spark.py").unlink()  # what the scaffolder wrote, before anybody said spark
+        if refused:
+            with pytest.raises(Exception, match="Error while building") as raised, sandbox.build_all_defs():
+                pass
+            text = "SMT050 spark: lake/one and lake/two say different settings of Spark for the resource spark"
+            assert text in str(raised.value.__cause__)
+            return
+        with sandbox.build_all_defs() as defs:
+            keys = {one.get("spark_key", "spark") for one in (first, second)}
+            assert {key for key in defs.resources if key in ("spark", "other")} == keys
+            assert defs.resources["spark"].conf == LOCAL["conf"]
 
 
 def test_the_component_is_listed_with_its_documentation():

@@ -1,6 +1,6 @@
 """``SmtChainComponent``: a chain between topics and a table, declared in ``defs.yaml``."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Literal
@@ -10,6 +10,7 @@ from dagster.components.resolved.core_models import OpSpec
 from dagster.components.utils.translation import TranslationFn, TranslationFnResolver
 from pydantic import Field
 
+from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.orchestration.assets import build_smt_asset
 from dagster_smt.orchestration.checks import SmtChecks
 from dagster_smt.orchestration.components.fields import (
@@ -85,7 +86,11 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
     sink: ResolvedSink
     spark_key: Annotated[str, dg.Resolver.default(description="Resource key of the Spark session.")] = "spark"
     spark: Annotated[
-        SparkModel | None, dg.Resolver.default(description="The session; leave it out if resources have spark_key.")
+        SparkModel | None,
+        dg.Resolver.default(
+            description="The session, for this component and all that say the same or nothing; better one resource "
+            "under spark_key for the project, in defs/spark.py."
+        ),
     ] = None
     errors_tolerance: Annotated[
         Literal["none", "all"], dg.Resolver.default(description="Connect's errors.tolerance.")
@@ -149,6 +154,9 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         schedules = []
         if self.schedule:
             schedules.append(build_smt_schedule(asset, self.schedule, execution_timezone=self.execution_timezone))
+        if self.spark is not None:
+            tree = context.component_tree
+            self.check_session(tree.get_all_components(SmtChainComponent))
         resources = {self.spark_key: _session(self.spark.model_dump_json())} if self.spark is not None else {}
         letters: list[dg.AssetSpec] = []
         again = self.sink.coordinates is not None and not isinstance(asset.partitions_def, OF_TIME)
@@ -163,6 +171,23 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             schedules=schedules,
             resources=resources,
         )
+
+    def check_session(self, others: Sequence["SmtChainComponent"]) -> None:
+        """Refuse another session under the same resource key: a process has one, and so has a project.
+
+        Raises:
+            ConfigError: SMT050, with both components.
+        """
+        for other in others:
+            if other.spark in (None, self.spark) or other.spark_key != self.spark_key:
+                continue
+            names = sorted(c.asset_key.to_user_string() for c in (self, other))
+            statement = f"{names[0]} and {names[1]} say different settings of Spark for the resource {self.spark_key}"
+            hint = (
+                "leave spark out of both and give the project one SparkSessionResource, in defs/spark.py: "
+                "docs/dagster.md shows it; or give one of them another spark_key"
+            )
+            raise ConfigError(Problem("SMT050", "spark", statement, hint))
 
     def _asset(self) -> dg.AssetsDefinition:
         component, op = self, self.op or OpSpec()

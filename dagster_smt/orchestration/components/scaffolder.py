@@ -1,10 +1,11 @@
 """``dg scaffold defs dagster_smt.SmtChainComponent``: a component that loads and runs at once."""
 
+import re
 from contextlib import suppress
 from pathlib import Path
 
 import dagster as dg
-from click import ClickException
+from click import ClickException, echo
 from pydantic import BaseModel, Field
 
 from dagster_smt.cli.connectors import print_report
@@ -25,6 +26,22 @@ _RECORDS = (
     '{"id": 1, "customer": {"name": "Ada", "email": "ada@example.org"}}',
     '{"id": 2, "customer": {"email": null}}',
 )
+
+
+_SESSION = '''"""The Spark session of the project's tables: one for all of them, as a process has one."""
+
+import dagster as dg
+
+from dagster_smt import SparkSessionResource
+
+
+@dg.definitions
+def session() -> dg.Definitions:
+    """The resource that tables ask for; secrets as ${env:NAME}."""
+    return dg.Definitions(resources={"spark": SparkSessionResource(conf={"spark.master": "local[*]"})})
+'''
+_RESOURCE = re.compile(r"SparkSessionResource|PySparkResource|[\"']spark[\"']\s*:")
+_SPARK = re.compile(r"^\s*spark:", re.MULTILINE)
 
 
 class SmtScaffoldParams(BaseModel):
@@ -69,8 +86,8 @@ class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
             raise ClickException(text) from None
         for name, text in written.files.items():
             (target / name).write_text(text, encoding="utf-8")
-        spark = {"spark": {"conf": {"spark.master": "local[*]"}}}
-        dg.scaffold_component(request, {**written.attributes, **spark})
+        _session(target)
+        dg.scaffold_component(request, written.attributes)
         print_report(connector, written)
         if written.refused:
             raise _incomplete(connector, written)
@@ -99,6 +116,18 @@ def _incomplete(connector: Connector, written: Written) -> ClickException:
     what = ", ".join([*parts, *undone])
     text = f"{connector.name} is written, but not all of it is done: {what}. See the report above."
     return ClickException(visible(text))
+
+
+def _session(target: Path) -> None:
+    """Give the project a Spark session, if nothing in it has one: a second one would be refused."""
+    folder = next((parent for parent in target.parents if parent.name == "defs"), target.parent)
+    modules = [*folder.parent.rglob("*.py")] if folder.name == "defs" else [*folder.rglob("*.py")]
+    texts = [file.read_text(encoding="utf-8", errors="replace") for file in modules]
+    components = [file.read_text(encoding="utf-8", errors="replace") for file in folder.rglob("defs.yaml")]
+    told = any(_RESOURCE.search(text) for text in texts) or any(_SPARK.search(text) for text in components)
+    if not told:
+        (folder / "spark.py").write_text(_SESSION, encoding="utf-8")
+        echo(f"Creating the Spark session of the project at {folder / 'spark.py'}.", err=True)
 
 
 def _connector(params: SmtScaffoldParams, name: str) -> Connector:
