@@ -56,14 +56,15 @@ class CastField(FieldRule):
     """A value as another primitive type."""
 
     target: Type
+    field: str = ""
 
     def of_kind(self, kind: str) -> CastBoxed:
         if kind not in CASTABLE or kind in ("Decimal", "Timestamp"):  # with a schema these two can be cast
             raise DataError(refuse("SMT204", f"a value of type {kind} cannot be cast").problems)
-        return CastBoxed(kind, self.target)
+        return CastBoxed(kind, self.target, self.field)
 
     def on_node(self, target: Target) -> Node:
-        return _cast(target.node, self.target, keep=target.whole)
+        return _cast(target.node, self.target, keep=target.whole, field=self.field)
 
 
 class Cast(EffectTransform):
@@ -114,7 +115,7 @@ class Cast(EffectTransform):
 
 
 def _change(path: FieldPath, target: Type) -> Change:
-    return Change(path, CastField(target), "cast", target.name.lower(), fills=True)
+    return Change(path, CastField(target, path.text), "cast", target.name.lower(), fills=True)
 
 
 def _without_logical(schema: Schema) -> Schema:
@@ -125,7 +126,7 @@ def _without_logical(schema: Schema) -> Schema:
     return schema.with_(name=None, version=None, parameters=kept)
 
 
-def _cast(node: Node, target: Type, keep: bool = False) -> Node:
+def _cast(node: Node, target: Type, keep: bool = False, field: str = "") -> Node:
     """Cast a node. ``keep``: the whole value keeps name, version, doc and parameters."""
     schema, kind = node.schema, kind_of_schema(node.schema)
     if schema.default is not None and kind not in CASTABLE:
@@ -133,7 +134,7 @@ def _cast(node: Node, target: Type, keep: bool = False) -> Node:
     if not isinstance(node, Cell) or kind not in CASTABLE:
         statement = f"a value of type {kind} cannot be cast"
         return refused(node, "SMT204", statement, "cast its fields, or drop it", Schema(target, schema.optional))
-    rule = CastTo(kind, target)
+    rule = CastTo(kind, target, field)
     default = None
     if schema.default is not None:
         try:

@@ -40,11 +40,13 @@ CASTABLE = (*INTEGER_KINDS, *FLOAT_KINDS, "boolean", "string", "bytes", "Decimal
 class CastTo(ValueRule):
     """Convert a value of a kind (see ``model.runtime.kind_of``) to a Connect type.
 
-    ``encoded``: with a schema, dates become their encoded number first; a schemaless date cannot be cast.
+    With a schema, dates become their encoded number first; a schemaless date cannot be cast. ``field`` is what problems
+    call the value: the configured path; empty for the whole key or value.
     """
 
     kind: str
     target: Type
+    field: str = ""
 
     @property
     def may_fail(self) -> bool:  # type: ignore[override]
@@ -54,11 +56,16 @@ class CastTo(ValueRule):
         return self.kind in ("Date", "Time") or (self.kind == "bytes" and self.target is not Type.STRING)
 
     def failure(self) -> DataError:
+        name, target = f"'{self.field}'" if self.field else "the value", self.target.name.lower()
         if self.kind == "bytes":
-            return data_error("SMT405", f"bytes cannot be cast to {self.target.name.lower()}", "cast them to string")
+            return data_error("SMT405", f"{name} holds bytes, which cannot be cast to {target}", "cast them to string")
         if self.kind in ("Date", "Time"):
-            return data_error("SMT405", f"the value is no valid {self.kind} of Connect")
-        return data_error("SMT404", f"the value was out of range for {self.target.name.lower()}", "guard or drop it")
+            return data_error("SMT405", f"{name} is no valid {self.kind} of Connect")
+        hint = (
+            "let a predicate keep the stage from records with other texts, or cast to string; with "
+            "errors.tolerance=all such records are dead letters"
+        )
+        return data_error("SMT404", f"{name} is a text that is no {target}, or is out of its range", hint)
 
     def python(self, value: Any) -> Any:
         if value is None:

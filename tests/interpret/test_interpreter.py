@@ -263,7 +263,7 @@ FAILURES = [
         [MASK, CAST],
         {"value": b'{"n":"x"}'},
         1,
-        "SMT404 transforms.cast (Cast$Value): the value was out of range for int8",
+        "SMT404 transforms.cast (Cast$Value): 'n' is a text that is no int8, or is out of its range",
     ),
     (
         "invalid inside",

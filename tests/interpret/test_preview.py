@@ -30,7 +30,7 @@ record 2
   maskfield            orders: {"n":"x","name":null}
   filter               (predicate: not here)
   regexrouter          orders-x: {"n":"x","name":null}
-  cast                 SMT404 the value was out of range for int8
+  cast                 SMT404 'n' is a text that is no int8, or is out of its range
 record 3
   input                SMT411 value.converter: the text is not valid JSON in UTF-8"""
 TYPED = """\

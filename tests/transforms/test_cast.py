@@ -35,7 +35,10 @@ CASES = (
         envelope("a:int8?=3 b:int8", '{"a":null,"b":1}'),
     ),
     refusal(
-        "no number", {"spec": "a:int8"}, '{"a":" 42 "}', AT.format("SMT404", "the value was out of range for int8")
+        "no number",
+        {"spec": "a:int8"},
+        '{"a":" 42 "}',
+        AT.format("SMT404", "'a' is a text that is no int8, or is out of its range"),
     ),
     refusal("a list", {"spec": "int8"}, "[1]", AT.format("SMT204", "a value of type array cannot be cast")),
     # schemaless
@@ -126,7 +129,7 @@ CASES = (
         "a default that is no number",
         {"spec": "a:int8"},
         envelope('a:string="x"', '{"a":"1"}'),
-        AT.format("SMT404", "the default value cannot be cast: the value was out of range for int8"),
+        AT.format("SMT404", "the default value cannot be cast: 'a' is a text that is no int8, or is out of its range"),
     ),
     refusal(
         "a struct",
@@ -138,7 +141,7 @@ CASES = (
         "bytes as a number",
         {"spec": "a:int8"},
         envelope("a:bytes", '{"a":"AQI="}'),
-        AT.format("SMT405", "bytes cannot be cast to int8"),
+        AT.format("SMT405", "'a' holds bytes, which cannot be cast to int8"),
     ),
     refusal(
         "no struct",

@@ -15,7 +15,7 @@ I8, I16, I32, I64, F32, F64, BOOL, TEXT = TARGETS
 INF, NAN = math.inf, math.nan
 DAY = 86_400_000
 MOMENT = JavaDate(1_556_204_536_123)
-RANGE = "the value was out of range for {}"
+RANGE = "the value is a text that is no {}, or is out of its range"
 REFUSED = object()
 
 CASES = [
@@ -102,7 +102,7 @@ def test_cast(kind, value, target, result):
         rule.python(value)
     code, statement = "SMT404", RANGE.format(target.name.lower())
     if kind == "bytes":
-        code, statement = "SMT405", f"bytes cannot be cast to {target.name.lower()}"
+        code, statement = "SMT405", f"the value holds bytes, which cannot be cast to {target.name.lower()}"
     if kind in ("Date", "Time"):
         code, statement = "SMT405", f"the value is no valid {kind} of Connect"
     assert str(caught.value).splitlines()[0] == f"{code} {statement}"
