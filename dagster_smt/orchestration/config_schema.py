@@ -5,7 +5,7 @@ chain that the definition was made with is the default, so the Launchpad shows i
 the shape; ``decode_config`` checks the meaning, before any Spark work.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from dagster_smt.chain.registry import predicates, transforms
 from dagster_smt.chain.stages import as_text
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.window import Range, Window
+from dagster_smt.orchestration.option_fields import option_fields
 from dagster_smt.tables.spec import MicroBatches, WindowRequest, check_start, millis_of
 
 Tolerance = Literal["none", "all"]
@@ -46,19 +47,23 @@ def _stage() -> dg.Shape:
     predicate = {
         "name": dg.Field(str, description="Your name for it."),
         "type": dg.Field(_classes("SmtPredicate", predicates()), description="Its class."),
-        "options": dg.Field(dg.Permissive(), default_value={}, description="Its options, as in a connector."),
+        "options": _options(predicates().values()),
     }
     return dg.Shape(
         {
             "alias": dg.Field(str, description="Your name for the stage; problems and counts carry it."),
             "type": dg.Field(_classes("SmtTransform", transforms()), description="Its class."),
-            "options": dg.Field(dg.Permissive(), default_value={}, description="Its options, as in a connector."),
+            "options": _options(transforms().values()),
             "predicate": dg.Field(
                 dg.Noneable(dg.Shape(predicate)), is_required=False, description="When the stage acts."
             ),
             "negate": dg.Field(bool, is_required=False, description="Act where the predicate is false."),
         }
     )
+
+
+def _options(classes: Iterable[type[Options]]) -> dg.Field:
+    return dg.Field(option_fields(classes), default_value={}, description="Its options, as in a connector.")
 
 
 def _classes(name: str, known: Mapping[str, type[Options]]) -> dg.Enum:

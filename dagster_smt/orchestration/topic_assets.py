@@ -8,7 +8,7 @@ import time
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import dagster as dg
@@ -19,7 +19,7 @@ from dagster_smt.model.window import Range
 from dagster_smt.orchestration.execution import problems_as_failure
 from dagster_smt.orchestration.metadata import table
 from dagster_smt.orchestration.schema_metadata import topic_columns
-from dagster_smt.orchestration.translator import topic_keys
+from dagster_smt.orchestration.translator import SmtTranslator, topic_keys
 from dagster_smt.orchestration.versions import digest
 from dagster_smt.tables.spec import KafkaTopics, SourceSpec, TableSource, TopicTable
 from dagster_smt.tables.windows import matching
@@ -51,6 +51,7 @@ def build_topic_assets(
     owners: Sequence[str] | None = None,
     automation_condition: dg.AutomationCondition[Any] | None = None,
     freshness_policy: dg.FreshnessPolicy | None = None,
+    translator: SmtTranslator | None = None,
 ) -> dg.AssetsDefinition:
     """Make the observable assets that stand for the topics of tables; their keys are those that the tables depend on.
 
@@ -62,28 +63,33 @@ def build_topic_assets(
         tables: The tables; all from the same source. Those of a ``TableSource`` have assets of their own already.
         name: Name of the op.
         group_name, tags, owners, automation_condition, freshness_policy: As in ``dg.AssetSpec``.
+        translator: Customises the specs (``get_topic_spec``); give the same to the tables, whose upstream keys follow.
 
     Raises:
         ConfigError: SMT038, the tables have several sources, or one that is a table itself.
     """
     tables = [tables] if isinstance(tables, TopicTable) else list(tables)
     source = _source(tables, name)
-    watched = {w.key: w for t in tables for w in _watched(t)}
+    found = {w.key: w for t in tables for w in _watched(t)}
+    translator = translator or SmtTranslator()
     kinds = {"kafka"} if isinstance(source, KafkaTopics) else set[str]()
     specs = [
-        dg.AssetSpec(
-            key=w.key,
-            group_name=group_name,
-            description=f"The topic {code(w.topic)}." if w.topic else f"The topics that match {code(w.pattern)}.",
-            metadata={"dagster/column_schema": w.columns, "dagster_smt/place": source.place},
-            tags=tags,
-            owners=owners,
-            kinds=kinds,
-            automation_condition=automation_condition,
-            freshness_policy=freshness_policy,
+        translator.get_topic_spec(
+            dg.AssetSpec(
+                key=w.key,
+                group_name=group_name,
+                description=f"The topic {code(w.topic)}." if w.topic else f"The topics that match {code(w.pattern)}.",
+                metadata={"dagster/column_schema": w.columns, "dagster_smt/place": source.place},
+                tags=tags,
+                owners=owners,
+                kinds=kinds,
+                automation_condition=automation_condition,
+                freshness_policy=freshness_policy,
+            )
         )
-        for w in watched.values()
+        for w in found.values()
     ]
+    watched = {spec.key: replace(w, key=spec.key) for spec, w in zip(specs, found.values(), strict=True)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)  # the only assets whose observations start what is below
 

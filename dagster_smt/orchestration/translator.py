@@ -79,7 +79,11 @@ class SmtTranslator:
 
     def get_topic_keys(self, data: SmtAssetData) -> Sequence[dg.AssetKey]:
         """The assets that stand for the topics, see ``topic_keys``."""
-        return topic_keys(data.table)
+        return [self.get_topic_spec(dg.AssetSpec(key)).key for key in topic_keys(data.table)]
+
+    def get_topic_spec(self, spec: dg.AssetSpec) -> dg.AssetSpec:
+        """The spec of a topic's asset; ``build_topic_assets`` asks for it, and the table's asset for its key."""
+        return spec
 
 
 def topic_keys(table: TopicTable) -> list[dg.AssetKey]:

@@ -376,6 +376,68 @@ def test_what_is_scaffolded_passes_the_checks_and_loads(project):
     assert "lake/orders_sink" in text
 
 
+TRANSLATIONS = [
+    ({"group_name": "crm", "owners": ["team:data"], "tags": {"tier": "gold"}}, {}, "topics/orders"),
+    ({"key_prefix": "crm", "group_name": "crm"}, {}, "crm/topics/orders"),
+    ({"key": "gold/orders", "group_name": "crm"}, {}, "topics/orders"),
+    ({"key_prefix": "crm", "description": "All orders.", "kinds": ["x"]}, {}, "crm/topics/orders"),
+    ({"key_prefix": "crm"}, {"observe_topics": False}, "topics/orders"),
+]
+
+
+@pytest.mark.parametrize(("translation", "more", "key"), TRANSLATIONS)
+def test_topics_follow_the_translation_of_their_table(translation, more, key):
+    _, defs = loaded({**LEAST, "translation": translation, **more})
+    specs = {s.key.to_user_string(): s for a in defs.assets for s in getattr(a, "specs", ())}
+    (table,) = [s for name, s in specs.items() if name.endswith("orders") and "topics" not in name]
+    assert [d.asset_key.to_user_string() for d in table.deps] == [key]
+    assert (key in specs) is not bool(more)
+    if not more:
+        topic = specs[key]
+        assert topic.description == "The topic `orders`." and "x" not in topic.kinds
+        assert topic.group_name == table.group_name == translation.get("group_name")
+        assert (topic.owners, topic.tags.get("tier")) == (table.owners, table.tags.get("tier"))
+
+
+NOT_OURS = {"OpSpecModel", "AssetSpecUpdateKwargsModel"}  # Dagster's own, and so are partitions and policies of theirs
+WITHOUT = {"translation"}  # its resolver takes no description
+
+
+def documented(component):
+    """Each attribute of a component and of its models, with its schema; Dagster's own models left out."""
+    schema = component.get_model_cls().model_json_schema()
+    ours = {name for name in schema["$defs"] if name not in NOT_OURS and not name.endswith(THEIRS)}
+    for model in [schema, *(schema["$defs"][name] for name in ours)]:
+        for name, attribute in model.get("properties", {}).items():
+            if name not in WITHOUT:
+                yield f"{model['title']}.{name}", attribute
+
+
+THEIRS = ("PartitionsDefinitionModel", "BackfillPolicyModel")
+
+
+def values_of(attribute):
+    """The values of an enumeration, wherever they stand in a schema."""
+    found = [*attribute.get("enum", ()), *([attribute["const"]] if "const" in attribute else ())]
+    inner = [part for form in ("anyOf", "oneOf", "allOf") for part in attribute.get(form, ())]
+    values = attribute.get("additionalProperties")
+    for part in [*inner, *([values] if isinstance(values, dict) else ())]:
+        found += values_of(part)
+    return [value for value in found if isinstance(value, str)]
+
+
+@pytest.mark.parametrize("component", [SmtChainComponent, SmtTopicCollectionComponent])
+def test_every_attribute_says_what_it_is_for_and_which_values_it_takes(component):
+    """``dg utils inspect-component`` shows descriptions, and of enumerations nothing else."""
+    seen = 0
+    for name, attribute in documented(component):
+        description = attribute.get("description", "")
+        assert description, name
+        assert all(value in description for value in values_of(attribute)), name
+        seen += len(values_of(attribute))
+    assert seen > 15
+
+
 LOCAL = {"conf": {"spark.master": "local[2]"}}
 MORE = {"conf": {"spark.master": "local[2]", "spark.driver.memory": "4g"}}
 

@@ -4,6 +4,7 @@ import dagster as dg
 import pytest
 
 from dagster_smt.chain import parse_chain
+from dagster_smt.chain.registry import transforms
 from dagster_smt.errors import ConfigError
 from dagster_smt.model.window import Range
 from dagster_smt.orchestration.config_schema import decode_config, smt_config_schema
@@ -61,6 +62,30 @@ def test_the_launchpad_shows_the_stages_in_order():
 def test_dagster_itself_refuses_a_misspelt_class(stage):
     with pytest.raises(dg.DagsterInvalidConfigError):
         full({"chain": {"stages": [stage]}})
+
+
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [
+        ({"fields": ["name"], "replacment": "*"}, '"replacment" at path root:ops:mask:config:chain:stages[0]:options'),
+        ({"fields": {"name": "x"}}, "stages[0]:options:fields"),
+        ({"fields": [1]}, "stages[0]:options:fields"),
+        ({"fields": 5}, "stages[0]:options:fields"),
+    ],
+)
+def test_dagster_itself_refuses_a_misspelt_option_and_what_is_no_list_of_names(options, place):
+    with pytest.raises(dg.DagsterInvalidConfigError) as raised:
+        full({"chain": {"stages": [{**HIDE, "options": options}]}})
+    assert place in str(raised.value)
+
+
+def test_dagster_takes_the_options_of_every_documented_example():
+    ran = 0
+    for cls in transforms().values():
+        for example in cls.examples:
+            stage = {"alias": "s", "type": cls.__name__ + ("$Value" if cls.sided else ""), "options": example.options}
+            ran += bool(full({"chain": {"stages": [stage]}}))
+    assert ran > 50
 
 
 def test_every_class_that_a_chain_can_name_is_offered():
@@ -131,8 +156,8 @@ def test_dagster_refuses_another_shape(name, config):
 REFUSED = [
     (
         "unknown option",
-        {"chain": {"stages": [{**HIDE, "options": {"feilds": ["name"]}}]}},
-        "SMT011 ops.mask.config.chain: stages[0] (hide) (MaskField$Value): unknown option 'feilds'",
+        {"chain": {"stages": [{**HIDE, "options": {"header": "name"}}]}},
+        "SMT011 ops.mask.config.chain: stages[0] (hide) (MaskField$Value): unknown option 'header'",
     ),
     (
         "unknown class",

@@ -32,26 +32,34 @@ from dagster_smt.orchestration.topic_assets import build_topic_assets
 from dagster_smt.orchestration.translator import SmtAssetData, SmtTranslator
 
 
+KIND_PREFIX = "dagster/kind/"
+"""Dagster keeps kinds among tags; a topic has its own."""
+
+
 class NewTopicSensorModel(dg.Model):
     """See ``build_new_topic_sensor``."""
 
-    name: str = ""
-    exclude: str = ""
-    request_runs: bool = True
-    max_new_per_tick: int = 200
-    max_topics: int = 5_000
-    on_vanished: Literal["report", "delete"] = "report"
-    minimum_interval_seconds: int = 60
+    name: str = Field(default="", description="The sensor's name; after the asset by default.")
+    exclude: str = Field(default="", description="Topics to leave out though they match: a regular expression.")
+    request_runs: bool = Field(default=True, description="Whether new partitions are run at once.")
+    max_new_per_tick: int = Field(default=200, description="No more new partitions at a time than this.")
+    max_topics: int = Field(default=5_000, description="More topics than this are refused.")
+    on_vanished: Literal["report", "delete"] = Field(
+        default="report", description="What becomes of partitions whose topic is gone: report, or delete them."
+    )
+    minimum_interval_seconds: int = Field(default=60, description="Seconds between two looks.")
 
 
 class LagSensorModel(dg.Model):
     """See ``build_lag_sensor``."""
 
-    name: str = ""
-    min_records: int | None = None
-    min_bytes: int | None = None
-    max_age_seconds: float | None = None
-    minimum_interval_seconds: int = 60
+    name: str = Field(default="", description="The sensor's name; after the asset by default.")
+    min_records: int | None = Field(default=None, description="A run is asked for from so many unread records on.")
+    min_bytes: int | None = Field(default=None, description="The same in bytes; of file topics only.")
+    max_age_seconds: float | None = Field(
+        default=None, description="Fewer are enough once the last run is so many seconds ago."
+    )
+    minimum_interval_seconds: int = Field(default=60, description="Seconds between two looks.")
 
 
 class SparkModel(dg.Model):
@@ -81,7 +89,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
     asset_key: Annotated[
         dg.ResolvedAssetKey, dg.Resolver.default(description="The asset's key.", examples=["lake/orders"])
     ]
-    chain: Annotated[ResolvedChain, dg.Resolver.default(description="A file of a connector's properties, or stages.")]
+    chain: ResolvedChain
     table: ResolvedTable
     sink: ResolvedSink
     spark_key: Annotated[str, dg.Resolver.default(description="Resource key of the Spark session.")] = "spark"
@@ -93,7 +101,11 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         ),
     ] = None
     errors_tolerance: Annotated[
-        Literal["none", "all"], dg.Resolver.default(description="Connect's errors.tolerance.")
+        Literal["none", "all"],
+        dg.Resolver.default(
+            description="Connect's errors.tolerance: none (topics with records that fail are left out), or all (dead "
+            "letters)."
+        ),
     ] = "none"
     dead_letters: ResolvedLetters = None
     dead_letter_topic: Annotated[str, dg.Resolver.default(description="Topic of the dead letters; empty: none.")] = ""
@@ -101,7 +113,9 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
     checks: ResolvedChecks = field(default_factory=SmtChecks)
     dead_paths: Annotated[
         Literal["error", "warn"] | None,
-        dg.Resolver.default(description="What a mask, drop or rename is that can touch nothing; by default an error."),
+        dg.Resolver.default(
+            description="What a mask, drop or rename is that can touch nothing: error (the default), or warn."
+        ),
     ] = None
     allow_chain_override: Annotated[
         bool | None,
@@ -122,9 +136,16 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             examples=["Europe/Berlin"],
         ),
     ] = None
-    new_topic_sensor: NewTopicSensorModel | None = None
-    lag_sensor: LagSensorModel | None = None
-    op: OpSpec | None = None
+    new_topic_sensor: Annotated[
+        NewTopicSensorModel | None,
+        dg.Resolver.default(description="Finds new topics and makes partitions of them, with a partition per topic."),
+    ] = None
+    lag_sensor: Annotated[
+        LagSensorModel | None, dg.Resolver.default(description="Asks for a run when there are unread records.")
+    ] = None
+    op: Annotated[
+        OpSpec | None, dg.Resolver.default(description="Of the asset's step: pool, tags, backfill_policy.")
+    ] = None
     translation: (
         Annotated[
             TranslationFn[SmtAssetData],
@@ -143,14 +164,34 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
 
     def get_asset_spec(self, data: SmtAssetData) -> dg.AssetSpec:
         """The asset's spec. Override it in a subclass; ``translation`` in the file comes on top."""
-        spec = SmtTranslator().get_asset_spec(data)
+        spec = SmtTranslator.get_asset_spec(_OfComponent(self, data), data)
         return self.translation(spec, data) if self.translation is not None else spec
+
+    def get_topic_spec(self, spec: dg.AssetSpec, data: SmtAssetData) -> dg.AssetSpec:
+        """The spec of one of its topics: group, owners, tags and key prefix as ``translation`` gives the asset.
+
+        The rest of ``translation`` is the table's alone. Topics that another component observes stay as they are.
+        """
+        if self.translation is None or not self.observe_topics:
+            return spec
+        told = self.translation(spec, data)
+        prefixed = told.key.path[-len(spec.key.path) :] == spec.key.path
+        tags = {key: text for key, text in told.tags.items() if not key.startswith(KIND_PREFIX)}
+        kinds = {key: text for key, text in spec.tags.items() if key.startswith(KIND_PREFIX)}
+        return spec.replace_attributes(
+            key=told.key if prefixed else spec.key,
+            group_name=told.group_name,
+            owners=told.owners,
+            tags={**tags, **kinds},
+        )
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """The asset, its topics, and what can start its runs."""
-        asset = self._asset()
-        name = asset.op.name
-        topics = [build_topic_assets(self.table, name=f"{name}_topics")] if self.observe_topics else []
+        translator = _OfComponent(self)
+        asset = self._asset(translator)
+        name, topics = asset.op.name, []
+        if self.observe_topics:
+            topics.append(build_topic_assets(self.table, name=f"{name}_topics", translator=translator))
         schedules = []
         if self.schedule:
             schedules.append(build_smt_schedule(asset, self.schedule, execution_timezone=self.execution_timezone))
@@ -189,13 +230,8 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             )
             raise ConfigError(Problem("SMT050", "spark", statement, hint))
 
-    def _asset(self) -> dg.AssetsDefinition:
-        component, op = self, self.op or OpSpec()
-
-        class Translator(SmtTranslator):
-            def get_asset_spec(self, data: SmtAssetData) -> dg.AssetSpec:
-                return component.get_asset_spec(data)
-
+    def _asset(self, translator: SmtTranslator) -> dg.AssetsDefinition:
+        op = self.op or OpSpec()
         return build_smt_asset(
             key=self.asset_key,
             chain=self.chain,
@@ -212,7 +248,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             checks=self.checks,
             dead_paths=self.dead_paths,
             allow_chain_override=self.allow_chain_override,
-            translator=Translator(),
+            translator=translator,
         )
 
     def _sensors(self, asset: dg.AssetsDefinition, name: str) -> Iterator[dg.SensorDefinition]:
@@ -224,3 +260,17 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             if model is not None:
                 given = model.model_dump()
                 yield build(asset, self.table, **{**given, "name": given["name"] or f"{name}_{kind}"})
+
+
+class _OfComponent(SmtTranslator):
+    """Asks a component for its specs. What it says of topics depends on its asset, which is asked for first."""
+
+    def __init__(self, component: SmtChainComponent, data: SmtAssetData | None = None):
+        self.component, self.data = component, data
+
+    def get_asset_spec(self, data: SmtAssetData) -> dg.AssetSpec:
+        self.data = data
+        return self.component.get_asset_spec(data)
+
+    def get_topic_spec(self, spec: dg.AssetSpec) -> dg.AssetSpec:
+        return self.component.get_topic_spec(spec, self.data) if self.data is not None else spec

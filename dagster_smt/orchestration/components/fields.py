@@ -7,7 +7,7 @@ made.
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import dagster as dg
 from pydantic import Field
@@ -54,7 +54,10 @@ class KafkaModel(dg.Model):
         description="Options of clients as Spark spells them (kafka.security.protocol); secrets as ${env:NAME}.",
     )
     client_options: dict[str, str] = Field(default_factory=dict, description="Options of librdkafka, if others.")
-    isolation_level: Literal["read_committed", "read_uncommitted"] = "read_committed"
+    isolation_level: Literal["read_committed", "read_uncommitted"] = Field(
+        default="read_committed",
+        description="Whether records of open and aborted transactions are read: read_committed or read_uncommitted.",
+    )
     create: NewTopicsModel | None = Field(
         default=None, description="How topics are made that are missing; none: refused."
     )
@@ -75,15 +78,22 @@ class SourceModel(dg.Model):
     )
 
 
+_KINDS = [kind for kinds in get_args(FormatKind) for kind in get_args(kinds)]
+
+
 class FormatModel(dg.Model):
     """How a side of the records is encoded."""
 
-    kind: FormatKind = "json"
+    kind: FormatKind = Field(default="json", description=f"The encoding: {', '.join(_KINDS)}.")
     schema_: str | None = Field(
         default=None, alias="schema", description="Of json_schema: a DDL text, or a .sql file beside defs.yaml."
     )
-    replace_null_with_default: bool = True
-    decimal_format: Literal["BASE64", "NUMERIC"] = "BASE64"
+    replace_null_with_default: bool = Field(
+        default=True, description="Whether a null becomes the default of its schema, as Connect's converters have it."
+    )
+    decimal_format: Literal["BASE64", "NUMERIC"] = Field(
+        default="BASE64", description="How JSON is written for decimals: BASE64, or NUMERIC."
+    )
     options: dict[str, str] = Field(
         default_factory=dict,
         description="Options of the format, as Flink names them: null-literal, url, schema; of json arrays-as-rows.",
@@ -102,13 +112,15 @@ class TopicTableModel(dg.Model):
     value: FormatModel = Field(default_factory=FormatModel, description="The values' format.")
     start: str = Field(default="earliest", description="earliest, latest, a moment, or group:NAME.")
     on_data_loss: Literal["fail", "gap"] = Field(
-        default="fail", description="When records were deleted before they were read."
+        default="fail",
+        description="What a run does when records were deleted before it read them: fail, or gap, which notes them as "
+        "a gap and goes on.",
     )
     group: str = Field(default="", description="A consumer group that shows the table's progress.")
     push_down: Literal["off", "exact", "no-tombstones"] = Field(
         default="off",
         description="Whether records stay unread that the chain's first stages drop for their topic, partition, offset "
-        "or timestamp.",
+        "or timestamp: off; exact: whatever is in them; no-tombstones: unless their value is null.",
     )
     statement: str | None = Field(
         default=None,
@@ -124,7 +136,7 @@ class TopicTableModel(dg.Model):
     key_fields: Sequence[str] = Field(default=(), description="Columns that are in the key.")
     key_fields_prefix: str = Field(default="", description="What their names have in front that the key's do not.")
     value_fields_include: Literal["ALL", "EXCEPT_KEY"] = Field(
-        default="ALL", description="Whether the value holds the key's columns, too."
+        default="ALL", description="Whether the value holds the key's columns, too: ALL or EXCEPT_KEY."
     )
     fields_verify_integrity: bool | Literal["check"] = Field(
         default=False,
@@ -139,8 +151,12 @@ class TableSinkModel(dg.Model):
         default="", description="Folder or URI; relative to where Dagster runs.", examples=["s3a://lake/orders"]
     )
     table: str = Field(default="", description="Name in a catalog, instead.", examples=["lake.orders"])
-    kind: Literal["records", "columns"] = Field(default="records", description="Kafka's columns, or one per field.")
-    schema_evolution: Literal["none", "add", "widen"] = "add"
+    kind: Literal["records", "columns"] = Field(
+        default="records", description="records: Kafka's columns; columns: one per field of the value."
+    )
+    schema_evolution: Literal["none", "add", "widen"] = Field(
+        default="add", description="How columns may change: none, add (new ones), widen (wider types, too)."
+    )
     source_columns: Sequence[str] | None = Field(
         SourceColumns().names, description="Columns for topic, partition and offset of each row; null: none."
     )
@@ -151,8 +167,8 @@ class TableSinkModel(dg.Model):
 class FileSinkModel(dg.Model):
     """File topics to write to."""
 
-    path: str
-    group: str = "dagster_smt"
+    path: str = Field(description="Their folder; relative to where Dagster runs.")
+    group: str = Field(default="dagster_smt", description="The consumer group whose progress is kept beside them.")
     max_topics: int = Field(default=MOST_TOPICS, description="To how many topics the records of one run may go.")
     key: FormatModel | None = Field(default=None, description="The keys' format to write; by default as they are read.")
     value: FormatModel | None = Field(default=None, description="The values' format to write.")
@@ -181,35 +197,45 @@ class SinkModel(dg.Model):
 class LettersModel(dg.Model):
     """Where dead letters go, if not beside the topics: exactly one of these."""
 
-    delta: TableSinkModel | None = None
-    iceberg: TableSinkModel | None = None
-    kafka: KafkaModel | None = None
-    files: str | None = None
+    delta: TableSinkModel | None = Field(default=None, description="A Delta table.")
+    iceberg: TableSinkModel | None = Field(default=None, description="An Iceberg table.")
+    kafka: KafkaModel | None = Field(default=None, description="A Kafka cluster.")
+    files: str | None = Field(default=None, description="A folder of file topics; relative to where Dagster runs.")
 
 
 class TopicPartitionsModel(dg.Model):
     """One partition per topic, added by a sensor or by hand."""
 
-    type: Literal["topics"] = Field(description="One partition per topic.")
+    type: Literal["topics"] = Field(description="topics: one partition per topic.")
     name: str = Field(description="Name of the dynamic partitions.", examples=["orders_topics"])
 
 
 class TimePartitionsModel(dg.Model):
     """Windows of time, by the records' timestamps."""
 
-    type: Literal["hourly", "daily", "weekly", "monthly"]
+    type: Literal["hourly", "daily", "weekly", "monthly"] = Field(
+        description="How long each is: hourly, daily, weekly or monthly."
+    )
     start_date: str = Field(description="Start of the first one.", examples=["2026-01-01"])
-    end_date: str | None = None
-    timezone: str | None = None
+    end_date: str | None = Field(default=None, description="End of the last one; none: they go on.")
+    timezone: str | None = Field(default=None, description="Whose midnight is meant; UTC.", examples=["Europe/Berlin"])
 
 
 class ChecksModel(dg.Model):
     """Which asset checks there are; see ``SmtChecks``."""
 
-    off: Sequence[str] = ()
-    blocking: Sequence[str] = ()
-    severity: dict[str, Literal["WARN", "ERROR"]] = Field(default_factory=dict)
-    max_lag: int | None = None
+    off: Sequence[str] = Field(default=(), description="Names of checks to leave out.", examples=[["masked_values"]])
+    blocking: Sequence[str] = Field(
+        default=(), description="Names of checks that keep what is below from running.", examples=[["dead_mask"]]
+    )
+    severity: dict[str, Literal["WARN", "ERROR"]] = Field(
+        default_factory=dict,
+        description="WARN or ERROR by the name of a check, instead of its own.",
+        examples=[{"dead_mask": "WARN"}],
+    )
+    max_lag: int | None = Field(
+        default=None, description="How many offsets may be unread after a run; none: no such check."
+    )
     failed_share: float = Field(
         default=1.0,
         description="Share of a run's or topic's records from which on dead letters are an error; 1.0: if all failed.",
@@ -389,30 +415,47 @@ def partitions_of(data: Mapping[str, Any] | None) -> dg.PartitionsDefinition | N
     return _TIMES[data["type"]](start_date=start, end_date=data["end_date"], timezone=data["timezone"])
 
 
-def _resolver(make: Callable[..., Any], model: Any, *, in_folder: bool = False) -> dg.Resolver:
+def _resolver(make: Callable[..., Any], model: Any, description: str, *, in_folder: bool = False) -> dg.Resolver:
     """A resolver that renders templates, and then makes plain data of them."""
 
     def resolve(context: dg.ResolutionContext, given: Any) -> Any:
         data = context.resolve_value(given.model_dump() if isinstance(given, dg.Model) else given)
         return make(data, context.resolve_source_relative_path(".")) if in_folder else make(data)
 
-    return dg.Resolver(resolve, model_field_type=model)
+    return dg.Resolver(resolve, model_field_type=model, description=description)
 
 
+_LETTERS = "Where dead letters go, if not beside the topics read."
 ResolvedChain: TypeAlias = Annotated[
     Path | Chain,
-    _resolver(chain_of, str | Sequence[dict[str, Any]] | dict[str, Any], in_folder=True),
+    _resolver(
+        chain_of,
+        str | Sequence[dict[str, Any]] | dict[str, Any],
+        "The transforms: a file of a connector's properties beside defs.yaml, those properties, or a list of stages.",
+        in_folder=True,
+    ),
 ]
-ResolvedTopics: TypeAlias = Annotated[FileTopics | KafkaTopics, _resolver(topics_of, SourceModel, in_folder=True)]
+ResolvedTopics: TypeAlias = Annotated[
+    FileTopics | KafkaTopics, _resolver(topics_of, SourceModel, "Where the topics are.", in_folder=True)
+]
 ResolvedFormat: TypeAlias = Annotated[
-    Format, _resolver(lambda data, folder: format_of(data, folder, "value"), FormatModel, in_folder=True)
+    Format,
+    _resolver(
+        lambda data, folder: format_of(data, folder, "value"), FormatModel, "The values' format.", in_folder=True
+    ),
 ]
-ResolvedTable: TypeAlias = Annotated[TopicTable, _resolver(table_of, TopicTableModel, in_folder=True)]
-ResolvedSink: TypeAlias = Annotated[Sink, _resolver(sink_of, SinkModel, in_folder=True)]
-ResolvedLetters: TypeAlias = Annotated[LetterPlace | None, _resolver(letters_of, LettersModel | None)]
+ResolvedTable: TypeAlias = Annotated[
+    TopicTable, _resolver(table_of, TopicTableModel, "What is read: topics, and their formats.", in_folder=True)
+]
+ResolvedSink: TypeAlias = Annotated[Sink, _resolver(sink_of, SinkModel, "Where it is written to.", in_folder=True)]
+ResolvedLetters: TypeAlias = Annotated[LetterPlace | None, _resolver(letters_of, LettersModel | None, _LETTERS)]
 ResolvedPartitions: TypeAlias = Annotated[
-    dg.PartitionsDefinition | None, _resolver(partitions_of, TopicPartitionsModel | TimePartitionsModel | None)
+    dg.PartitionsDefinition | None,
+    _resolver(
+        partitions_of, TopicPartitionsModel | TimePartitionsModel | None, "Partitions: topics, or windows of time."
+    ),
 ]
 ResolvedChecks: TypeAlias = Annotated[
-    SmtChecks, _resolver(lambda data: SmtChecks(**data) if data else SmtChecks(), ChecksModel | None)
+    SmtChecks,
+    _resolver(lambda data: SmtChecks(**data) if data else SmtChecks(), ChecksModel | None, "Which checks there are."),
 ]

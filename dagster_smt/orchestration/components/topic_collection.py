@@ -41,7 +41,7 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
         int, dg.Resolver.default(description="How many of the last records tell the columns of a topic.")
     ] = 100
     max_topics: Annotated[int, dg.Resolver.default(description="No more assets than this.")] = 1_000
-    group_name: str | None = None
+    group_name: Annotated[str | None, dg.Resolver.default(description="The group of the topics' assets.")] = None
     defs_state: ResolvedDefsStateConfig = field(default_factory=DefsStateConfigArgs.local_filesystem)
 
     @property
