@@ -31,7 +31,7 @@ def test_definitions_in_examples_load(page, tmp_path, monkeypatch):
     (tmp_path / "chains").mkdir()
     chain = "transforms=hide\ntransforms.hide.type=MaskField$Value\ntransforms.hide.fields=customer\n"
     (tmp_path / "chains" / "orders.properties").write_text(chain)
-    (text,) = [b for b in blocks(page, "python") if "dg.Definitions(" in b]
+    (text,) = [b for b in blocks(page, "python") if "\ndefs = dg.Definitions(" in b]
     names: dict = {}
     exec(text, names)
     assert isinstance(names["defs"], dg.Definitions)

@@ -38,6 +38,10 @@ class _Watched:
     pattern: str = ""
     columns: dg.TableSchema | None = None
 
+    @property
+    def description(self) -> str:
+        return f"The topic {code(self.topic)}." if self.topic else f"The topics that match {code(self.pattern)}."
+
     def topics(self, listed: Sequence[str]) -> list[str]:
         return [self.topic] if self.topic else matching(self.pattern, listed)
 
@@ -71,14 +75,13 @@ def build_topic_assets(
     tables = [tables] if isinstance(tables, TopicTable) else list(tables)
     source = _source(tables, name)
     found = {w.key: w for t in tables for w in _watched(t)}
-    translator = translator or SmtTranslator()
     kinds = {"kafka"} if isinstance(source, KafkaTopics) else set[str]()
     specs = [
-        translator.get_topic_spec(
+        (translator or SmtTranslator()).get_topic_spec(
             dg.AssetSpec(
                 key=w.key,
                 group_name=group_name,
-                description=f"The topic {code(w.topic)}." if w.topic else f"The topics that match {code(w.pattern)}.",
+                description=w.description,
                 metadata={"dagster/column_schema": w.columns, "dagster_smt/place": source.place},
                 tags=tags,
                 owners=owners,

@@ -31,7 +31,6 @@ from dagster_smt.orchestration.sensors import build_lag_sensor, build_new_topic_
 from dagster_smt.orchestration.topic_assets import build_topic_assets
 from dagster_smt.orchestration.translator import SmtAssetData, SmtTranslator
 
-
 KIND_PREFIX = "dagster/kind/"
 """Dagster keeps kinds among tags; a topic has its own."""
 
