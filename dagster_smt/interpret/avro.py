@@ -20,6 +20,7 @@ from dagster_smt.interpret.avro_empty import Empty
 from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import (
     DECIMAL_PRECISION,
+    INTEGER_BITS,
     STRING,
     JavaDate,
     Schema,
@@ -258,7 +259,7 @@ class _Builder:
         if kind == "long" and logical == "timestamp-millis":
             return timestamp(), JavaDate
         if kind == "int" and avro.get("connect.type") in ("int8", "int16"):
-            return Schema(Type(avro["connect.type"])), _same
+            return _narrow(Type(avro["connect.type"]))
         if kind in _SIMPLE:
             return Schema(_SIMPLE[kind]), _same
         others = {"record": self.record, "enum": _enum, "array": self.array, "map": self.map}
@@ -416,6 +417,19 @@ def _whole(value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return int(value)
+
+
+def _narrow(kind: Type) -> tuple[Schema, Convert]:
+    """An integer of 8 or 16 bits, which Avro has in 32. Connect cuts what is larger: 300 would be 44."""
+    limit = 1 << (INTEGER_BITS[kind] - 1)
+
+    def convert(value: int) -> int:
+        if not -limit <= value < limit:
+            hint = "declare a wider type, or look at the dead letter"
+            raise data_error("SMT414", f"a number does not fit the type {kind.value} of its schema", hint)
+        return value
+
+    return Schema(kind), convert
 
 
 def _size(avro: dict[str, Any]) -> dict[str, str]:

@@ -20,7 +20,7 @@ from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import FLOATS, INTEGER_BITS, JavaDate, Schema, Type
 from dagster_smt.model.schema_size import room
 from dagster_smt.values.cast import DAY
-from dagster_smt.values.moment_texts import days_of, millis_of, moment_text
+from dagster_smt.values.moment_texts import clock_of, clock_text, days_of, millis_of, moment_text
 from dagster_smt.values.numbers import (
     big_decimal,
     exact_double,
@@ -42,6 +42,7 @@ NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 _EXAMPLES = {
     "Date": ("a day such as 2020-01-31", "a number of days since 1970"),
+    "Time": ("a time such as 12:00:00.123", "a number of milliseconds of the day"),
     "Timestamp": ("a moment such as 2020-01-31 12:00:00.123", "a number of milliseconds since 1970"),
     "Decimal": ("a number such as 1.25", "a number, or the base64 of Connect"),
 }
@@ -63,7 +64,7 @@ def _hint(schema: Schema, form: Format) -> str:
     place = f"{form.kind.replace('_schema', '')}.{MOMENTS}"
     if not form.text_standard:
         return f"{connect} is read; {place} = SQL reads {texts}"
-    more = _MILLISECONDS if schema.logical == "Timestamp" else ""
+    more = _MILLISECONDS if schema.logical in ("Time", "Timestamp") else ""
     return f"{place} = {form.text_standard} reads {texts}; CONNECT reads {connect}{more}"
 
 
@@ -194,7 +195,7 @@ def _read_logical(schema: Schema, form: Format, where: str) -> Convert:
         if type(data) is not int or not -limit <= data < limit:
             raise misfit(schema, where, hint)
         if unit == 1 and limit == 1 << 31 and not 0 <= data <= DAY:
-            raise misfit(schema, where)
+            raise misfit(schema, where, hint)
         return JavaDate(data * unit)
 
     return read
@@ -202,7 +203,7 @@ def _read_logical(schema: Schema, form: Format, where: str) -> Convert:
 
 def moment_parser(schema: Schema, form: Format) -> Callable[[str], int | None] | None:
     """What reads the texts of a day or moment, as Connect's number; None where they are no texts."""
-    parsers = {"Date": days_of, "Timestamp": millis_of}
+    parsers = {"Date": days_of, "Time": clock_of, "Timestamp": millis_of}
     return parsers.get(schema.logical or "") if form.text_standard else None
 
 
@@ -371,6 +372,8 @@ def _write_logical(schema: Schema, form: Format, where: str) -> Convert:
             return wrap(value // DAY, 32)  # as Java's Date.fromLogical narrows the number of days
         if kind == "Time" and not 0 <= value <= DAY:
             raise data_error("SMT415", f"'{where}' is a Time with a date")
+        if texts and kind == "Time":
+            return clock_text(int(value))
         if texts and kind == "Timestamp":
             return moment_text(value, day=False, between=between)
         return int(value)

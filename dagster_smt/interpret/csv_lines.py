@@ -3,6 +3,7 @@
 import base64
 import csv
 import io
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,10 +14,11 @@ from dagster_smt.model.csv_options import dialect, element_delimiter
 from dagster_smt.model.format import Format
 from dagster_smt.model.java_text import trim
 from dagster_smt.model.schema import FLOATS, Schema, Type
-from dagster_smt.values.moment_texts import moment_text
+from dagster_smt.values.moment_texts import clock_text, moment_text
 from dagster_smt.values.numbers import decimal_text, float_text
 
 csv.field_size_limit(2**31 - 1)  # Python's own limit of 131,072 characters is for files whose quotes do not end
+_LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 _END = "\r\n"
 """What the writer ends lines with, so that it quotes what holds one; a record is a line without an end."""
 
@@ -42,12 +44,21 @@ def csv_codec(form: Format) -> tuple[Decode, Encode]:
 
 def _cells(data: bytes, style: dict[str, Any]) -> list[str]:
     try:
-        rows = list(csv.reader(io.StringIO(data.decode(), newline=""), **style, strict=True))
+        text = data.decode()
+        if style["escapechar"] is not None:
+            text = _unescaped(text, style["escapechar"])
+        rows = list(csv.reader(io.StringIO(text, newline=""), **style, strict=True))
     except (UnicodeDecodeError, csv.Error):
         raise data_error("SMT416", "the text is no line of CSV") from None
     if len(rows) != 1:
         raise data_error("SMT416", f"the text is {len(rows)} lines of CSV, one is expected")
     return rows[0]
+
+
+def _unescaped(text: str, escape: str) -> str:
+    """The text with characters in place of the letters that stand for them after an escape, as Flink reads it."""
+    mark = re.escape(escape)
+    return re.sub(f"{mark}(.)", lambda found: escape + _LETTERS.get(found[1], found[1]), text, flags=re.DOTALL)
 
 
 def _cell_reader(schema: Schema, form: Format, name: str, options: dict[str, str]) -> Callable[[str], Any]:
@@ -119,6 +130,8 @@ def _cell(schema: Schema, value: Any, name: str) -> str:
         raise _container(schema, name)
     if schema.logical in ("Timestamp", "Date"):
         return moment_text(int(value), day=schema.logical == "Date")
+    if schema.logical == "Time":
+        return clock_text(int(value))
     if schema.logical == "Decimal":
         return decimal_text(value)
     if schema.type is Type.BYTES:

@@ -9,7 +9,7 @@ from dagster_smt.errors import data_error
 from dagster_smt.interpret.codec import Convert, misfit, reader
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import FLOATS, INTEGERS, Schema, Type
-from dagster_smt.values.moment_texts import days_of, millis_of
+from dagster_smt.values.moment_texts import clock_of, days_of, millis_of
 from dagster_smt.values.numbers import parse_big_decimal, parse_float, parse_float32, parse_integer
 
 _BOOLEANS = {"1": True, "0": False, "true": True, "false": False}
@@ -35,6 +35,8 @@ def _parsed(text: str, schema: Schema) -> Any:
         return millis_of(text)
     if schema.logical == "Date":
         return days_of(text)
+    if schema.logical == "Time":
+        return clock_of(text)
     if schema.logical == "Decimal":
         return parse_big_decimal(text)
     if schema.type in INTEGERS:

@@ -9,7 +9,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dagster_smt.errors import Problem
@@ -112,12 +112,16 @@ class Column:
         schema: Its type.
         source: Where it comes from; None: a field of the key or value (a physical column).
         virtual: For metadata and headers: whether it is only read, and left out where records are written.
+        keyed: Whether it is marked ``KEY``, as in ksqlDB: a single one is the key itself, no field of it.
+        bare_moments: Whether it holds a ``TIMESTAMP`` that does not say how many digits of a second it has.
     """
 
     name: str
     schema: Schema
     source: Metadata | HeaderValue | None = None
     virtual: bool = False
+    keyed: bool = False
+    bare_moments: bool = field(default=False, compare=False)
 
     @property
     def origin(self) -> str:
@@ -212,6 +216,18 @@ class Row:
     def in_both(self) -> tuple[Column, ...]:
         """The physical columns that the key and the value hold."""
         return tuple(c for c in self.physical if c.name in self.key_fields and self.in_value(c.name))
+
+    @property
+    def key_column(self) -> Column | None:
+        """The column that is the key itself instead of a field of it, where a format can hold it so."""
+        found = [c for c in self.physical if c.name in self.key_fields]
+        return found[0] if len(found) == 1 and found[0].keyed else None
+
+    def is_key(self, column: Column, inside: Schema | None) -> bool:
+        """Whether a column is the key itself; ``inside``: what a key that is a struct has under the column's name."""
+        if self.key_column != column:
+            return False
+        return inside is None or (column.schema.type is Type.STRUCT and inside.type is not Type.STRUCT)
 
     def key_schema(self) -> Schema | None:
         """The schema of the key's columns together; None if the key holds none."""

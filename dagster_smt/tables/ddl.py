@@ -15,8 +15,9 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.schema import MAX_DIGITS, Schema, Type, date, decimal, optional, timestamp
+from dagster_smt.model.schema import MAX_DIGITS, Schema, Type, date, decimal, optional, time, timestamp
 
+_MOMENTS = ("TIMESTAMP", "TIMESTAMP_LTZ")
 _SIMPLE: dict[str, Schema] = {
     **dict.fromkeys(("TINYINT", "BYTE"), Schema(Type.INT8)),
     **dict.fromkeys(("SMALLINT", "SHORT"), Schema(Type.INT16)),
@@ -28,15 +29,24 @@ _SIMPLE: dict[str, Schema] = {
     **dict.fromkeys(("STRING", "VARCHAR", "CHAR", "CHARACTER"), Schema(Type.STRING)),
     **dict.fromkeys(("BINARY", "VARBINARY", "BYTES"), Schema(Type.BYTES)),
     "DATE": date(),
-    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_LTZ"), timestamp()),
+    "TIME": time(),
+    **dict.fromkeys(_MOMENTS, timestamp()),
 }
 _DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
-_TYPES = (*_SIMPLE, *_DECIMALS, "ARRAY", "MAP", "STRUCT", "ROW")
+_TYPES = (*_SIMPLE, *_DECIMALS, "ARRAY", "MAP", "MULTISET", "STRUCT", "ROW")
 _ZONES = (("WITH", "LOCAL", "TIME", "ZONE"), ("WITHOUT", "TIME", "ZONE"), ("WITH", "TIME", "ZONE"))
 _OPENING = {TokenType.LT: 1, TokenType.L_PAREN: 1, TokenType.GT: -1, TokenType.R_PAREN: -1}
 _LONGER = {"DOUBLE PRECISION": "DOUBLE", "CHARACTER VARYING": "VARCHAR", "CHAR VARYING": "VARCHAR"}
 """Types of two words, each a token of its own."""
 _MOMENT_DIGITS = 3
+
+
+_AFTER_TYPE = (TokenType.NOT, TokenType.COMMENT, TokenType.STRING)
+
+
+def _multiset(item: Schema) -> Schema:
+    """How often each item is there, as Flink holds it."""
+    return Schema(Type.MAP, keys=item, values=Schema(Type.INT32))
 
 
 def parse_ddl(text: str, *, place: str = "") -> Schema:
@@ -79,6 +89,7 @@ class ColumnParser:
     tokens: list[Token]
     place: str
     at: int = 0
+    bare_moments: int = 0
     problems: list[Problem] = field(default_factory=list)
     syntax: ClassVar[str] = _SYNTAX
 
@@ -106,8 +117,8 @@ class ColumnParser:
         name = self.name()
         self.take(TokenType.COLON)
         schema = optional(self.type())
-        while (token := self.now) is not None and token.token_type in (TokenType.NOT, TokenType.COMMENT):
-            self.at += 1
+        while (token := self.now) is not None and token.token_type in _AFTER_TYPE:
+            self.at += token.token_type is not TokenType.STRING  # Flink's comment of a field is a text alone
             if token.token_type is TokenType.NOT:
                 self.expect(TokenType.NULL, "NULL after NOT")
                 schema = schema.with_(optional=False)
@@ -123,6 +134,17 @@ class ColumnParser:
         return token.text if token.token_type is TokenType.IDENTIFIER else self.spelling(token)
 
     def type(self) -> Schema:
+        """A type, and behind it ``ARRAY`` or ``MULTISET``, as standard SQL writes them."""
+        found = self.one_type()
+        while (token := self.now) is not None and token.token_type is not TokenType.IDENTIFIER:
+            word = self.spelling(token).upper()
+            if word not in ("ARRAY", "MULTISET"):
+                break
+            self.at += 1
+            found = Schema(Type.ARRAY, values=optional(found)) if word == "ARRAY" else _multiset(found)
+        return found
+
+    def one_type(self) -> Schema:
         token = self.now
         word = "" if token is None else " ".join(self.spelling(token).upper().split())
         if token is None or not (self.is_word(token) or word in _LONGER):
@@ -133,21 +155,28 @@ class ColumnParser:
         nested: dict[str, Callable[[], Schema]] = {
             "ARRAY": self.array,
             "MAP": self.map,
+            "MULTISET": self.multiset,
             "STRUCT": struct,
             "ROW": struct,
         }
+        if nested.get(word) is struct and self.take(TokenType.L_PAREN):
+            schema = self.struct(until=TokenType.R_PAREN)
+            self.expect(TokenType.R_PAREN, f") to close {word}")
+            return schema
         if word in nested:
             self.expect(TokenType.LT, f"< after {word}")
             schema = nested[word]()
             self.expect(TokenType.GT, f"> to close {word}")
             return schema
-        arguments = self.arguments()
-        if word in ("TIMESTAMP", "TIMESTAMP_LTZ") and int((arguments or ["3"])[0]) > _MOMENT_DIGITS:
-            statement = f"{word}({arguments[0]}) has more digits than a moment here: it holds milliseconds"
+        arguments = self.length_of_ksqldb() if word == "VARCHAR" else None
+        arguments = self.arguments() if arguments is None else arguments
+        if word in (*_MOMENTS, "TIME") and int((arguments or ["3"])[0]) > _MOMENT_DIGITS:
+            statement = f"{word}({arguments[0]}) has more digits than are kept here: milliseconds"
             self.note("SMT253", statement, f"declare {word}({_MOMENT_DIGITS}), or STRING to keep every digit", token)
+        self.bare_moments += word in _MOMENTS and not arguments
         if word in _DECIMALS:
             return self.decimal(arguments)
-        if word == "TIMESTAMP":
+        if word in ("TIMESTAMP", "TIME"):
             self.time_zone()
         if word not in _SIMPLE:
             similar = difflib.get_close_matches(word, _TYPES, 1)
@@ -174,10 +203,25 @@ class ColumnParser:
         self.expect(TokenType.NULL, "NULL after NOT")
         return found
 
-    def map(self) -> Schema:
+    def length_of_ksqldb(self) -> list[str] | None:
+        """The brackets of ``VARCHAR(STRING)``, as ksqlDB describes a text; None for others."""
+        ahead = [self.spelling(token).upper() for token in self.tokens[self.at : self.at + 3]]
+        if ahead != ["(", "STRING", ")"]:
+            return None
+        self.at += len(ahead)
+        return []
+
+    def key_type(self) -> Schema:
         keys = self.type()
         if self.take(TokenType.NOT):  # as Flink writes it: keys are never null
             self.expect(TokenType.NULL, "NULL after NOT")
+        return keys
+
+    def multiset(self) -> Schema:
+        return _multiset(self.key_type())
+
+    def map(self) -> Schema:
+        keys = self.key_type()
         self.expect(TokenType.COMMA, "a comma between key and value type")
         return Schema(Type.MAP, keys=keys, values=self.item())
 

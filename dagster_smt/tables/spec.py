@@ -123,7 +123,7 @@ class TopicTable:
                 from dagster_smt.tables.rows.declare import described_format
 
                 object.__setattr__(self, side, described_format(getattr(self, side)))
-        problems = []
+        problems = [] if self.columns else self._undescribed()
         if is_change(self.key):
             hint = "choose json, string or bytes"
             problems.append(Problem("SMT269", f"key.format {self.key.kind}", "keys are no messages", hint))
@@ -143,6 +143,14 @@ class TopicTable:
         settled = {"columns": row.columns, "key_fields": row.key_fields, "key": key, "value": value}
         for name, found in {**settled, "value_fields_include": row.value_fields_include}.items():
             object.__setattr__(self, name, found)
+
+    def _undescribed(self) -> list[Problem]:
+        """Formats that nothing gives a schema."""
+        if not {self.key.kind, self.value.kind} & set(DESCRIBED):
+            return []
+        from dagster_smt.tables.rows.declare import undescribed
+
+        return [problem for side in ("key", "value") for problem in undescribed(side, getattr(self, side))]
 
     def _check_arrays(self) -> None:
         """Refuse arrays as rows where nothing says what is in a row."""

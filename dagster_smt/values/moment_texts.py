@@ -9,6 +9,7 @@ _CYCLE, _CYCLE_DAYS = 400, 146_097
 """The calendar repeats itself: Python's knows the years 1 to 9999, Connect's values go far beyond."""
 _DATE = r"([+-]?\d{4,9})-(\d\d)-(\d\d)"
 _DAYS = re.compile(_DATE, re.ASCII)
+_CLOCK = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?", re.ASCII)
 _MOMENT = re.compile(
     _DATE + r"(?:[ Tt](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?)?)?", re.ASCII
 )
@@ -40,6 +41,17 @@ def millis_of(text: str) -> int | None:
     return days * _DAY + millis - (-offset if sign == "-" else offset)
 
 
+def clock_of(text: str) -> int | None:
+    """The milliseconds of the day of ``12:00:00.123``; None if it is no time of day, or one between two of them."""
+    parts = _CLOCK.fullmatch(text)
+    if parts is None or (parts[4] or "")[3:].strip("0"):
+        return None
+    hour, minute, second = int(parts[1]), int(parts[2]), int(parts[3] or 0)
+    if hour > 23 or minute > 59 or second > 59:
+        return None
+    return ((hour * 60 + minute) * 60 + second) * 1000 + int((parts[4] or "").ljust(3, "0")[:3])
+
+
 def _day_number(year: str, month: str, day: str) -> int | None:
     cycles, within = divmod(int(year) - 2000, _CYCLE)
     try:
@@ -56,11 +68,14 @@ def moment_text(millis: int, *, day: bool, between: str = " ") -> str:
     found = date.fromordinal(_EPOCH + rest)
     year = found.year + cycles * _CYCLE
     text = f"{_year(year)}-{found.month:02}-{found.day:02}"
-    if day:
-        return text
-    seconds, fraction = divmod(within, 1000)
+    return text if day else f"{text}{between}{clock_text(within)}"
+
+
+def clock_text(millis: int) -> str:
+    """``12:00:00.123``, of the milliseconds of a day; without them if they are 0."""
+    seconds, fraction = divmod(millis, 1000)
     clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-    return f"{text}{between}{clock}.{fraction:03}" if fraction else f"{text}{between}{clock}"
+    return f"{clock}.{fraction:03}" if fraction else clock
 
 
 def _year(year: int) -> str:

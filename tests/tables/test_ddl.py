@@ -3,7 +3,7 @@
 import pytest
 
 from dagster_smt.errors import ConfigError
-from dagster_smt.model.schema import Schema, Type, date, decimal, optional, timestamp
+from dagster_smt.model.schema import Schema, Type, date, decimal, optional, time, timestamp
 from dagster_smt.tables.ddl import _TYPES, parse_ddl
 from dagster_smt.tables.ddl_text import column_text
 
@@ -20,7 +20,10 @@ TYPES = {
     "FLOAT": opt(Type.FLOAT32), "REAL": opt(Type.FLOAT32), "DOUBLE": opt(Type.FLOAT64),
     "BOOLEAN": opt(Type.BOOLEAN), "STRING": opt(Type.STRING), "BINARY": opt(Type.BYTES),
     "VARCHAR(5)": opt(Type.STRING), "CHAR(5)": opt(Type.STRING), "CHARACTER(5)": opt(Type.STRING),
-    "DATE": date(optional=True), "TIMESTAMP": timestamp(optional=True), "TIMESTAMP_LTZ": timestamp(optional=True),
+    "DATE": date(optional=True), "TIME": time(optional=True), "TIME(3)": time(optional=True),
+    "TIME WITHOUT TIME ZONE": time(optional=True),
+    "MULTISET<STRING>": Schema(Type.MAP, True, keys=Schema(Type.STRING), values=Schema(Type.INT32)),
+    "TIMESTAMP": timestamp(optional=True), "TIMESTAMP_LTZ": timestamp(optional=True),
     "BYTES": opt(Type.BYTES), "VARBINARY(16)": opt(Type.BYTES), "TIMESTAMP(3)": timestamp(optional=True),
     "TIMESTAMP(3) WITH LOCAL TIME ZONE": timestamp(optional=True),
     "TIMESTAMP WITHOUT TIME ZONE": timestamp(optional=True),

@@ -18,7 +18,7 @@ from sqlglot.tokens import Token, TokenType
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.extended_path import below
-from dagster_smt.model.schema import optional
+from dagster_smt.model.schema import Schema, Type, optional
 from dagster_smt.model.topic_columns import HEADER_LIST, Column, HeaderValue, Metadata, header_form, match_of
 from dagster_smt.tables.ddl import ColumnParser, Skip
 
@@ -98,7 +98,9 @@ class RowParser(ColumnParser):
     def rest_of_column(self, name: str) -> Column:
         """What stands after a column's name."""
         self.refuse_clause()
+        before = self.bare_moments
         column = Column(name, optional(self.type()))
+        column = replace(column, bare_moments=self.bare_moments > before)
         words: dict[str, Callable[[Column], Column]] = {
             "NOT": self._not_null,
             "NULL": lambda column: column,
@@ -143,6 +145,7 @@ class RowParser(ColumnParser):
         return replace(column, source=Metadata(key))
 
     def _headers(self, column: Column) -> Column:
+        column = replace(column, schema=_in_small_letters(column.schema))
         if header_form(column.schema, "last") != "list":
             hint = f"declare {column.name} {HEADER_LIST} HEADERS; a MAP<STRING, BYTES> is METADATA FROM 'headers'"
             self.note("SMT264", f"columns with the HEADERS keyword must be typed as {HEADER_LIST}", hint)
@@ -156,7 +159,7 @@ class RowParser(ColumnParser):
 
     def _key(self, column: Column) -> Column:
         self.keys.append(column.name)
-        return column
+        return replace(column, keyed=True)
 
     def quoted_text(self, after: str) -> str:
         """A text in single quotes."""
@@ -165,6 +168,15 @@ class RowParser(ColumnParser):
             self.fail(f"a text in single quotes is expected after {after}")
         self.at += 1
         return token.text
+
+
+def _in_small_letters(schema: Schema) -> Schema:
+    """A list of headers as ksqlDB describes it, with ``KEY`` and ``VALUE``, by the names that it has here."""
+    item = schema.values
+    if item is None or schema.type is not Type.ARRAY or set(item.by_name) != {"KEY", "VALUE"}:
+        return schema
+    fields = tuple((name.lower(), child) for name, child in item.fields)
+    return schema.with_(values=item.with_(fields=fields))
 
 
 Given = str | Mapping[str, Any] | Sequence[Any]

@@ -7,12 +7,14 @@ from typing import Any
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.change_formats import CHANGE_METADATA, ROW, is_change, metadata_key, type_label
 from dagster_smt.model.csv_options import csv_misfits
+from dagster_smt.model.extended_path import below
 from dagster_smt.model.format import DESCRIBED, MOMENTS, SELF_DESCRIBED, Format
 from dagster_smt.model.primitives import WHOLE
 from dagster_smt.model.schema import Schema, Type, optional
 from dagster_smt.model.topic_columns import RECORD_METADATA, Column, FieldsInclude, Integrity, Metadata, Row
 from dagster_smt.tables.rows.columns import Given, parse_columns
 
+_SQL = {Type.INT16: "SMALLINT", Type.INT32: "INT", Type.INT64: "BIGINT", Type.FLOAT32: "FLOAT", Type.FLOAT64: "DOUBLE"}
 _BY_TYPE: dict[Type, Any] = {kind: name for name, kind in WHOLE.items()}
 
 
@@ -60,10 +62,41 @@ def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Form
     else:
         value = _declared("value", value, row.value_schema(), problems)
     if row.key_fields:
-        key = _declared("key", key, row.key_schema(), problems)
+        key = _declared("key", key, _key_schema(row, key), problems)
+    problems += _bare_moments(row, key, value)
+    problems += undescribed("value", value)
+    problems += undescribed("key", key)
     if problems:
         raise ConfigError(problems)
     return key, value
+
+
+def _key_schema(row: Row, form: Format) -> Schema | None:
+    """What the key is read as: a struct of its columns, or the only one of ksqlDB's as it is."""
+    if row.key_column is not None and form.kind in ("json", "json_schema", "avro"):
+        return optional(row.key_column.schema)
+    return row.key_schema()
+
+
+def undescribed(side: str, form: Format) -> Iterator[Problem]:
+    """Whether nothing says what schema a format without one of its own is read with: each record would fail."""
+    if form.kind in DESCRIBED and form.schema is None:
+        given = "avro.schema" if form.kind == "avro" else "protobuf.descriptor and protobuf.message-name"
+        hint = f"declare its columns, give {given}, or choose {form.kind}-confluent with a registry, as ksqlDB does"
+        yield Problem("SMT269", f"{side}.format {form.kind}", "has no schema to read with", hint)
+
+
+def _bare_moments(row: Row, key: Format, value: Format) -> Iterator[Problem]:
+    """Columns whose moments Avro could hold as milliseconds or as microseconds, where nothing but they says which."""
+    for side, form in (("key", key), ("value", value)):
+        if form.kind != "avro" or form.options:
+            continue
+        for column in row.physical:
+            inside = row.in_value(column.name) if side == "value" else column.name in row.key_fields
+            if inside and column.bare_moments:
+                hint = "declare TIMESTAMP(3) if they are milliseconds; else give avro.schema, and read a BIGINT"
+                statement = f"{side}.format avro does not tell whether its moments are milliseconds or microseconds"
+                yield Problem("SMT269", column.place, statement, hint)
 
 
 def _format_metadata(column: Column, value: Format) -> Iterator[Problem]:
@@ -88,13 +121,15 @@ def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
         hint = "declare the columns of the rows; leave the format's schema out"
         problems.append(Problem("SMT269", f"value.format {form.kind}", "needs the columns of its rows", hint))
         return form
+    form = _texts(form)
+    problems += _odd_maps(f"value.format {form.kind}", form, inside)
     fields = {ROW: inside}
     for column in row.others:
         key = metadata_key(form, column.origin)
         if key is not None and fields.setdefault(key, optional(column.schema)) != optional(column.schema):
             hint = "read it once, and cast it in the chain"
             problems.append(Problem("SMT264", column.place, f"'{key}' is read as two types", hint))
-    return replace(_texts(form), schema=Schema(Type.STRUCT, optional=True, fields=tuple(fields.items())))
+    return replace(form, schema=Schema(Type.STRUCT, optional=True, fields=tuple(fields.items())))
 
 
 def _texts(form: Format) -> Format:
@@ -117,7 +152,9 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
         problems += no_columns_of_csv(f"{side}.format csv", schema)
         return replace(form, schema=schema)
     if form.kind == "json":
-        return replace(_texts(form), kind="json_schema", schema=schema)
+        form = _texts(form)
+        problems += _odd_maps(f"{side}.format json", form, schema)
+        return replace(form, kind="json_schema", schema=schema)
     if form.kind == "bytes" and len(schema.fields) == 1:  # Flink's raw and ksqlDB's kafka: by the column's type
         only = schema.fields[0][1]
         form = replace(form, kind=_BY_TYPE.get(only.type, form.kind) if only.logical is None else form.kind)
@@ -127,14 +164,38 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
     if form.kind in WHOLE:
         fitting = [child for _, child in schema.fields if child.type is WHOLE[form.kind] and child.logical is None]
         if len(schema.fields) != 1 or not fitting:
-            statement = f"holds one {form.kind}, the columns want {len(schema.fields)} fields of it"
-            hint = f"choose json as {side}.format, or declare exactly one column of type {WHOLE[form.kind].name}"
-            problems.append(Problem("SMT269", place, statement, hint))
+            problems.append(_not_whole(side, form, schema))
         return form
     hint = "choose the format json, or declare metadata and header columns only"
     statement = "the format has a schema of its own, and the columns declare one, too"
     problems.append(Problem("SMT269", place, statement, hint))
     return form
+
+
+def _not_whole(side: str, form: Format, schema: Schema) -> Problem:
+    """What is said where a format holds a single value, and the columns are several, or of another type."""
+    kinds = list(_BY_TYPE) if form.kind == "bytes" else [WHOLE[form.kind]]
+    names = ", ".join(_SQL.get(kind, kind.name) for kind in kinds)
+    columns = ", ".join(f"{below('', name)} {child.label.rstrip('?')}" for name, child in schema.fields)
+    called = "bytes (raw and kafka in statements)" if form.kind == "bytes" else form.kind
+    hint = f"set {side}.format, to json for instance, or declare exactly one column of such a type"
+    return Problem("SMT269", f"{side}.format {called}", f"holds one value of {names}, the columns are {columns}", hint)
+
+
+def _odd_maps(place: str, form: Format, schema: Schema) -> Iterator[Problem]:
+    """Maps whose keys are no texts: objects of JSON have texts, and only Connect writes pairs instead."""
+    if not form.text_standard:
+        return
+    for name, child in schema.fields:
+        if _has_odd_map(child):
+            hint = f"declare MAP<STRING, …>, or set {form.kind}.{MOMENTS} to CONNECT if the values are Connect's pairs"
+            yield Problem("SMT269", place, f"'{name}' is a map whose keys are no texts, which JSON does not have", hint)
+
+
+def _has_odd_map(schema: Schema) -> bool:
+    inner = (schema.keys, schema.values, *(child for _, child in schema.fields))
+    odd = schema.keys is not None and schema.keys.type is not Type.STRING
+    return odd or any(_has_odd_map(child) for child in inner if child is not None)
 
 
 def no_columns_of_csv(place: str, schema: Schema) -> list[Problem]:

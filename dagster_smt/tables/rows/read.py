@@ -116,7 +116,10 @@ class ReadRow(RowStage):
         return node
 
     def _in_key(self, column: Column, record: PlanRecord) -> Node | None:
-        return _field(record.key, self.row.key_name(column.name)) if column.name in self.row.key_fields else None
+        if column.name not in self.row.key_fields:
+            return None
+        found = _field(record.key, self.row.key_name(column.name))
+        return record.key if self.row.is_key(column, None if found is None else found.schema) else found
 
     def _key_says(self, column: Column, record: PlanRecord, group: Group) -> tuple[Expr, Expr]:
         """What the key says of a column (null if it is null itself), and whether there is a value beside it."""

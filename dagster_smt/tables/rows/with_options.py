@@ -12,7 +12,6 @@ from dagster_smt.tables.rows.statement import Statement
 
 _NOT_DONE = {
     "scan.bounded.mode": "a run is bounded: give window.until or window.explicit in the run config",
-    "scan.topic-partition-discovery.interval": "new partitions are found by each run",
     "scan.watermark.alignment.group": "a batch has no watermarks",
     "sink.delivery-guarantee": "topics are written at least once",
     "sink.partitioner": "the brokers' default partitioner places records by their key",
@@ -21,10 +20,13 @@ _NOT_DONE = {
     "PARTITIONS": "give the cluster create=NewTopics(partitions=…)",
     "REPLICAS": "give the cluster create=NewTopics(replication_factor=…)",
     "WINDOW_TYPE": "windowed keys are not read",
+    "WRAP_SINGLE_VALUE": "read the value without columns, and put it into a field with HoistField",
 }
 _NOT_DONE_OF_FORMATS = {
     "ignore-parse-errors": "what cannot be read is a dead letter: set errors_tolerance and dead_letter_topic",
     "fail-on-missing-field": "declare the column NOT NULL",
+    "database.include": "declare a column METADATA FROM 'value.database', and drop the others with Filter",
+    "table.include": "declare a column METADATA FROM 'value.table', and drop the others with Filter",
 }
 """Of any format; ``false``, as which Flink takes them unless told otherwise, is what is done here."""
 _DONE_ANYWAY: Mapping[str, tuple[str, ...]] = {
@@ -37,8 +39,13 @@ _DONE_ANYWAY: Mapping[str, tuple[str, ...]] = {
     "json.map-null-key.mode": ("fail",),
     "json.encode.ignore-null-fields": ("false",),
     "csv.allow-comments": ("false",),
+    "properties.enable.auto.commit": ("false",),
+    "scan.topic-partition-discovery.interval": (),
 }
-"""Options that ask for what is done here whether they are there or not, and the values (in any case) that do."""
+"""Options that ask for what is done here whether they are there or not, and the values (in any case) that do; without
+values: all of them. Each run finds new partitions."""
+_DELIMITERS = {"SPACE": " ", "TAB": "\t"}
+"""Words of ksqlDB for what stands between the cells of a line."""
 _FORMATS = {
     "json": "json",
     "csv": "csv",
@@ -71,8 +78,8 @@ class _Options:
         """Forget options that ask for what is done anyway, of a side's format, too."""
         for key, value in list(self.left.items()):
             name = key.removeprefix("value.").removeprefix("key.")
-            words = known.get(name) or known.get(name.upper()) or ()
-            if value.lower() in words:
+            words = known.get(name, known.get(name.upper()))
+            if words is not None and (not words or value.lower() in words):
                 del self.left[key]
 
     def below(self, prefix: str) -> dict[str, str]:
@@ -107,9 +114,12 @@ def table_arguments(statement: Statement) -> dict[str, Any]:
     topics = options.take("topic", "KAFKA_TOPIC")
     found["topics"] = tuple(part.strip() for part in topics.split(";")) if topics else ()
     found["pattern"] = options.take("topic-pattern") or ""
+    if topics and found["pattern"]:
+        options.wrong("topic-pattern", "stands beside 'topic'", "leave one of them out")
     _formats(options, found)
     _key(statement, options, found)
     found["properties"] = options.below("properties.")
+    _offset_reset(found["properties"], options)
     found["servers"] = found["properties"].pop("bootstrap.servers", "")
     found["push_down"] = _push_down(options)
     found["start"] = _start(options, found["properties"].pop("group.id", ""))
@@ -161,8 +171,16 @@ def _formats(options: _Options, found: dict[str, Any]) -> None:
         kind = options.chosen(option, name, _FORMATS)
         if kind is not None:
             found[side] = kind
-            own = _of_format(options, f"{side}.{kind}.")
+            own = _of_format(options, f"{side}.{kind}.") | _delimiter(options, side, kind)
             found[f"{side}_options"] = {**(_of_format(options, f"{kind}.") if side == "value" else {}), **own}
+
+
+def _delimiter(options: _Options, side: str, kind: str) -> dict[str, str]:
+    """What ksqlDB's ``DELIMITED`` has between cells."""
+    option = f"{side.upper()}_DELIMITER"
+    if kind != "csv" or (found := options.take(option)) is None:
+        return {}
+    return {"field-delimiter": _DELIMITERS.get(found.upper(), found)}
 
 
 def _of_format(options: _Options, prefix: str) -> dict[str, str]:
@@ -175,7 +193,9 @@ def _of_format(options: _Options, prefix: str) -> dict[str, str]:
 
 def _key(statement: Statement, options: _Options, found: dict[str, Any]) -> None:
     found["key_fields"] = _names(options.take("key.fields") or "", options)
-    found["value_fields_include"] = (options.take("value.fields-include") or "ALL").upper()
+    include = found["value_fields_include"] = (options.take("value.fields-include") or "ALL").upper()
+    if include == "EXCEPT_KEY" and not found["key_fields"]:
+        options.wrong("value.fields-include", "has no effect without key.fields", "name key.fields, or leave it out")
     if statement.keys:
         found["key_fields"] = (*found["key_fields"], *statement.keys)
         found["value_fields_include"] = "EXCEPT_KEY"
@@ -206,9 +226,19 @@ def _push_down(options: _Options) -> str:
     return str(found or "off")
 
 
+def _offset_reset(properties: dict[str, str], options: _Options) -> None:
+    """Forget where a client would begin without offsets: ``scan.startup.mode`` says it, but of a group's offsets."""
+    if options.left.get("scan.startup.mode") == "group-offsets":
+        return
+    properties.pop("auto.offset.reset", None)
+
+
 def _start(options: _Options, group: str) -> str:
     mode = options.take("scan.startup.mode")
     millis = options.take("scan.startup.timestamp-millis")
+    if millis and mode != "timestamp":
+        hint = "set scan.startup.mode to timestamp, or leave it out"
+        options.wrong("scan.startup.timestamp-millis", "has no effect without scan.startup.mode = timestamp", hint)
     if mode == "timestamp" and millis:
         return millis
     if mode == "group-offsets" and group:

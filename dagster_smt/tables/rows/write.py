@@ -85,7 +85,9 @@ class WriteRow(RowStage):
         names = [name for name in self.row.key_fields if name in fields]
         if not names or key is None:
             return key
-        if key.schema.type is not Type.STRUCT:
+        only = self.row.key_column
+        inside = None if only is None else key.schema.by_name.get(self.row.key_name(only.name))
+        if key.schema.type is not Type.STRUCT or (only is not None and self.row.is_key(only, inside)):
             return fields[names[0]]
         parts = tuple((self.row.key_name(name), fields[name]) for name in names)
         schema = _STRUCT.with_(fields=tuple((name, node.schema) for name, node in parts))

@@ -135,10 +135,15 @@ def test_names_that_differ_in_case_only():
 
 
 def test_headers_beside_an_inferred_schema():
-    """KLIP headers, "Sources created with schema inferencing": the value's own fields, and the column."""
+    """KLIP headers, "Sources created with schema inferencing": the value's own fields, and the column.
+
+    ksqlDB's ``avro`` has a schema registry: here it is ``avro-confluent``, and the hint says so.
+    """
     statement = f"CREATE STREAM A (my_headers {HEADER_LIST} HEADERS) WITH (kafka_topic='a', value_format='avro');"
-    found = create(statement)
-    assert (found.topics, found.value.kind, found.columns[0].origin) == (("a",), "avro", "headers")
+    with pytest.raises(ConfigError, match=r"SMT269 value.format avro: has no schema(.|\n)*avro-confluent"):
+        create(statement)
+    found = create(statement.replace("'avro'", "'avro-confluent', 'avro-confluent.url' = 'http://localhost:8081'"))
+    assert (found.topics, found.value.kind, found.columns[0].origin) == (("a",), "avro-confluent", "headers")
     ((row, *_),) = in_python(create(statement.replace("avro", "json")), [Given(PAIR, HEADERS)])
     assert row == {**ABC, "my_headers": LISTED}
 
