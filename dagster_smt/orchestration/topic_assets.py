@@ -75,7 +75,6 @@ def build_topic_assets(
     tables = [tables] if isinstance(tables, TopicTable) else list(tables)
     source = _source(tables, name)
     found = {w.key: w for t in tables for w in _watched(t)}
-    kinds = {"kafka"} if isinstance(source, KafkaTopics) else set[str]()
     specs = [
         (translator or SmtTranslator()).get_topic_spec(
             dg.AssetSpec(
@@ -85,7 +84,7 @@ def build_topic_assets(
                 metadata={"dagster/column_schema": w.columns, "dagster_smt/place": source.place},
                 tags=tags,
                 owners=owners,
-                kinds=kinds,
+                kinds={"kafka"} if isinstance(source, KafkaTopics) else set[str](),
                 automation_condition=automation_condition,
                 freshness_policy=freshness_policy,
             )

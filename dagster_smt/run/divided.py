@@ -14,7 +14,7 @@ from dagster_smt.tables.sources import Source
 
 PART = "smt_part"
 _STARTS, _PARTS = "smt_starts", "smt_parts"
-_SCHEMA = f"`__topic` STRING, `__partition` INT, `{_STARTS}` ARRAY<BIGINT>, `{_PARTS}` ARRAY<INT>"
+_SCHEMA = f"__topic STRING, __partition INT, {_STARTS} ARRAY<BIGINT>, {_PARTS} ARRAY<INT>"
 Counts = Mapping[str, TopicCounts]
 
 

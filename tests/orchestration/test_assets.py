@@ -118,7 +118,7 @@ def test_the_run_config_may_give_another_chain_and_says_so(spark, tmp_path):
 
 
 WRONG = [
-    ("option", {"chain": {"stages": [{**HIDE, "options": {"feilds": ["name"]}}]}}, "unknown option 'feilds'"),
+    ("option", {"chain": {"stages": [{**HIDE, "options": {"header": "name"}}]}}, "unknown option 'header'"),
     ("window", {"window": {"max_records": -1}}, "SMT031 ops.lake__people.config.window.max_records"),
 ]
 
