@@ -1,0 +1,156 @@
+"""The how-to pages: their commands, Python and SQL run, and do what the pages say."""
+
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import dagster as dg
+import pytest
+import yaml
+
+from dagster_smt.orchestration import SparkSessionResource, build_smt_asset
+from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.spec import DeltaSink, Format, IcebergSink
+from tests.orchestration.test_assets import HIDE, PERSON, append, checks, table
+from tests.test_docs import blocks
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs/how-to").glob("*.md"))
+CHAIN = """transforms=hide
+transforms.hide.type=org.apache.kafka.connect.transforms.MaskField$Value
+transforms.hide.fields=email
+"""
+
+
+def statements(page):
+    """The statements of a page's SQL blocks, in their order."""
+    found = []
+    for text in in_lists(page, "sql"):
+        found += [statement.strip() for statement in re.split(r";\s*\n|\n(?=\s*VACUUM)", text)]
+    return found
+
+
+def in_lists(page, language):
+    """The blocks of a language, also those that stand in a list."""
+    return re.findall(rf"```{language}\n(.*?)```", textwrap.dedent((ROOT / page).read_text("utf-8")), re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_of_a_page_is_python(page):
+    for text in blocks(page, "python"):
+        compile(text, page, "exec")
+
+
+def test_the_readme_names_every_page():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert PAGES and [page for page in PAGES if f"({page})" not in readme] == []
+
+
+def test_definitions_of_the_pages_load(tmp_path, monkeypatch):
+    (tmp_path / "customers_now.sql").write_text("SELECT 1")
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for page in ("latest-rows", "upkeep", "object-store"):
+        for text in blocks(f"docs/how-to/{page}.md", "python"):
+            exec(text, names)
+    defs = dg.Definitions(
+        assets=[names["customers_now"]], schedules=[names["nightly"]], resources={"spark": names["spark"]}
+    )
+    dg.Definitions.validate_loadable(defs)
+
+
+def test_the_commands_of_the_page_about_tests_end_as_it_says(tmp_path):
+    (tmp_path / "chain.properties").write_text(CHAIN)
+    (tmp_path / "samples.jsonl").write_text('{"id":7,"email":"ann@example.com","amount":1.5}\n')
+    commands = [text.strip() for text in blocks("docs/how-to/test-a-chain.md", "sh")]
+    assert len(commands) == 3
+    for command in commands:
+        assert run(tmp_path, command) == 0
+    (tmp_path / "chain.properties").write_text(CHAIN.replace("email", "emial"))
+    (tmp_path / "samples.jsonl").write_text("no json\n")
+    assert [run(tmp_path, command) for command in commands[:2]] == [1, 1]
+    (tmp_path / "chain.properties").write_text(CHAIN)
+    (text,) = blocks("docs/how-to/test-a-chain.md", "python")
+    (tmp_path / "test_chain.py").write_text(text)
+    assert subprocess.run([sys.executable, "-m", "pytest", "-q", "test_chain.py"], cwd=tmp_path).returncode == 0
+
+
+def run(folder, command):
+    return subprocess.run(f"{Path(sys.executable).parent}/{command}", shell=True, cwd=folder).returncode
+
+
+def test_the_latest_rows_are_those_of_the_page(spark, tmp_path, monkeypatch):
+    base = f"db_{tmp_path.name.replace('-', '_')}"
+    spark.sql(f"CREATE DATABASE IF NOT EXISTS {base} LOCATION '{tmp_path}'")
+    create, insert, view, merge = statements("docs/how-to/latest-rows.md")
+    try:
+        spark.catalog.setCurrentDatabase(base)
+        for statement in (create, insert, view):
+            spark.sql(statement)
+        assert [(row.id, row.name) for row in spark.table("customers").collect()] == [(1, "Anna")]
+        spark.sql("CREATE TABLE customers_now (id BIGINT, name STRING, _source_offset BIGINT) USING delta")
+        spark.sql("INSERT INTO customers_now VALUES (1, 'Ann', 0), (2, 'Bob', 0)")
+        (asset,) = blocks("docs/how-to/latest-rows.md", "python")
+        (tmp_path / "customers_now.sql").write_text(merge)
+        monkeypatch.chdir(tmp_path)
+        names: dict = {}
+        exec(asset, names)
+        for _ in range(2):  # merging again changes nothing
+            assert dg.materialize([names["customers_now"]], resources={"spark": SparkSessionResource()}).success
+            assert [(row.id, row.name) for row in spark.table("customers_now").collect()] == [(1, "Anna")]
+    finally:
+        spark.catalog.setCurrentDatabase("default")
+        spark.sql(f"DROP DATABASE {base} CASCADE")
+
+
+@pytest.mark.long
+def test_a_person_is_erased_as_the_page_says(spark, tmp_path):
+    append(tmp_path, "orders", {**PERSON, "id": 4711}, {**PERSON, "id": 1})
+    declared = Format("json_schema", parse_ddl("id BIGINT, name STRING"))
+    sink = DeltaSink(tmp_path / "lake", "columns")
+    orders = build_smt_asset(
+        key=["lake", "orders"], chain=[HIDE], table=table(tmp_path, "orders", value=declared), sink=sink
+    )
+    place = f"delta.`{tmp_path / 'lake'}`"
+    delete, switch, vacuum = statements("docs/how-to/erase-a-person.md")
+    (settle,) = in_lists("docs/how-to/erase-a-person.md", "yaml")
+    with dg.instance_for_test() as instance:
+
+        def launch(config=None):
+            return checks(dg.materialize([orders], config, instance=instance, resources={"spark": spark}))
+
+        launch()
+        spark.sql(delete.replace("lake.orders", place).replace("user_id", "id"))
+        append(tmp_path, "orders", {**PERSON, "id": 2})
+        assert not launch()["rows_match_offsets"].passed
+        append(tmp_path, "orders", {**PERSON, "id": 3})
+        assert launch(yaml.safe_load(settle))["rows_match_offsets"].passed
+        spark.sql(switch)
+        spark.sql(vacuum.replace("lake.orders", place))
+        spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
+        assert sorted(row.id for row in spark.read.format("delta").load(str(tmp_path / "lake")).collect()) == [1, 2, 3]
+
+
+@pytest.mark.long
+def test_upkeep_leaves_the_table_to_the_next_run(spark, tmp_path):
+    append(tmp_path, "orders", PERSON)
+    declared = Format("json_schema", parse_ddl("id BIGINT, name STRING"))
+    source = table(tmp_path, "orders", value=declared)
+    name = f"upkeep_{abs(hash(tmp_path))}"
+    sinks = [DeltaSink(tmp_path / "lake", "columns"), IcebergSink(table=f"ice.db.{name}", kind="columns")]
+    assets = [build_smt_asset(key=["lake", f"o{n}"], chain=[HIDE], table=source, sink=s) for n, s in enumerate(sinks)]
+    with dg.instance_for_test() as instance:
+
+        def launch():
+            return dg.materialize(assets, instance=instance, resources={"spark": spark})
+
+        assert launch().success
+        for statement in statements("docs/how-to/upkeep.md"):
+            place = statement.replace("lake.orders", f"delta.`{tmp_path / 'lake'}`").replace("db.orders", f"db.{name}")
+            spark.sql(place)
+        append(tmp_path, "orders", PERSON)
+        assert launch().success
+    assert spark.read.format("delta").load(str(tmp_path / "lake")).count() == 2
+    assert spark.table(f"ice.db.{name}").count() == 2
