@@ -43,8 +43,9 @@ _RETRIED = (
     *(KafkaError.UNSTABLE_OFFSET_COMMIT, KafkaError.COORDINATOR_LOAD_IN_PROGRESS),
     *(KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE),
 )
-_DENIED = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED,
-           KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)  # fmt: skip
+DENIED = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED,
+          KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)  # fmt: skip
+"""Codes of a right that is missing."""
 _SILENT = (KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE,
            KafkaError.REQUEST_TIMED_OUT, KafkaError._TIMED_OUT_QUEUE)  # fmt: skip
 _UNTOLD = {"SMT628", "SMT629"}
@@ -494,7 +495,7 @@ class KafkaClient:
         if KafkaError._SSL in codes or any("handshake failed" in str(e.str()) for e in errors):
             hint = "check kafka.security.protocol, the certificates and the host names in them"
             return Problem("SMT627", place, "no TLS connection comes about", hint)
-        if codes & {*_DENIED}:
+        if codes & {*DENIED}:
             hint = (
                 "grant Read and Describe on the topics and the group, Write and Create where the run writes, and Write "
                 "on the transactional ids dagster_smt.*"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.tables.kafka.client import KafkaClient, Place
+from dagster_smt.tables.kafka.client import DENIED, KafkaClient, Place
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sources.file_writer import NewRecord
 
@@ -53,6 +53,8 @@ def send(
         producer.flush(client.timeout)
         if len(producer):
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        if refused and refused[0].code() in DENIED:
+            raise KafkaException(refused[0])
     if refused:
         statement = f"the brokers refused {len(refused)} records: {refused[0].name()}"
         raise TableError(Problem("SMT590", topic, statement, "look into the settings of the topic"))

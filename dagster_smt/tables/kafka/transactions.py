@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, Message
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.window import Range
-from dagster_smt.tables.kafka.client import KafkaClient, Place
+from dagster_smt.tables.kafka.client import DENIED, KafkaClient, Place
 
 _FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 _REQUEST = 64 * 2**20
@@ -88,11 +88,12 @@ class Transactions:
 
         Raises:
             TableError: SMT528 a later producer has this name, SMT590 the brokers refuse a record.
+            EngineError: SMT628 a right is missing.
         """
         if self.open:
             with self._asking():
                 self.producer.flush(self.client.timeout)
-                if self.refused:
+                if self.refused and not self._is_about_a_right():
                     statement = f"the brokers refused {len(self.refused)} records: {self.refused[0].name()}"
                     raise TableError(Problem("SMT590", self.owner, statement, _hint(self.refused[0])))
                 self.producer.commit_transaction(self.client.timeout)
@@ -101,6 +102,10 @@ class Transactions:
             return []
         ranges = [Range(*place, min(offsets), max(offsets) + 1) for place, offsets in sorted(self.sent.items())]
         return [r for r in ranges if r.records == len(self.sent[r.topic, r.partition])]
+
+    def _is_about_a_right(self) -> bool:
+        """Whether a right is missing: records that wait are purged, and a commit raises what the brokers said."""
+        return self.refused[0].code() in (KafkaError._PURGE_QUEUE, *DENIED)
 
     def close(self) -> None:
         """Leave nothing open."""
