@@ -19,9 +19,9 @@ export DAGSTER_DISABLE_TELEMETRY := 1
 export DAGSTER_DG_CLI_DISABLE_TELEMETRY := 1
 unexport PYTHONHOME PYTHONPATH SPARK_HOME
 
-# Runs, schedules and logs of the example; `make demo` and `make dev` share them.
-INSTANCE := .demo/dagster_home
 KAFKA ?=
+# Runs, schedules and logs of the example; `make demo` and `make dev` share them, and with KAFKA=1 others.
+INSTANCE := .demo/dagster_home$(if $(KAFKA),-kafka)
 ifneq ($(KAFKA),)
 DEMO_KAFKA := --kafka
 dev: kafka

@@ -154,6 +154,7 @@ class SmtRun:
         else:
             reports = run_batches(spec, self.session, limits, say, begun=known.begun)
         window = next((r.window for r in reversed(reports) if r.status == "committed"), Window())
+        known.phase = "checking the table"
         facts = table_facts(
             spec, self.plan, self.session, window, search=self.work.search_masked, contract=self.work.contract
         )

@@ -278,7 +278,8 @@ def report_diff(report: RunReport) -> list[FieldChange]:
         return schema_diff(report.before, report.after, report.lineage)
     kinds = {"added": "added", "dropped": "removed", "renamed": "renamed", "cast": "cast"}
     entries = (line.entry for line in report.ledger if line.records and line.entry.action in kinds)
-    return [FieldChange(e.path, kinds[e.action], "", e.target) for e in entries]
+    # the target of what is added is where it comes from, which is no type
+    return [FieldChange(e.path, kinds[e.action], "", "" if e.action == "added" else e.target) for e in entries]
 
 
 def _ledger_rows(report: RunReport) -> list[dict[str, Any]]:

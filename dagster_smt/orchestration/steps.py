@@ -31,8 +31,8 @@ Context = dg.OpExecutionContext | dg.AssetExecutionContext
 Events = Iterator[dg.MaterializeResult[Any] | dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckResult]
 
 
-_NAMED = 100
-"""Topics that get a line of their own in the log."""
+_NAMED = 5
+"""Partitions that get a line of their own in the log; each tells its own counts."""
 
 
 @dataclass(frozen=True)
@@ -193,8 +193,7 @@ class SmtStep:
         if failed is not None:  # a window of time without some of its topics is not materialized
             return
         outcomes = {key: _outcome_of_time(done, key, part, afterwards) for key, part in times.parts.items()}
-        for outcome in [o for o in outcomes.values() if o.report.records_in and len(outcomes) > 1][:_NAMED]:
-            context.log.info(summary(outcome.report))
+        _tell_partitions(context.log, outcomes)
         for key, outcome in outcomes.items():
             context.add_asset_metadata(outcome.metadata, asset_key=self.key, partition_key=key)
         made_by = next(o.chain_hash for o in outcomes.values())
@@ -228,8 +227,7 @@ class SmtStep:
         """What the run did to each partition, but for topics that were left out."""
         topics = {key: partition_key_to_topic(key) for key in keys}
         outcomes = {k: _outcome_of(done, t, afterwards) for k, t in topics.items() if t not in done.report.failures}
-        for outcome in [o for o in outcomes.values() if o.report.records_in][:_NAMED]:
-            log.info(summary(outcome.report))
+        _tell_partitions(log, outcomes)
         return outcomes
 
     def _materializations(self, done: Executed, outcomes: Mapping[str, SmtOutcome]) -> Events:
@@ -249,6 +247,15 @@ class SmtStep:
             "dagster/code_version": self.table.spec.code_version
             or code_version(chain, self.table.work.table, self.table.work.sink),
         }
+
+
+def _tell_partitions(log: dg.DagsterLogManager, outcomes: Mapping[str, SmtOutcome]) -> None:
+    """A line for each of the first few partitions that have records, where there are several."""
+    told = [summary(o.report) for o in outcomes.values() if o.report.records_in] if len(outcomes) > 1 else []
+    for line in told[:_NAMED]:
+        log.info(line)
+    if len(told) > _NAMED:
+        log.info(f"and so on for {len(told) - _NAMED} more partitions: their materializations have the counts")
 
 
 def _outcome_of(done: Executed, topic: str, afterwards: Afterwards) -> SmtOutcome:

@@ -53,9 +53,13 @@ def lake(table: str) -> Path:
     return demo_folder() / ("lake-kafka" if on_kafka() else "lake") / table
 
 
-def dagster_home() -> Path:
-    """The demo's ``DAGSTER_HOME``: the environment's, or a folder beside the tables. Made and configured if new."""
-    home = Path(os.environ.get("DAGSTER_HOME") or demo_folder() / "dagster_home").absolute()
+def dagster_home(kafka: bool = False) -> Path:
+    """The demo's ``DAGSTER_HOME``: the environment's, or a folder beside the tables. Made and configured if new.
+
+    As the tables, so the histories of runs on files and on a broker are apart.
+    """
+    own = "dagster_home-kafka" if kafka or on_kafka() else "dagster_home"
+    home = Path(os.environ.get("DAGSTER_HOME") or demo_folder() / own).absolute()
     home.mkdir(parents=True, exist_ok=True)
     if not (home / "dagster.yaml").exists():
         shutil.copy(Path(__file__).parent / "dagster.yaml", home)

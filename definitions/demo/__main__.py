@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         problem = error.problems[0]
         print(f"demo: {problem.statement}: {problem.hint}.", file=sys.stderr)
         return 1
-    os.environ["DAGSTER_HOME"] = str(dagster_home())
+    os.environ["DAGSTER_HOME"] = str(dagster_home(options.kafka))
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     try:
         fill(options.append, options.kafka)

@@ -106,6 +106,7 @@ def test_the_demos_home_is_configured_and_loads(tmp_path, monkeypatch):
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     home = dagster_home()
     assert home == tmp_path / "dagster_home"
+    assert dagster_home(kafka=True) == tmp_path / "dagster_home-kafka"  # another history of other tables
     monkeypatch.setenv("DAGSTER_HOME", str(home))
     with dg.DagsterInstance.get() as instance:
         assert not instance.telemetry_enabled

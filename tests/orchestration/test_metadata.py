@@ -219,12 +219,14 @@ def test_without_a_schema_the_diff_is_what_the_ledger_counted():
         LedgerLine(LedgerEntry(0, "a", "renamed", "n", target="number"), 2),
         LedgerLine(LedgerEntry(0, "a", "dropped", "never"), 0),
         LedgerLine(LedgerEntry(0, "a", "masked", "mail"), 3),
+        LedgerLine(LedgerEntry(0, "a", "added", "source", target="topic"), 3),  # where it comes from is no type
     ]
     plain = report(before=None, after=None, ledger=lines)
     found = run_metadata(plain, RunContext(schemaless_plan(), RECORDS))["dagster_smt/schema_diff"]
     assert [(r.data["change"], r.data["field"], r.data["after"]) for r in found.records] == [
         ("removed", "note", ""),
         ("renamed", "n", "number"),
+        ("added", "source", ""),
     ]
 
 

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 import urllib.request
+from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,14 @@ class Shop:
 
     def add(self, topic, records):
         append_records(self.topics, topic, [order(n) for n in range(records)])
+
+    def visit(self, day, records, good=True):
+        """Records of a day of November 2023, at noon in UTC."""
+        noon = round(datetime(2023, 11, day, 12, tzinfo=timezone.utc).timestamp() * 1000)
+        made = [replace(order(n), timestamp=noon + n) for n in range(records)]
+        if not good:
+            made = [replace(record, value=b"no json") for record in made]
+        append_records(self.topics, "visits", made)
 
     def send(self, topic, records):
         Topics(KafkaTopics(self.servers, create=NewTopics())).add((topic, 0, order(n)) for n in range(records))
@@ -109,6 +119,12 @@ class Shop:
         request = urllib.request.Request(f"{self.url}/graphql", data, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.load(answer)["data"]
+
+    def location(self):
+        """The name of the code location, as addresses have it."""
+        found = self.ask("{repositoriesOrError {... on RepositoryConnection {nodes {name location {name}}}}}")
+        (node,) = found["repositoriesOrError"]["nodes"]
+        return f"{node['name']}@{node['location']['name']}"
 
     def runs(self):
         """Status, tags and assets of all runs, newest first."""
@@ -177,6 +193,9 @@ def shop(tmp_path_factory, broker):
     shop.add("orders", 20)
     shop.add("history", 20_000)
     shop.send("clicks", 40)
+    shop.visit(13, 3)
+    shop.visit(14, 5)
+    shop.visit(15, 2, good=False)
     shop.chain(CHAIN, "masked")
     shop.chain(CHAIN.replace("customer.name", "customer.nmae"))
     shop.start()

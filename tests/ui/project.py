@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
@@ -18,6 +19,7 @@ from dagster_smt import (
     build_redrive_job,
     build_repair_job,
     build_smt_asset,
+    build_smt_schedule,
     build_topic_assets,
     parse_ddl,
 )
@@ -36,6 +38,8 @@ def masked() -> tuple[dg.AssetsDefinition, dg.SensorDefinition]:
         table=table,
         sink=DeltaSink(ROOT / "lake" / "masked"),
         partitions_def=dg.DynamicPartitionsDefinition(name="shop_topics"),
+        errors_tolerance="all",
+        dead_letter_topic="dead.masked",
         group_name="shop",
     )
     return asset, build_new_topic_sensor(asset, table, name="new_shop_topics", minimum_interval_seconds=5)
@@ -79,12 +83,29 @@ def clicks() -> tuple[dg.AssetsDefinition, dg.SensorDefinition]:
     return asset, build_lag_sensor(asset, table, name="clicks_lag", min_records=10, minimum_interval_seconds=5)
 
 
+def visits() -> tuple[dg.AssetsDefinition, Any]:
+    """Days of visits, and the schedule of those that have ended."""
+    days = dg.DailyPartitionsDefinition("2023-11-13", end_date="2023-11-16", timezone="Europe/Berlin")
+    asset = build_smt_asset(
+        key=["shop", "visits"],
+        chain=ROOT / "masked.properties",
+        table=TopicTable(TOPICS, topics=("visits",)),
+        sink=DeltaSink(ROOT / "lake" / "visits"),
+        partitions_def=days,
+        errors_tolerance="all",
+        dead_letter_topic="dead.visits",
+        group_name="shop",
+    )
+    return asset, build_smt_schedule(asset, "0 3 * * *")
+
+
 @dg.definitions
 def defs() -> dg.Definitions:
     """Everything."""
     asset, sensor = masked()
     stream, lag = clicks()
-    tables = [asset, orders(), history(), stream]
+    daily, nightly = visits()
+    tables = [asset, orders(), history(), stream, daily]
     topics = [
         TopicTable(TOPICS, pattern=r"shop\..*"),
         TopicTable(TOPICS, topics=("orders",), value=ORDER),
@@ -92,7 +113,8 @@ def defs() -> dg.Definitions:
     ]
     return dg.Definitions(
         assets=[build_topic_assets(topics, group_name="shop"), *tables, build_dead_letters_asset(tables[1])],
-        jobs=[build_redrive_job(tables[1]), build_repair_job(tables[1])],
+        jobs=[build_redrive_job(tables[1]), build_repair_job(tables[1]), build_redrive_job(asset)],
+        schedules=[nightly],
         sensors=[sensor, lag],
         resources={"spark": SparkSessionResource(conf={"spark.master": "local[2]", "spark.driver.memory": "2g"})},
     )

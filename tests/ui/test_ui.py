@@ -174,3 +174,43 @@ def launch(shop, page, *statuses):
     page.goto(f"{shop.url}/assets/shop/orders")
     page.get_by_role("button", name=re.compile("Materialize")).first.click()
     shop.wait_for_run(*statuses, known=before)
+
+
+def test_a_schedule_of_days_says_its_own_hour_and_zone(shop, page):
+    page.goto(f"{shop.url}/automation")
+    page.get_by_text(re.compile("At 03:00 AM.*(CET|Berlin)")).first.wait_for()
+
+
+def test_each_day_of_a_backfill_shows_its_own_counts(shop, page):
+    before = known(shop)
+    page.goto(f"{shop.url}/assets/shop/visits")
+    page.get_by_role("button", name=re.compile("Materialize")).first.click()
+    page.get_by_role("button", name="All", exact=True).click()
+    page.get_by_role("button", name=re.compile("^Launch")).last.click()
+    shop.wait_for_run("SUCCESS", known=before)
+    assert len(known(shop) - before) == 1
+    for day, records in (("2023-11-13", 3), ("2023-11-14", 5)):
+        page.goto(f"{shop.url}/assets/shop/visits?view=partitions&partition={day}")
+        page.get_by_role("row", name=re.compile(f"dagster_smt/records_in.*{records}$")).first.wait_for()
+        page.get_by_role("row", name=re.compile(f"dagster/partition_row_count.*{records}$")).first.wait_for()
+        page.screenshot(path=shop.screenshots / f"day_{day}.png")
+
+
+def test_a_run_of_nothing_but_failed_records_is_red(shop, page):
+    before = known(shop)
+    shop.launch("shop", "visits", config={}, **{"dagster/partition": "2023-11-15"})
+    shop.wait_for_run("SUCCESS", known=before)
+    page.goto(f"{shop.url}/assets/shop/visits?view=checks")
+    page.get_by_text("no_dead_letters").first.click()
+    page.get_by_text("2 of 2 records failed").first.wait_for()
+    page.get_by_text(re.compile("^Failed$")).first.wait_for()
+    page.get_by_text("dead_mask").first.click()
+    page.get_by_text("no record came through a mask, drop or rename: nothing is known of them").first.wait_for()
+
+
+def test_the_redrive_job_of_partitioned_topics_opens_ready_and_runs(shop, page):
+    before = known(shop)
+    page.goto(f"{shop.url}/locations/{shop.location()}/jobs/shop__masked_redrive/launchpad")
+    page.get_by_text(re.compile("redrive: *true")).first.wait_for()
+    page.get_by_role("button", name=re.compile("Launch run", re.IGNORECASE)).first.click()
+    shop.wait_for_run("SUCCESS", known=before)

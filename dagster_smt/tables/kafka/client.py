@@ -488,7 +488,7 @@ class KafkaClient:
 
     def _problem(self, errors: Sequence[KafkaError], what: str) -> Problem:
         codes = {e.code() for e in errors}
-        place = self.topics_of.place
+        place = self.topics_of.addressed
         if codes & {*_LOGIN}:
             hint = "check kafka.sasl.mechanism, kafka.sasl.jaas.config and the variables that it refers to"
             return Problem("SMT626", place, "the brokers refuse the login", hint)

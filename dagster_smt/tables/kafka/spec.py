@@ -2,9 +2,11 @@
 
 Options are spelled as Spark spells them: ``kafka.`` in front of Kafka's own names. A value may hold references to the
 environment, ``${env:NAME}``, as Connect's ``EnvVarConfigProvider`` has them, or be a Dagster ``EnvVar``. They are
-looked up when a client is made: a definition, its ``repr``, its metadata and its messages hold names only.
+looked up when a client is made: a definition, its ``repr``, its metadata and its messages hold names only. But who is
+told that no broker answers is told where it was looked for.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.secrets import as_reference, resolved, shows_secret
 
+_ADDRESSES = re.compile(r"[\w.\-\[\]:]+:\d+(\s*,\s*[\w.\-\[\]:]+:\d+)*")
 OURS = {
     "kafka.bootstrap.servers": "it is bootstrap_servers",
     "kafka.group.id": "Spark names a group for each read; progress is the table's",
@@ -107,6 +110,14 @@ class KafkaTopics:
             ConfigError: SMT582, a variable is not set.
         """
         return resolved({"bootstrap_servers": self.bootstrap_servers}, "KafkaTopics")["bootstrap_servers"]
+
+    @property
+    def addressed(self) -> str:
+        """The place with the addresses that a reference stands for, if it is nothing but addresses."""
+        servers = self.servers
+        if servers == self.bootstrap_servers or not _ADDRESSES.fullmatch(servers):
+            return self.place
+        return f"{self.place} ({servers})"
 
     def kafka_options(self) -> dict[str, str]:
         """Options of Kafka's own clients, without Spark's prefix. They hold secrets: not to be shown.

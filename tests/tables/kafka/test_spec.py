@@ -193,3 +193,23 @@ def test_the_documented_example_runs(monkeypatch):
         "sasl.password": "hunter2",
     }
     assert names["table"].start == "group:connect-shop" and names["sink"].of("lake/orders").group == "lake/orders"
+
+
+@pytest.mark.parametrize(
+    ("given", "variable", "told"),
+    [
+        ("localhost:9092", "x", "localhost:9092"),
+        (
+            "${env:SMT_SERVERS}",
+            "kafka-1.example:9092,10.0.0.1:9093",
+            "${env:SMT_SERVERS} (kafka-1.example:9092,10.0.0.1:9093)",
+        ),
+        ("${env:SMT_SERVERS}", "[::1]:9092", "${env:SMT_SERVERS} ([::1]:9092)"),
+        ("${env:SMT_SERVERS}", "hunter2", "${env:SMT_SERVERS}"),
+        ("${env:SMT_SERVERS}", "user:hunter2@host:9092", "${env:SMT_SERVERS}"),
+    ],
+)
+def test_who_is_not_answered_is_told_where_it_was_looked_for(monkeypatch, given, variable, told):
+    monkeypatch.setenv("SMT_SERVERS", variable)
+    assert KafkaTopics(given).addressed == told
+    assert KafkaTopics(given).place == given
