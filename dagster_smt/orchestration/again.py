@@ -49,9 +49,10 @@ def job_that_runs_again(asset: dg.AssetsDefinition, flag: str, name: str, descri
     if asset.partitions_def is None or isinstance(asset.partitions_def, OF_TIME) or made is None:
         config = {"ops": {asset.op.name: {"config": {"window": {flag: True}}}}}
         return dg.define_asset_job(name, selection=[asset], config=config, description=description)
-    step = _op(made, name, description)
+    step_name = f"{name}_topics"  # names of ops and jobs must differ
+    step = _op(made, step_name, description)
 
-    @dg.job(name=name, description=description, config={"ops": {name: {"config": {"window": {flag: True}}}}})
+    @dg.job(name=name, description=description, config={"ops": {step_name: {"config": {"window": {flag: True}}}}})
     def run_again() -> None:
         step()
 

@@ -55,10 +55,11 @@ def test_a_job_of_partitioned_topics_is_launched_without_one_and_opens_ready(tmp
     """Its Launchpad shows what is in the config of a job that asks for no partition."""
     one = asset(tmp_path, partitions_def=TOPICS_OF_JOB, **LETTERS)
     defs = dg.Definitions([one], jobs=[build(one)], resources={"spark": object()})
+    dg.Definitions.validate_loadable(defs)
     job = defs.resolve_job_def(f"lake__people_{flag}")
     assert job.partitions_def is None
     ((step, given),) = job.run_config["ops"].items()
-    assert (step, given["config"]["window"][flag]) == (f"lake__people_{flag}", True)
+    assert (step, given["config"]["window"][flag]) == (f"lake__people_{flag}_topics", True)
 
 
 def test_failed_records_of_all_topics_come_in_as_partitions(spark, tmp_path):
@@ -73,11 +74,13 @@ def test_failed_records_of_all_topics_come_in_as_partitions(spark, tmp_path):
         instance.add_dynamic_partitions("people_topics", ["people", "pets", "plants"])
         tags = {"dagster/asset_partition_range_start": "people", "dagster/asset_partition_range_end": "plants"}
         dg.materialize([broken], instance=instance, resources={"spark": spark}, tags=tags)
-        config = {"ops": {"lake__people_redrive": {"config": {"window": {"redrive": True, "topics": ["pets"]}}}}}
+        config = {"ops": {"lake__people_redrive_topics": {"config": {"window": {"redrive": True, "topics": ["pets"]}}}}}
         some, rest = launched(instance, mended, spark, run_config=config), launched(instance, mended, spark)
         refused = dg.materialize([mended], instance=instance, resources={"spark": spark}, raise_on_error=False)
     for result, topic in ((some, "pets"), (rest, "people")):
-        (event,) = (e for e in result.asset_materializations_for_node("lake__people_redrive") if e.asset_key == KEY)
+        (event,) = (
+            e for e in result.asset_materializations_for_node("lake__people_redrive_topics") if e.asset_key == KEY
+        )
         counts = value(event, "records_in"), event.metadata["dagster/partition_row_count"].value
         assert (event.partition, counts) == (topic, (1, 2))
         assert checks(result)["no_dead_letters"].passed
