@@ -56,7 +56,7 @@ SHARED = {
     "SMT350": "orchestration/checks run/counts",
     "SMT354": "orchestration/config_schema run/unmasked",
     "SMT401": "interpret/codec interpret/texts values/basic",
-    "SMT414": "interpret/codec interpret/described interpret/sides spark/reading/start",
+    "SMT414": "interpret/avro interpret/codec interpret/described interpret/sides spark/reading/start",
     "SMT416": "interpret/avro interpret/csv_lines interpret/formats interpret/protobuf_kinds interpret/sides "
     "spark/reading/start",
     "SMT440": "interpret/avro_anything interpret/avro_write interpret/csv_lines interpret/formats "
