@@ -227,6 +227,7 @@ class RunReport:
         chain: Hash of the chain that ran; empty if an older version ran it.
         rows_written: Rows that the table format says the commit added; None where it does not say.
         parts: The parts of the window, where it was read for several partitions of time. The table does not keep them.
+        unwritten: The failed records whose dead letters their topic takes in no form.
     """
 
     name: str
@@ -255,6 +256,7 @@ class RunReport:
     chain: str = ""
     rows_written: int | None = None
     parts: tuple[Part, ...] = ()
+    unwritten: tuple[Range, ...] = ()
 
     @property
     def rows_in(self) -> int:
@@ -298,6 +300,7 @@ class RunReport:
             topics=dict(part.topics),
             failures={},
             unread=part.unread,
+            unwritten=tuple((offsets_of(self.unwritten) & read).ranges()),
             rows_written=None,
             parts=(),
         )
@@ -398,6 +401,7 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
         seconds=seconds,
         warnings=list(dict.fromkeys(w for r in reports for w in r.warnings)),
         unread=tuple(u for r in reports for u in r.unread),
+        unwritten=tuple(records for r in reports for records in r.unwritten),
         rows_written=_sum_of(r.rows_written for r in reports),
     )
 

@@ -9,6 +9,7 @@ import dagster as dg
 from dagster_smt.authoring.mask_exception import MaskException
 from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.offsets import offsets_of
 from dagster_smt.model.report import MISMATCHED, LedgerEntry, RunReport, TopicCounts, silent_lines
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topic_columns import Row
@@ -119,7 +120,12 @@ def no_dead_letters(found: Evidence) -> Judged:
     elif bad := [topic for topic, counts in report.topics.items() if _mostly_failed(counts, found.failed_share)]:
         severity = "ERROR"
         statement += f"; of {', '.join(bad[:_NAMED])} {found.failed_share:.0%} or more"
-    return Judged(not failed, statement, {"dead_letters": failed, "codes": codes}, severity)
+    metadata: dict[str, Any] = {"dead_letters": failed, "codes": codes}
+    if report.unwritten:
+        severity = "ERROR"
+        statement += f"; {sum(r.records for r in report.unwritten)} dead letters could not be written"
+        metadata["not_written"] = offsets_of(report.unwritten).to_json()
+    return Judged(not failed, statement, metadata, severity)
 
 
 def _mostly_failed(counts: TopicCounts, share: float) -> bool:

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -48,7 +48,7 @@ from dagster_smt.spark.environment import check_settings
 from dagster_smt.spark.evaluate import evaluate as spark_evaluate
 from dagster_smt.spark.executors import check_executors
 from dagster_smt.spark.reading.found_forms import GUESSED, FoundForms, found_forms, guessed_forms
-from dagster_smt.tables.available import Available, Waiting, waiting_problem
+from dagster_smt.tables.available import Available, waiting_problem
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.push_down import Narrowed
 from dagster_smt.tables.schemas import conformed, evolved_schema
@@ -279,22 +279,19 @@ class _Run:
             again = redriven if spec.window.redrive else repaired
             spec, lost = again(spec, available, state)
             self.spec = spec
-            self.warnings += lost
-            for problem in lost:
-                self.say(str(problem))
+            self.warn(lost)
         request = replace(spec.window, start=spec.window.start or spec.table.start)
         resolved = resolve_window(request, available, state, rebuild=spec.rebuild, on_data_loss=spec.table.on_data_loss)
         self.failures.update(resolved.problems)
         self.warnings += [*resolved.warnings, *(source.ahead() if spec.window.fixed else [])]
         self.there, self.division = offsets_of(measured.ranges), resolved.division
         self.topics = frozenset(topics) - {*self.failures}
-        self.tell_waiting(measured.waiting)
+        self.warn(map(waiting_problem, measured.waiting))  # without a word they would look like nothing new
         return resolved, {t: i for t, i in identities.items() if t not in self.failures}
 
-    def tell_waiting(self, waiting: Sequence[Waiting]) -> None:
-        """Warn of records that an open transaction holds back: without a word they would look like nothing new."""
-        for place in waiting:
-            problem = waiting_problem(place)
+    def warn(self, problems: Iterable[Problem]) -> None:
+        """Problems that do not stop the run: for the report and for the log."""
+        for problem in problems:
             self.warnings.append(problem)
             self.say(str(problem))
 
@@ -343,10 +340,13 @@ class _Attempt:
         with self.staged() as found:
             with self.run_.timed("evaluate"):
                 self.run_.schemas = self.run_.schemas or found.schemas(self.spec.table)
-                problems = misrouted(found, self.spec, self.run_.table, self.draft.window.topics)
-            if problems:
-                return self.without_misrouted(found, problems)
-            return self.commit_fitting(found)
+            return self.commit_sendable(found)
+
+    def commit_sendable(self, found: Staged) -> RunReport:
+        """Commit; records that must not go where the chain sends them have failed."""
+        with self.run_.timed("evaluate"):
+            problems = misrouted(found, self.spec, self.run_.table, self.draft.window.topics)
+        return self.without_misrouted(found, problems) if problems else self.commit_fitting(found)
 
     def without_misrouted(self, found: Staged, problems: Mapping[str, Problem]) -> RunReport:
         """Refuse records that must not go where they are sent; they are dead letters where those are."""
@@ -375,7 +375,7 @@ class _Attempt:
                 self.run_.say(f"{found.other} records name other schemas than the first one")
                 return None
             self.run_.schemas = found.schemas_as_guessed(self.found)
-            return self.commit(found)
+            return self.commit_sendable(found)
 
     @contextmanager
     def staged(self) -> Iterator[Staged]:
@@ -394,7 +394,7 @@ class _Attempt:
         letters = dict(draft.before.dead_letters) if draft.before and not self.spec.rebuild else {}
         if any(c.all_failed for c in found.topics.values()):
             with run_.timed("rejects"):
-                letters = self.reject(found, report) or letters
+                letters = dict(self.reject(found, report)) or letters
         draft = draft.without(run_.failures)
         again = any(found.topics[t].all_failed for t in draft.window.topics if t in found.topics)
         failed = found.failed().without(run_.failures) if again else OffsetSet()
@@ -446,8 +446,8 @@ class _Attempt:
         state = self.draft.before
         return report_of(state).after if state is not None and not self.draft.replaced.everything else None
 
-    def reject(self, found: Staged, report: RunReport) -> dict[str, int]:
-        """Name the first rejects; leave their topics out, or make dead letters."""
+    def reject(self, found: Staged, report: RunReport) -> Mapping[str, int]:
+        """Name the first rejects; leave their topics out, or make dead letters: where to look for them next time."""
         spec = self.spec
         rows = rejected_rows(found.frame, spec.chain, spec.table)
         report.rejects = first_rejects(rows, spec.chain)
@@ -464,7 +464,10 @@ class _Attempt:
             partial(self.run_.table.state, settle=settle), draft.before, draft.replaced, spec.sink.place
         )  # who has lost already publishes nothing
         letters = Letters(spec, rows, self.frame, draft.window, draft.attempt, draft.identities, count)
-        return publish(letters, draft.before, self.run_.say)
+        published = publish(letters, draft.before, self.run_.say)
+        report.unwritten = published.unwritten
+        self.run_.warn(published.problems)
+        return published.ends
 
     def leave_out(self, failed: Collection[str], report: RunReport) -> None:
         """Topics with records that fail are not committed; if there is no other, nothing is."""

@@ -4,8 +4,8 @@ They are published before the window is committed, each once: letters of the sam
 there already, from a try that died or a window that is read again, are not written a second time.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from dagster_smt.errors import DATA_EXCEPTION, Problem, TableError
 from dagster_smt.model.offsets import OffsetSet, offsets_of
 from dagster_smt.model.table_state import TableState
-from dagster_smt.model.window import Window
+from dagster_smt.model.window import Range, Window
 from dagster_smt.run.rejects import COORDINATES
 from dagster_smt.run.spec import Progress, RunSpec
 from dagster_smt.tables.sinks import open_table
@@ -92,7 +92,33 @@ class Letters:
         return F.array(*pairs).cast(HEADERS_DDL)
 
 
-def publish(letters: Letters, state: TableState | None, say: Progress) -> dict[str, int]:
+@dataclass(frozen=True)
+class Published:
+    """What came of the letters.
+
+    Attributes:
+        ends: Where the next run begins to look for letters, per partition of their topic: for the next state.
+        unwritten: The records whose letters the topic takes in no form.
+        problems: What is said of them.
+    """
+
+    ends: Mapping[str, int] = field(default_factory=dict)
+    unwritten: tuple[Range, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def _not_published(topic: str, records: Sequence[Range]) -> Problem:
+    """Letters that their topic takes in no form: the records are failed ones of the table, like those with letters."""
+    count = sum(r.records for r in records)
+    statement = f"{count} dead letters are not there: the topic takes them in no form, not even without key and value"
+    hint = (
+        "raise max.message.bytes of the topic; one whose records need keys (cleanup.policy=compact) is none for dead "
+        "letters; then launch with window.redrive: true: it writes the letters of the records that fail again"
+    )
+    return Problem("SMT640", topic, statement, hint)
+
+
+def publish(letters: Letters, state: TableState | None, say: Progress) -> Published:
     """Publish the letters that are not there yet.
 
     Args:
@@ -100,9 +126,6 @@ def publish(letters: Letters, state: TableState | None, say: Progress) -> dict[s
         state: The state of the table before this window: its letters up to there need no second look, unless the
             window was read before.
         say: Hears how far this is.
-
-    Returns:
-        Where the next run begins to look for letters, per partition of their topic: for the next state.
 
     Raises:
         TableError: SMT532, reading the window again found another number of failed records.
@@ -117,7 +140,7 @@ def publish(letters: Letters, state: TableState | None, say: Progress) -> dict[s
         place = spec.dead_letters or spec.table.source
         if isinstance(place, TableSink):
             _into_table(session, place, letters, frame)
-            return {}
+            return Published()
         assert not isinstance(place, TableSource)
         return _into_topic(session, place, letters, frame, state, say)
     finally:
@@ -131,7 +154,7 @@ def _into_topic(
     frame: DataFrame,
     state: TableState | None,
     say: Progress,
-) -> dict[str, int]:
+) -> Published:
     spec, order = letters.spec, [f"source_{c}" for c in COORDINATES]
     since = {} if state is None or spec.rebuild or spec.window.fixed else state.dead_letters
     trace = Trace(_IDENTIFYING, (CONNECTOR_HEADER, spec.name), list(map(last_header, SOURCE_HEADERS)))
@@ -139,8 +162,11 @@ def _into_topic(
     ends, appended = append_once(
         open_topics(session, place), frame, [spec.dead_letter_topic], trace, since, taken_in, order, say
     )
-    say(f"published {appended} dead letters")
-    return ends
+    say(f"published {appended.count} dead letters")
+    records = (Range(topic, partition, offset, offset + 1) for topic, partition, offset in appended.unwritten)
+    unwritten = tuple(offsets_of(records).ranges())
+    problems = (_not_published(spec.dead_letter_topic, unwritten),) if unwritten else ()
+    return Published(ends, unwritten, problems)
 
 
 def _taken_in(letters: Letters, state: TableState | None) -> OffsetSet:

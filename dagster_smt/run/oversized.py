@@ -27,10 +27,9 @@ def oversized(found: Staged, table: Table) -> dict[str, int]:
     """The limits of the topics that records of a window are too large for."""
     if not isinstance(table, KafkaTable):
         return {}
-    largest = F.max(table.sizes("__out.")).alias("size")
-    sizes = found.kept().groupBy(F.col("__out.topic").alias("topic")).agg(largest).collect()
-    limits = table.place.client.longest(row["topic"] for row in sizes) if sizes else {}
-    return {row["topic"]: limits[row["topic"]] for row in sizes if row["size"] > limits.get(row["topic"], row["size"])}
+    sizes = table.measure(found.kept(), "__out.")
+    limits = table.place.limits(sizes)
+    return {topic: limits[topic] for topic, size in sizes.items() if size > limits.get(topic, size)}
 
 
 def without_oversized(frame: DataFrame, limits: Mapping[str, int], table: Table, chain: Chain) -> DataFrame:

@@ -68,6 +68,12 @@ WRONG = [
     ("no_dead_letters", reported(failed=1, topics={"a": FINE, "b": ALL_FAILED}), "; of b 100% or more", "ERROR"),
     ("no_dead_letters", replace(reported(failed=2, records_out=3), failed_share=0.4), "2 of 5 records", "ERROR"),
     ("no_dead_letters", replace(reported(failed=1, records_out=4), failed_share=0.4), "1 of 5 records", "WARN"),
+    (
+        "no_dead_letters",
+        reported(failed=3, records_out=1, unwritten=(Range("orders", 0, 1, 3),)),
+        "3 of 5 records failed; 2 dead letters could not be written",
+        "ERROR",
+    ),
     ("offsets_contiguous", found(gaps={"orders": {"0": [[2, 5]]}}), "3 offsets were left out", "WARN"),
     ("offsets_contiguous", found(holes={"orders": {"0": [[2, 5]]}}), "3 offsets between those that", "WARN"),
     ("rows_match_offsets", found(counted=3), "the table has 3 rows, its commits took in 4", "ERROR"),

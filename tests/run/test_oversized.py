@@ -5,15 +5,19 @@ from dataclasses import replace
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import EngineError, RecordsRejected, TableError
+from dagster_smt.model.window import Range
 from dagster_smt.tables.kafka.client import KafkaClient
+from dagster_smt.tables.kafka.outgoing import LEFT_OUT, Outgoing, forms_of
 from dagster_smt.tables.kafka.sizes import record_size, size_column
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 from dagster_smt.tables.kafka.transactions import transactions
-from dagster_smt.tables.sinks.topics import LEFT_OUT, fitting
+from dagster_smt.tables.sinks.kafka import KafkaTable
 from dagster_smt.tables.sources.file_writer import NewRecord
+from dagster_smt.tables.spec import WindowRequest
 from tests.kafka import Topics
 from tests.run.test_kafka import World
 from tests.run.world import ROUTE, SECRET
@@ -47,7 +51,14 @@ def sized(part, size, more):
         filling -= over
 
 
-def test_a_record_too_large_for_its_topic_is_a_dead_letter(world):
+def counted(names, into):
+    """Names, noted before somebody asks for them."""
+    found = [*names]
+    into += found
+    return found
+
+
+def test_a_record_too_large_for_its_topic_is_a_dead_letter(world, monkeypatch):
     """The broker is the judge: a record that it takes is written, one of a byte more is none that it refuses."""
     clean, dead = f"clean.{world.orders}", world.name("dead")
     world.there.make(clean, dead, max_message_bytes=str(LIMIT))
@@ -64,7 +75,12 @@ def test_a_record_too_large_for_its_topic_is_a_dead_letter(world):
     first = caught.value.problems[0]
     assert first.code == "SMT466" and f"{world.orders}-0@1" in str(first)
     assert "2001 bytes, it takes 2000" in first.statement and SECRET not in str(caught.value)
+    asked, jobs = [], []
+    longest, measure = KafkaClient.longest, KafkaTable.measure
+    monkeypatch.setattr(KafkaClient, "longest", lambda client, names: longest(client, counted(names, asked)))
+    monkeypatch.setattr(KafkaTable, "measure", lambda table, *of: jobs.append(1) or measure(table, *of))
     report = world.run(replace(spec, errors_tolerance="all", dead_letter_topic=dead))
+    assert (sorted(asked), len(jobs)) == ([clean, dead], 1)  # once each, however many steps want to know
     assert (report.records_out, report.failed) == (3, 6)
     assert [source for _, source in world.written(clean)] == [f"{world.orders}-0@{n}" for n in (0, 3, 6)]
     letters = [(m.key(), m.value(), dict(m.headers())) for m in world.there.read(dead)]
@@ -84,19 +100,108 @@ def test_what_a_broker_takes(broker):
     assert client.longest([name, "sizes-not-there"]) == {name: LIMIT, "sizes-not-there": 16 * 2**20}
     small = KafkaTopics(broker.servers, create=NewTopics(settings={"max.message.bytes": "77"}))
     assert KafkaClient(small).longest([name, "sizes-not-there"]) == {name: LIMIT, "sizes-not-there": 77}
-    with transactions(client, "sizes", "sizes", [LIMIT]) as producer:
+    with transactions(client, "sizes", "sizes", {name: LIMIT}) as producer:
         for part in ("key", "value", "headers"):
-            made = sized(part, LIMIT, [])
-            producer.send(name, made.key, made.value, made.headers)
+            producer.send(outgoing(name, sized(part, LIMIT, [])))
         for _ in range(20):
-            producer.send(name, b"k", b"v" * 300, [])
+            producer.send(outgoing(name, NewRecord(b"k", b"v" * 300)))
         producer.commit()
     assert len(there.read(name, "read_uncommitted")) == 23
-    with transactions(client, "sizes", "sizes", [LIMIT]) as producer:
-        made = sized("value", LIMIT + 1, [])
-        producer.send(name, made.key, made.value, made.headers)
+    with transactions(client, "sizes", "sizes", {name: LIMIT}) as producer:
+        producer.send(outgoing(name, sized("value", LIMIT + 1, [])))
+        producer.commit()
+        assert len(producer.unwritten) == 1
+        producer.send(Outgoing("no topic", iter([(b"k", b"v", [])])))
         with pytest.raises(TableError, match="SMT590"):
             producer.commit()
+
+
+def outgoing(topic, *forms):
+    return Outgoing(topic, iter([(form.key, form.value, list(form.headers)) for form in forms]))
+
+
+def test_records_that_a_broker_refuses(broker):
+    """Of a limit that nobody knows: the others of the transaction are there, in their order, each once."""
+    topics = KafkaTopics(broker.servers, create=NewTopics())
+    there, name = Topics(topics), "sizes-nobody-knows"
+    there.make(name, max_message_bytes=str(LIMIT))
+    small, large = (sized("value", size, []) for size in (300, LIMIT + 1))
+    sent = [(small,), (large, small), (small,), (large, large), (small,), (large,), (large, large, small)]
+    sent += [(NewRecord(b"%d" % number, b"v" * 250),) for number in range(60)]
+    with transactions(KafkaClient(topics), "unknown", "unknown") as producer:
+        for number, forms in enumerate(sent):
+            record = outgoing(name, *forms)
+            record.source = (number,)
+            producer.send(record)
+        assert producer.commit() == []  # there is a mark after each transaction
+    assert [record.source for record in producer.unwritten] == [(3,), (5,)]
+    found = there.read(name)
+    assert [m.value() for m in found[:5]] == [small.value] * 5
+    assert [m.key() for m in found[5:]] == [b"%d" % number for number in range(60)]
+
+
+WHOLE, WITHOUT_VALUE, CONTEXT_ALONE, NAMED = range(4)
+OWN = (("h", b"x" * 2_000),)
+
+
+@pytest.mark.parametrize(
+    ("limit", "forms"), [(1_300, (WHOLE, WITHOUT_VALUE, CONTEXT_ALONE)), (400, (NAMED,) * 3)], ids=["known", "unknown"]
+)
+def test_letters_that_are_larger_than_their_topic_takes(world, monkeypatch, limit, forms):
+    """With the right to ask for limits as without it: no run ends, and each letter says as much as it can."""
+    if forms[0] == NAMED:
+        monkeypatch.setattr(KafkaClient, "_settings", lambda *of: {})
+    dead = world.name("dead")
+    world.there.make(dead, max_message_bytes=str(limit))
+    world.add(NewRecord(b"k", b"{"), NewRecord(b"k", b"{" * 2_000), NewRecord(b"k", b"{", OWN))
+    report = world.run(replace(world.spec(), errors_tolerance="all", dead_letter_topic=dead))
+    assert (report.failed, report.unwritten) == (3, ())
+    letters = [(m, dict(m.headers())) for m in world.there.read(dead)]
+    assert [headers["__connect.errors.offset"] for _, headers in letters] == [b"0", b"1", b"2"]
+    for form, (message, headers) in zip(forms, letters, strict=True):
+        assert (message.key() is None) == (form != WHOLE) == (LEFT_OUT in headers)
+        assert ("__connect.errors.exception.message" in headers) == (form != NAMED)
+        assert headers["__connect.errors.topic"] == world.orders.encode()
+        assert headers["__connect.errors.connector.name"] == b"lake/orders"
+
+
+@pytest.mark.parametrize("known", [pytest.param(True, marks=pytest.mark.long), False], ids=["known", "unknown"])
+def test_letters_that_their_topic_takes_in_no_form(world, monkeypatch, known):
+    """The run goes on, and says which: when the topic takes more, a redrive writes them."""
+    settings = KafkaClient._settings
+    if not known:
+        monkeypatch.setattr(KafkaClient, "_settings", lambda *of: {})
+    dead = world.name("dead")
+    world.there.make(dead, max_message_bytes="80")
+    world.add(NewRecord(b"k", b"{"), NewRecord(b"k", b'{"name":"x"}'), NewRecord(b"k", b"{"))
+    spec = replace(world.spec(), errors_tolerance="all", dead_letter_topic=dead)
+    report = world.run(spec)
+    assert (report.records_out, report.failed) == (1, 2)
+    assert report.unwritten == (Range(world.orders, 0, 0, 1), Range(world.orders, 0, 2, 3))
+    (problem,) = [w for w in report.warnings if w.code == "SMT640"]
+    assert (problem.place, problem.statement.split(" dead")[0]) == (dead, "2")
+    assert world.there.read(dead) == [] and world.run(spec).status == "empty"
+    resource = ConfigResource(ResourceType.TOPIC, dead)
+    resource.add_incremental_config(
+        ConfigEntry("max.message.bytes", "9000", incremental_operation=AlterConfigOpType.SET)
+    )
+    for future in world.there.client.admin().incremental_alter_configs([resource]).values():
+        future.result()
+    monkeypatch.setattr(KafkaClient, "_settings", settings)
+    again = world.run(replace(spec, window=WindowRequest(redrive=True)))
+    assert (again.failed, again.unwritten) == (2, ()) and len(world.there.read(dead)) == 2
+
+
+def test_records_that_a_topic_refuses_for_their_keys(broker):
+    """A topic that is compacted takes none without a key; those with one are there."""
+    topics = KafkaTopics(broker.servers)
+    Topics(topics).make("compacted", cleanup_policy="compact")
+    with transactions(KafkaClient(topics), "compacted", "compacted") as producer:
+        for number, key in enumerate([None, b"k", None, b"l", b"m"]):
+            producer.send(Outgoing("compacted", iter([(key, b"v", [])]), (number,)))
+        producer.commit()
+        assert [record.source for record in producer.unwritten] == [(0,), (2,)]
+    assert [m.key() for m in Topics(topics).read("compacted")] == [b"k", b"l", b"m"]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +236,7 @@ def test_settings_that_brokers_do_not_tell(code, known, monkeypatch):
 @pytest.mark.parametrize(("over", "whole"), [(-1, True), (0, True), (1, False), (10_000, False)])
 def test_a_letter_as_its_topic_takes_it(over, whole):
     made = sized("value", LIMIT + over, CONTEXT)
-    key, value, headers = fitting(made.key, made.value, [*made.headers, *CONTEXT], LIMIT)
+    key, value, headers = next(forms_of(made.key, made.value, [*made.headers, *CONTEXT], LIMIT))
     if whole:
         assert (key, value, headers) == (made.key, made.value, [*made.headers, *CONTEXT])
         return
@@ -143,9 +248,36 @@ def test_a_letter_as_its_topic_takes_it(over, whole):
 def test_a_letter_with_large_headers_of_its_own():
     """Those of an earlier letter do not count: the last one of each name says what happened."""
     headers = [("h", b"x" * LIMIT), ("__connect.errors.topic", b"older"), *CONTEXT]
-    key, value, kept = fitting(None, b"v", headers, LIMIT)
+    key, value, kept = next(forms_of(None, b"v", headers, LIMIT))
     assert (key, value, sorted(kept[:-1])) == (None, None, sorted(CONTEXT))
     assert kept[-1][1].startswith(b"key null, value 1, record ") and record_size(key, value, kept) <= LIMIT
+
+
+def test_every_form_of_a_letter():
+    """Each is shorter than the one before, and what a topic takes is the first that fits in."""
+    reason = [
+        ("__connect.errors.exception.message", b"SMT404 " + b"x" * 300),
+        ("__connect.errors.exception.class.name", b"c" * 90),
+    ]
+    letter = b"k" * 100, b"v" * 900, [("h", b"x" * 600), *CONTEXT, *reason]
+    identity = {name for name, _ in CONTEXT[:2]}
+    forms = list(forms_of(*letter, 10_000, identity))
+    names = [[name.rpartition(".")[2] for name, _ in headers] for _, _, headers in forms]
+    context = ["topic", "offset", "commit", "message", "name"]
+    assert names == [
+        ["h", *context],
+        ["h", *context, "left_out"],
+        [*context, "left_out"],
+        ["topic", "offset", "commit", "message", "left_out"],
+        ["topic", "offset", "left_out"],
+    ]
+    assert dict(forms[3][2])["__connect.errors.exception.message"] == b"SMT404"
+    sizes = [record_size(*form) for form in forms]
+    assert sizes == sorted(sizes, reverse=True) and len({*sizes}) == 5
+    for number, size in enumerate(sizes):
+        found = next(forms_of(*letter, size, identity))
+        assert [name for name, _ in found[2]] == [name for name, _ in forms[number][2]]
+    assert list(forms_of(*letter, sizes[-1] - 1, identity)) == []
 
 
 def test_spark_measures_as_python_does(spark):

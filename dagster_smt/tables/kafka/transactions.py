@@ -1,7 +1,7 @@
 """Records sent in transactions: of two producers of one name the later one shuts the earlier one out."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -10,102 +10,220 @@ from confluent_kafka import KafkaError, KafkaException, Message
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.window import Range
 from dagster_smt.tables.kafka.client import DENIED, KafkaClient, Place
+from dagster_smt.tables.kafka.outgoing import Outgoing
 
+Told = Callable[[KafkaError | None, Message], None]
 _FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 _REQUEST = 64 * 2**20
 LONGEST = _REQUEST - 1024
 """Bytes of the longest record that is sent, whatever a topic takes: the client adds some of its own."""
 _BATCH = 1_000_000
-_MOST, _LONGEST = 10_000, 10.0
-"""Records and seconds of a transaction: readers of what is committed wait for its end."""
+_MOST, _BYTES = 10_000, 32 * 2**20
+"""Records of a transaction, and their bytes: they are at hand until it ends, should they be sent again."""
+_TRIES = 5
+"""How often a transaction is sent again of which nothing was refused."""
+_OF_RECORDS = (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD, KafkaError._INVALID_DIFFERENT_RECORD)
+"""What brokers say of a record, or of one of those in a batch, and not of the producer or the topic."""
+_NOT_SENT = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
+"""What the client says of records behind one that was refused, and of those of the next transaction: the numbers that
+it gives to records have a gap then, until it has got a new epoch."""
 
 
 class Transactions:
     """A producer that sends records in one transaction after the other.
 
+    A record that brokers refuse ends its transaction, and half a second goes by until the next one can begin. So what
+    was refused is learnt: records of its topic that must have the same fate are not sent in that form.
+
     Args:
         client: The brokers.
         name: The transactional id.
         owner: Who sends, for messages.
-        limits: How many bytes the topics take at a time: librdkafka does not split batches that are refused.
+        limits: By topic how many bytes it takes at a time, where that is known: librdkafka does not split batches that
+            are refused. Records of other topics are batches of their own.
+
+    Attributes:
+        unwritten: Records that brokers take in no form.
+        shortened: How many of those that are there are not as they were.
     """
 
-    def __init__(self, client: KafkaClient, name: str, owner: str, limits: Iterable[int] = ()):
+    def __init__(self, client: KafkaClient, name: str, owner: str, limits: Mapping[str, int] | None = None):
         self.client, self.owner = client, owner
+        self.limits = dict(limits or {})
         self.producer = client.producer(
             **{
                 "transactional.id": name,
                 "partitioner": "murmur2_random",  # as Java's producer chooses
                 "message.max.bytes": _REQUEST,  # how long a record may be is the topic's to say
-                "batch.size": max(1, min([_BATCH, *limits])),
+                "batch.size": max(1, min([_BATCH, *self.limits.values()])),
                 "linger.ms": 20,
             }
         )
+        self.batches = {*self.limits}
+        self.with_keys: set[str] = set()
         self.sent: dict[Place, list[int]] = {}
         self.refused: list[KafkaError] = []
-        self.open, self.pending, self.begun, self.times = False, 0, 0.0, 0
+        self.waiting: list[Outgoing] = []
+        self.unwritten: list[Outgoing] = []
+        self.open, self.bytes, self.shortened, self.times = False, 0, 0, 0
 
     def begin(self) -> None:
         """Shut earlier ones out: what they have not committed is gone, the rest can be read."""
         with self.client.asking(self.owner):
             self.producer.init_transactions(self.client.timeout)
 
-    def send(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Sequence[tuple[str, bytes | None]],
-        beat: Callable[[str], None] = lambda line: None,
-    ) -> None:
-        """Send a record; it is there when ``commit`` comes back.
+    def send(self, record: Outgoing, beat: Callable[[str], None] = lambda line: None) -> None:
+        """Send a record; it is there when ``commit`` comes back, unless it is among ``unwritten`` then.
 
         Raises:
-            TableError: SMT528, a later producer has this name.
+            TableError: SMT528 a later producer has this name, SMT590 the brokers refuse the topic.
         """
-        if self.open and (self.pending >= _MOST or time.monotonic() - self.begun > _LONGEST):
+        if len(self.waiting) >= _MOST or self.bytes + record.size > _BYTES:
             self.commit()
             beat("")
-        with self._asking():
-            if not self.open:
-                self.producer.begin_transaction()
-                self.open, self.pending, self.begun = True, 0, time.monotonic()
-            while True:
-                try:
-                    given = list(headers)
-                    self.producer.produce(topic, value, key, headers=given, on_delivery=self._told)
-                    break
-                except BufferError:
-                    self.producer.poll(0.5)
-            self.producer.poll(0)
-        self.pending += 1
+        self.waiting.append(record)
+        self.bytes += record.size
 
     def commit(self) -> list[Range]:
-        """End the transaction.
+        """Send what waits, in a transaction: if brokers refuse a record of it, in another one without that.
 
         Returns:
             Ranges that surely hold nothing but what was sent.
 
         Raises:
-            TableError: SMT528 a later producer has this name, SMT590 the brokers refuse a record.
+            TableError: SMT528 a later producer has this name, SMT590 the brokers refuse the topic.
             EngineError: SMT628 a right is missing.
         """
-        if self.open:
-            with self._asking():
-                self.producer.flush(self.client.timeout)
-                if self.refused and not self._is_about_a_right():
-                    statement = f"the brokers refused {len(self.refused)} records: {self.refused[0].name()}"
-                    raise TableError(Problem("SMT590", self.owner, statement, _hint(self.refused[0])))
-                self.producer.commit_transaction(self.client.timeout)
-            self.open, self.times = False, self.times + 1
+        records, self.waiting, self.bytes = self.waiting, [], 0
+        tries = 0
+        while records := self._with_forms(records):
+            if self._transaction(records):
+                self.shortened += sum(record.shortened for record in records)
+                break
+            tries = 0 if self.refused else tries + 1
+            if tries == _TRIES:
+                raise self._refused("transactions of its producer fail")
         if self.times > 1:  # each has left a mark between its records and the next one's
             return []
         ranges = [Range(*place, min(offsets), max(offsets) + 1) for place, offsets in sorted(self.sent.items())]
         return [r for r in ranges if r.records == len(self.sent[r.topic, r.partition])]
 
-    def _is_about_a_right(self) -> bool:
-        """Whether a right is missing: records that wait are purged, and a commit raises what the brokers said."""
-        return self.refused[0].code() in (KafkaError._PURGE_QUEUE, *DENIED)
+    def _with_forms(self, records: Iterable[Outgoing]) -> list[Outgoing]:
+        """Records in a form that their topic may take; notes those that have none."""
+        found: list[Outgoing] = []
+        for record in records:
+            while record.parts is not None and not self._may_take(record):
+                record.shorten()
+            (self.unwritten if record.parts is None else found).append(record)
+        return found
+
+    def _may_take(self, record: Outgoing) -> bool:
+        assert record.parts is not None
+        fits = record.size <= self.limits.get(record.topic, LONGEST)
+        return fits and (record.parts[0] is not None or record.topic not in self.with_keys)
+
+    def _transaction(self, records: Sequence[Outgoing]) -> bool:
+        """Send records, all or none; tells whether they are there."""
+        found: list[tuple[str, int, int]] = []
+        refused: list[KafkaError] = []
+        self.refused, self.lost = refused, False  # of an earlier transaction is reported late, and to its own list
+
+        def told(error: KafkaError | None, message: Message) -> None:
+            if error is None:
+                found.append((str(message.topic()), int(message.partition() or 0), int(message.offset() or 0)))
+            elif error.code() in _NOT_SENT:
+                self.lost = True
+            else:
+                refused.append(error)
+
+        with self._asking():
+            self.producer.begin_transaction()
+            self.open, self.times = True, self.times + 1
+            last = self._produce_all(records, told)
+            if self.lost or refused:
+                self._abort(last)
+                return False
+            self.producer.commit_transaction(self.client.timeout)
+        self.open = False
+        for topic, partition, offset in found:
+            self.sent.setdefault((topic, partition), []).append(offset)
+        return True
+
+    def _produce_all(self, records: Sequence[Outgoing], told: Told) -> Outgoing:
+        """Hand records over until one is refused; returns the last one."""
+        for record in records:
+            self._produce(record, told)
+            if record.topic not in self.batches:
+                self._flush()
+            if self.refused or self.lost:
+                return record
+        self._flush()
+        return records[-1]
+
+    def _produce(self, record: Outgoing, told: Told) -> None:
+        assert record.parts is not None
+        key, value, headers = record.parts
+        while True:
+            try:
+                self.producer.produce(record.topic, value, key, headers=headers, on_delivery=told)
+                self.producer.poll(0)
+                return
+            except BufferError:
+                self.producer.poll(0.5)
+            except KafkaException:
+                self.producer.poll(0)  # what was refused before ends the transaction
+                if not self.refused and not self.lost:
+                    raise
+                return
+
+    def _flush(self) -> None:
+        """Wait until all is there or one is refused: the client would wait for the rest until it gives up."""
+        until = time.monotonic() + self.client.timeout
+        while self.producer.flush(0.1) and not self.refused and time.monotonic() < until:
+            pass
+
+    def _abort(self, last: Outgoing) -> None:
+        """End a transaction in which something was refused, and learn from it; ``last``: what was sent last.
+
+        Raises:
+            TableError: SMT590, what is refused is no single record.
+        """
+        if any(map(_is_fenced, self.refused)):
+            return
+        others = [error for error in self.refused if error.code() not in _OF_RECORDS]
+        if others and others[0].code() in DENIED:
+            raise KafkaException(others[0])
+        if not self.refused:
+            self._check_rights()
+        if others:
+            raise self._refused(f"the brokers refuse the records: {others[0].name()}")
+        self.producer.abort_transaction(self.client.timeout)
+        self.open = False
+        if self.refused and last.topic in self.batches:
+            self.batches.clear()  # which record of a batch it was brokers do not say
+        elif self.refused:
+            self._learn(last, self.refused[0])
+
+    def _check_rights(self) -> None:
+        """Of records that the client did not send a commit says why, such as a right that is missing."""
+        try:
+            self.producer.commit_transaction(self.client.timeout)
+        except KafkaException as error:
+            if error.args[0].code() in DENIED:
+                raise
+
+    def _learn(self, record: Outgoing, error: KafkaError) -> None:
+        assert record.parts is not None
+        if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
+            # the limit lies somewhere below: of a letter in its shortest form there is nothing more to leave out
+            self.limits[record.topic] = record.size * 2 // 3 if not record.shortest else record.size - 1
+        elif record.parts[0] is None:
+            self.with_keys.add(record.topic)
+        else:
+            record.parts = None
+
+    def _refused(self, what: str) -> TableError:
+        return TableError(Problem("SMT590", self.owner, what, "look into the settings of the topic"))
 
     def close(self) -> None:
         """Leave nothing open."""
@@ -113,13 +231,6 @@ class Transactions:
             return
         with suppress(KafkaException):  # shut out, or no broker answers: then they end it themselves
             self.producer.abort_transaction(self.client.timeout)
-
-    def _told(self, error: KafkaError | None, message: Message) -> None:
-        if error is not None:
-            self.refused.append(error)
-            return
-        place = (str(message.topic()), int(message.partition() or 0))
-        self.sent.setdefault(place, []).append(int(message.offset() or 0))
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
@@ -155,18 +266,14 @@ class Transactions:
         return TableError(Problem("SMT528", self.owner, statement, "run again: it takes what is new then"))
 
 
-def _hint(error: KafkaError) -> str:
-    if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:  # the limit was not known, or has changed meanwhile
-        return "raise max.message.bytes of the topic, or grant DescribeConfigs on it: then letters are cut to fit"
-    return "look into the settings of the topic"
-
-
 def _is_fenced(error: Any) -> bool:
     return isinstance(error, KafkaError) and error.code() in _FENCED
 
 
 @contextmanager
-def transactions(client: KafkaClient, name: str, owner: str, limits: Iterable[int] = ()) -> Iterator[Transactions]:
+def transactions(
+    client: KafkaClient, name: str, owner: str, limits: Mapping[str, int] | None = None
+) -> Iterator[Transactions]:
     """A producer of a name, for as long as the block runs; earlier ones of this name are shut out.
 
     Args:

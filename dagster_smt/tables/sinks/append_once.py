@@ -17,7 +17,7 @@ from dagster_smt.model.offsets import OffsetSet
 from dagster_smt.model.window import Range, Window
 from dagster_smt.tables.sinks.protocol import Replaced
 from dagster_smt.tables.sinks.sql import replaced_rows
-from dagster_smt.tables.sinks.topics import Topics
+from dagster_smt.tables.sinks.topics import Appended, Topics
 from dagster_smt.tables.spec import SourceColumns
 
 Ends = Mapping[str, int]
@@ -49,7 +49,7 @@ def append_once(
     taken_in: OffsetSet,
     order: Sequence[str],
     say: Callable[[str], None] = lambda line: None,
-) -> tuple[dict[str, int], int]:
+) -> tuple[dict[str, int], Appended]:
     """Append the records that are not there yet.
 
     Args:
@@ -63,9 +63,9 @@ def append_once(
         say: Hears how far this is.
 
     Returns:
-        Where the next run begins to look, and how many records were appended.
+        Where the next run begins to look, and what came of the records.
     """
-    with place.alone(trace.owner[1], topics, say) as alone:
+    with place.alone(trace.owner[1], topics, trace.identity, say) as alone:
         return _append_once(alone, frame, topics, trace, since, taken_in, order, say)
 
 
@@ -78,7 +78,7 @@ def _append_once(
     taken_in: OffsetSet,
     order: Sequence[str],
     say: Callable[[str], None],
-) -> tuple[dict[str, int], int]:
+) -> tuple[dict[str, int], Appended]:
     looked: dict[str, int] = {}
     there = place.there(topics)
     tails = Window(tuple(r for r in (_from(r, since) for r in there) if r.records > 0))
@@ -89,12 +89,12 @@ def _append_once(
             known = found.select("identity").distinct().hint("merge")
             frame = frame.withColumn("identity", _identity(trace)).join(known, "identity", "left_anti").drop("identity")
             looked = _still_needed(found, trace.owner[1], taken_in)
-        appended, count = place.append(frame, order, say)
+        appended = place.append(frame, order, say)
     looked = {_key(r): r.end for r in there} | looked
-    for r in appended:
+    for r in appended.ranges:
         if looked.get(_key(r), 0) == r.start:
             looked[_key(r)] = r.end
-    return looked, count
+    return looked, appended
 
 
 def _from(r: Range, since: Ends) -> Range:

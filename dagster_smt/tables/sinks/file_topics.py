@@ -119,13 +119,13 @@ class FileTopicsTable(RecordTable):
                 refuse_own_topics(written, state.window.topics)
             before = self._progress().ends
             taken_in = state.covered
-            ends, rows = append_once(
+            ends, appended = append_once(
                 FilePlace(self.session, self.topics), records, sorted(written), self._trace(), before, taken_in, _ORDER
             )
         finally:
             records.unpersist()
         local.write_json(self._file, msgspec.to_builtins(_Progress(state.to_text(), {**before, **ends})))
-        return Written(rows, len(ends), 0)
+        return Written(appended.count, len(ends), 0)
 
     def beside_source(self) -> bool:
         """Whether the records come from this folder of topics, however its path is written."""

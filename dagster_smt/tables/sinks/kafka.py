@@ -5,7 +5,7 @@ Records are written first. A run that dies before its commit leaves records that
 its headers where it comes from. A transaction commits the offsets, so that of two runs of one group one is refused.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -124,10 +124,9 @@ class KafkaTable(RecordTable):
         """
         chosen = F.col(TARGET) if TARGET in frame.columns else F.lit(None).cast("int")
         task, target = F.spark_partition_id().alias("task"), chosen.alias("target")
-        places = frame.select("topic", "source_topic", "partition", task, target, self.sizes().alias("size"))
+        places = frame.select("topic", "source_topic", "partition", task, target)
         totals = F.count("*").alias("rows"), F.count_distinct("task").alias("tasks"), F.max("target").alias("target")
-        longest = F.max("size").alias("longest")
-        counts = places.groupBy("topic", "source_topic", "partition").agg(*totals, longest).collect()
+        counts = places.groupBy("topic", "source_topic", "partition").agg(*totals).collect()
         topics = sorted({row["topic"] for row in counts})
         if not counts:
             return 0, 0
@@ -138,7 +137,7 @@ class KafkaTable(RecordTable):
         self.place.refuse_partitions([(row["topic"], row["target"]) for row in counts if row["target"] is not None])
         if any(row["tasks"] > 1 for row in counts):
             frame = frame.repartition("source_topic", "partition").sortWithinPartitions(*_ORDER)
-        self.place.write(with_source(frame, self.spec.group), topics, max(row["longest"] for row in counts))
+        self.place.write(with_source(frame, self.spec.group), topics, self._longest(frame, topics))
         return sum(row["rows"] for row in counts), len(topics)
 
     def beside_source(self) -> bool:
@@ -185,6 +184,29 @@ class KafkaTable(RecordTable):
         """How many bytes each record takes as it is written; ``prefix`` stands in front of its columns."""
         headers = headers_with_source(self.spec.group, prefix)
         return size_column(F.col(f"{prefix}key"), F.col(f"{prefix}value"), headers)
+
+    def measure(self, frame: DataFrame, prefix: str = "") -> dict[str, int]:
+        """The size of the longest record of each topic; ``prefix`` as of ``sizes``. What is written then is no longer.
+
+        Returns:
+            The sizes, by topic.
+        """
+        largest = F.max(self.sizes(prefix)).alias("size")
+        rows = frame.groupBy(F.col(f"{prefix}topic").alias("topic")).agg(largest).collect()
+        self._measured.update((row["topic"], row["size"]) for row in rows)
+        return {row["topic"]: row["size"] for row in rows}
+
+    @cached_property
+    def _measured(self) -> dict[str, int]:
+        """By topic what ``measure`` found."""
+        return {}
+
+    def _longest(self, frame: DataFrame, topics: Sequence[str]) -> int:
+        """The size of the longest record: a run has measured them, and has let none pass that is above a limit."""
+        if not self._measured.keys() >= {*topics}:
+            self.measure(frame)
+        limits = self.place.limits(topics)
+        return max(min(self._measured[topic], limits.get(topic, self._measured[topic])) for topic in topics)
 
     def append(self, frame: DataFrame) -> None:
         """See ``Table``."""

@@ -1,11 +1,11 @@
 """Topics that records are appended to, of either kind: what is there, reading it, appending."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -16,7 +16,8 @@ from dagster_smt.spark.columns import TARGET
 from dagster_smt.spark.redaction import refuse_shown_secrets
 from dagster_smt.tables import local
 from dagster_smt.tables.kafka.client import KafkaClient
-from dagster_smt.tables.kafka.sizes import ESTIMATED, record_size
+from dagster_smt.tables.kafka.outgoing import Outgoing, forms_of
+from dagster_smt.tables.kafka.sizes import ESTIMATED
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.kafka.transactions import LONGEST, Transactions, transactions
 from dagster_smt.tables.sources import open_source
@@ -24,9 +25,6 @@ from dagster_smt.tables.sources.frame_writer import append_frame
 from dagster_smt.tables.spec import FileTopics
 
 Say = Callable[[str], None]
-LEFT_OUT = "dagster_smt.left_out"
-"""The header of a dead letter that had too many bytes for its topic: the sizes of what it lacks."""
-_CONTEXT = ("__connect.errors.", "dagster_smt.")
 _PART_ROWS, _PART_BYTES = 2_000, 32 * 2**20
 """What comes to the driver at a time."""
 _REQUEST = 64 * 2**20
@@ -38,15 +36,33 @@ _TUNED = {
 }
 
 
+@dataclass(frozen=True)
+class Appended:
+    """What came of records that were to be appended.
+
+    Attributes:
+        ranges: Ranges that surely hold nothing but these records.
+        count: How many there are.
+        unwritten: Of those that no topic takes in any form, the values of the columns that they are ordered by.
+    """
+
+    ranges: list[Range]
+    count: int
+    unwritten: tuple[tuple[Any, ...], ...] = ()
+
+
 class Topics(Protocol):
     """Topics, opened with a session."""
 
-    def alone(self, owner: str, topics: Sequence[str], say: Say) -> AbstractContextManager["Topics"]:
+    def alone(
+        self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say
+    ) -> AbstractContextManager["Topics"]:
         """The same topics for one owner alone: what others of its name append is there before, or never.
 
         Args:
             owner: Who appends.
             topics: Where it appends to.
+            identity: Headers that tell a record from all others.
             say: Hears how far this is.
 
         Raises:
@@ -59,7 +75,7 @@ class Topics(Protocol):
     def read(self, window: Window) -> DataFrame:
         """Records, with Kafka's columns."""
 
-    def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> tuple[list[Range], int]:
+    def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
         """Append records.
 
         Args:
@@ -67,9 +83,6 @@ class Topics(Protocol):
                 chooses it; for file topics ``partition, timestamp_ms, timestampType``.
             order: Columns by which the records of a topic's partition are ordered.
             say: Hears how far this is.
-
-        Returns:
-            Ranges that surely hold nothing but these records, and how many records were appended.
         """
 
 
@@ -81,7 +94,7 @@ class FilePlace:
     spec: FileTopics
 
     @contextmanager
-    def alone(self, owner: str, topics: Sequence[str], say: Say) -> Iterator["FilePlace"]:
+    def alone(self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say) -> Iterator["FilePlace"]:
         """See ``Topics``: others wait."""
         folder = local.local_folder(self.spec.root) / ".progress"
         local.make_folder(folder)
@@ -101,10 +114,10 @@ class FilePlace:
         """See ``Topics``."""
         return open_source(self.spec, self.session).read(window)
 
-    def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> tuple[list[Range], int]:
+    def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
         """See ``Topics``: all or nothing."""
         ranges = append_frame(self.spec, frame, order, say)
-        return ranges, sum(r.records for r in ranges)
+        return Appended(ranges, sum(r.records for r in ranges))
 
 
 @dataclass(frozen=True)
@@ -118,14 +131,26 @@ class KafkaPlace:
     def client(self) -> KafkaClient:
         return KafkaClient(self.spec)
 
+    @cached_property
+    def _limits(self) -> dict[str, int | None]:
+        """By topic what the brokers said."""
+        return {}
+
+    def limits(self, topics: Iterable[str]) -> dict[str, int]:
+        """As ``KafkaClient.longest``; of each topic the brokers are asked once."""
+        topics = {*topics}
+        unknown = topics - {*self._limits}
+        found = self.client.longest(unknown)
+        self._limits.update((topic, found.get(topic)) for topic in unknown)
+        return {topic: limit for topic in topics if (limit := self._limits[topic]) is not None}
+
     @contextmanager
-    def alone(self, owner: str, topics: Sequence[str], say: Say) -> Iterator["Topics"]:
+    def alone(self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say) -> Iterator["Topics"]:
         """See ``Topics``: the latest one shuts the others out, by Kafka's transactions."""
         committed = replace(self.spec, isolation_level="read_committed")  # what is shut out may be there, uncommitted
-        client = KafkaClient(committed)
-        longest = client.longest(topics)
-        with transactions(client, f"dagster_smt.letters.{owner}", owner, longest.values()) as producer:
-            yield _OnePlace(self.session, committed, producer, longest)
+        client, limits = KafkaClient(committed), self.limits(topics)
+        with transactions(client, f"dagster_smt.letters.{owner}", owner, limits) as producer:
+            yield _OnePlace(self.session, committed, producer, identity)
 
     def there(self, topics: Sequence[str]) -> list[Range]:
         """See ``Topics``."""
@@ -136,7 +161,7 @@ class KafkaPlace:
         """See ``Topics``."""
         return open_source(self.spec, self.session).read(window)
 
-    def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> tuple[list[Range], int]:
+    def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
         """See ``Topics``: at least once."""
         counts = {row["topic"]: row["count"] for row in frame.groupBy("topic").count().collect()}
         self.client.make_missing(sorted(counts))
@@ -145,7 +170,7 @@ class KafkaPlace:
         self.write(frame.repartition("topic").sortWithinPartitions("topic", *order), sorted(counts))
         now = [Range(r.topic, r.partition, before.get((r.topic, r.partition), 0), r.end) for r in self.there([*counts])]
         grown = {topic: sum(r.records for r in now if r.topic == topic) for topic in counts}
-        return [r for r in now if grown[r.topic] == counts[r.topic]], sum(counts.values())
+        return Appended([r for r in now if grown[r.topic] == counts[r.topic]], sum(counts.values()))
 
     def refuse_partitions(self, chosen: Sequence[tuple[str, int]]) -> None:
         """Refuse partitions that topics do not have: a producer would wait for them until it gives up.
@@ -175,7 +200,7 @@ class KafkaPlace:
         for name in ("kafka.max.request.size", "kafka.buffer.memory"):
             options[name] = _at_least(options[name], longest + ESTIMATED)
         # a producer would split a batch that a topic refuses into batches of this size again, and never end
-        limits = self.client.longest(topics).values()
+        limits = self.limits(topics).values()
         options["kafka.batch.size"] = _at_most(options["kafka.batch.size"], limits)
         options["includeHeaders"] = "true"
         refuse_shown_secrets(self.session, options)
@@ -188,49 +213,29 @@ class _OnePlace(KafkaPlace):
     """Topics of a cluster, for one owner: what is appended is visible to readers of what is committed, or never."""
 
     producer: Transactions
-    longest: Mapping[str, int]
+    identity: Sequence[str]
 
-    def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> tuple[list[Range], int]:
+    def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
         """See ``Topics``. Rows come to the driver, a part at a time: transactions are a producer's."""
         length = F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0))
         sums = frame.agg(F.count(F.lit(1)).alias("rows"), F.sum(length.cast("bigint")).alias("bytes")).collect()[0]
         if not sums["rows"]:
-            return [], 0
+            return Appended([], 0)
         topics = [row["topic"] for row in frame.select("topic").distinct().collect()]
         self.client.make_missing(sorted(topics))
         say(f"writing {sums['rows']} records to {len(topics)} topics")
         parts = 1 + max(sums["rows"] // _PART_ROWS, (sums["bytes"] or 0) // _PART_BYTES)
         rows = frame.repartitionByRange(parts, *order).sortWithinPartitions(*order)
-        shortened = 0
-        for row in rows.select("key", "value", "topic", "headers").toLocalIterator():
+        for row in rows.select("key", "value", "topic", "headers", *order).toLocalIterator():
             headers = [(header["key"], _bytes(header["value"])) for header in row["headers"] or ()]
-            limit = min(self.longest.get(row["topic"], LONGEST), LONGEST)
-            sent = fitting(_bytes(row["key"]), _bytes(row["value"]), headers, limit)
-            shortened += sent[-1][-1][0] == LEFT_OUT
-            self.producer.send(row["topic"], *sent, say)
-        if shortened:
-            say(f"{shortened} of them are larger than their topic takes, and are there without key and value")
-        return self.producer.commit(), sums["rows"]
-
-
-def fitting(
-    key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes | None]], limit: int
-) -> tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]]]:
-    """A record as a topic takes it.
-
-    One that is too large has neither key nor value, and a last header that says so. If that is not enough, its own
-    headers are left out: those that say where it comes from and why it is here stay, in their last words.
-    """
-    size = record_size(key, value, headers)
-    if size <= limit:
-        return key, value, headers
-    lengths = (f"{name} {'null' if part is None else len(part)}" for name, part in (("key", key), ("value", value)))
-    text = f"{', '.join(lengths)}, record {size} bytes, limit {limit}"
-    note = (LEFT_OUT, text.encode())
-    if record_size(None, None, [*headers, note]) <= limit:
-        return None, None, [*headers, note]
-    last = {name: content for name, content in headers if name.startswith(_CONTEXT)}
-    return None, None, [*last.items(), note]
+            limit = min(self.producer.limits.get(row["topic"], LONGEST), LONGEST)
+            forms = forms_of(_bytes(row["key"]), _bytes(row["value"]), headers, limit, self.identity)
+            self.producer.send(Outgoing(row["topic"], forms, tuple(row[name] for name in order)), say)
+        ranges, producer = self.producer.commit(), self.producer
+        if producer.shortened:
+            say(f"{producer.shortened} of them are larger than their topic takes, and are there without key and value")
+        unwritten = tuple(record.source for record in producer.unwritten)
+        return Appended(ranges, sums["rows"] - len(unwritten), unwritten)
 
 
 def _at_least(given: str, needed: int) -> str:

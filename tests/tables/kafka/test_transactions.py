@@ -4,6 +4,7 @@ import pytest
 
 from dagster_smt.errors import TableError
 from dagster_smt.tables.kafka.client import KafkaClient
+from dagster_smt.tables.kafka.outgoing import Outgoing
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 from dagster_smt.tables.kafka.transactions import Transactions
 
@@ -17,7 +18,7 @@ def topics(broker):
 
 def send(producer, count):
     for _ in range(count):
-        producer.send("fenced", b"k", b"v", [])
+        producer.send(Outgoing("fenced", iter([(b"k", b"v", [])])))
 
 
 @pytest.mark.parametrize("before", [0, 1, 5])
@@ -36,6 +37,7 @@ def test_who_is_shut_out_is_told_so(topics, before, after):
         earlier.commit()
     with pytest.raises(TableError, match="SMT528"):
         send(earlier, 1)
+        earlier.commit()
     earlier.close()
     send(later, 1)
     assert [r.records for r in later.commit()] == [1]

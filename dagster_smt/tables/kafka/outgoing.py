@@ -1,0 +1,85 @@
+"""Records on their way into a topic that may take less than they have: as they are, or shorter and shorter."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dagster_smt.tables.kafka.sizes import record_size
+
+Header = tuple[str, bytes | None]
+Parts = tuple[bytes | None, bytes | None, list[Header]]
+"""Key, value and headers."""
+LEFT_OUT = "dagster_smt.left_out"
+"""The header of a dead letter that had too many bytes for its topic: the sizes of what it lacks."""
+_CONTEXT = ("__connect.errors.", "dagster_smt.")
+_MESSAGE = "__connect.errors.exception.message"
+_CLASSES = ("__connect.errors.exception.class.name", "__connect.errors.class.name")
+
+
+@dataclass
+class Outgoing:
+    """A record under way.
+
+    Attributes:
+        topic: Where it goes.
+        forms: See ``forms_of``.
+        source: Where it comes from.
+        parts: The form that is sent next; None if there is no other one.
+        size: About how many bytes that has.
+        shortened: Whether it lacks something.
+        shortest: Whether it is the last one.
+    """
+
+    topic: str
+    forms: Iterator[Parts]
+    source: tuple[Any, ...] = ()
+    parts: Parts | None = None
+    size: int = 0
+    shortened: bool = False
+    shortest: bool = False
+    _after: Parts | None = None
+
+    def __post_init__(self) -> None:
+        self._after = next(self.forms, None)
+        self.shorten()
+
+    def shorten(self) -> None:
+        """Go on to the next form."""
+        self.parts, self._after = self._after, next(self.forms, None)
+        self.shortest = self._after is None
+        self.size = record_size(*self.parts) if self.parts is not None else 0
+        self.shortened = self.parts is not None and any(name == LEFT_OUT for name, _ in self.parts[2])
+
+
+def forms_of(
+    key: bytes | None, value: bytes | None, headers: list[Header], limit: int, identity: Collection[str] = ()
+) -> Iterator[Parts]:
+    """The forms of a dead letter that a topic takes, the longest first; none if it takes not even the shortest.
+
+    One that is too large has neither key nor value, and a last header that says so. Then its own headers are left out:
+    those that say where it comes from and why it is here stay, in their last words. Then of the reason only the code
+    stays, and at last nothing but what tells the record from all others.
+
+    Args:
+        key, value, headers: The letter.
+        limit: The largest size, as far as that is known.
+        identity: The headers that tell the record from others.
+    """
+    size = record_size(key, value, headers)
+    if size <= limit:
+        yield key, value, headers
+    lengths = (f"{name} {'null' if part is None else len(part)}" for name, part in (("key", key), ("value", value)))
+    note = (LEFT_OUT, f"{', '.join(lengths)}, record {size} bytes, limit {limit}".encode())
+    context = {name: content for name, content in headers if name.startswith(_CONTEXT)}
+    brief = {name: _brief(name, content) for name, content in context.items() if name not in _CLASSES}
+    named = {name: content for name, content in context.items() if name in identity}
+    for left in (headers, [*context.items()], [*brief.items()]):
+        if record_size(None, None, [*left, note]) <= limit:
+            yield None, None, [*left, note]
+    if record_size(None, None, [*named.items(), (LEFT_OUT, b"")]) <= limit:
+        yield None, None, [*named.items(), (LEFT_OUT, b"")]
+
+
+def _brief(name: str, content: bytes | None) -> bytes | None:
+    """Of what is wrong the code: the first word."""
+    return content.split(b" ")[0] if name == _MESSAGE and content is not None else content
