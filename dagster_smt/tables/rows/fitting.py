@@ -1,16 +1,17 @@
 """Columns that are declared where records bring schemas of their own: the field of a name, as what it is declared.
 
 As Avro resolves a writer's schema with a reader's: fields are found by name, numbers become wider ones, what the writer
-does not have is null. Nothing is narrowed.
+does not have is null. Nothing is narrowed but integers of 32 bits to 8 or 16, as which Flink writes them.
 """
 
 from dataclasses import dataclass, replace
 from typing import Any
 
 from dagster_smt.authoring.transform import refuse
+from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, open_struct
 from dagster_smt.model.extended_path import below
-from dagster_smt.model.schema import BOOLEAN, INTEGERS, Schema, Type
+from dagster_smt.model.schema import BOOLEAN, INTEGER_BITS, INTEGERS, Schema, Type
 from dagster_smt.values.basic import Required, ValueRule
 
 _WIDER: dict[Type, tuple[Type, ...]] = {
@@ -39,6 +40,40 @@ class Widened(ValueRule):
         return value.cast(names[self.schema.type])
 
 
+@dataclass(frozen=True, slots=True)
+class Narrowed(ValueRule):
+    """A whole number as one of 8 or 16 bits, for which Avro and Protobuf have no type; one beyond it is refused."""
+
+    schema: Schema
+    name: str
+    may_fail = True
+
+    @property
+    def returns(self) -> Schema:  # type: ignore[override]
+        """See ``ValueRule``."""
+        return self.schema
+
+    @property
+    def _limit(self) -> int:
+        return 1 << (INTEGER_BITS[self.schema.type] - 1)
+
+    def python(self, value: Any) -> Any:
+        if value is not None and not -self._limit <= value < self._limit:
+            raise self.failure()
+        return value
+
+    def column(self, F: Any, value: Any) -> Any:
+        kind = {Type.INT8: "tinyint", Type.INT16: "smallint"}[self.schema.type]
+        return F.when(~self.failed(F, None, value), value).cast(kind)
+
+    def failed(self, F: Any, result: Any, value: Any) -> Any:
+        return ~value.between(-self._limit, self._limit - 1)
+
+    def failure(self) -> Any:
+        statement = f"a number does not fit column {self.name}, which is {self.schema.label.rstrip('?')}"
+        return data_error("SMT443", statement, "declare a wider type, or look at the dead letter")
+
+
 def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) -> Node:
     """A field of a record's own schema as a column of a declared one.
 
@@ -60,12 +95,14 @@ def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) ->
         children = group.by_name
         fields = tuple((n, fitted(children.get(n), c, below(name, n), group.present)) for n, c in schema.fields)
         return Group(schema, fields, group.present, group.sources, group.may_be_null)
-    if not isinstance(node, Cell) or not (_same(node.schema, schema) or _widens(node.schema, schema)):
+    takes = _same(node.schema, schema) or _widens(node.schema, schema) or _narrows(node.schema, schema)
+    if not isinstance(node, Cell) or not takes:
         statement = f"column {name} is {schema.label.rstrip('?')}, the records have {node.schema.label.rstrip('?')}"
         raise refuse("SMT443", statement, _HINT)
     found = replace(node, schema=schema, nullable=node.may_be_null)
     if not _same(node.schema, schema):
-        found = replace(found, expr=Call(Widened(schema), (found.expr,)), copied=False)
+        rule = Narrowed(schema, name) if _narrows(node.schema, schema) else Widened(schema)
+        found = replace(found, expr=Call(rule, (found.expr,)), copied=False)
     if schema.optional or not found.nullable:
         return found
     return replace(found, expr=Call(Required(name), (found.expr, parent or Const(True, BOOLEAN))))
@@ -84,3 +121,8 @@ def _same(one: Schema, other: Schema) -> bool:
 
 def _widens(one: Schema, other: Schema) -> bool:
     return one.logical is None and other.logical is None and other.type in _WIDER.get(one.type, ())
+
+
+def _narrows(one: Schema, other: Schema) -> bool:
+    plain = one.logical is None and other.logical is None
+    return plain and one.type is Type.INT32 and other.type in (Type.INT8, Type.INT16)

@@ -151,6 +151,21 @@ def test_schemas_beside_the_topic_on_spark(spark):
         )
 
 
+NUMBERS = {5: 5, -(2**15): -(2**15), 2**15 - 1: 2**15 - 1, 2**15: "SMT443", -70_000: "SMT443"}
+
+
+@pytest.mark.spark
+def test_integers_of_avro_in_narrower_columns(spark):
+    """As Flink writes them: Avro has no type of 16 bits. One that does not fit is a dead letter."""
+    one = table("id SMALLINT, offset BIGINT METADATA", value=GIVEN[0])
+    written = TopicTable(FILES, value=GIVEN[0]).value
+    data = [side_codec(written).write(written.schema, {"id": number, "name": None}) for number in NUMBERS]
+    records = [Given(text, offset=number) for number, text in enumerate(data)]
+    wanted = [v if isinstance(v, str) else {"id": v, "offset": n} for n, v in enumerate(NUMBERS.values())]
+    assert [row for row, *_ in in_python(one, records)] == wanted
+    assert on_spark(spark, one, records) == wanted
+
+
 @pytest.mark.parametrize("form", GIVEN, ids=["avro", "protobuf"])
 def test_what_is_written_is_of_the_schema_that_is_given(form):
     one = TopicTable(FILES, value=form)
