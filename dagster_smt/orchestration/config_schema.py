@@ -41,6 +41,15 @@ _DEAD_PATHS = dg.Enum(
 )
 
 
+_LATE = dg.Enum(
+    "SmtLate",
+    [
+        dg.EnumValue("next", description="They are of the windows in which they lie, among younger records."),
+        dg.EnumValue("include", description="They are read with this window, too, and their rows replaced."),
+    ],
+)
+
+
 @cache
 def _stage() -> dg.Shape:
     """A stage. Classes are an enumeration, so that the Launchpad offers them and refuses a misspelt one."""
@@ -157,6 +166,11 @@ def _window_fields() -> dict[str, dg.Field]:
             "or milliseconds). It replaces what the table holds of it.",
         ),
         "until": dg.Field(moment, default_value=None, description="Up to the first record at or after this moment."),
+        "late": dg.Field(
+            _LATE,
+            default_value="next",
+            description="Of a window of time: what becomes of its records that came late.",
+        ),
         "max_records": dg.Field(
             dg.Noneable(int), default_value=None, description="At most this many records per partition of a topic."
         ),
@@ -279,8 +293,7 @@ def _decode_request(
             data = None
     explicit, found = _decode_window(data, f"{place}.explicit")
     problems += found
-    limit = config["max_records"]
-    problems += _limit_problems(limit, f"{place}.max_records")
+    problems += _limit_problems(config["max_records"], f"{place}.max_records")
     chosen = topics
     if config["topics"]:
         chosen = tuple(sorted(set(config["topics"]) & set(topics) if topics else set(config["topics"])))
@@ -296,7 +309,8 @@ def _decode_request(
         everywhere=everywhere,
         since=moments.get("since"),
         until=moments.get("until"),
-        max_records=limit,
+        late=config["late"],
+        max_records=config["max_records"],
         accept_gap=config["accept_gap"],
         start=config["start"],
         redrive=config["redrive"],

@@ -32,6 +32,7 @@ from dagster_smt.run.dead_letters import Letters, publish
 from dagster_smt.run.divided import Parts
 from dagster_smt.run.failures import coded_failures
 from dagster_smt.run.going_on import keep, mirror, state_to_go_on_from
+from dagster_smt.run.late import late_offsets
 from dagster_smt.run.letter_place import check_dead_letters
 from dagster_smt.run.output import output_rows
 from dagster_smt.run.oversized import oversized, without_oversized
@@ -274,6 +275,7 @@ class _Run:
             source.same_topic,
             source.present if source.lacks_offsets else None,
             source.offsets_at_each,
+            partial(late_offsets, source),
         )
         if spec.window.redrive or spec.window.repair:
             again = redriven if spec.window.redrive else repaired

@@ -75,6 +75,8 @@ class RunSpec:
         explicit = self.window.explicit.to_json() if self.window.explicit else None
         asked = {**asdict(replace(self.window, explicit=None)), "explicit": explicit, "rebuild": self.rebuild}
         del asked["cuts"]  # they divide the counts only
+        if self.window.late == "next":  # older versions knew nothing else
+            del asked["late"]
         if not self.window.begin_anew:  # older versions did not have it
             del asked["begin_anew"]
         if self.settle:

@@ -11,6 +11,7 @@ from dagster_smt.model.window import Range
 
 OffsetsAt = Callable[[Iterable[str], int], Mapping[TopicPartition, int]]
 OffsetsAtEach = Callable[[Iterable[str], Sequence[int]], Sequence[Mapping[TopicPartition, int]]]
+LateOffsets = Callable[[Sequence[Range], Sequence[int]], Mapping[int, OffsetSet]]
 Position = tuple[int, int]
 """An offset, and the leader epoch up to which a partition was read there."""
 
@@ -82,6 +83,7 @@ class Available:
         ranges: Earliest and end of each topic-partition.
         identities: Identity of each topic.
         offsets_at: See ``Source.offsets_at``.
+        late: Where records of a time are that lie behind its window, by the part of the time that they are of.
         offsets_at_each: See ``Source.offsets_at_each``; None: ``offsets_at`` is asked for each moment.
         committed: See ``Source.committed``.
         epochs: See ``Measured``.
@@ -99,6 +101,7 @@ class Available:
     same_topic: Callable[[str, str], bool] = operator.eq
     present: Callable[[OffsetSet], OffsetSet] | None = None
     offsets_at_each: OffsetsAtEach | None = None
+    late: LateOffsets = lambda after, moments: {}
 
     def firsts(self, topics: Sequence[str], moments: Sequence[int]) -> Sequence[Mapping[TopicPartition, int]]:
         """For each of some moments the offsets at it: see ``Source.offsets_at``."""

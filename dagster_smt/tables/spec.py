@@ -452,6 +452,8 @@ class WindowRequest:
         since, until: A fixed range by time, in milliseconds: from the first record at or after ``since`` up to the
             first at or after ``until`` (excluded). None is the beginning, or the end.
         cuts: Moments between ``since`` and ``until``, in order, at which the counts of the run are divided.
+        late: What becomes of records of this time that lie behind the first record of a later time: ``next``, they are
+            of the windows in which they lie; ``include``: they are read, too, and their rows replaced.
         max_records: At most this many records per topic-partition; a fixed range is never shortened.
         accept_gap: Leave out for good what lies between the table's progress and this window, or was deleted before it
             was read. The table notes it.
@@ -471,6 +473,7 @@ class WindowRequest:
     since: int | None = None
     until: int | None = None
     cuts: tuple[int, ...] = ()
+    late: Literal["next", "include"] = "next"
     max_records: int | None = None
     accept_gap: bool = False
     start: str = ""

@@ -2,10 +2,13 @@
 
 A window of time is a range of offsets, from the first record of that time or later to the first one after it. A record
 that comes late, after the window of its time was read, lies before the first record of the following window. It comes
-into that one, which begins where the former window ended.
+into that one, which begins where the former window ended. One that comes later still lies among younger records, and is
+of their window; ``late: include`` has it read with the window of its own time as well.
 """
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 
 from dagster_smt.model.division import Division
 from dagster_smt.model.offsets import Interval, OffsetSet, TopicPartition, minus
@@ -13,6 +16,9 @@ from dagster_smt.model.time_spans import EVER, Span, Spans, reached
 from dagster_smt.model.window import Range
 from dagster_smt.tables.available import Available
 from dagster_smt.tables.spec import WindowRequest
+
+MOST_PIECES = 2_000
+"""Ranges of offsets that a window is made of; a commit must not grow with them."""
 
 
 def timed_ranges(
@@ -39,7 +45,30 @@ def timed_ranges(
         late = _late(r, formerly.get(place, start), start, covered.of(*place))
         ranges += [Range(*place, *part) for part in (*late, (start, end))]
         read[place] = Span(_or(request.since, -EVER), _or(request.until, EVER), end)
-    return ranges, read, Division(len(request.cuts) + 1, _begins(request.cuts, firsts))
+    begins = _begins(request.cuts, firsts)
+    if request.late == "include":
+        ranges += _late_ones(request, available, read, begins)
+    return ranges, read, Division(len(request.cuts) + 1, begins)
+
+
+def _late_ones(
+    request: WindowRequest,
+    available: Available,
+    read: Mapping[TopicPartition, Span],
+    begins: dict[TopicPartition, list[tuple[int, int]]],
+) -> list[Range]:
+    """The ranges behind the window that hold records of its time. One of very many is of its first record's part."""
+    after = [Range(r.topic, r.partition, read[r.topic, r.partition].end, r.end) for r in available.ranges]
+    moments = (_or(request.since, -EVER), *request.cuts, _or(request.until, EVER))
+    late = available.late([r for r in after if r.records > 0], moments)
+    starts = {(r.topic, r.partition, r.start): part for part, own in late.items() for r in own.ranges()}
+    every = reduce(operator.or_, late.values(), OffsetSet()).coarse(MOST_PIECES)
+    ranges = list(every.ranges())
+    pieces = {(r.topic, r.partition, r.start) for r in ranges}
+    for (topic, partition, start), part in sorted(starts.items()):
+        if len(starts) <= MOST_PIECES or (topic, partition, start) in pieces:
+            begins.setdefault((topic, partition), []).append((start, part))
+    return ranges
 
 
 def _begins(

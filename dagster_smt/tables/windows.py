@@ -14,10 +14,7 @@ from dagster_smt.model.window import Range, Window
 from dagster_smt.tables.available import Available as Available
 from dagster_smt.tables.spec import TopicTable, WindowRequest
 from dagster_smt.tables.window_begins import begins_of, gap_warning, lost, lost_problem, other_topics, skipped
-from dagster_smt.tables.window_times import reached_before, timed_ranges
-
-MOST_PIECES = 2_000
-"""Ranges of offsets that a window of a source with holes is made of; a commit must not grow with them."""
+from dagster_smt.tables.window_times import MOST_PIECES, reached_before, timed_ranges
 
 
 def choose_topics(table: TopicTable, request: WindowRequest, listed: Sequence[str]) -> tuple[str, ...]:
@@ -262,6 +259,9 @@ def _check(request: WindowRequest) -> None:
     if sum(way is not None for way in ways) > 1:
         hint = "give one of explicit, everywhere, and since with until"
         raise ConfigError(Problem("SMT513", "window", "the window is fixed in more than one way", hint))
+    if request.late == "include" and request.since is None and request.until is None:
+        hint = "give since and until, or launch a partition of time"
+        raise ConfigError(Problem("SMT513", "late", "only a window of time has records that come late", hint))
     if request.max_records is not None and request.max_records < 1:
         statement = f"{request.max_records} records is no window"
         raise ConfigError(Problem("SMT513", "max_records", statement, "use 1 or more"))

@@ -83,6 +83,33 @@ def test_each_partition_of_a_backfill_is_told_what_is_its_own(spark, tmp_path):
     assert second["stages"] == [(4, 1), (3, 0)]
 
 
+def test_a_day_is_run_again_with_its_late_records(spark, tmp_path):
+    """No record is there twice, whichever day is run first; without the option a day leaves them where they lie."""
+    people = [at(1), at(2), at(1, 20), at(3), at(1, 21), at(2, 23)]
+    append_records(FileTopics(tmp_path / "topics"), "people", people)
+    append_records(FileTopics(tmp_path / "topics"), "pets", [at(2), at(1)])
+    one = asset(tmp_path)
+    include = {"ops": {"lake__people": {"config": {"window": {"late": "include"}}}}}
+
+    def offsets():
+        rows = read(spark, tmp_path).collect()
+        return sorted((r.source_topic, r.offset) for r in rows)
+
+    with dg.instance_for_test() as instance:
+        given = {"instance": instance, "resources": {"spark": spark}}
+
+        def run(day, **more):
+            return told(dg.materialize([one], partition_key=f"2026-01-0{day}", **given, **more))[f"2026-01-0{day}"]
+
+        assert run(1)["records_in"] == 1
+        assert (run(1, run_config=include)["rows"], len(offsets())) == (4, 4)
+        assert (run(2)["records_in"], len(offsets())) == (4, 6)
+        assert (run(3)["records_in"], len(offsets())) == (3, 8)
+        assert run(2, run_config=include)["records_in"] == 5
+        assert run(1, run_config=include)["end_offsets"] == {"people": {"0": 5}, "pets": {"0": 2}}
+    assert offsets() == [*(("people", n) for n in range(6)), ("pets", 0), ("pets", 1)]
+
+
 RANGES = Window((Range("people", 0, 2, 5),))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from dagster_smt.errors import ConfigError
 from dagster_smt.model.offsets import OffsetSet, offsets_of
 from dagster_smt.model.table_state import TableState
 from dagster_smt.model.window import Range
@@ -16,6 +17,7 @@ from dagster_smt.tables.spec import WindowRequest
 from dagster_smt.tables.windows import Resolved, resolve_window
 
 DAY = 100
+LATE = ("next", "include")
 
 
 @dataclass
@@ -38,16 +40,35 @@ class Log:
 
     def run(self, request: WindowRequest) -> Resolved:
         ranges = [Range("a", partition, 0, len(stamps)) for partition, stamps in self.stamps.items()]
-        found = resolve_window(request, Available(ranges, {"a": "x"}, self.offsets_at), self.state)
+        available = Available(ranges, {"a": "x"}, self.offsets_at, late=self.late)
+        found = resolve_window(request, available, self.state)
         assert not found.problems
         before = self.state or TableState(0, "", "records", identities={"a": "x"})
         if found.window.ranges or found.news or found.notes.gaps:
             self.state = TableState.from_text(before.with_window(found.window, found.notes).to_text())
         return found
 
-    def day(self, number: int) -> list[tuple[int, int]]:
+    def late(self, after, moments):
+        """Where records of a time are behind its window, by the part of the time."""
+        found: dict[int, list[Range]] = {}
+        for r in after:
+            for offset in range(r.start, r.end):
+                stamp = self.stamps[r.partition][offset]
+                if moments[0] <= stamp < moments[-1]:
+                    part = sum(stamp >= moment for moment in moments[1:-1])
+                    found.setdefault(part, []).append(Range("a", r.partition, offset, offset + 1))
+        return {part: offsets_of(own) for part, own in found.items()}
+
+    def late_of(self, number: int) -> OffsetSet:
+        """The records of a day that lie behind its window."""
+        own, moments = self.of_day(number), (number * DAY, (number + 1) * DAY)
+        ends = self.offsets_at((), moments[1])
+        after = [Range(*place, at, len(self.stamps[place[1]])) for place, at in ends.items()]
+        return self.late(after, moments).get(0, OffsetSet()) - own
+
+    def day(self, number: int, late: str = "next") -> list[tuple[int, int]]:
         """Run a day's partition; the ranges of partition 0 that it reads."""
-        found = self.run(WindowRequest(since=number * DAY, until=(number + 1) * DAY))
+        found = self.run(WindowRequest(since=number * DAY, until=(number + 1) * DAY, late=late))
         return [(r.start, r.end) for r in found.window.ranges if r.partition == 0]
 
     def of_day(self, number: int) -> OffsetSet:
@@ -89,6 +110,31 @@ def test_days_that_were_not_run_are_left_to_their_own_runs():
     assert log.day(2) == [(2, 3)] and log.day(1) == [(1, 2)] and not log.state.holes
 
 
+def test_a_day_is_run_with_its_late_records_where_that_is_asked_for():
+    """Those of other days between them stay as they are, read or not; the next day takes what is its own."""
+    log = Log()
+    log.add(1, 101, 2, 102, 201, 3, 202, 4)
+    assert log.day(0) == [(0, 1)]
+    assert log.day(0, "include") == [(0, 1), (2, 3), (5, 6), (7, 8)]
+    assert log.state.holes == offsets_of([Range("a", 0, 1, 2), Range("a", 0, 3, 5), Range("a", 0, 6, 7)])
+    assert log.day(1) == [(1, 4)] and log.day(1, "include") == [(1, 4)]
+    assert log.day(2) == [(4, 8)] and log.held == log.all
+
+
+def test_late_records_of_several_days_are_counted_in_their_own():
+    log = Log()
+    log.add(1, 101, 201, 3, 102, 202)
+    found = log.run(WindowRequest(since=0, until=2 * DAY, cuts=(DAY,), late="include"))
+    first, second = found.division.of(found.window)
+    assert [(r.start, r.end) for r in first.ranges if r.partition == 0] == [(0, 1), (3, 4)]
+    assert [(r.start, r.end) for r in second.ranges if r.partition == 0] == [(1, 2), (4, 5)]
+
+
+def test_only_a_window_of_time_has_late_records():
+    with pytest.raises(ConfigError, match=r"SMT513.*come late"):
+        Log({0: [1]}).run(WindowRequest(late="include"))
+
+
 def test_an_added_partition_takes_its_late_records_too():
     log = Log({0: [1]})
     log.day(0)
@@ -125,10 +171,12 @@ def test_no_order_of_days_backfills_and_late_records_loses_one(seed):
         else:
             day = chance.randrange(max(0, today - 4), today + 1) if chance.random() < 0.5 else max(0, today - 1)
             before, own = log.held, log.of_day(day)
-            found = log.run(WindowRequest(since=day * DAY, until=(day + 1) * DAY))
+            include = chance.random() < 0.3
+            too = log.late_of(day) if include else OffsetSet()
+            found = log.run(WindowRequest(since=day * DAY, until=(day + 1) * DAY, late=LATE[include]))
             read = offsets_of(found.window)
-            assert not own - read, "a run reads all that is its own"
-            assert not (read - own) & before, "and of the rest only what nobody has read"
+            assert not (own | too) - read, "a run reads all that is its own, and late ones if it was asked for them"
+            assert not (read - own - too) & before, "and of the rest only what nobody has read"
             run.add(day)
     for day in sorted({*range(today + 4)} - run):
         log.run(WindowRequest(since=day * DAY, until=(day + 1) * DAY))

@@ -1,0 +1,43 @@
+"""Records of a window's time that lie beyond its offsets: they came late, and belong to it by their timestamps."""
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import Window as Frame
+from pyspark.sql import functions as F
+
+from dagster_smt.model.offsets import OffsetSet, offsets_of
+from dagster_smt.model.window import Range, Window
+from dagster_smt.tables.sources import Source
+
+_PLACE = ("topic", "partition")
+
+
+def late_offsets(source: Source, after: Sequence[Range], moments: Sequence[int]) -> Mapping[int, OffsetSet]:
+    """Where the late records of a time are. Reads the timestamps of all that lies behind the window.
+
+    Args:
+        source: The source.
+        after: What lies behind the window.
+        moments: Milliseconds: the beginning of the time, the moments at which its parts end, its end.
+
+    Returns:
+        The offsets of each part's late records.
+    """
+    frame = source.read(Window(tuple(r for r in after if r.records)))
+    millis = F.unix_millis("timestamp")
+    part = sum((F.when(millis >= moment, 1).otherwise(0) for moment in moments[1:-1]), F.lit(0)).alias("part")
+    late = frame.where((millis >= moments[0]) & (millis < moments[-1])).select(*_PLACE, "offset", part)
+    found: dict[int, list[Range]] = {}
+    for number, topic, partition, start, end in _ranges(late).collect():
+        found.setdefault(number, []).append(Range(topic, partition, start, end))
+    return {number: offsets_of(ranges) for number, ranges in found.items()}
+
+
+def _ranges(late: DataFrame) -> DataFrame:
+    """Offsets in a row as one range: found where the records are."""
+    key = ("part", *_PLACE)
+    number = F.row_number().over(Frame.partitionBy(*key).orderBy("offset"))
+    rows = late.select(*key, "offset", (F.col("offset") - number).alias("group"))
+    bounds = F.min("offset").alias("start"), (F.max("offset") + 1).alias("end")
+    return rows.groupBy(*key, "group").agg(*bounds).select(*key, "start", "end")
