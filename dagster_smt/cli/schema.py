@@ -71,7 +71,7 @@ def _schema(arguments: argparse.Namespace) -> int:
         say(text.rstrip("\n"))
         return 0
     try:
-        with arguments.write.open("x", encoding="utf-8") as file:
+        with arguments.write.open("x", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
     except FileExistsError:
         hint = "name another file, or remove it"

@@ -142,7 +142,7 @@ def _schema(
     """Columns, where no converter says them: of JSON without schemas."""
     if seen is None or value["kind"] != "json" or not connector.is_sink:
         return None
-    return proposed_schema(f"{name}.sql", connector.name, topics, properties, seen)
+    return proposed_schema(f"{name}.sql", topics, properties, seen)
 
 
 def _table(

@@ -39,12 +39,11 @@ def seen_encodings(seen: Seen | None) -> Mapping[str, Encoding]:
     return {"key": encoding_of([s.key for s in seen.samples]), "value": encoding_of([s.value for s in seen.samples])}
 
 
-def proposed_schema(file: str, name: str, topics: Mapping[str, Any], chain: str, seen: Seen) -> SchemaProposal:
+def proposed_schema(file: str, topics: Mapping[str, Any], chain: str, seen: Seen) -> SchemaProposal:
     """Propose the columns of a table that a chain writes.
 
     Args:
-        file: How the statement's file is called.
-        name: The table's name.
+        file: How the statement's file is called; so is the table, without the ending.
         topics: ``topics`` or ``pattern``.
         chain: The chain, as properties text.
         seen: The last records.
@@ -60,7 +59,10 @@ def proposed_schema(file: str, name: str, topics: Mapping[str, Any], chain: str,
         return SchemaProposal(file, lines=[what, *proposal.remarks])
     place = {"topic-pattern": topics["pattern"]} if "pattern" in topics else {"topic": ";".join(topics["topics"])}
     refused = _refused(parsed, proposal)
-    found = SchemaProposal(file, proposal.statement(name, place), not refused)
+    statement = proposal.statement(file.removesuffix(".sql"), place)
+    if not _is_text(statement):
+        return SchemaProposal(file, lines=["no columns are proposed: a name has half a character, which no file holds"])
+    found = SchemaProposal(file, statement, not refused)
     columns = f"{len(proposal.columns)} columns from {proposal.origin}"
     if refused:
         found.lines += [f"{file}: {columns}; not in use, records are written as they are: {refused}"]
@@ -68,6 +70,15 @@ def proposed_schema(file: str, name: str, topics: Mapping[str, Any], chain: str,
         found.lines += [f"{file}: {columns}; the table has them (sink kind: columns)"]
     found.lines += [*proposal.remarks, *(f"{note.path} {note.text}" for note in proposal.notes)]
     return found
+
+
+def _is_text(statement: str) -> bool:
+    """Whether it can be written: JSON can hold half a character."""
+    try:
+        statement.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _parsed(chain: str) -> Chain | None:

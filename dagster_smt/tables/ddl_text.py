@@ -24,8 +24,13 @@ _WORDS = frozenset(
 def quoted_name(name: str) -> str:
     """A name as a column list reads it: in backticks unless it is a plain word."""
     plain = name.isascii() and name.isidentifier() and name.upper() not in _WORDS
+    return name if plain else in_backticks(name)
+
+
+def in_backticks(name: str) -> str:
+    """A name in backticks, those in it doubled."""
     doubled = name.replace("`", "``")
-    return name if plain else f"`{doubled}`"
+    return f"`{doubled}`"
 
 
 def type_text(schema: Schema, indent: str = "  ") -> str:

@@ -149,7 +149,7 @@ def test_no_process_is_a_shell_and_no_yaml_makes_objects():
 
 def test_names_of_columns_are_quoted_by_one_function():
     """Backticks around a name do not hold a name with backticks."""
-    own = ("model/path.py", "problem_codes.py", "reference.py", "spark/sql.py")
+    own = ("model/path.py", "problem_codes.py", "reference.py", "spark/sql.py", "tables/ddl_text.py")
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in sorted(ROOT.rglob("*.py"))

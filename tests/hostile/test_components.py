@@ -1,5 +1,6 @@
 """What a connector says comes back as it was from the files that are written of it, through Dagster's own loader."""
 
+import json
 import os
 import re
 from contextlib import suppress
@@ -15,8 +16,13 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.chain.properties import read_properties, written_comment, written_property
 from dagster_smt.connect import Connector, written_component
 from dagster_smt.connect.component import CHAIN_FILE
+from dagster_smt.connect.schema import proposed_schema
 from dagster_smt.connect.template_text import template_text
+from dagster_smt.interpret.preview import Sample
 from dagster_smt.orchestration.components import scaffolder
+from dagster_smt.tables.proposal.look import Seen
+from dagster_smt.tables.proposal.table import propose
+from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.hostile.texts import HOSTILE
 
 SOURCE = {"kafka": {"bootstrap_servers": "{{ env('SMT_SERVERS') }}"}}
@@ -65,7 +71,7 @@ def scaffolded(connector, monkeypatch):
             params=params,
             append=False,
         )
-        with suppress(ClickException):  # not all of some is done, and all of it is written
+        with suppress(ClickException):  # not all of it is done
             scaffolder.SmtChainScaffolder().scaffold(request)
 
     return write
@@ -114,6 +120,22 @@ def test_named_topics_are_those_of_the_connector(text):
 def test_the_prefix_of_a_source_connector_is_in_the_pattern(text):
     attributes = written_component(Connector("c", {"topic.prefix": text}), SOURCE).attributes
     assert re.fullmatch(_rendered(attributes["table"]["pattern"]), f"{text}orders")
+
+
+@TEXTS
+def test_names_in_a_proposed_statement_are_those_of_the_records(text):
+    value = json.dumps({text: {text: [None], "a": 1}}).encode()
+    samples = [Sample("orders", 0, n, 0, value, value) for n in range(2)]
+    found = proposed_schema("x.sql", {"pattern": text}, "transforms=", Seen(samples))
+    if "\ud800" in text:
+        assert not found.wired and "half a character" in found.lines[0]
+        return
+    assert found.wired and found.statement.encode()
+    table = TopicTable.create(found.statement, FileTopics(Path()))
+    assert ([c.name for c in table.row.columns], table.pattern) == ([text], text)
+    assert text in table.row.columns[0].schema.by_name
+    keyed = TopicTable.create(propose(samples).statement(text, {"topic": "orders"}), FileTopics(Path()))
+    assert keyed.key_fields == (f"key_{text}",)
 
 
 def _rendered(text):

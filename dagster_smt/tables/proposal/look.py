@@ -44,6 +44,8 @@ class Look:
 
     def __post_init__(self) -> None:
         if isinstance(self.place, KafkaTopics):
+            if "{{" in self.place.bootstrap_servers:
+                self.silent = "the address of the brokers is a template, which only Dagster renders"
             self.place = replace(self.place, timeout=min(_SECONDS, self.place.timeout))
 
     def at(self, topics: Sequence[str], pattern: str = "") -> Seen:

@@ -10,6 +10,7 @@ from dagster_smt.interpret.preview import Sample
 from dagster_smt.model.extended_path import below
 from dagster_smt.model.format import ARRAYS_AS_ROWS, REGISTERED
 from dagster_smt.model.schema import Schema, Type
+from dagster_smt.tables.ddl_text import in_backticks
 from dagster_smt.tables.proposal.encodings import Encoding, encoding_of
 from dagster_smt.tables.proposal.statement import statement_text
 from dagster_smt.tables.proposal.types import Note, TypeProposal
@@ -195,9 +196,8 @@ def _listed(names: Sequence[str]) -> str:
     """Names as ``key.fields`` has them."""
     parts = []
     for name in names:
-        doubled = name.replace("`", "``")
         plain = name == name.strip() and name and not set(name) & set(";`")
-        parts.append(name if plain else f"`{doubled}`")
+        parts.append(name if plain else in_backticks(name))
     return ";".join(parts)
 
 
