@@ -57,8 +57,9 @@ def _cells(data: bytes, style: dict[str, Any]) -> list[str]:
 
 def _unescaped(text: str, escape: str) -> str:
     """The text with characters in place of the letters that stand for them after an escape, as Flink reads it."""
-    mark = re.escape(escape)
-    return re.sub(f"{mark}(.)", lambda found: escape + _LETTERS.get(found[1], found[1]), text, flags=re.DOTALL)
+    return re.sub(
+        f"{re.escape(escape)}(.)", lambda found: escape + _LETTERS.get(found[1], found[1]), text, flags=re.DOTALL
+    )
 
 
 def _cell_reader(schema: Schema, form: Format, name: str, options: dict[str, str]) -> Callable[[str], Any]:
