@@ -67,9 +67,8 @@ def _struct(field: str) -> str | None:
 
 def no_variant(what: str = "headers", instead: str = "change fields with ReplaceField") -> PlanError:
     """The error of a plan that is made of schemas alone, where something in each record decides."""
-    return refuse(
-        "SMT476", f"{what} decide about each record's schema", f"write records instead of columns, or {instead}", ""
-    )
+    hint = f"write records, of a format whose schema each of them brings along (envelope, avro-confluent); or {instead}"
+    return refuse("SMT476", f"{what} decide about each record's schema", hint, "")
 
 
 def there(node: Node) -> Expr:
