@@ -3,7 +3,8 @@
 A transform says its effects once (``EffectTransform.effects``). Everything else reads them: the plan of a schema
 (``on_plan``), Python functions for records without a schema (``on_values``), the ledger, and the compiled lane.
 
-The effects of one transform are of one family: changes; drops, keeps and renames; inserts; an extraction; a new key.
+The effects of one transform are of one family: changes; drops, keeps and renames; inserts; an extraction; a wrapping;
+a new key.
 ``Rebuild`` stands beside those of the second and third family.
 """
 
@@ -139,6 +140,24 @@ class Extract:
 
 
 @dataclass(frozen=True)
+class Wrap:
+    """A value becomes the only field of a struct (without a schema: an object) in its place.
+
+    Attributes:
+        path: The value; a path without steps is the whole key or value.
+        name: The whole value: the field's name. A field inside: the name of the new struct beside its siblings; the
+            field keeps its own name inside it.
+    """
+
+    path: FieldPath
+    name: str
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return (Entry("renamed", self.path.text or WHOLE, self.name),)
+
+
+@dataclass(frozen=True)
 class MakeKey:
     """The key becomes a struct (without a schema: an object) of fields of the value, named by their last names."""
 
@@ -149,7 +168,7 @@ class MakeKey:
         return tuple(Entry("added", path.leaf, f"value.{path}", "key") for path in self.paths)
 
 
-Effect = Change | Drop | Keep | Rename | Rebuild | Insert | Extract | MakeKey
+Effect = Change | Drop | Keep | Rename | Rebuild | Insert | Extract | Wrap | MakeKey
 
 
 def numbered(effects: tuple[Effect, ...]) -> list[tuple[int, Effect]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from dagster_smt.authoring.copying import copied
+from dagster_smt.authoring.copying import copied, validated
 from dagster_smt.authoring.edit import Changed, Renamed, Target, edited, edited_branch, kept, present, struct_of, under
 from dagster_smt.authoring.paths import Branch, planned
 from dagster_smt.authoring.reading import read_field
@@ -21,13 +21,16 @@ from dagster_smt.effects.effect import (
     MakeKey,
     Rebuild,
     Rename,
+    Wrap,
     numbered,
 )
 from dagster_smt.effects.rule import masked
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION
-from dagster_smt.model.cell import UNSET, Cell, Const, Expr, Group, Node, open_struct, with_fields
+from dagster_smt.model.cell import UNSET, Call, Cell, Const, Expr, Group, Node, open_struct, with_fields
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import STRING, Schema, Type
+from dagster_smt.values.basic import NotNull
+from dagster_smt.values.containers import NewName
 
 _E = TypeVar("_E")
 
@@ -67,6 +70,9 @@ def plan_effects(effects: tuple[Effect, ...], node: Node, at: Planning, settings
     if family == {Extract}:
         (extract,) = _only(effects, Extract)
         return _extract(extract, node, at, settings)
+    if family == {Wrap}:
+        (wrap,) = _only(effects, Wrap)
+        return _wrap(wrap, node, at, settings)
     assert family <= {Drop, Keep, Rename}, f"no way to plan {family}"
     return _restructure(effects, node, at, settings)
 
@@ -151,6 +157,40 @@ def _extract(extract: Extract, node: Node, at: Planning, settings: Settings) -> 
         field = copied(extract.path.leaf, field, parent, True)
     at.touch(0, present(field))
     return field
+
+
+def _wrap(wrap: Wrap, node: Node, at: Planning, settings: Settings) -> Node:
+    if not wrap.name:
+        raise refuse("SMT112", "a field needs a name that is not empty", "name the field", SCHEMA_BUILDER_EXCEPTION)
+    if wrap.path.steps:
+        return _wrap_inside(wrap, node, at, settings)
+    at.touch(0)
+    child = _required(node, settings.purpose) if node.may_be_null and not node.schema.optional else node
+    return _struct_around(wrap.name, validated(child))
+
+
+def _wrap_inside(wrap: Wrap, node: Node, at: Planning, settings: Settings) -> Node:
+    def hoist(target: Target) -> Renamed:
+        if not target.name:
+            raise refuse("SMT226", "the value under a key of a map cannot be wrapped alone", "wrap the map")
+        target.touch_place()
+        return Renamed(NewName(wrap.name), _struct_around(target.name, target.node))
+
+    group = struct_of(node, settings.purpose)
+    return edited(group, (wrap.path,), hoist, settings.replace_nulls, at, settings.strict)
+
+
+def _required(node: Node, purpose: str) -> Node:
+    """A key or value that its schema requires: null is refused."""
+    rule = NotNull(purpose)
+    if isinstance(node, Cell):
+        return replace(node, expr=Call(rule, (node.expr,)), nullable=False)
+    assert node.present is not None  # else it could not be null
+    return replace(node, present=Call(rule, (node.present,)), nullable=False)
+
+
+def _struct_around(name: str, node: Node) -> Group:
+    return Group(Schema(Type.STRUCT, fields=((name, node.schema),)), ((name, node),), None)
 
 
 @dataclass(frozen=True)

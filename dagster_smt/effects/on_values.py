@@ -28,6 +28,7 @@ from dagster_smt.effects.effect import (
     MakeKey,
     Rebuild,
     Rename,
+    Wrap,
     numbered,
 )
 from dagster_smt.effects.rule import Constant, FieldRule
@@ -59,6 +60,8 @@ def side_function(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: s
         return _extract(_only(effects, Extract)[0], bits[0], purpose)
     if family == {MakeKey}:
         return _make_key(_only(effects, MakeKey)[0], bits, purpose)
+    if family == {Wrap}:
+        return _wrap(_only(effects, Wrap)[0], bits[0], purpose)
     assert family <= {Drop, Keep, Rename}, f"no function for {family}"
     return _restructure(effects, bits, purpose)
 
@@ -277,6 +280,32 @@ def _extract(extract: Extract, bit: int, purpose: str) -> SideFunction:
                 return None
             above = "nested field access"
         record.touched |= bit
+        return value
+
+    return change
+
+
+def _wrap(wrap: Wrap, bit: int, purpose: str) -> SideFunction:
+    if wrap.path.steps:
+        return _wrap_inside(wrap, bit, purpose)
+
+    def change(value: Any, record: Record) -> Any:
+        record.touched |= bit
+        return {wrap.name: value}
+
+    return change
+
+
+def _wrap_inside(wrap: Wrap, bit: int, purpose: str) -> SideFunction:
+    def hoist(parent: Any, key: Any, record: Record) -> None:
+        record.touched |= bit
+        parent[wrap.name] = {key: parent.pop(key)}
+
+    visit = visitor([wrap.path], [hoist])
+
+    def change(value: Any, record: Record) -> Any:
+        if value is not None:
+            visit(require_map(value, purpose), record)
         return value
 
     return change

@@ -21,7 +21,7 @@ from dagster_smt.model.cell import Node, Rule
 from dagster_smt.model.record import PlanRecord
 
 
-class EffectTransform(NullDefaults, NestedPaths, Transform):
+class EffectTransform(NestedPaths, Transform):
     """Base of transforms that say what they do as data, once, in ``effects``."""
 
     @abstractmethod
@@ -33,7 +33,9 @@ class EffectTransform(NullDefaults, NestedPaths, Transform):
 
     @property
     def _settings(self) -> Settings:
-        return Settings(self.purpose, self.replace_null_with_default, self.strict)
+        # a transform without the option of KIP-1040 copies as Connect did before it
+        replace_nulls = getattr(self, "replace_null_with_default", True)
+        return Settings(self.purpose, replace_nulls, self.strict)
 
     def plan_side(self, node: Node, at: Planning) -> Node:
         return plan_effects(self.effects(), node, at, self._settings)
@@ -59,7 +61,7 @@ class ByKind(FieldRule):
         return self.rule(kind)
 
 
-class FieldRules(EffectTransform):
+class FieldRules(NullDefaults, EffectTransform):
     """Base of transforms that put the values of fields through a rule, chosen by the kind of the value.
 
     A null stays null, and is not counted. Kinds are Connect's types in lower case (``string``, ``int64``, ``map``,

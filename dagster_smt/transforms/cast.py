@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-from dagster_smt.authoring.bundles import by_syntax, check_paths
+from dagster_smt.authoring.bundles import NullDefaults, by_syntax, check_paths
 from dagster_smt.authoring.edit import Target, refused, struct_of
 from dagster_smt.authoring.options import option, pair_items
 from dagster_smt.authoring.transform import PACKAGE, Example, Planning, refuse
@@ -67,7 +67,7 @@ class CastField(FieldRule):
         return _cast(target.node, self.target, keep=target.whole, field=self.field)
 
 
-class Cast(EffectTransform):
+class Cast(NullDefaults, EffectTransform):
     """Convert fields, or the whole key or value, to another primitive type.
 
     Numbers are narrowed as Java does it: integers keep their low bits, floats are cut off and saturate. Texts must be

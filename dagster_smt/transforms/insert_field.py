@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Annotated
 
-from dagster_smt.authoring.bundles import check_paths
+from dagster_smt.authoring.bundles import NullDefaults, check_paths
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.transform import PACKAGE, Example
 from dagster_smt.authoring.validate import one_of
@@ -15,7 +15,7 @@ _SOURCES: tuple[Source, ...] = ("topic", "partition", "offset", "timestamp", "st
 _ANY = "set topic.field, partition.field, offset.field, timestamp.field, or static.field with static.value"
 
 
-class InsertField(EffectTransform):
+class InsertField(NullDefaults, EffectTransform):
     """Add fields from the record's metadata, or with a fixed text.
 
     A name that ends with `!` makes a required field, with `?` (or nothing) an optional one; one such mark is cut off.

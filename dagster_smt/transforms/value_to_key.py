@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from dagster_smt.authoring.bundles import by_syntax, check_paths, named_twice
+from dagster_smt.authoring.bundles import NullDefaults, by_syntax, check_paths, named_twice
 from dagster_smt.authoring.options import option
 from dagster_smt.authoring.transform import PACKAGE, Example
 from dagster_smt.authoring.validate import NonEmptyNames
@@ -12,7 +12,7 @@ from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.model.path import FieldPath
 
 
-class ValueToKey(EffectTransform):
+class ValueToKey(NullDefaults, EffectTransform):
     """Replace the key by a struct (without a schema: an object) of fields of the value.
 
     The key is a required struct without a name, its fields in the order of the option with the schemas they have in the

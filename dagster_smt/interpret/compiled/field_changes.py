@@ -134,6 +134,8 @@ def _has_form(effect: effects.Effect) -> bool:
         return bool(effect.path.steps)
     if isinstance(effect, effects.Keep):
         return all(path.flat for path in effect.paths)
+    if isinstance(effect, effects.Wrap):
+        return False
     return not isinstance(effect, effects.Rename | effects.Insert) or effect.path.flat
 
 
