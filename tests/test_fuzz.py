@@ -120,7 +120,18 @@ NUMBERS = st.sampled_from(
      "NaN", "-Infinity", "1_0", "9" * 5_000, "0." + "7" * 5_000, "-0.0", "0x1p3", "1e400", "", " 1 ", "２"]
 )  # fmt: skip
 ODD = NUMBERS | st.text(max_size=6) | st.binary(max_size=8).map(lambda b: b.decode("latin-1"))
-ROW_TYPES = ["INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(9,2)", "BOOLEAN", "DATE", "TIMESTAMP", "BYTES", "ARRAY<INT>"]
+ROW_TYPES = [
+    "INT",
+    "BIGINT",
+    "FLOAT",
+    "DOUBLE",
+    "DECIMAL(9,2)",
+    "BOOLEAN",
+    "DATE",
+    "TIMESTAMP(3)",
+    "BYTES",
+    "ARRAY<INT>",
+]
 HEADERS = ODD | st.recursive(ODD, lambda v: st.lists(v, max_size=4).map(lambda x: f"[{','.join(x)}]"), max_leaves=6)
 EVENTS = st.fixed_dictionaries(
     {},

@@ -55,7 +55,7 @@ def test_records_may_be_a_file_and_keys_and_headers_are_shown(tmp_path, monkeypa
     assert_chain({"transforms": ""}, tmp_path / "records.jsonl", tmp_path / "a", topic="t")
     assert_chain({"transforms": ""}, [sample], tmp_path / "b")
     assert (tmp_path / "a").read_text() == "".join(
-        f'{{"topic": "t", "key": null, "value": {{"a":{n}}}}}\n' for n in (1, 2)
+        f'{{"topic": "t", "key": null, "value": {{"a": {n}}}}}\n' for n in (1, 2)
     )
     assert json.loads((tmp_path / "b").read_text()) == {
         "topic": "t",

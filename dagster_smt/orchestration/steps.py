@@ -26,6 +26,7 @@ from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.tables import Prepared
 from dagster_smt.orchestration.time_keys import TimeKeys, time_keys, topic_of_run
 from dagster_smt.orchestration.versions import code_version, data_version
+from dagster_smt.visible import visible
 
 Context = dg.OpExecutionContext | dg.AssetExecutionContext
 Events = Iterator[dg.MaterializeResult[Any] | dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckResult]
@@ -253,7 +254,7 @@ def _tell_partitions(log: dg.DagsterLogManager, outcomes: Mapping[str, SmtOutcom
     """A line for each of the first few partitions that have records, where there are several."""
     told = [summary(o.report) for o in outcomes.values() if o.report.records_in] if len(outcomes) > 1 else []
     for line in told[:_NAMED]:
-        log.info(line)
+        log.info(visible(line))
     if len(told) > _NAMED:
         log.info(f"and so on for {len(told) - _NAMED} more partitions: their materializations have the counts")
 

@@ -208,6 +208,7 @@ def test_log_lines_hold_names_that_are_visible():
             "orchestration/ops.py: summary(report)",
             'orchestration/resources.py: f"a Spark session was running already and keeps it',
             "orchestration/sensors.py: f'{len(new)} new topics, but {len(known)} partitio",
+            "orchestration/steps.py: f'and so on for {len(told) - _NAMED} more partitio",
             "orchestration/steps.py: summary(done.report)",
             "orchestration/steps.py: summary(outcome.report)",
             "spark/avro_limits.py: JAVA_OPTIONS",

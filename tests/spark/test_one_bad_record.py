@@ -213,7 +213,7 @@ def in_arrow(job, columns=("__status", "__stage", "__problem", "topic", "key", "
 
 
 def test_a_header_that_cannot_be_read(monkeypatch):
-    monkeypatch.setattr(arrow_map, "parse_simple_header", breaking(arrow_map.parse_simple_header))
+    monkeypatch.setattr(arrow_map, "header_as_read", breaking(arrow_map.header_as_read))
     check(in_arrow(records_job(READS_HEADERS)))
 
 
