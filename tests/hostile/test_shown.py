@@ -210,7 +210,6 @@ def test_log_lines_hold_names_that_are_visible():
             "orchestration/sensors.py: f'{len(new)} new topics, but {len(known)} partitio",
             "orchestration/steps.py: f'and so on for {len(told) - _NAMED} more partitio",
             "orchestration/steps.py: summary(done.report)",
-            "orchestration/steps.py: summary(outcome.report)",
             "spark/avro_limits.py: JAVA_OPTIONS",
             "tables/sinks/iceberg.py: branch",
             "tables/sinks/iceberg.py: name",
