@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dagster_smt.cli.arguments import count_or_zero
 from dagster_smt.cli.grid import grid
 from dagster_smt.cli.terminal import say
 from dagster_smt.cli.topics import topics_at
@@ -37,7 +38,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--lake", default="lake", help="folder or URI below which tables go (default: lake)")
     parser.add_argument(
         "--sample",
-        type=_count,
+        type=count_or_zero,
         default=100,
         metavar="N",
         help="how many of the last records of each topic tell columns, and formats that the connector leaves to its "
@@ -51,12 +52,6 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     parser.add_argument("--json", action="store_true", help="one JSON object per line of the report")
     parser.set_defaults(run=_import)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError("a number")
-    return int(text)
 
 
 def _import(arguments: argparse.Namespace) -> int:

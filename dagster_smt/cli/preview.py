@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dagster_smt.chain import parse_chain
+from dagster_smt.cli.arguments import count
 from dagster_smt.cli.schemas import planned, read_schema, read_table
 from dagster_smt.cli.terminal import shown
 from dagster_smt.interpret.leaves import Number, leaves
@@ -31,15 +32,9 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--topic", default="", help="the topic to read; of a file, what to call it (preview)")
     parser.add_argument("--offset", type=int, help="from this offset on (default: the last records)")
     parser.add_argument("--records", dest="whole", action="store_true", help="lines of a file are records, not values")
-    parser.add_argument("--limit", type=_count, default=3, help="how many records (default 3)")
+    parser.add_argument("--limit", type=count, default=3, help="how many records (default 3)")
     parser.add_argument("--command-config", type=Path, metavar="FILE", help="properties of Kafka's clients")
     parser.set_defaults(run=_preview)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError("a number from 1 on")
-    return int(text)
 
 
 def _preview(arguments: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dagster_smt.chain import parse_chain
+from dagster_smt.cli.arguments import count
 from dagster_smt.cli.terminal import say
 from dagster_smt.cli.topics import topics_at
 from dagster_smt.errors import ConfigError, Problem
@@ -19,7 +20,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = commands.add_parser("schema", help="propose a CREATE TABLE for a topic, from its last records")
     parser.add_argument("place", help="the folder of file topics, or a broker as host:port")
     parser.add_argument("topic")
-    parser.add_argument("--sample", type=_count, default=100, metavar="N", help="how many records (default 100)")
+    parser.add_argument("--sample", type=count, default=100, metavar="N", help="how many records (default 100)")
     parser.add_argument(
         "--chain", type=Path, metavar="FILE", help="the chain that reads it: fields that it changes stay JSON's types"
     )
@@ -34,12 +35,6 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="properties of Kafka's clients, as its own tools take them; secrets in plain text or as ${env:NAME}",
     )
     parser.set_defaults(run=_schema)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError("a number from 1 on")
-    return int(text)
 
 
 def _schema(arguments: argparse.Namespace) -> int:

@@ -8,8 +8,9 @@ a new key.
 ``Rebuild`` stands beside those of the second and third family.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from dagster_smt.authoring.transform import Entry
 from dagster_smt.effects.rule import FieldRule
@@ -168,7 +169,18 @@ class MakeKey:
         return tuple(Entry("added", path.leaf, f"value.{path}", "key") for path in self.paths)
 
 
+_E = TypeVar("_E")
 Effect = Change | Drop | Keep | Rename | Rebuild | Insert | Extract | Wrap | MakeKey
+
+
+def family_of(effects: Iterable[Effect]) -> set[type[Effect]]:
+    """Returns the kinds of the effects, but for ``Rebuild``, which stands beside others."""
+    return {type(effect) for effect in effects} - {Rebuild}
+
+
+def only(effects: Iterable[Effect], kind: type[_E]) -> tuple[_E, ...]:
+    """Returns the effects of one kind, in their order."""
+    return tuple(effect for effect in effects if isinstance(effect, kind))
 
 
 def numbered(effects: tuple[Effect, ...]) -> list[tuple[int, Effect]]:

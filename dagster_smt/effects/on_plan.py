@@ -1,9 +1,7 @@
 """Effects on a schema: what becomes of the symbolic key or value of a plan (``model.cell``)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
 
 from dagster_smt.authoring.copying import copied, validated
 from dagster_smt.authoring.edit import Changed, Renamed, Target, edited, edited_branch, kept, present, struct_of, under
@@ -19,10 +17,11 @@ from dagster_smt.effects.effect import (
     Insert,
     Keep,
     MakeKey,
-    Rebuild,
     Rename,
     Wrap,
+    family_of,
     numbered,
+    only,
 )
 from dagster_smt.effects.rule import masked
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION
@@ -31,8 +30,6 @@ from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import STRING, Schema, Type
 from dagster_smt.values.basic import NotNull
 from dagster_smt.values.containers import NewName
-
-_E = TypeVar("_E")
 
 
 @dataclass(frozen=True)
@@ -62,16 +59,16 @@ def plan_effects(effects: tuple[Effect, ...], node: Node, at: Planning, settings
     Raises:
         PlanError: No record of this schema can pass.
     """
-    family = {type(effect) for effect in effects} - {Rebuild}
+    family = family_of(effects)
     if family == {Change}:
-        return _change(_only(effects, Change), node, at, settings)
+        return _change(only(effects, Change), node, at, settings)
     if family == {Insert}:
-        return _InsertFields(_only(effects, Insert), at, settings).into(node)
+        return _InsertFields(only(effects, Insert), at, settings).into(node)
     if family == {Extract}:
-        (extract,) = _only(effects, Extract)
+        (extract,) = only(effects, Extract)
         return _extract(extract, node, at, settings)
     if family == {Wrap}:
-        (wrap,) = _only(effects, Wrap)
+        (wrap,) = only(effects, Wrap)
         return _wrap(wrap, node, at, settings)
     assert family <= {Drop, Keep, Rename}, f"no way to plan {family}"
     return _restructure(effects, node, at, settings)
@@ -88,10 +85,6 @@ def plan_key(effect: MakeKey, record: PlanRecord, at: Planning, settings: Settin
         at.touch(number, value.present)
     schema = Schema(Type.STRUCT, fields=tuple((name, node.schema) for name, node in fields))
     return replace(record, key=Group(schema, tuple(fields), None))
-
-
-def _only(effects: Sequence[Effect], kind: type[_E]) -> tuple[_E, ...]:
-    return tuple(effect for effect in effects if isinstance(effect, kind))
 
 
 def _change(changes: tuple[Change, ...], node: Node, at: Planning, settings: Settings) -> Node:

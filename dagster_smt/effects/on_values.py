@@ -1,7 +1,7 @@
 """Effects on keys and values without a schema: Python functions on lazily decoded JSON (``values.lazy``)."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from dagster_smt.authoring.scan import Act
 from dagster_smt.authoring.schemaless import (
@@ -26,10 +26,11 @@ from dagster_smt.effects.effect import (
     Insert,
     Keep,
     MakeKey,
-    Rebuild,
     Rename,
     Wrap,
+    family_of,
     numbered,
+    only,
 )
 from dagster_smt.effects.rule import Constant, FieldRule
 from dagster_smt.errors import data_error
@@ -39,7 +40,6 @@ from dagster_smt.model.record import KEY_DIRTY, Record
 from dagster_smt.model.runtime import JavaInteger, kind_of
 from dagster_smt.values.lazy import copied, encoder, kind_at, look
 
-_E = TypeVar("_E")
 _Many = Callable[[list[Any]], list[Any]]
 
 
@@ -51,17 +51,17 @@ def side_function(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: s
         bits: For each ledger entry of the effects the bit to set in ``record.touched``.
         purpose: What the transform does, as messages say it.
     """
-    family = {type(effect) for effect in effects} - {Rebuild}
+    family = family_of(effects)
     if family == {Change}:
-        return _change(_only(effects, Change), bits, purpose)
+        return _change(only(effects, Change), bits, purpose)
     if family == {Insert}:
-        return _insert(_only(effects, Insert), bits, purpose)
+        return _insert(only(effects, Insert), bits, purpose)
     if family == {Extract}:
-        return _extract(_only(effects, Extract)[0], bits[0], purpose)
+        return _extract(only(effects, Extract)[0], bits[0], purpose)
     if family == {MakeKey}:
-        return _make_key(_only(effects, MakeKey)[0], bits, purpose)
+        return _make_key(only(effects, MakeKey)[0], bits, purpose)
     if family == {Wrap}:
-        return _wrap(_only(effects, Wrap)[0], bits[0], purpose)
+        return _wrap(only(effects, Wrap)[0], bits[0], purpose)
     assert family <= {Drop, Keep, Rename}, f"no function for {family}"
     return _restructure(effects, bits, purpose)
 
@@ -86,10 +86,6 @@ def many(rule: FieldRule, kind: str) -> _Many | None:
         value = found.value
         return lambda values: [value] * len(values)
     return None if found is None else found.bind_many()
-
-
-def _only(effects: Sequence[Effect], kind: type[_E]) -> tuple[_E, ...]:
-    return tuple(effect for effect in effects if isinstance(effect, kind))
 
 
 def _constant_act(rule: FieldRule, bit: int) -> Act:
