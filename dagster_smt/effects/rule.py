@@ -1,6 +1,6 @@
 """What becomes of the value of a field: a rule, said once for records with and without a schema."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 from dagster_smt.authoring.edit import Target, refused
@@ -25,13 +25,21 @@ class Constant:
 class FieldRule:
     """What becomes of the value of a field. A null stays null and is not counted.
 
-    A subclass is a frozen dataclass of parameters, so that every engine can read it. Where Connect does the same with
+    A subclass is a frozen dataclass of parameters, so that every engine can read it: by ``name`` and ``parameters``
+    (``as_data``) if it has a name. Where Connect does the same with
     and without a schema, ``of_kind`` says it all. Where the two modes differ, ``of_kind`` is the mode without a
     schema, and ``on_node`` is overridden for the mode with one.
     """
 
+    name: ClassVar[str] = ""
+    """What an engine that is not Python knows the rule by; empty for one that only Python can run."""
     constant: ClassVar[bool] = False
     """Whether ``of_kind`` gives a ``Constant`` for every kind that it does not refuse."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The rule's parameters by name: with ``name`` all that another engine needs to do the same."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     def of_kind(self, kind: str) -> Rule | Constant | None:
         """Returns what becomes of values of a kind; None leaves them alone.

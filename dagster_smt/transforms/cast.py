@@ -55,6 +55,7 @@ Spec = Annotated[tuple[tuple[str | None, Type], ...], BeforeValidator(_spec), Af
 class CastField(FieldRule):
     """A value as another primitive type."""
 
+    name = "cast"
     target: Type
     field: str = ""
 

@@ -18,6 +18,7 @@ from dagster_smt.values.mask import mask_value
 class Mask(FieldRule):
     """The zero of a value's type, or a replacement in its place."""
 
+    name = "mask"
     replacement: str | None
     constant = True
 

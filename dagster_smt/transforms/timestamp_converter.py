@@ -26,6 +26,7 @@ _KINDS = {"int64": "unix", "string": "string", "Timestamp": "Timestamp"}
 class ConvertField(FieldRule):
     """A point in time in another form."""
 
+    name = "time"
     target_type: str
     format: str
     precision: str

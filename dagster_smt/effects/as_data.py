@@ -1,0 +1,66 @@
+"""Effects as plain data, as JSON has it: what an engine that is not Python is given to run."""
+
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+
+from dagster_smt.effects.effect import Effect
+from dagster_smt.effects.rule import FieldRule
+from dagster_smt.model.path import FieldPath
+from dagster_smt.model.schema import Schema
+from dagster_smt.model.schema_json import schema_to_json
+
+
+def as_data(effects: Iterable[Effect]) -> list[dict[str, Any]]:
+    """Returns effects as lists, objects, texts, numbers and booleans.
+
+    An effect, a step of a path that is no name, and every other part that is a dataclass becomes an object with its
+    class as ``kind`` and its fields. A path is the list of its steps, a rule an object of ``name`` and ``parameters``.
+
+    Raises:
+        ValueError: A rule, or a part of an effect, is Python code and no data.
+    """
+    return [plain(effect) for effect in effects]
+
+
+def is_data(effects: Iterable[Effect]) -> bool:
+    """Returns whether an engine that is not Python can be given effects."""
+    try:
+        as_data(effects)
+    except ValueError:
+        return False
+    return True
+
+
+def plain(part: Any) -> Any:
+    """Returns a part of an effect as plain data.
+
+    Raises:
+        ValueError: It is Python code.
+    """
+    if part is None or isinstance(part, bool | int | float | str):
+        return part
+    if isinstance(part, FieldPath):
+        return [plain(step) for step in part.steps]
+    if isinstance(part, FieldRule):
+        if not part.name:
+            raise ValueError(f"{type(part).__name__} is Python code: it has no name that another engine could know")
+        return {"name": part.name, "parameters": {name: plain(value) for name, value in part.parameters.items()}}
+    return _plain_value(part)
+
+
+def _plain_value(part: Any) -> Any:
+    if isinstance(part, Enum):
+        return part.name.lower()
+    if isinstance(part, Decimal):
+        return {"kind": "Decimal", "text": str(part)}
+    if isinstance(part, Schema):
+        return schema_to_json(part, plain)
+    if isinstance(part, tuple | list | frozenset):
+        items = sorted(part) if isinstance(part, frozenset) else part
+        return [plain(item) for item in items]
+    if is_dataclass(part):
+        return {"kind": type(part).__name__} | {field.name: plain(getattr(part, field.name)) for field in fields(part)}
+    raise ValueError(f"{type(part).__name__} is no data")

@@ -1,0 +1,78 @@
+"""Effects as JSON: every example of every transform, and what stands for parts that are no texts or numbers."""
+
+import json
+
+import pytest
+
+from dagster_smt.authoring.transform import Transform
+from dagster_smt.chain.registry import own
+from dagster_smt.effects.as_data import as_data, is_data
+from dagster_smt.effects.transform import EffectTransform
+from dagster_smt.transforms.cast import Cast
+from dagster_smt.transforms.mask_field import MaskField
+from dagster_smt.transforms.replace_field import ReplaceField
+from tests.effects.test_field_rules import Shout
+
+EXTENDED = {"field.syntax.version": "extended"}
+CASES = [
+    (
+        MaskField,
+        {"fields": "**.mail", **EXTENDED},
+        {
+            "kind": "Change",
+            "path": [{"kind": "Deep"}, "mail"],
+            "rule": {"name": "mask", "parameters": {"replacement": None}},
+            "action": "masked",
+            "target": "",
+            "fills": True,
+        },
+    ),
+    (
+        Cast,
+        {"spec": "float64"},
+        {
+            "kind": "Change",
+            "path": [],
+            "rule": {"name": "cast", "parameters": {"target": "float64", "field": ""}},
+            "action": "cast",
+            "target": "float64",
+            "fills": True,
+        },
+    ),
+    (
+        ReplaceField,
+        {"renames": "/^a/i:b", **EXTENDED},
+        {
+            "kind": "Rename",
+            "path": [{"kind": "Match", "pattern": "^a", "any_case": True}],
+            "name": {"kind": "NewName", "text": "b", "pattern": {"kind": "Match", "pattern": "^a", "any_case": True}},
+            "target": "b",
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("cls", "options", "data"), CASES, ids=lambda x: getattr(x, "__name__", ""))
+def test_paths_rules_and_names_are_lists_and_objects(cls, options, data):
+    assert as_data(cls.model_validate(options).effects())[-1] == data
+
+
+EXAMPLES = [
+    pytest.param(cls.model_validate(example.options), id=f"{cls.__name__} {example.title}")
+    for cls in own(Transform)
+    if issubclass(cls, EffectTransform)
+    for example in cls.examples
+]
+
+
+@pytest.mark.parametrize("transform", EXAMPLES)
+def test_effects_of_the_packages_own_transforms_are_json(transform):
+    data = as_data(transform.effects())
+    assert data and json.loads(json.dumps(data)) == data
+
+
+def test_a_rule_that_is_python_code_is_no_data():
+    effects = Shout.model_validate({"fields": "a"}).effects()
+    assert not is_data(effects)
+    with pytest.raises(ValueError, match="ByKind is Python code"):
+        as_data(effects)
