@@ -35,7 +35,6 @@ from dagster_smt.run.going_on import keep, mirror, state_to_go_on_from
 from dagster_smt.run.late import late_offsets
 from dagster_smt.run.letter_place import check_dead_letters
 from dagster_smt.run.output import output_rows
-from dagster_smt.run.oversized import oversized, without_oversized
 from dagster_smt.run.reading_on import with_more_records
 from dagster_smt.run.redrive import redriven
 from dagster_smt.run.rejects import first_rejects, located, not_committed, rejected_rows
@@ -43,6 +42,7 @@ from dagster_smt.run.report_json import report_of, report_to_json
 from dagster_smt.run.spec import Evaluate, Progress, RunSpec
 from dagster_smt.run.staging import Staged, staged
 from dagster_smt.run.starting_over import with_columns
+from dagster_smt.run.topic_demands import unmet, without_unmet
 from dagster_smt.run.unmasked import repaired
 from dagster_smt.run.unread import counted, needed, with_unread
 from dagster_smt.spark.environment import check_settings
@@ -359,13 +359,13 @@ class _Attempt:
             return self.commit_fitting(again)
 
     def commit_fitting(self, found: Staged) -> RunReport:
-        """Commit; records that are too large for their topics have failed."""
+        """Commit; records that their topics would refuse have failed."""
         table = self.run_.table
         with self.run_.timed("evaluate"):
-            limits = oversized(found, table)
-        if not limits:
+            refused_ones = unmet(found, table)
+        if not refused_ones:
             return self.commit(found)
-        fitting = without_oversized(found.frame, limits, table, self.spec.chain)
+        fitting = without_unmet(found.frame, refused_ones, table, self.spec.chain)
         with replace(self, evaluated=fitting).staged() as again:
             return self.commit(again)
 

@@ -27,6 +27,11 @@ _KNOWN = {
         *("SMT635", "a record is longer than its topic takes"),
         "raise max.message.bytes of the topic; or grant DescribeConfigs on topics and cluster, and it fails by itself",
     ),
+    r"org\.apache\.kafka\S*InvalidRecordException": (
+        *("SMT641", "a topic refuses a record"),
+        "one that is compacted (cleanup.policy) takes no record without a key: make keys in the chain (ValueToKey), or "
+        "grant DescribeConfigs on topics and cluster, and such a record fails by itself",
+    ),
     r"SaslAuthenticationException": (
         *("SMT626", "the brokers refuse the login"),
         "check kafka.sasl.mechanism, kafka.sasl.jaas.config and the variables that it refers to",
@@ -61,8 +66,8 @@ def coded_failures(place: str) -> Iterator[None]:
 
     Raises:
         EngineError: SMT620 Spark failed, SMT621 the JVM or the Connect server is gone, SMT622 the file system refused,
-            SMT623 the disk is full, SMT624 executors lack a Python module, SMT625 to SMT628, SMT634, SMT635 Kafka,
-            SMT638 a batch of records is too large for Arrow; SMT591, nobody has foreseen the failure.
+            SMT623 the disk is full, SMT624 executors lack a Python module, SMT625 to SMT628, SMT634, SMT635, SMT641
+            Kafka, SMT638 a batch of records is too large for Arrow; SMT591, nobody has foreseen the failure.
     """
     try:
         yield

@@ -27,6 +27,7 @@ from dagster_smt.model.offsets import OffsetSet, offsets_of
 from dagster_smt.model.secrets import resolved
 from dagster_smt.model.window import Range, Window
 from dagster_smt.tables.available import Measured, Position, Waiting
+from dagster_smt.tables.kafka.demands import OF_BROKERS, Demands, demands_of
 from dagster_smt.tables.kafka.options import client_config
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 
@@ -166,31 +167,35 @@ class KafkaClient:
             raise TableError(Problem("SMT586", t, "there is no such topic to write to", hint) for t in missing)
         self.create(missing, self.topics_of.create)
 
-    def longest(self, names: Iterable[str]) -> dict[str, int]:
-        """How many bytes a record of each topic may have, ``max.message.bytes``; one that is not there is made so.
+    def demands(self, names: Iterable[str]) -> dict[str, Demands]:
+        """What each topic demands of its records; one that is not there will demand what it is made with.
 
-        A topic whose limit this user may not ask for is left out.
+        A topic whose settings this user may not ask for is left out.
         """
         names = {*names}
         if not names:
             return {}
         there = {*self.names()}
-        found = self._settings(ResourceType.TOPIC, names & there, "max.message.bytes")
-        absent = names - there
-        if not absent:
-            return found
-        settings = self.topics_of.create.settings if self.topics_of.create is not None else {}
-        own = settings.get("max.message.bytes", "")
-        if own.isdecimal():
-            return found | dict.fromkeys(absent, int(own))
+        found = self._settings(ResourceType.TOPIC, names & there)
+        if absent := names - there:
+            found |= dict.fromkeys(absent, self._settings_of_new())
+        return {name: demands_of(settings) for name, settings in found.items() if settings}
+
+    def _settings_of_new(self) -> dict[str, str]:
+        """The settings of a topic that is made here, as far as they are demands."""
+        made = self.topics_of.create
+        own = {name: made.settings[name] for name in OF_BROKERS if name in made.settings} if made is not None else {}
+        if own.keys() == OF_BROKERS.keys():
+            return own
         with self.asking("brokers"):
             broker = str(min(self.admin().list_topics(timeout=self.timeout).brokers))
-        default = self._settings(ResourceType.BROKER, [broker], "message.max.bytes")
-        return found | {name: default[broker] for name in absent if broker in default}
+        told = self._settings(ResourceType.BROKER, [broker]).get(broker, {})
+        defaults = {name: told[of_broker] for name, of_broker in OF_BROKERS.items() if of_broker in told}
+        return defaults | own
 
-    def _settings(self, kind: Any, names: Iterable[str], setting: str) -> dict[str, int]:
-        """A setting of topics or brokers, a number; without those that this user may not ask or that have gone."""
-        found: dict[str, int] = {}
+    def _settings(self, kind: Any, names: Iterable[str]) -> dict[str, dict[str, str]]:
+        """The settings of topics or brokers; without those that this user may not ask or that have gone."""
+        found: dict[str, dict[str, str]] = {}
         resources = [ConfigResource(kind, name) for name in sorted(names)]
         if not resources:
             return found
@@ -199,15 +204,14 @@ class KafkaClient:
         for resource, future in asked.items():
             try:
                 with self.asking(resource.name):
-                    told = future.result().get(setting)
+                    told = future.result()
             except _Unknown:
                 continue
             except EngineError as error:
                 if error.problems[0].code not in _UNTOLD:
                     raise
                 continue
-            if told is not None and str(told.value).isdecimal():
-                found[resource.name] = int(told.value)
+            found[resource.name] = {name: str(entry.value) for name, entry in told.items()}
         return found
 
     # --- offsets ---

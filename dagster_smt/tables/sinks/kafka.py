@@ -41,6 +41,19 @@ _TRANSACTION = 10_000
 
 
 @dataclass(frozen=True)
+class Measures:
+    """What the records of a topic are like.
+
+    Attributes:
+        longest: The size of the longest one.
+        keyless: Whether one has no key.
+    """
+
+    longest: int
+    keyless: bool
+
+
+@dataclass(frozen=True)
 class KafkaTable(RecordTable):
     """See ``Table``.
 
@@ -185,19 +198,17 @@ class KafkaTable(RecordTable):
         headers = headers_with_source(self.spec.group, prefix)
         return size_column(F.col(f"{prefix}key"), F.col(f"{prefix}value"), headers)
 
-    def measure(self, frame: DataFrame, prefix: str = "") -> dict[str, int]:
-        """The size of the longest record of each topic; ``prefix`` as of ``sizes``. What is written then is no longer.
-
-        Returns:
-            The sizes, by topic.
-        """
-        largest = F.max(self.sizes(prefix)).alias("size")
-        rows = frame.groupBy(F.col(f"{prefix}topic").alias("topic")).agg(largest).collect()
-        self._measured.update((row["topic"], row["size"]) for row in rows)
-        return {row["topic"]: row["size"] for row in rows}
+    def measure(self, frame: DataFrame, prefix: str = "") -> dict[str, Measures]:
+        """What records are like, by topic; ``prefix`` as of ``sizes``. What is written then is no longer than that."""
+        largest = F.max(self.sizes(prefix)).alias("longest")
+        keyless = F.bool_or(F.col(f"{prefix}key").isNull()).alias("keyless")
+        rows = frame.groupBy(F.col(f"{prefix}topic").alias("topic")).agg(largest, keyless).collect()
+        measures = {row["topic"]: Measures(row["longest"], row["keyless"]) for row in rows}
+        self._measured.update(measures)
+        return measures
 
     @cached_property
-    def _measured(self) -> dict[str, int]:
+    def _measured(self) -> dict[str, Measures]:
         """By topic what ``measure`` found."""
         return {}
 
@@ -205,8 +216,9 @@ class KafkaTable(RecordTable):
         """The size of the longest record: a run has measured them, and has let none pass that is above a limit."""
         if not self._measured.keys() >= {*topics}:
             self.measure(frame)
+        sizes = {topic: self._measured[topic].longest for topic in topics}
         limits = self.place.limits(topics)
-        return max(min(self._measured[topic], limits.get(topic, self._measured[topic])) for topic in topics)
+        return max(min(size, limits.get(topic, size)) for topic, size in sizes.items())
 
     def append(self, frame: DataFrame) -> None:
         """See ``Table``."""

@@ -16,6 +16,7 @@ from dagster_smt.spark.columns import TARGET
 from dagster_smt.spark.redaction import refuse_shown_secrets
 from dagster_smt.tables import local
 from dagster_smt.tables.kafka.client import KafkaClient
+from dagster_smt.tables.kafka.demands import Demands
 from dagster_smt.tables.kafka.outgoing import Outgoing, forms_of
 from dagster_smt.tables.kafka.sizes import ESTIMATED
 from dagster_smt.tables.kafka.spec import KafkaTopics
@@ -132,17 +133,22 @@ class KafkaPlace:
         return KafkaClient(self.spec)
 
     @cached_property
-    def _limits(self) -> dict[str, int | None]:
+    def _demands(self) -> dict[str, Demands | None]:
         """By topic what the brokers said."""
         return {}
 
-    def limits(self, topics: Iterable[str]) -> dict[str, int]:
-        """As ``KafkaClient.longest``; of each topic the brokers are asked once."""
+    def demands(self, topics: Iterable[str]) -> dict[str, Demands]:
+        """As ``KafkaClient.demands``; of each topic the brokers are asked once."""
         topics = {*topics}
-        unknown = topics - {*self._limits}
-        found = self.client.longest(unknown)
-        self._limits.update((topic, found.get(topic)) for topic in unknown)
-        return {topic: limit for topic in topics if (limit := self._limits[topic]) is not None}
+        unknown = topics - {*self._demands}
+        told = self.client.demands(unknown)
+        self._demands.update((topic, told.get(topic)) for topic in unknown)
+        return {topic: demands for topic in topics if (demands := self._demands[topic]) is not None}
+
+    def limits(self, topics: Iterable[str]) -> dict[str, int]:
+        """By topic how many bytes a record may have, where brokers say that."""
+        demands = self.demands(topics)
+        return {topic: of.longest for topic, of in demands.items() if of.longest is not None}
 
     @contextmanager
     def alone(self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say) -> Iterator["Topics"]:

@@ -1,5 +1,6 @@
-"""Records and dead letters that are too large for their topics, on a real broker."""
+"""Records and dead letters that their topics refuse, too large or without a key, on a real broker."""
 
+import time
 from concurrent.futures import Future
 from dataclasses import replace
 
@@ -11,13 +12,14 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.errors import EngineError, RecordsRejected, TableError
 from dagster_smt.model.window import Range
 from dagster_smt.tables.kafka.client import KafkaClient
+from dagster_smt.tables.kafka.demands import Demands
 from dagster_smt.tables.kafka.outgoing import LEFT_OUT, Outgoing, forms_of
 from dagster_smt.tables.kafka.sizes import record_size, size_column
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 from dagster_smt.tables.kafka.transactions import transactions
 from dagster_smt.tables.sinks.kafka import KafkaTable
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import WindowRequest
+from dagster_smt.tables.spec import KafkaSink, WindowRequest
 from tests.kafka import Topics
 from tests.run.test_kafka import World
 from tests.run.world import ROUTE, SECRET
@@ -76,8 +78,8 @@ def test_a_record_too_large_for_its_topic_is_a_dead_letter(world, monkeypatch):
     assert first.code == "SMT466" and f"{world.orders}-0@1" in str(first)
     assert "2001 bytes, it takes 2000" in first.statement and SECRET not in str(caught.value)
     asked, jobs = [], []
-    longest, measure = KafkaClient.longest, KafkaTable.measure
-    monkeypatch.setattr(KafkaClient, "longest", lambda client, names: longest(client, counted(names, asked)))
+    demands, measure = KafkaClient.demands, KafkaTable.measure
+    monkeypatch.setattr(KafkaClient, "demands", lambda client, names: demands(client, counted(names, asked)))
     monkeypatch.setattr(KafkaTable, "measure", lambda table, *of: jobs.append(1) or measure(table, *of))
     report = world.run(replace(spec, errors_tolerance="all", dead_letter_topic=dead))
     assert (sorted(asked), len(jobs)) == ([clean, dead], 1)  # once each, however many steps want to know
@@ -97,9 +99,8 @@ def test_what_a_broker_takes(broker):
     there, name = Topics(replace(topics, isolation_level="read_uncommitted")), "sizes-to-the-byte"
     there.make(name, max_message_bytes=str(LIMIT))
     client = KafkaClient(topics)
-    assert client.longest([name, "sizes-not-there"]) == {name: LIMIT, "sizes-not-there": 16 * 2**20}
-    small = KafkaTopics(broker.servers, create=NewTopics(settings={"max.message.bytes": "77"}))
-    assert KafkaClient(small).longest([name, "sizes-not-there"]) == {name: LIMIT, "sizes-not-there": 77}
+    absent = "sizes-not-there"
+    assert client.demands([name, absent]) == {name: Demands(LIMIT), absent: Demands(16 * 2**20)}
     with transactions(client, "sizes", "sizes", {name: LIMIT}) as producer:
         for part in ("key", "value", "headers"):
             producer.send(outgoing(name, sized(part, LIMIT, [])))
@@ -114,6 +115,80 @@ def test_what_a_broker_takes(broker):
         producer.send(Outgoing("no topic", iter([(b"k", b"v", [])])))
         with pytest.raises(TableError, match="SMT590"):
             producer.commit()
+
+
+@pytest.mark.parametrize(
+    ("policy", "keys"),
+    [("compact", True), ("compact,delete", True), ("delete, compact", True), ("delete", False), (None, False)],
+)
+def test_which_topics_want_keys(broker, policy, keys):
+    """One that is there, one that would be made so, and one that brokers would make so by themselves."""
+    settings = {} if policy is None else {"cleanup.policy": policy}
+    topics = KafkaTopics(broker.servers, create=NewTopics(settings=settings))
+    there, name = Topics(topics), f"wants-{policy}".replace(",", "-").replace(" ", "")
+    there.make(name, **{key.replace(".", "_"): value for key, value in settings.items()})
+    demands = KafkaClient(topics).demands([name, "wants-not-there"])
+    assert {of.keys for of in demands.values()} == {keys} and len(demands) == 2
+    small = replace(topics, create=NewTopics(settings={**settings, "max.message.bytes": "77"}))
+    assert KafkaClient(small).demands(["wants-not-there"]) == {"wants-not-there": Demands(77, keys)}
+    if policy is None:
+        return
+    own = KafkaClient(KafkaTopics(broker.servers))
+    set_of_broker(own, "log.cleanup.policy", policy)
+    try:
+        assert own.demands(["wants-not-there"])["wants-not-there"].keys == keys
+    finally:
+        set_of_broker(own, "log.cleanup.policy", "delete")
+
+
+def set_of_broker(client, setting, value):
+    resource = ConfigResource(ResourceType.BROKER, str(min(client.admin().list_topics(timeout=10).brokers)))
+    resource.add_incremental_config(ConfigEntry(setting, value, incremental_operation=AlterConfigOpType.SET))
+    for future in client.admin().incremental_alter_configs([resource]).values():
+        future.result()
+    until = time.monotonic() + 10
+    while client._settings_of_new()["cleanup.policy"] != value.replace(" ", "") and time.monotonic() < until:
+        time.sleep(0.05)
+
+
+KEYLESS = [NewRecord(None, b'{"name":"%s"}' % SECRET.encode()), NewRecord(None, None), NewRecord(None, b'["x"]')]
+KEYED = [NewRecord(b"", b'{"name":"a"}'), NewRecord(b"k", None)]
+POLICIES = {"delete": "delete", "compact": "compact", "both": "compact,delete", "made": None}
+"""By topic its policy; one is made by the run, with the policy that new ones have."""
+
+
+def test_a_record_without_a_key_for_a_topic_that_is_compacted_is_a_dead_letter(world, monkeypatch):
+    """The broker is the judge here, too: it takes all that is written, and would take none of what has failed."""
+    names = [f"{name}-{world.id}" for name in POLICIES]
+    for name, policy in zip(names, POLICIES.values(), strict=True):
+        world.add(*KEYLESS, *KEYED, topic=name)
+        if policy is not None:
+            world.there.make(f"clean.{name}", cleanup_policy=policy)
+    dead, cluster = world.name("dead"), replace(world.topics, create=NewTopics(settings={"cleanup.policy": "compact"}))
+    spec = world.spec(ROUTED, topics=(*names,), sink=KafkaSink(cluster, f"group-{world.id}"))
+    tolerant = replace(spec, errors_tolerance="all", dead_letter_topic=dead)
+    with monkeypatch.context() as denied:  # then the broker refuses, which has a name, and nothing is committed
+        denied.setattr(KafkaClient, "_settings", lambda *of: {})
+        with pytest.raises(EngineError) as caught:
+            world.run(replace(tolerant, table=replace(spec.table, topics=(names[1],))))
+        assert [problem.code for problem in caught.value.problems] == ["SMT641"] and SECRET not in str(caught.value)
+        assert "DescribeConfigs" in str(caught.value) and world.state(spec) is None
+    problems = [problem for of_topic in world.run(spec).failures.values() for problem in of_topic]
+    named = [problem.place for problem in problems if problem.code == "SMT469"]
+    places = [f"{name}-0@{offset}" for name in names[1:] for offset in range(len(KEYLESS))]
+    assert sorted(named) == sorted(f"{place} transforms.route (RegexRouter)" for place in places)
+    assert SECRET not in str(problems) and f"clean.{names[3]}" not in world.there.client.names()
+    report = world.run(tolerant)
+    assert (report.failed, report.unwritten) == (len(places), ())
+    assert [m.key() for m in world.there.read(f"clean.{names[0]}")] == [None] * 3 + [b"", b"k"]
+    for name in names[1:]:
+        assert [m.key() for m in world.there.read(f"clean.{name}")] == [b"", b"k"]
+        for record in KEYLESS:
+            with pytest.raises(AssertionError, match="INVALID_RECORD"):
+                world.there.add([(f"clean.{name}", 0, record)])
+    letters = [dict(m.headers())["__connect.errors.exception.message"] for m in world.there.read(dead)]
+    assert {letter[:7] for letter in letters} == {b"SMT469 "} and len(letters) == len(places)
+    assert world.run(spec).status == "empty"
 
 
 def outgoing(topic, *forms):
@@ -228,9 +303,9 @@ def test_settings_that_brokers_do_not_tell(code, known, monkeypatch):
     monkeypatch.setattr(client, "names", lambda: ["there"])
     if known is None:
         with pytest.raises(EngineError, match="SMT626"):
-            client.longest(["there"])
+            client.demands(["there"])
         return
-    assert client.longest(["there"]) == known
+    assert client.demands(["there"]) == known
 
 
 @pytest.mark.parametrize(("over", "whole"), [(-1, True), (0, True), (1, False), (10_000, False)])

@@ -1,0 +1,75 @@
+"""Records that the topics they are written to would refuse: each fails by itself, before anything is written."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from dagster_smt.chain import Chain
+from dagster_smt.errors import Problem
+from dagster_smt.run.counts import CONVERTERS
+from dagster_smt.run.rejects import with_failed
+from dagster_smt.run.staging import Staged
+from dagster_smt.tables.sinks.kafka import KafkaTable
+from dagster_smt.tables.sinks.protocol import Table
+
+_TOO_LARGE = Problem(
+    "SMT466",
+    "",
+    "the record is too large for its topic",
+    "raise max.message.bytes of the topic, or drop fields; a record is judged as it is before compression",
+)
+_NO_KEY = Problem(
+    "SMT469",
+    "",
+    "the record has no key, and its topic is compacted",
+    "make a key in the chain (ValueToKey), or another topic in a router; or set cleanup.policy=delete for this one",
+)
+_WRITER = min(CONVERTERS)
+"""The stage that is named where a chain has none: the converter of the value."""
+
+
+@dataclass(frozen=True)
+class Unmet:
+    """What topics demand that records of a window do not meet.
+
+    Attributes:
+        limits: By topic how many bytes a record may have, if one has more.
+        with_keys: Topics that are compacted, if a record has no key.
+    """
+
+    limits: Mapping[str, int]
+    with_keys: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.limits or self.with_keys)
+
+
+def unmet(found: Staged, table: Table) -> Unmet:
+    """What the topics demand that the records of a window go to."""
+    if not isinstance(table, KafkaTable):
+        return Unmet({}, ())
+    measured = table.measure(found.kept(), "__out.")
+    demands = table.place.demands(measured)
+    limits = {topic: of.longest for topic, of in demands.items() if of.longest is not None}
+    return Unmet(
+        {topic: limit for topic, limit in limits.items() if measured[topic].longest > limit},
+        tuple(sorted(topic for topic, of in demands.items() if of.keys and measured[topic].keyless)),
+    )
+
+
+def without_unmet(frame: DataFrame, unmet: Unmet, table: Table, chain: Chain) -> DataFrame:
+    """The evaluated window with the records that their topics would refuse as failed ones, of the last stage."""
+    assert isinstance(table, KafkaTable)
+    stage = len(chain.stages) - 1 if chain.stages else _WRITER
+    if unmet.limits:
+        size = table.sizes("__out.")
+        pairs = (F.lit(x) for pair in sorted(unmet.limits.items()) for x in pair)
+        limit = F.create_map(*pairs)[F.col("__out.topic")]
+        sizes = F.concat(F.lit(f"{_TOO_LARGE.statement}: "), size, F.lit(" bytes, it takes "), limit)
+        frame = with_failed(frame, F.coalesce(size > limit, F.lit(False)), stage, _TOO_LARGE, sizes)
+    if unmet.with_keys:
+        keyless = F.col("__out.topic").isin(*unmet.with_keys) & F.col("__out.key").isNull()
+        frame = with_failed(frame, keyless, stage, _NO_KEY, F.lit(_NO_KEY.statement))
+    return frame

@@ -1,0 +1,28 @@
+"""What topics demand of the records that are written to them, as their settings say it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+LONGEST, POLICY = "max.message.bytes", "cleanup.policy"
+OF_BROKERS = {LONGEST: "message.max.bytes", POLICY: "log.cleanup.policy"}
+"""By setting of a topic the one of brokers that counts where a topic has none of its own."""
+
+
+@dataclass(frozen=True)
+class Demands:
+    """What a topic demands of each of its records.
+
+    Attributes:
+        longest: How many bytes it may have; None where brokers do not say.
+        keys: Whether it needs a key: a topic that is compacted keeps the last record of each.
+    """
+
+    longest: int | None = None
+    keys: bool = False
+
+
+def demands_of(settings: Mapping[str, str]) -> Demands:
+    """The demands of a topic with these settings."""
+    longest = settings.get(LONGEST, "")
+    policies = [policy.strip() for policy in settings.get(POLICY, "").split(",")]
+    return Demands(int(longest) if longest.isdecimal() else None, "compact" in policies)
