@@ -124,6 +124,11 @@ class Chain:
         return any(stage.transform.reads_timestamp_type for stage in self.stages)
 
     @property
+    def reads_leader_epoch(self) -> bool:
+        """Whether a stage looks at the leader epoch: sources tell it where it is asked for."""
+        return any(stage.transform.reads_leader_epoch for stage in self.stages)
+
+    @property
     def reads_key(self) -> bool:
         """Whether a stage or its predicate looks at the key, or makes one."""
         if any(s.side == "key" or s.transform.reads_key for s in self.stages):

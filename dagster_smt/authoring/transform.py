@@ -136,6 +136,8 @@ class Transform(Options):
     """Whether it looks at partition, offset or timestamp."""
     reads_timestamp_type: ClassVar[bool] = False
     """Whether it looks at the timestamp's type."""
+    reads_leader_epoch: ClassVar[bool] = False
+    """Whether it looks at the epoch of the leader that wrote the record."""
     writes_timestamp: ClassVar[bool] = False
     """Whether it changes the record's timestamp."""
     writes_partition: ClassVar[bool] = False

@@ -193,6 +193,7 @@ def input_record(
         offset=Cell(INT64, Ref(("offset",)), frozenset({"offset"}), True),
         timestamp=Cell(timestamp(optional=True), Ref(("timestamp",)), frozenset({"timestamp"}), True),
         timestamp_type=Cell(optional(STRING), Ref(("timestamp_type",)), frozenset({"timestamp-type"}), True),
+        leader_epoch=Cell(optional(INT32), Ref(("leader_epoch",)), frozenset({"leader-epoch"}), True),
         headers=Cell(HEADERS, Ref(("headers",)), frozenset({"headers"}), True),
         kind=kind,
     )
@@ -310,6 +311,7 @@ def next_record(after: PlanRecord) -> PlanRecord:
         offset=after.offset,
         timestamp=replace(after.timestamp, expr=Ref(("timestamp",))),
         timestamp_type=after.timestamp_type,
+        leader_epoch=after.leader_epoch,
         headers=replace(after.headers, expr=Ref(("headers",))),
         kind=after.kind,
         target_partition=replace(after.target_partition, expr=Ref(("target_partition",))),

@@ -20,6 +20,7 @@ from dagster_smt.errors import ConfigError, PlanError, Problem, SmtError
 from dagster_smt.model.topic_columns import describe_columns
 from dagster_smt.tables.push_down import explained
 
+_EPOCHS = "leader epochs: the client of confluent-kafka reads the topics of a cluster, slower than Spark's reader"
 _LINK = re.compile(r"\[([^\[\]]+)\]\([^()]+\)")
 
 
@@ -86,6 +87,8 @@ def _explain(arguments: argparse.Namespace) -> int:
         say(grid([("column", "type", "read from", "written to"), *describe_columns(table.row)], left=4))
         if table.value.arrays_as_rows:
             say("a value that is an array: a row of each of its elements")
+        if any(column.origin == "leader-epoch" for column in table.row.others):
+            say(_EPOCHS)
         for line in explained(plan.chain, table):
             say(line)
     if arguments.html is None:

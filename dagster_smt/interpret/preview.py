@@ -24,6 +24,7 @@ class Sample:
     key: bytes | None = None
     value: bytes | None = None
     headers: tuple[tuple[str, bytes | None], ...] = ()
+    leader_epoch: int | None = None
 
     @property
     def place(self) -> str:
@@ -101,6 +102,7 @@ def _steps(preview_: _Preview, sample: Sample) -> Iterator[Shown]:
     else:
         headers = [Header(name, raw=raw, made=False) for name, raw in sample.headers]
     record = Record(sample.topic, sample.partition, sample.offset, sample.timestamp, "CreateTime", headers=headers)
+    record.leader_epoch = sample.leader_epoch
     outcome = interpreter.read(record, sample.key, sample.value, keys=preview_.reads_keys)
     if outcome.problem is not None:
         yield Shown("input", note=str(outcome.problem), failed=True)

@@ -34,7 +34,7 @@ class Record:
     Kafka) or ``source``. ``touched`` has one bit per ledger entry of the chain, ``dirty`` says which
     sides a stage has changed (``KEY_DIRTY``, ``VALUE_DIRTY``), ``number`` is its position among those it is with,
     ``headers_read`` what its headers were before the first stage, ``target_partition`` the partition that a stage has
-    chosen for it in the topic it goes to.
+    chosen for it in the topic it goes to, ``leader_epoch`` that of the leader that wrote it, where a stage looks at it.
     """
 
     topic: str | None
@@ -53,6 +53,7 @@ class Record:
     number: int = 0
     headers_read: Sequence[Header] = ()
     target_partition: int | None = None
+    leader_epoch: int | None = None
 
 
 NO_TARGET = Cell(optional(INT32), Const(None, optional(INT32)), frozenset())
@@ -85,6 +86,7 @@ class PlanRecord:
     offset: Cell
     timestamp: Cell
     timestamp_type: Cell
+    leader_epoch: Cell
     headers: Cell
     kind: str = "sink"
     touched: tuple[Touch, ...] = ()

@@ -32,7 +32,8 @@ class Metadata:
     """A part of the record beside key and value.
 
     Attributes:
-        key: ``topic``, ``partition``, ``offset``, ``timestamp``, ``timestamp-type`` or ``headers``; or what a format
+        key: ``topic``, ``partition``, ``offset``, ``timestamp``, ``timestamp-type``, ``headers`` or
+            ``leader-epoch``; or what a format
             tells beside the row: ``value.source.table``.
         duplicates: For ``headers`` as a map: which of several headers of one name counts.
     """
@@ -148,12 +149,10 @@ class MetadataKey:
     Attributes:
         types: The types that a column of it may have, by Connect's names; the first is its own.
         writable: Whether a topic can be given it (a partition of its own type only).
-        offered: Whether Spark's readers tell it.
     """
 
     types: tuple[str, ...]
     writable: bool = False
-    offered: bool = True
 
 
 RECORD_METADATA: Mapping[str, MetadataKey] = {
@@ -163,7 +162,7 @@ RECORD_METADATA: Mapping[str, MetadataKey] = {
     "timestamp": MetadataKey(("Timestamp", "int64"), writable=True),
     "timestamp-type": MetadataKey(("string",)),
     "headers": MetadataKey((HEADER_LIST, "MAP<STRING, BYTES>", "MAP<STRING, ARRAY<BYTES>>"), writable=True),
-    "leader-epoch": MetadataKey(("int32",), offered=False),
+    "leader-epoch": MetadataKey(("int32",)),
 }
 """Kafka's metadata of FLIP-107. A timestamp's own type there is a number; here it is Connect's ``Timestamp``."""
 _SAID_OTHERWISE = {
@@ -321,10 +320,6 @@ def _metadata_problems(place: str, source: Metadata, schema: Schema) -> Iterator
             hint = f"keys are: {', '.join(RECORD_METADATA)}; those of a format begin with value."
             hint = _SAID_OTHERWISE.get(source.key, hint)
             yield Problem("SMT263", place, f"there is no metadata '{source.key}'", hint)
-        return
-    if not known.offered:
-        hint = "leave the column out: Spark's reader does not tell it"
-        yield Problem("SMT263", place, f"sources do not offer '{source.key}'", hint)
         return
     if source.duplicates not in DUPLICATES:
         yield Problem("SMT265", place, "has no such way to match headers", f"use {', '.join(DUPLICATES)}")

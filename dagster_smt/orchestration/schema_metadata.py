@@ -24,6 +24,8 @@ RECORD_COLUMNS = {
     "headers": "array<struct<key: string, value: bytes>>",
     "source_topic": "string",
 }
+_CALLED = {"timestamp-type": "timestampType", "leader-epoch": "leaderEpoch"}
+"""What a topic's column is called that has another name in topic tables."""
 _NEVER_NULL = ("topic", "partition", "offset", "timestampType", "source_topic")
 
 
@@ -52,6 +54,8 @@ def column_schema(found: Described, sink: Sink) -> dg.TableSchema | None:
 def topic_columns(table: TopicTable) -> dg.TableSchema:
     """A topic's columns, and what is declared of its keys, values and headers: what column lineage leads to."""
     columns = [_column(n, t, n not in _NEVER_NULL) for n, t in RECORD_COLUMNS.items() if n != "source_topic"]
+    if any(c.origin == "leader-epoch" for c in table.row.others):
+        columns.append(_column("leaderEpoch", "int32", True))
     for side, schema in (("key", table.key.known_schema), ("value", table.value.known_schema)):
         if schema is not None and schema.type is Type.STRUCT:
             columns += [_schema_column(path, child, ()) for path, child in _columns(schema, side)]
@@ -88,7 +92,7 @@ def _sources(found: Described, sink: Sink, column: str) -> set[str]:
         return {("topic", "partition", "offset")[list(_source_columns(sink)).index(column)]}
     wanted = WHOLE if found.after is not None and found.after.type is not Type.STRUCT else column
     inside = (s for path, s in found.lineage.items() if path == wanted or path.startswith((f"{wanted}.", f"{wanted}[")))
-    return {"timestampType" if source == "timestamp-type" else source for sources in inside for source in sources}
+    return {_CALLED.get(source, source) for sources in inside for source in sources}
 
 
 def _columns(schema: Schema, above: str = "") -> Iterable[tuple[str, Schema]]:

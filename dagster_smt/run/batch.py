@@ -44,7 +44,7 @@ from dagster_smt.run.staging import Staged, staged
 from dagster_smt.run.starting_over import with_columns
 from dagster_smt.run.topic_demands import unmet, without_unmet
 from dagster_smt.run.unmasked import repaired
-from dagster_smt.run.unread import counted, needed, with_unread
+from dagster_smt.run.unread import counted, needed, records_of, with_unread
 from dagster_smt.spark.environment import check_settings
 from dagster_smt.spark.evaluate import evaluate as spark_evaluate
 from dagster_smt.spark.executors import check_executors
@@ -205,7 +205,7 @@ class _Run:
         plan = plan_sink(spec.chain, spec.table, spec.sink, draft.window.topics)
         narrow = self.narrow(draft.window)
         with self.timed("read"):
-            frame = self.source.read(narrow.window, lambda: self.say(""))
+            frame = records_of(spec, self.source, narrow.window, self.say)
         if not spec.finds_schemas:
             return self.attempt(plan, frame, draft, narrow).run()
         guess = self.guess(frame, draft, narrow)

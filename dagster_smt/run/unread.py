@@ -1,7 +1,8 @@
 """Records that need not be read: the part of a window that is, and the others in the counts as if they had been."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from dagster_smt.model.offsets import offsets_of
 from dagster_smt.model.report import TopicCounts, Unread
@@ -9,12 +10,29 @@ from dagster_smt.model.window import Window
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.push_down import Narrowed, narrowed
 from dagster_smt.tables.sources import Source
+from dagster_smt.tables.spec import KafkaTopics
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 def needed(spec: RunSpec, window: Window, source: Source) -> Narrowed:
     """What a run must read of its window; the rest is not counted."""
     offsets_at = source.offsets_at if source.knows_times else None
     return narrowed(window, spec.chain, spec.table, offsets_at, found_schemas=spec.finds_schemas)
+
+
+def records_of(spec: RunSpec, source: Source, window: Window, say: Callable[[str], None]) -> "DataFrame":
+    """The records of what must be read, with all that the chain looks at."""
+
+    def beat() -> None:
+        say("")
+
+    if not spec.chain.reads_leader_epoch:
+        return source.read(window, beat)
+    if isinstance(spec.table.source, KafkaTopics):
+        say("leader epochs: the client of confluent-kafka reads the records, slower than Spark's reader")
+    return source.read_with_epochs(window, beat)
 
 
 def counted(found: Narrowed, source: Source) -> Narrowed:

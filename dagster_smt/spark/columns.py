@@ -39,6 +39,8 @@ RECORD_COLUMNS = {
     "headers": HEADERS_DDL,
     "source_topic": "string",
 }
+LEADER_EPOCH = "leaderEpoch"
+"""One more of Kafka's columns, where the chain looks at it: an ``INT``, null where the source has no leaders."""
 TIMESTAMP_TYPES = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
 """``timestampType`` as ``org.apache.kafka.common.record.TimestampType`` names it."""
 UNREADABLE_TIMESTAMP = -2

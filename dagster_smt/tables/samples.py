@@ -76,4 +76,5 @@ def _of_broker(topics: "KafkaTopics", ranges: list[Range]) -> Iterator[Sample]:
 
 def _sample(message: Any) -> Sample:
     place = message.topic(), message.partition(), message.offset(), message.timestamp()[1]
-    return Sample(*place, message.key(), message.value(), tuple(message.headers() or ()))
+    epoch = message.leader_epoch()
+    return Sample(*place, message.key(), message.value(), tuple(message.headers() or ()), leader_epoch=epoch)

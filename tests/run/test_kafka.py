@@ -5,6 +5,7 @@ import time
 import uuid
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 from confluent_kafka import Producer, TopicPartition
 
@@ -18,6 +19,7 @@ from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_writer import NewRecord
+from dagster_smt.tables.sources.kafka import KafkaReader
 from dagster_smt.tables.spec import DeltaSink, KafkaSink, TopicTable, WindowRequest
 from tests.kafka import Topics
 from tests.run.world import COLUMNS, MASK, ROUTE, SECRET, order
@@ -295,6 +297,25 @@ def test_aborted_and_open_transactions(world):
         source=replace(world.topics, isolation_level="read_uncommitted"), sink=DeltaSink(world.folder / "all")
     )
     assert world.run(seen).records_in == 7
+    assert_the_client_reads_what_spark_reads(world, 1)
+    assert_the_client_reads_what_spark_reads(world, 1, isolation_level="read_uncommitted")
+
+
+def assert_the_client_reads_what_spark_reads(world, step, **changes):
+    """Each range of the topic by both: leader epochs are the one thing that only the client tells."""
+    source = KafkaReader(replace(world.topics, **changes), world.session)
+    (whole,) = source.ranges([world.orders])
+    before = source.read(Window((whole,))).toArrow().to_pylist()
+    bounds = range(whole.start + step, whole.end, step)
+    ranges = [whole, *(replace(whole, start=b) for b in bounds), *(replace(whole, end=b) for b in bounds)]
+    read = source.client_reading(ranges, epochs=True)
+    found = [[row for batch in read([pa.record_batch({"id": [n]})]) for row in batch.to_pylist()]
+             for n in range(len(ranges))]  # fmt: skip
+    after = {row["offset"] for row in source.read(Window((whole,))).toArrow().to_pylist()}  # compaction goes on
+    for r, rows in zip(ranges, found, strict=True):
+        wanted = [{**row, "leaderEpoch": 0} for row in before if r.start <= row["offset"] < r.end]
+        offsets = after | {row["offset"] for row in rows}
+        assert rows == [row for row in wanted if row["offset"] in offsets], r
 
 
 def test_a_compacted_topic(world):
@@ -311,12 +332,11 @@ def test_a_compacted_topic(world):
     now = {m.offset() for m in world.there.read(world.orders)}
     assert now <= {o for _, o in world.offsets()} and report.records_in < read.records
     assert world.state().covered.of(world.orders, 0) == ((read.start, read.end),)
+    assert_the_client_reads_what_spark_reads(world, 5)
 
 
 def test_records_that_spark_does_not_see_stop_the_run(world, monkeypatch):
     """The brokers are asked what they have where a topic has fewer records than offsets."""
-    from dagster_smt.tables.sources.kafka import KafkaReader
-
     world.add(*(order(n) for n in range(5)))
     whole = KafkaReader.read
     monkeypatch.setattr(KafkaReader, "read", lambda self, window, beat: whole(self, window, beat).where("offset != 3"))
@@ -345,8 +365,6 @@ def test_retention_ahead_of_the_table(world):
 
 def test_retention_while_a_run_reads(world, monkeypatch):
     """Spark notices: nothing is committed, and the next run says what was lost."""
-    from dagster_smt.tables.sources.kafka import KafkaReader
-
     world.add(*(order(n) for n in range(10)))
     world.run(window=WindowRequest(max_records=2))
     whole = KafkaReader.read
@@ -374,8 +392,6 @@ def test_a_topic_made_anew(world):
 
 
 def test_a_topic_made_anew_while_a_run_reads(world, monkeypatch):
-    from dagster_smt.tables.sources.kafka import KafkaReader
-
     world.add(order(0), order(1))
     whole = KafkaReader.verify
 

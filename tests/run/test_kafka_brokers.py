@@ -9,6 +9,7 @@ import pytest
 from dagster_smt.errors import EngineError
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 from dagster_smt.tables.sources.file_writer import NewRecord
+from dagster_smt.tables.spec import DeltaSink, TopicTable
 from dagster_smt.testing import KafkaBroker
 from tests.kafka import Topics
 from tests.run.test_kafka import World, order
@@ -60,6 +61,19 @@ def test_a_broker_dies_and_comes_back(spark, tmp_path, own):
     world.add(*(order(n) for n in range(200)))
     report = world.run_while_it_dies(back_after=2)
     assert report.records_out == 200 and [o for _, o in world.offsets()] == list(range(200))
+    world.add(*(order(n) for n in range(5)))  # the same broker, as a later leader
+    (first, before), (later, after) = sorted(epochs_of(world).items())
+    assert (before, after) == (200, 5) and first < later
+
+
+def epochs_of(world):
+    """How many records of each leader epoch a table has whose statement declares it."""
+    columns = "name STRING, `leader-epoch` INT METADATA VIRTUAL"
+    table = TopicTable(world.topics, (world.orders,), columns=columns)
+    sink = DeltaSink(world.folder / "epochs", "columns")
+    world.run(replace(world.spec([]), table=table, sink=sink))
+    rows = world.session.read.format("delta").load(str(world.folder / "epochs"))
+    return {row[0]: row[1] for row in rows.groupBy("leader-epoch").count().collect()}
 
 
 @pytest.mark.long

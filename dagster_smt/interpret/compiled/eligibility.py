@@ -15,7 +15,9 @@ MOST = 62
 
 def eligible(chain: Chain) -> bool:
     """Whether the compiled lane can run a chain; ``program_of`` may still say no for a topic."""
-    if chain.reads_headers or chain.writes_timestamp or chain.writes_partition or chain.reads_timestamp_type:
+    if chain.reads_headers or chain.writes_timestamp or chain.writes_partition:
+        return False
+    if chain.reads_timestamp_type or chain.reads_leader_epoch:
         return False
     entries = first_entries(chain)[-1] + len(chain.stages[-1].transform.ledger()) if chain.stages else 0
     return entries <= MOST and all(map(_known, chain.stages))

@@ -17,6 +17,7 @@ from dagster_smt.model.schema import Schema
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.column_values import check_defaults
 from dagster_smt.spark.columns import (
+    LEADER_EPOCH,
     NO_ROW,
     PROBLEM_FIELDS,
     PROBLEM_TYPE,
@@ -126,12 +127,16 @@ class _Start:
         read = {
             "timestamp": chain.reads_metadata,
             "timestamp_type": chain.reads_timestamp_type,
+            "leader_epoch": chain.reads_leader_epoch,
             "headers": headers or chain.reads_headers,
         }
         self.metadata = (*_COORDINATES, *(name for name, wanted in read.items() if wanted))
         extra = [c for c in frame.columns if c.startswith("in_")]
         unreadable = (F.col("timestampType") == UNREADABLE_TIMESTAMP).alias("unreadable")
-        made = {"timestamp_type": timestamp_type_name(F.col("timestampType")).alias("timestamp_type")}
+        made = {
+            "timestamp_type": timestamp_type_name(F.col("timestampType")).alias("timestamp_type"),
+            "leader_epoch": F.col(LEADER_EPOCH).alias("leader_epoch"),
+        }
         metadata = (made.get(name, F.col(name)) for name in self.metadata)
         self.frame, self.columns = frame, list[str]()
         self.fields: dict[str, tuple[str, str]] = {}

@@ -33,6 +33,7 @@ from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Record, Side
 from dagster_smt.spark.columns import (
     BITS,
     HEADERS_DDL,
+    LEADER_EPOCH,
     PROBLEM_TYPE,
     RECORD_COLUMNS,
     TARGET,
@@ -108,7 +109,8 @@ def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
     headers, restored = F.col("headers"), F.col("headers")
     if not job.chain.reads_headers:
         headers, restored = F.to_json("headers"), F.from_json("headers", HEADERS_DDL)
-    given = frame.select(*(headers.alias(n) if n == "headers" else F.col(n) for n in _SEEN))
+    seen = (*_SEEN, LEADER_EPOCH) if job.chain.reads_leader_epoch else _SEEN
+    given = frame.select(*(headers.alias(n) if n == "headers" else F.col(n) for n in seen))
     fields = [given.schema[n] for n in ("timestamp", "timestampType", "headers", "key", "value", "topic")]
     chosen = {TARGET: T.IntegerType()} if job.chain.writes_partition else {}
     fields += [T.StructField(name, kind) for name, kind in chosen.items()]
@@ -180,6 +182,9 @@ class BatchRunner:
             metadata = _Metadata(batch)
             for record in records:
                 metadata.put(record.number, record)
+        if self.job.chain.reads_leader_epoch:
+            for record, epoch in zip(records, _column(batch, LEADER_EPOCH).to_pylist(), strict=True):
+                record.leader_epoch = epoch
         if self.job.chain.reads_headers:
             for record, headers in zip(records, _column(batch, "headers").to_pylist(), strict=True):
                 record.headers = [header_as_read(h["key"], h["value"]) for h in headers or ()]

@@ -34,7 +34,7 @@ from dagster_smt.tables.rows.rules import (
     Undecoded,
 )
 
-_CELLS = {"timestamp-type": "timestamp_type"}
+_CELLS = {"timestamp-type": "timestamp_type", "leader-epoch": "leader_epoch"}
 _CASTS: dict[tuple[str, Any], Rule] = {
     ("partition", Type.INT64): AsLong(),
     ("partition", Type.STRING): AsText(),
@@ -57,6 +57,10 @@ class ReadRow(RowStage):
     @property
     def reads_timestamp_type(self) -> bool:  # type: ignore[override]
         return any(column.origin == "timestamp-type" for column in self.row.others)
+
+    @property
+    def reads_leader_epoch(self) -> bool:  # type: ignore[override]
+        return any(column.origin == "leader-epoch" for column in self.row.others)
 
     @property
     def reads_headers(self) -> bool:  # type: ignore[override]

@@ -110,6 +110,12 @@ class Source(Protocol):
             TableError: The window is not there, or cannot be read.
         """
 
+    def read_with_epochs(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
+        """As ``read``, with a column ``leaderEpoch``: the epoch of the leader that wrote the record's batch.
+
+        It is null where the source has no leaders. A source may read in another, slower way for it.
+        """
+
     def count(self, window: Window) -> dict[str, int] | None:
         """How many records of each topic lie in a window; None where the source would have to read them for it."""
 

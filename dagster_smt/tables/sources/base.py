@@ -1,11 +1,16 @@
 """What most sources have in common: no leaders, no transactions, no offset that comes later."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from dagster_smt.errors import Problem
 from dagster_smt.model.offsets import OffsetSet, TopicPartition
 from dagster_smt.model.window import Range, Window
+from dagster_smt.spark.columns import LEADER_EPOCH
 from dagster_smt.tables.available import Measured, Position
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 class BaseSource:
@@ -45,6 +50,16 @@ class BaseSource:
         """See ``Source``: one question for each moment."""
         topics = list(topics)
         return [self.offsets_at(topics, millis) for millis in moments]
+
+    def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
+        """See ``Source``."""
+        raise NotImplementedError
+
+    def read_with_epochs(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
+        """See ``Source``: null."""
+        from pyspark.sql import functions as F
+
+        return self.read(window, beat).withColumn(LEADER_EPOCH, F.lit(None).cast("int"))
 
     def changed(self, window: Window) -> list[Problem]:
         """See ``Source``: nothing."""

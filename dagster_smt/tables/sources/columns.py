@@ -1,5 +1,6 @@
 """Kafka's columns, as every source gives them."""
 
+from dagster_smt.spark.columns import LEADER_EPOCH
 from dagster_smt.spark.columns import UNREADABLE_TIMESTAMP as UNREADABLE_TIMESTAMP
 
 KAFKA_SCHEMA = (
@@ -7,6 +8,7 @@ KAFKA_SCHEMA = (
     "`timestampType` INT, `headers` ARRAY<STRUCT<`key`: STRING, `value`: BINARY>>"
 )
 """As any session reads it: one may reserve ``offset``, or mean timestamps without a zone by TIMESTAMP."""
+EPOCH_SCHEMA = f"{KAFKA_SCHEMA}, `{LEADER_EPOCH}` INT"
 KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 
 MOST_MILLIS = (2**63 - 1) // 1000

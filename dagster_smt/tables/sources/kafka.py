@@ -19,8 +19,8 @@ from dagster_smt.tables.available import Measured, Position
 from dagster_smt.tables.kafka.client import Committed, KafkaClient
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sources.base import BaseSource
-from dagster_smt.tables.sources.columns import KAFKA_COLUMNS, KAFKA_SCHEMA, MOST_MILLIS
-from dagster_smt.tables.sources.far_records import ReadFar
+from dagster_smt.tables.sources.by_client import ReadByClient, in_pieces
+from dagster_smt.tables.sources.columns import EPOCH_SCHEMA, KAFKA_COLUMNS, KAFKA_SCHEMA, MOST_MILLIS
 from dagster_smt.values.headers import no_headers
 
 if TYPE_CHECKING:
@@ -111,8 +111,16 @@ class KafkaReader(BaseSource):
         near, far = self._split(window)
         if not far:
             return self._read_near(near)
-        frame = self._read_far(far)
+        frame = self._read_by_client(far)
         return self._read_near(near).union(frame) if near.ranges else frame
+
+    def read_with_epochs(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
+        """See ``Source``: the other client tells them."""
+        assert self.session is not None
+        beat()
+        if not window.ranges:
+            return self.session.createDataFrame([], EPOCH_SCHEMA)
+        return self._read_by_client(in_pieces(sorted(window.ranges)), epochs=True)
 
     def _split(self, window: Window) -> tuple[Window, list[Range]]:
         """What Spark's reader can read, and what lies behind a timestamp that it cannot hold."""
@@ -125,18 +133,24 @@ class KafkaReader(BaseSource):
             far.append(replace(r, start=max(r.start, min(r.end, first))))
         return Window(tuple(r for r in near if r.records)), [r for r in far if r.records]
 
-    def _read_far(self, ranges: Sequence[Range]) -> "DataFrame":
+    def _read_by_client(self, ranges: Sequence[Range], *, epochs: bool = False) -> "DataFrame":
         assert self.session is not None
+        numbers = self.session.range(0, len(ranges), 1, min(len(ranges), _FEW_TASKS))
+        read = self.client_reading(ranges, epochs=epochs)
+        return map_in_arrow(numbers, read, EPOCH_SCHEMA if epochs else KAFKA_SCHEMA)
+
+    def client_reading(self, ranges: Sequence[Range], *, epochs: bool) -> ReadByClient:
+        """How the other client reads ranges; ``epochs``: with leader epochs."""
         config = self.client.consumer_config(
-            "dagster_smt.far",
+            "dagster_smt.records",
             **{
                 "isolation.level": self.spec.isolation_level,
                 "auto.offset.reset": "error",
                 "enable.partition.eof": True,
+                "fetch.wait.max.ms": 50,  # as for Spark's reader
             },
         )
-        numbers = self.session.range(0, len(ranges), 1, min(len(ranges), _FEW_TASKS))
-        return map_in_arrow(numbers, ReadFar(tuple(ranges), config, self.client.timeout), KAFKA_SCHEMA)
+        return ReadByClient(tuple(ranges), config, self.client.timeout, epochs)
 
     def _read_near(self, window: Window) -> "DataFrame":
         assert self.session is not None

@@ -70,6 +70,7 @@ METADATA = {
     "at": "TIMESTAMP(3) METADATA FROM 'timestamp'",
     "millis": "BIGINT METADATA FROM 'timestamp'",
     "timestamp-type": "STRING METADATA",
+    "leader-epoch": "INT METADATA",
     "headers": f"{HEADER_LIST} HEADERS",
     "by_name": "MAP<STRING, BYTES> METADATA FROM 'headers'",
     "by_name_first": {"type": "MAP<STRING, BYTES>", "headers": True, "duplicates": "first"},
@@ -87,6 +88,7 @@ class Given:
     offset: int = 42
     timestamp: int | None = TIME
     type: int = 0
+    epoch: int | None = None
 
 
 def in_python(topic_table, records, chain=NOTHING, kind="columns"):
@@ -100,6 +102,7 @@ def in_python(topic_table, records, chain=NOTHING, kind="columns"):
         headers = [Header(key, raw=data, made=False) for key, data in given.headers]
         types = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
         record = Record("orders", 3, given.offset, given.timestamp, types[given.type], headers=headers)
+        record.leader_epoch = given.epoch
         outcome, key, value = interpreter.process(record, given.key, given.value)
         problem = outcome.problem.code if outcome.problem else None
         found.append((problem or (None if value is None else json.loads(value)), key, record))
@@ -122,13 +125,13 @@ def evaluated(spark, topic_table, records, chain=NOTHING):
 
     ddl = (
         "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int, "
-        "headers array<struct<key: string, value: binary>>, in_row int"
+        "headers array<struct<key: string, value: binary>>, leaderEpoch int, in_row int"
     )
     moments = [
         None if r.timestamp is None else datetime.fromtimestamp(r.timestamp / 1000, timezone.utc) for r in records
     ]
     data = [
-        (r.key, r.value, "orders", 3, r.offset, moment, r.type, list(r.headers) or None, number)
+        (r.key, r.value, "orders", 3, r.offset, moment, r.type, list(r.headers) or None, r.epoch, number)
         for number, (r, moment) in enumerate(zip(records, moments, strict=True))
     ]
     frame = spark.createDataFrame(data, ddl).coalesce(1)
@@ -242,26 +245,26 @@ AROUND = [
         {
             "topic": "orders", "partition": 3, "partition_long": 3, "partition_text": "3",
             "offset": 42, "offset_text": "42", "offset_int": 42,
-            "at": TIME, "millis": TIME, "timestamp-type": "CreateTime", "headers": LISTED,
+            "at": TIME, "millis": TIME, "timestamp-type": "CreateTime", "leader-epoch": None, "headers": LISTED,
             "by_name": {"a": b64(b"2"), "b": None}, "by_name_first": {"a": b64(b"1"), "b": None},
             "by_name_all": {"a": [b64(b"1"), b64(b"2")], "b": [None]},
         },
     ),
     (
-        Given(timestamp=None, type=-1, offset=43),
+        Given(timestamp=None, type=-1, offset=43, epoch=0),
         {
             "topic": "orders", "partition": 3, "partition_long": 3, "partition_text": "3",
             "offset": 43, "offset_text": "43", "offset_int": 43,
-            "at": None, "millis": None, "timestamp-type": "NoTimestampType",
+            "at": None, "millis": None, "timestamp-type": "NoTimestampType", "leader-epoch": 0,
             "headers": [], "by_name": {}, "by_name_first": {}, "by_name_all": {},
         },
     ),
     (
-        Given(type=1, offset=44),  # FLIP-107, "Metadata for existing connectors", Kafka: timestamp-type
+        Given(type=1, offset=44, epoch=7),  # FLIP-107, "Metadata for existing connectors", Kafka
         {
             "topic": "orders", "partition": 3, "partition_long": 3, "partition_text": "3",
             "offset": 44, "offset_text": "44", "offset_int": 44,
-            "at": TIME, "millis": TIME, "timestamp-type": "LogAppendTime",
+            "at": TIME, "millis": TIME, "timestamp-type": "LogAppendTime", "leader-epoch": 7,
             "headers": [], "by_name": {}, "by_name_first": {}, "by_name_all": {},
         },
     ),

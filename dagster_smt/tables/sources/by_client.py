@@ -1,35 +1,42 @@
-"""Records of a cluster that Spark's own reader cannot read: it fails for a timestamp that it has no room for.
+"""Records of a cluster that Spark's own reader cannot read, or does not tell all of: Kafka's Python client reads them.
 
-From the first such record of a partition on, a window is read with Kafka's Python client on Spark's executors.
+It runs on Spark's executors, between the same offsets. Spark's reader fails for a timestamp that it has no room for:
+from the first such record of a partition on, a window is read so. It does not tell leader epochs: topic tables that
+declare them are read so as a whole. A record takes several times as long, since it becomes an object of Python.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from dagster_smt.model.window import Range
+from dagster_smt.spark.columns import LEADER_EPOCH
 from dagster_smt.tables.sources import arrow_rows
 
 _BATCH = 1_000
-_SECONDS = 1.0
+_SECONDS = 0.1
+"""The client waits so long for a batch to be full: at the end of each range, too."""
+_RECORDS_OF_A_TASK = 250_000
 
 
 @dataclass(frozen=True)
-class ReadFar:
+class ReadByClient:
     """A picklable function for ``DataFrame.mapInArrow`` over numbers of ranges: gives their records.
 
     Attributes:
         ranges: The ranges.
         config: The client's settings, with its secrets: they go to executors as part of this function only.
         timeout: Seconds after which silent brokers fail the reading.
+        epochs: Whether to add the column of leader epochs.
     """
 
     ranges: Sequence[Range]
     config: Mapping[str, Any] = field(repr=False)
     timeout: float
+    epochs: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -50,11 +57,21 @@ class ReadFar:
                     raise RuntimeError(_SILENT)
                 records, ended = _up_to(messages, wanted.end)
                 if records:
-                    yield _batch(records)
+                    batch = _batch(records)
+                    yield batch.append_column(LEADER_EPOCH, _epochs(records)) if self.epochs else batch
                 if ended:
                     return
         finally:
             consumer.close()
+
+
+def in_pieces(ranges: Iterable[Range]) -> list[Range]:
+    """Ranges that are short enough for a task each."""
+    pieces = list[Range]()
+    for r in ranges:
+        starts = range(r.start, r.end, _RECORDS_OF_A_TASK)
+        pieces += [replace(r, start=start, end=min(r.end, start + _RECORDS_OF_A_TASK)) for start in starts]
+    return pieces
 
 
 _SILENT = "org.apache.kafka.common.errors.TimeoutException: no broker answers"
@@ -98,3 +115,9 @@ def _batch(records: Sequence[Any]) -> pa.RecordBatch:
             arrow_rows.headers([len(of_record) for of_record in pairs], keys, values),
         ]
     )
+
+
+def _epochs(records: Sequence[Any]) -> pa.Array:
+    """The leader epochs; null for records in a form older than they are."""
+    told = (record.leader_epoch() for record in records)
+    return pa.array([None if epoch is None or epoch < 0 else epoch for epoch in told], pa.int32())
