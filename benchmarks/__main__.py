@@ -23,7 +23,7 @@ from benchmarks.processes import worker_megabytes
 from dagster_smt.interpret.compiled.loading import VARIABLE
 from dagster_smt.orchestration.resources import SESSION_CONF
 from dagster_smt.spark.environment import local_java_options
-from dagster_smt.spark.packages import JVM_OPTIONS, session_settings
+from dagster_smt.spark.packages import JVM_OPTIONS, session_settings, with_fetched_jars
 
 FOLDER = Path(".bench")
 ALL = (*CASES, *file_topics.CASES, *runs.CASES, *transforms.CASES, *avro.CASES)
@@ -75,8 +75,7 @@ def session(scratch: Path) -> SparkSession:
         **SESSION_CONF,
     }
     settings |= local_java_options({key: str(value) for key, value in settings.items()}, os.environ)
-    for key, value in session_settings(["avro", "delta", "iceberg", "kafka"], {}, pyspark.__version__).items():
-        settings[key] = value
+    settings |= with_fetched_jars(session_settings(["avro", "delta", "iceberg", "kafka"], {}, pyspark.__version__))
     builder = SparkSession.builder.master("local[*]").appName("dagster_smt benchmarks").config(map=settings)
     return builder.getOrCreate()
 

@@ -49,11 +49,12 @@ def spark(tmp_path_factory):
     import pyspark
     from pyspark.sql import SparkSession
 
-    from dagster_smt.spark.packages import session_settings
+    from dagster_smt.spark.packages import session_settings, with_fetched_jars
 
     folder = tmp_path_factory.mktemp("spark")
     builder = SparkSession.builder.master("local[2]").appName("dagster_smt tests")
-    for key, value in session_settings(["avro", "delta", "iceberg", "kafka"], ICEBERG, pyspark.__version__).items():
+    conf = session_settings(["avro", "delta", "iceberg", "kafka"], ICEBERG, pyspark.__version__)
+    for key, value in with_fetched_jars(conf).items():
         builder = builder.config(key, value)
     session = (
         builder.config("spark.sql.catalog.ice.warehouse", str(folder / "ice"))

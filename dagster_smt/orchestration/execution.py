@@ -22,7 +22,7 @@ from dagster_smt.orchestration.progress import RunProgress
 from dagster_smt.orchestration.resources import need_packages
 from dagster_smt.orchestration.versions import EndOffsets
 from dagster_smt.tables.planning import plan_sink
-from dagster_smt.tables.spec import KafkaSink, LetterPlace, Sink, TableSink, TopicTable, packages_of
+from dagster_smt.tables.spec import KafkaSink, KafkaTopics, LetterPlace, Sink, TableSink, TopicTable, packages_of
 from dagster_smt.visible import visible
 
 if TYPE_CHECKING:
@@ -341,10 +341,48 @@ def problems_as_failure() -> Iterator[None]:
         raise failure(error) from None
 
 
-def failure(error: SmtError) -> dg.Failure:
+def failure(error: SmtError) -> "SmtFailure":
     """The failure that stands for an error."""
-    return dg.Failure(
+    failed = SmtFailure(
         description=str(error),
         metadata={"dagster_smt/problems": problem_table(error.problems)},
         allow_retries=not isinstance(error, _FINAL),
     )
+    failed.foreseen = all(problem.code != "SMT591" for problem in error.problems)
+    return failed if failed.foreseen else failed.with_traceback(error.__traceback__)
+
+
+class SmtFailure(dg.Failure):
+    """A failure that says what is wrong and what to do.
+
+    The stack behind it would be Dagster's and ours, twice in the log of a run, and help nobody: only where nobody has
+    foreseen a failure it tells something.
+
+    Attributes:
+        foreseen: Whether the problems say it all.
+    """
+
+    foreseen = True
+
+    @property
+    def description(self) -> str | None:
+        """What is wrong. Dagster asks for it before it writes the stack down, and nothing else of ours is asked."""
+        if self.foreseen and self.__traceback__ is not None:
+            self.__traceback__.tb_next = None
+        return self._description
+
+    @description.setter
+    def description(self, text: str | None) -> None:
+        self._description = text
+
+
+def ask_brokers(work: SmtWork) -> None:
+    """Ask the brokers of a table for their topics, before a Spark session is made: if they are not there, it is no use.
+
+    Raises:
+        EngineError: SMT625 no broker answers, SMT626 a refused login, SMT627 TLS.
+    """
+    if isinstance(work.table.source, KafkaTopics):
+        from dagster_smt.tables.kafka.client import KafkaClient
+
+        KafkaClient(work.table.source).names()

@@ -8,7 +8,15 @@ import dagster as dg
 
 from dagster_smt.orchestration.afterwards import Afterwards
 from dagster_smt.orchestration.config_schema import DeadPaths, Tolerance, decode_config, smt_config_schema
-from dagster_smt.orchestration.execution import SmtOutcome, SmtWork, failure, make_run, problems_as_failure, summary
+from dagster_smt.orchestration.execution import (
+    SmtOutcome,
+    SmtWork,
+    ask_brokers,
+    failure,
+    make_run,
+    problems_as_failure,
+    summary,
+)
 from dagster_smt.orchestration.metadata import bare_metadata, observed_metadata
 from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.steps import last_told
@@ -82,6 +90,7 @@ def _run(context: dg.OpExecutionContext, work: SmtWork, resource: object, asset_
     with problems_as_failure():
         settings = decode_config(context.op_config, f"ops.{context.op_handle}.config", only=work.only)
         told = partial(last_told, context, asset_key) if asset_key is not None else lambda topic: None
+        ask_brokers(work)
         done = make_run(work, settings, spark_session_of(resource), context, told).execute()
     failed = done.failure()
     afterwards = Afterwards(work.name, context.log.warning)

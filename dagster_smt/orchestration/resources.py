@@ -12,7 +12,7 @@ from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.secrets import as_reference, resolved, setting_shows_secret
 from dagster_smt.orchestration.guard import keep_sigint
 from dagster_smt.spark.environment import check_java, is_connect, local_java_options
-from dagster_smt.spark.packages import JVM_OPTIONS, session_settings
+from dagster_smt.spark.packages import JVM_OPTIONS, session_settings, with_fetched_jars
 from dagster_smt.spark.redaction import OPTIONS_SETTING, SETTING, redacting
 
 SESSION_CONF = {
@@ -129,7 +129,7 @@ class SparkSessionResource(dg.ConfigurableResource):
 
         _warn_if_ignored(SparkSession.getActiveSession(), resolved(self.conf, "conf"))
         with keep_sigint():
-            return _configured(SparkSession.builder, conf).getOrCreate()
+            return _configured(SparkSession.builder, with_fetched_jars(conf)).getOrCreate()
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
         """Stop the session, if asked to."""

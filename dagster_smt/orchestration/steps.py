@@ -13,7 +13,7 @@ from dagster_smt.errors import ConfigError, Problem, SmtError
 from dagster_smt.orchestration.afterwards import Afterwards
 from dagster_smt.orchestration.checks import Evidence, check_results
 from dagster_smt.orchestration.config_schema import RunSettings, decode_config
-from dagster_smt.orchestration.execution import Executed, SmtOutcome, failure, make_run, summary
+from dagster_smt.orchestration.execution import Executed, SmtOutcome, ask_brokers, failure, make_run, summary
 from dagster_smt.orchestration.metadata import (
     Metadata,
     bare_metadata,
@@ -116,6 +116,7 @@ class SmtStep:
 
     def _executed(self, context: dg.OpExecutionContext, settings: RunSettings) -> tuple[Executed, Afterwards]:
         """Run, and say so in the log."""
+        ask_brokers(self.table.work)
         session = spark_session_of(self.spark)
         told = partial(last_told, context, self.key)
         done = make_run(self.table.work, settings, session, context, told).execute()

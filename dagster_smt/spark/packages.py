@@ -3,8 +3,12 @@
 ``python -m dagster_smt.spark.packages`` fetches all of them, so that later sessions need no network.
 """
 
+import os
+import pwd
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
+from zipfile import is_zipfile
 
 from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.spark.avro_limits import JAVA_OPTIONS
@@ -18,6 +22,25 @@ PACKAGES: dict[str, dict[str, str]] = {
     },
 }
 """Coordinates by PySpark's minor version."""
+
+JARS: dict[str, str] = {
+    "io.delta:delta-spark_2.13:4.0.0": """
+        io.delta_delta-spark_2.13-4.0.0 io.delta_delta-storage-4.0.0 org.antlr_antlr4-runtime-4.13.1""",
+    "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.1": """
+        org.apache.iceberg_iceberg-spark-runtime-4.0_2.13-1.10.1""",
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0": """
+        org.apache.spark_spark-sql-kafka-0-10_2.13-4.0.0 org.apache.spark_spark-token-provider-kafka-0-10_2.13-4.0.0
+        org.scala-lang.modules_scala-parallel-collections_2.13-1.2.0 org.apache.kafka_kafka-clients-3.9.0
+        com.google.code.findbugs_jsr305-3.0.0 org.apache.commons_commons-pool2-2.12.0
+        org.apache.hadoop_hadoop-client-runtime-3.4.1 org.lz4_lz4-java-1.8.0 org.xerial.snappy_snappy-java-1.1.10.7
+        org.slf4j_slf4j-api-2.0.16 org.apache.hadoop_hadoop-client-api-3.4.1""",
+    "org.apache.spark:spark-avro_2.13:4.0.0": """
+        org.apache.spark_spark-avro_2.13-4.0.0 org.scala-lang.modules_scala-parallel-collections_2.13-1.2.0
+        org.tukaani_xz-1.10""",
+}
+"""By package the jars that Spark keeps of it: the package's own, and those that it needs."""
+_IVY = ".ivy2.5.2"
+"""The folder in which Spark 4.0 keeps them."""
 
 SETTINGS: dict[str, dict[str, str]] = {
     "delta": {
@@ -44,6 +67,7 @@ _LISTS = {
     "spark.executor.defaultJavaOptions": " ",
 }
 """Settings that hold several things, and what is between these."""
+_OF_IVY = ("spark.jars.ivy", "spark.jars.repositories", "spark.jars.excludes")
 _BROUGHT = ("spark.jars.packages", "spark.jars", "spark.driver.extraClassPath")
 
 
@@ -73,6 +97,31 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
         for key, value in wanted.items():
             found[key] = _joined(found.get(key, ""), value, _LISTS[key]) if key in _LISTS else found.get(key, value)
     return found
+
+
+def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
+    """Settings that name the jars of packages that were fetched before, instead of the packages.
+
+    Spark would ask Ivy about each session's packages anew, which takes seconds and prints fifty lines. Packages that
+    are not all known here, or not all there, remain Ivy's.
+    """
+    packages = [p for p in conf.get("spark.jars.packages", "").split(",") if p]
+    if not packages or not JARS.keys() >= {*packages} or any(key.startswith(_OF_IVY) for key in conf):
+        return dict(conf)
+    names = dict.fromkeys(name for package in packages for name in JARS[package].split())
+    jars = [_ivy_home() / "jars" / f"{name}.jar" for name in names]
+    if not all(map(is_zipfile, jars)):
+        return dict(conf)
+    found = {key: value for key, value in conf.items() if key != "spark.jars.packages"}
+    return {**found, "spark.jars": _joined(conf.get("spark.jars", ""), ",".join(jar.as_uri() for jar in jars), ",")}
+
+
+def _ivy_home() -> Path:
+    """Java takes the home of a user from the system, whatever HOME says."""
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir) / _IVY
+    except KeyError:  # a user without a name, as in some containers
+        return Path(_IVY)
 
 
 def remedy(package: str, version: str) -> str:

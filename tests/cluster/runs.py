@@ -97,10 +97,10 @@ def make_session(conf: dict[str, str]):
     import pyspark
     from pyspark.sql import SparkSession
 
-    from dagster_smt.spark.packages import session_settings
+    from dagster_smt.spark.packages import session_settings, with_fetched_jars
 
     builder = SparkSession.builder
-    for key, setting in session_settings(["delta"], conf, pyspark.__version__).items():
+    for key, setting in with_fetched_jars(session_settings(["delta"], conf, pyspark.__version__)).items():
         builder = builder.config(key, setting)
     return builder.getOrCreate()
 

@@ -128,6 +128,10 @@ def test_an_unforeseen_failure_has_a_code_and_its_stack():
     with pytest.raises(EngineError, match=statement) as error, coded_failures("orders"):
         unforeseen()
     assert "unforeseen" in [entry.name for entry in error.traceback]
+    with pytest.raises(dg.Failure) as failed, problems_as_failure(), coded_failures("orders"):
+        unforeseen()
+    assert failed.value.description.startswith("SMT591 orders")
+    assert "unforeseen" in [entry.name for entry in failed.traceback], "Dagster writes it down after the description"
 
 
 def test_originals_are_written_for_whoever_asks(monkeypatch, capsys):

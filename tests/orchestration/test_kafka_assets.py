@@ -6,9 +6,10 @@ from datetime import datetime, timezone
 import dagster as dg
 import pytest
 
-from dagster_smt.orchestration import build_smt_asset
+from dagster_smt.orchestration import SparkSessionResource, build_smt_asset, build_smt_op
 from dagster_smt.tables.sources.file_writer import NewRecord
 from dagster_smt.tables.spec import DeltaSink, KafkaSink, KafkaTopics, NewTopics, TopicTable
+from dagster_smt.testing.broker import free_port
 from tests.kafka import Topics
 
 HIDE = {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["name"]}}
@@ -41,6 +42,24 @@ def of_days(topic, path):
 
 def materialize(asset, instance, spark, **more):
     return dg.materialize([asset], instance=instance, resources={"spark": spark}, **more)
+
+
+def test_a_broker_that_is_not_there_is_a_few_lines(tmp_path, monkeypatch, capfd):
+    """The error with its hint, as Dagster says it of the step and of the run; no session, and no stack of ours."""
+    monkeypatch.setattr(SparkSessionResource, "_start", lambda resource: pytest.fail("a session is made"))
+    table = TopicTable(KafkaTopics(f"127.0.0.1:{free_port()}", timeout=1), ("people",))
+    people = build_smt_asset(key=["lake", "people"], chain=[HIDE], table=table, sink=DeltaSink(tmp_path))
+    op = build_smt_op(name="people_op", chain=[HIDE], table=table, sink=DeltaSink(tmp_path))
+    job = dg.GraphDefinition("people_job", node_defs=[op]).to_job(resource_defs={"spark": SparkSessionResource()})
+    with dg.instance_for_test() as instance:
+        for run in (
+            lambda: materialize(people, instance, SparkSessionResource(), raise_on_error=False),
+            lambda: job.execute_in_process(instance=instance, raise_on_error=False),
+        ):
+            assert not run().success
+            lines = [line for line in capfd.readouterr().err.splitlines() if line and " - DEBUG - " not in line]
+            assert sum("SMT625" in line for line in lines) == sum("  hint: " in line for line in lines) == 2, lines
+            assert len(lines) <= 14 and not any("dagster_smt/" in line for line in lines), lines
 
 
 @pytest.mark.long

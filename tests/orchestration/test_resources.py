@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+import zipfile
+from pathlib import Path
 
 import dagster as dg
 import pytest
@@ -11,9 +13,10 @@ import pytest
 from dagster_smt.errors import ConfigError, EngineError, UnsupportedError
 from dagster_smt.orchestration import SparkSessionResource, spark_session_of
 from dagster_smt.run.failures import coded_failures
+from dagster_smt.spark import packages
 from dagster_smt.spark.avro_limits import JAVA_OPTIONS
 from dagster_smt.spark.environment import check_java, is_connect, local_java_options
-from dagster_smt.spark.packages import JVM_OPTIONS, session_settings
+from dagster_smt.spark.packages import JARS, JVM_OPTIONS, PACKAGES, session_settings, with_fetched_jars
 
 
 def java(folder, text, code=0):
@@ -142,6 +145,8 @@ def test_a_new_session_is_local_quiet_in_utc_and_leaves_sigint_alone():
     code = """
 import os, signal
 from dagster_smt.orchestration import SparkSessionResource
+from dagster_smt.orchestration.resources import need_packages
+need_packages(["delta", "kafka"])
 before = signal.getsignal(signal.SIGINT)
 resource = SparkSessionResource(conf={"spark.master": "local[1]", "spark.log.level": "ERROR"})
 conf = resource.spark_session.conf
@@ -156,6 +161,63 @@ resource.spark_session.stop()
     env = {k: v for k, v in os.environ.items() if k not in ours}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=120)
     assert done.stdout.splitlines() == ["True UTC false", "127.0.0.1 500", "True True", "True True"], done.stderr
+    # what setup has fetched is not looked up again: Ivy says that in fifty lines
+    assert len(done.stderr.splitlines()) < 8 and "ivy" not in done.stderr.lower(), done.stderr
+
+
+def archive(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as jar:
+        jar.writestr("META-INF/MANIFEST.MF", "")
+
+
+DELTA, KAFKA = PACKAGES["4.0"]["delta"], PACKAGES["4.0"]["kafka"]
+
+
+@pytest.mark.parametrize(
+    ("conf", "known"),
+    [
+        ({"spark.jars.packages": DELTA}, True),
+        ({"spark.jars.packages": f"{DELTA},{KAFKA}", "spark.jars": "file:///own.jar"}, True),
+        ({"spark.jars.packages": f"{DELTA},org.example:own:1"}, False),
+        ({"spark.jars.packages": DELTA, "spark.jars.ivySettings": "own.xml"}, False),
+        ({"spark.jars.packages": DELTA, "spark.jars.repositories": "https://example.org"}, False),
+        ({"spark.jars": "file:///own.jar"}, False),
+        ({}, False),
+    ],
+)
+def test_jars_that_were_fetched_are_not_looked_up(conf, known, tmp_path, monkeypatch):
+    """Unless the session brings what only Ivy knows, or one of them is not there, or not whole."""
+    monkeypatch.setattr(packages, "_ivy_home", lambda: tmp_path)
+    jars = [tmp_path / "jars" / f"{name}.jar" for name in f"{JARS[DELTA]} {JARS[KAFKA]}".split()]
+    for jar in jars:
+        archive(jar)
+    found = with_fetched_jars(conf)
+    if not known:
+        assert found == conf
+        return
+    wanted = jars if KAFKA in conf["spark.jars.packages"] else jars[: len(JARS[DELTA].split())]
+    own = [conf["spark.jars"]] if "spark.jars" in conf else []
+    assert found == {"spark.jars": ",".join([*own, *(jar.as_uri() for jar in wanted)])}
+    for spoil in (lambda: jars[0].write_bytes(jars[0].read_bytes()[:-5]), jars[0].unlink):
+        spoil()
+        assert with_fetched_jars(conf) == conf
+
+
+@pytest.mark.spark
+@pytest.mark.long
+@pytest.mark.parametrize("package", sorted(JARS))
+def test_jars_of_a_package_are_those_that_ivy_has_for_it(package):
+    code = f"""
+from pyspark.sql import SparkSession
+conf = {{"spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}}
+conf["spark.jars.packages"] = "{package}"
+session = SparkSession.builder.master("local[1]").config(map=conf).getOrCreate()
+print(session.conf.get("spark.jars"))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    names = [Path(jar).stem for jar in done.stdout.strip().split(",")]
+    assert sorted(names) == sorted(JARS[package].split()), done.stderr
 
 
 @pytest.mark.spark

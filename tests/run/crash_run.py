@@ -78,7 +78,7 @@ if __name__ == "__main__":
     import pyspark
     from pyspark.sql import SparkSession
 
-    from dagster_smt.spark.packages import session_settings
+    from dagster_smt.spark.packages import session_settings, with_fetched_jars
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     POINTS[sys.argv[1]]()
@@ -91,6 +91,6 @@ if __name__ == "__main__":
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.session.timeZone", "UTC")
     )
-    for key, setting in session_settings(["delta"], {}, pyspark.__version__).items():
+    for key, setting in with_fetched_jars(session_settings(["delta"], {}, pyspark.__version__)).items():
         builder = builder.config(key, setting)
     batch.run(spec(Path(sys.argv[2])), builder.getOrCreate())
