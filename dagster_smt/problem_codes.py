@@ -45,7 +45,7 @@ SHARED = {
     "SMT263": "model/topic_columns tables/rows/declare",
     "SMT264": "model/topic_columns tables/rows/columns tables/rows/declare",
     "SMT267": "tables/rows/columns tables/rows/statement",
-    "SMT269": "tables/rows/declare tables/spec",
+    "SMT269": "tables/rows/declare tables/rows/write tables/spec tables/written",
     "SMT270": "cli/schemas tables/rows/with_options tables/spec",
     "SMT272": "model/csv_options model/format",
     "SMT273": "interpret/avro interpret/described interpret/protobuf_files interpret/registered "

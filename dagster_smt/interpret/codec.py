@@ -375,7 +375,7 @@ def _write_logical(schema: Schema, form: Format, where: str) -> Convert:
         if texts and kind == "Time":
             return clock_text(int(value))
         if texts and kind == "Timestamp":
-            return moment_text(value, day=False, between=between)
+            return moment_text(value, day=False, between=between, zoned=schema.zoned)
         return int(value)
 
     return write

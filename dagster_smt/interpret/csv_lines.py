@@ -130,7 +130,7 @@ def _cell(schema: Schema, value: Any, name: str) -> str:
     if schema.type in (Type.STRUCT, Type.MAP, Type.ARRAY):
         raise _container(schema, name)
     if schema.logical in ("Timestamp", "Date"):
-        return moment_text(int(value), day=schema.logical == "Date")
+        return moment_text(int(value), day=schema.logical == "Date", zoned=schema.zoned)
     if schema.logical == "Time":
         return clock_text(int(value))
     if schema.logical == "Decimal":

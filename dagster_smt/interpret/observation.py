@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from dagster_smt.values.moment_texts import days_of, millis_of
+from dagster_smt.values.moment_texts import days_of, millis_of, names_zone
 
 GROUPS: Mapping[str, str] = {
     "boolean": "truth values",
@@ -41,6 +41,7 @@ class Observation:
         items: Of arrays: what was in them.
         digits: Of numbers, and of texts that are decimals: how often each count of digits behind the point was there.
         millis: How many whole numbers were moments of this age in milliseconds.
+        zoned: How many moments named a zone.
     """
 
     kinds: Counter[str] = field(default_factory=Counter)
@@ -48,6 +49,7 @@ class Observation:
     items: "Observation | None" = None
     digits: dict[str, Counter[int]] = field(default_factory=dict)
     millis: int = 0
+    zoned: int = 0
 
     @property
     def total(self) -> int:
@@ -80,11 +82,14 @@ class Observation:
             self.digits.setdefault(kind, Counter())[max(0, places)] += 1
         elif kind == "integer":
             self.millis += 10**12 <= value < 4 * 10**12
+        elif kind == "moment":
+            self.zoned += names_zone(value)
 
     def take(self, other: "Observation") -> None:
         """Take what another one has seen into account."""
         self.kinds += other.kinds
         self.millis += other.millis
+        self.zoned += other.zoned
         for name, inside in other.fields.items():
             self.fields.setdefault(name, Observation()).take(inside)
         for kind, counts in other.digits.items():

@@ -44,8 +44,10 @@ STANDARDS = ("SQL", "ISO-8601", "CONNECT")
 """What it may be: Flink's two, and the numbers and base64 of Connect's converter."""
 PLAIN_DECIMALS = "encode.decimal-as-plain-number"
 """Option of JSON, as in Flink: decimals are written without an exponent."""
+WRAPPED = "wrap-single-value"
+"""Option of values with one column, ksqlDB's ``WRAP_SINGLE_VALUE``: false, and the value is the column itself."""
 _JSON_OPTIONS = MOMENTS, PLAIN_DECIMALS
-_TRUE_OR_FALSE = ARRAYS_AS_ROWS, PLAIN_DECIMALS
+_TRUE_OR_FALSE = ARRAYS_AS_ROWS, PLAIN_DECIMALS, WRAPPED
 STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy")
 SELF_DESCRIBED = ("envelope", "avro-confluent", "protobuf-confluent")
 """Formats whose records bring their schema along, or name it."""
@@ -61,12 +63,13 @@ REGISTERED = ("avro-confluent", "protobuf-confluent")
 """Formats whose schemas a registry has."""
 
 _KNOWN = {
-    **dict.fromkeys(("json", "json_schema"), (ARRAYS_AS_ROWS, *_JSON_OPTIONS)),
+    **dict.fromkeys(("json", "json_schema"), (ARRAYS_AS_ROWS, WRAPPED, *_JSON_OPTIONS)),
     **dict.fromkeys(("debezium-json", "canal-json"), _JSON_OPTIONS),
     "csv": CSV_OPTIONS,
-    "avro": ("schema",),
+    "avro": ("schema", WRAPPED),
     "protobuf": ("descriptor", "message-name"),
-    **dict.fromkeys(REGISTERED, (*REGISTRY_OPTIONS, *WRITING_OPTIONS)),
+    "avro-confluent": (*REGISTRY_OPTIONS, *WRITING_OPTIONS, WRAPPED),
+    "protobuf-confluent": (*REGISTRY_OPTIONS, *WRITING_OPTIONS),
 }
 
 _SECRETS = "put it into the environment and write ${env:NAME}, or EnvVar('NAME') of Dagster"
@@ -144,6 +147,16 @@ class Format:
     def arrays_as_rows(self) -> bool:
         """Whether an array at the top of a value makes a row of each of its objects."""
         return self.settings.get(ARRAYS_AS_ROWS, "").lower() == "true"
+
+    @property
+    def is_column(self) -> bool:
+        """Whether a value is its only column, without a struct around it."""
+        return self.settings.get(WRAPPED, "").lower() == "false"
+
+    @property
+    def described(self) -> bool:
+        """Whether the options of one of ``DESCRIBED`` give its schema."""
+        return self.kind in DESCRIBED and bool({"schema", "descriptor"} & self.settings.keys())
 
     @property
     def text_standard(self) -> str:

@@ -71,6 +71,8 @@ class Schema:
         fields: For STRUCT: pairs of name and schema, in order.
         keys: For MAP: the schema of the keys.
         values: For MAP and ARRAY: the schema of the values or items.
+        zoned: For a Timestamp: whether it is declared as one with a time zone (SQL's ``TIMESTAMP_LTZ``), so that texts
+            of it end in ``Z``. Connect knows no such thing: its schemas do not tell.
     """
 
     type: Type
@@ -83,6 +85,7 @@ class Schema:
     fields: tuple[tuple[str, "Schema"], ...] = ()
     keys: "Schema | None" = None
     values: "Schema | None" = None
+    zoned: bool = False
 
     @cached_property
     def by_name(self) -> Mapping[str, "Schema"]:

@@ -30,7 +30,8 @@ _SIMPLE: dict[str, Schema] = {
     **dict.fromkeys(("BINARY", "VARBINARY", "BYTES"), Schema(Type.BYTES)),
     "DATE": date(),
     "TIME": time(),
-    **dict.fromkeys(_MOMENTS, timestamp()),
+    "TIMESTAMP": timestamp(),
+    "TIMESTAMP_LTZ": timestamp().with_(zoned=True),
 }
 _DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
 _TYPES = (*_SIMPLE, *_DECIMALS, "ARRAY", "MAP", "MULTISET", "STRUCT", "ROW")
@@ -176,21 +177,22 @@ class ColumnParser:
         self.bare_moments += word in _MOMENTS and not arguments
         if word in _DECIMALS:
             return self.decimal(arguments)
-        if word in ("TIMESTAMP", "TIME"):
-            self.time_zone()
+        if word in ("TIMESTAMP", "TIME") and self.time_zone() and word == "TIMESTAMP":
+            word = "TIMESTAMP_LTZ"
         if word not in _SIMPLE:
             similar = difflib.get_close_matches(word, _TYPES, 1)
             hint = f"did you mean {similar[0]}?" if similar else "types are " + ", ".join(_TYPES)
             self.note("SMT251", f"type {word} is not known", hint, token)
         return _SIMPLE.get(word, _SIMPLE["STRING"])
 
-    def time_zone(self) -> None:
-        """A moment is a moment, whatever zone it is shown in."""
+    def time_zone(self) -> bool:
+        """Whether words after a type say that it has a time zone; they are taken."""
         for words in _ZONES:
             ahead = [self.spelling(t).upper() for t in self.tokens[self.at : self.at + len(words)]]
             if ahead == list(words):
                 self.at += len(words)
-                return
+                return words[0] == "WITH"
+        return False
 
     def array(self) -> Schema:
         return Schema(Type.ARRAY, values=self.item())

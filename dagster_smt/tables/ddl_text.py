@@ -51,7 +51,7 @@ def _type(schema: Schema, indent: str | None) -> str:
     if schema.logical == "Date":
         return "DATE"
     if schema.logical == "Timestamp":
-        return "TIMESTAMP(3)"
+        return "TIMESTAMP_LTZ(3)" if schema.zoned else "TIMESTAMP(3)"
     if schema.type is Type.ARRAY:
         return f"ARRAY<{_item(schema.values, indent)}>"
     if schema.type is Type.MAP:

@@ -36,7 +36,7 @@ def with_schema(form: Format) -> Format:
     Raises:
         ConfigError: SMT273, there is no such file, or it is no schema.
     """
-    if not form.options or form.schema is not None:
+    if not form.described or form.schema is not None:
         return form
     form = with_files(form, Path())
     found = described(form)

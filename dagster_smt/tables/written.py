@@ -29,6 +29,9 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
         hint = "give the sink another format: value=Format('json')"
         statement = "what was deleted would be written as if it were new"
         problems.append(Problem("SMT905", f"value.format {found.value.kind}", statement, hint))
+    if found.value.is_column and not table.row.physical:
+        hint = "declare the column of the topic table, or leave it out"
+        problems.append(Problem("SMT269", "WRAP_SINGLE_VALUE", "is false, and no column is declared", hint))
     if found.value != table.value and found.value.kind not in SCHEMALESS and table.value.kind == "json":
         hint = f"declare the columns of the topic table, or another format than {found.value.kind}"
         statement = f"the values have no schema, and {found.value.kind} needs one"

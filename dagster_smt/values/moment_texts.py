@@ -41,6 +41,12 @@ def millis_of(text: str) -> int | None:
     return days * _DAY + millis - (-offset if sign == "-" else offset)
 
 
+def names_zone(text: str) -> bool:
+    """Whether a moment says its zone: ``Z`` or ``+01:00``."""
+    parts = _MOMENT.fullmatch(text)
+    return parts is not None and bool(parts[8] or parts[9])
+
+
 def clock_of(text: str) -> int | None:
     """The milliseconds of the day of ``12:00:00.123``; None if it is no time of day, or one between two of them."""
     parts = _CLOCK.fullmatch(text)
@@ -61,14 +67,17 @@ def _day_number(year: str, month: str, day: str) -> int | None:
     return found.toordinal() - _EPOCH + cycles * _CYCLE_DAYS
 
 
-def moment_text(millis: int, *, day: bool, between: str = " ") -> str:
-    """``2020-01-01 12:00:00.123`` in UTC, or the day alone; years beyond 0 to 9999 have a sign, as in Java."""
+def moment_text(millis: int, *, day: bool, between: str = " ", zoned: bool = False) -> str:
+    """``2020-01-01 12:00:00.123`` in UTC, or the day alone; years beyond 0 to 9999 have a sign, as in Java.
+
+    ``zoned``: with the ``Z`` that Flink writes, and wants, behind moments of a type with a time zone.
+    """
     days, within = divmod(millis, _DAY)
     cycles, rest = divmod(days, _CYCLE_DAYS)
     found = date.fromordinal(_EPOCH + rest)
     year = found.year + cycles * _CYCLE
     text = f"{_year(year)}-{found.month:02}-{found.day:02}"
-    return text if day else f"{text}{between}{clock_text(within)}"
+    return text if day else f"{text}{between}{clock_text(within)}{'Z' if zoned else ''}"
 
 
 def clock_text(millis: int) -> str:

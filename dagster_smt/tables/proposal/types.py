@@ -96,7 +96,7 @@ class TypeProposal:
         if set(kinds) == {"day"}:
             return optional(date())
         if set(kinds) <= {"day", "moment"}:
-            return optional(timestamp())
+            return optional(timestamp()).with_(zoned=seen.zoned == kinds["moment"])
         if set(kinds) <= {"day", "moment", "fine moment"}:
             self.note(path, "holds moments with more digits than milliseconds, which only STRING keeps")
             return _TEXT

@@ -60,7 +60,8 @@ def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Form
     if is_change(value):
         value = _messages(row, value, problems)
     else:
-        value = _declared("value", value, row.value_schema(), problems)
+        problems += _only_column(row, value)
+        value = _declared("value", value, _value_schema(row, value), problems)
     if row.key_fields:
         key = _declared("key", key, _key_schema(row, key), problems)
     problems += _bare_moments(row, key, value)
@@ -78,6 +79,23 @@ def _key_schema(row: Row, form: Format) -> Schema | None:
     return row.key_schema()
 
 
+def _value_schema(row: Row, form: Format) -> Schema | None:
+    """What the value is read as: a struct of its columns, or the only one as it is."""
+    found = row.value_schema()
+    if found is None or not form.is_column or len(found.fields) != 1:
+        return found
+    return optional(found.fields[0][1])
+
+
+def _only_column(row: Row, form: Format) -> Iterator[Problem]:
+    """Whether a value that is to be a column has several, or none that is declared."""
+    columns = row.value_schema()
+    if form.is_column and (columns is None or len(columns.fields) != 1):
+        count = 0 if columns is None else len(columns.fields)
+        hint = "leave it out: ksqlDB takes it of a single column, too"
+        yield Problem("SMT269", "WRAP_SINGLE_VALUE", f"is false, and the value has {count} declared columns", hint)
+
+
 def undescribed(side: str, form: Format) -> Iterator[Problem]:
     """Whether nothing says what schema a format without one of its own is read with: each record would fail."""
     if form.kind in DESCRIBED and form.schema is None:
@@ -89,7 +107,7 @@ def undescribed(side: str, form: Format) -> Iterator[Problem]:
 def _bare_moments(row: Row, key: Format, value: Format) -> Iterator[Problem]:
     """Columns whose moments Avro could hold as milliseconds or as microseconds, where nothing but they says which."""
     for side, form in (("key", key), ("value", value)):
-        if form.kind != "avro" or form.options:
+        if form.kind != "avro" or form.described:
             continue
         for column in row.physical:
             inside = row.in_value(column.name) if side == "value" else column.name in row.key_fields
@@ -144,7 +162,7 @@ def _texts(form: Format) -> Format:
 def _declared(side: str, form: Format, schema: Schema | None, problems: list[Problem]) -> Format:
     if schema is None:
         return form
-    if form.kind in SELF_DESCRIBED or (form.kind in DESCRIBED and form.options):  # their schemas are fitted to columns
+    if form.kind in SELF_DESCRIBED or form.described:  # their schemas are fitted to columns
         return form
     if form.kind in DESCRIBED and form.schema in (None, schema):
         return replace(form, schema=schema)

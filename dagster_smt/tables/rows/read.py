@@ -133,6 +133,8 @@ class ReadRow(RowStage):
 
     def _inside(self, column: Column, record: PlanRecord, group: Group) -> Node:
         """What the value says of a physical column."""
+        if self.form.is_column:
+            return fitted(record.value, column.schema, below("", column.name), group.present)
         inside = _field(record.value, ROW) if is_change(self.form) else record.value
         return fitted(_field(inside, column.name), column.schema, below("", column.name), group.present)
 

@@ -44,5 +44,7 @@ def with_row(chain: Chain, table: TopicTable, kind: SinkKind, written: Format | 
         return chain
     own = tuple(stage for stage in chain.stages if not isinstance(stage, RowStage))
     first = RowStage("columns", ReadRow(row=row, form=table.value))
-    last = RowStage("record", WriteRow(row=row, whole=(written or table.value).kind in WHOLE))
+    form = written or table.value
+    whole = form.kind in WHOLE or form.is_column
+    last = RowStage("record", WriteRow(row=row, whole=whole, unwrapped=form.is_column))
     return replace(chain, stages=(first, *own, last) if kind == "records" else (first, *own))

@@ -1,12 +1,13 @@
 """What stands in ``WITH`` of a statement: options of Flink's Kafka connector and of ksqlDB, as far as they are done."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.format import DESCRIBED, REGISTERED
+from dagster_smt.model.format import DESCRIBED, REGISTERED, WRAPPED
+from dagster_smt.model.schema import Schema
 from dagster_smt.model.topic_columns import PUSH_DOWN, Column, Metadata, match_of
 from dagster_smt.tables.rows.statement import Statement
 
@@ -20,7 +21,6 @@ _NOT_DONE = {
     "PARTITIONS": "give the cluster create=NewTopics(partitions=…)",
     "REPLICAS": "give the cluster create=NewTopics(replication_factor=…)",
     "WINDOW_TYPE": "windowed keys are not read",
-    "WRAP_SINGLE_VALUE": "read the value without columns, and put it into a field with HoistField",
 }
 _NOT_DONE_OF_FORMATS = {
     "ignore-parse-errors": "what cannot be read is a dead letter: set errors_tolerance and dead_letter_topic",
@@ -32,13 +32,13 @@ _NOT_DONE_OF_FORMATS = {
 _DONE_ANYWAY: Mapping[str, tuple[str, ...]] = {
     "sink.delivery-guarantee": ("at-least-once",),
     "sink.partitioner": ("default",),
-    "WRAP_SINGLE_VALUE": ("true",),
     "debezium-json.schema-include": ("true", "false"),  # both are read; Flink does not write with a schema either
     "raw.charset": ("utf-8",),
     "raw.endianness": ("big-endian",),
     "json.map-null-key.mode": ("fail",),
     "json.encode.ignore-null-fields": ("false",),
     "csv.allow-comments": ("false",),
+    "avro.timestamp_mapping.legacy": ("true",),
     "properties.enable.auto.commit": ("false",),
     "scan.topic-partition-discovery.interval": (),
 }
@@ -171,8 +171,31 @@ def _formats(options: _Options, found: dict[str, Any]) -> None:
         kind = options.chosen(option, name, _FORMATS)
         if kind is not None:
             found[side] = kind
+            if kind == "avro":
+                _timestamp_mapping(options, (f"{side}.avro.", "avro."), found["columns"])
             own = _of_format(options, f"{side}.{kind}.") | _delimiter(options, side, kind)
+            own |= _wrapping(options, kind) if side == "value" else {}
             found[f"{side}_options"] = {**(_of_format(options, f"{kind}.") if side == "value" else {}), **own}
+
+
+def _timestamp_mapping(options: _Options, prefixes: Iterable[str], columns: Iterable[Column]) -> None:
+    """Flink's other mapping of moments: its ``timestamp-millis`` for those with a zone is what is written here.
+
+    For those without one it has ``local-timestamp-millis``, a plain number to Connect's converter.
+    """
+    for name in (f"{prefix}timestamp_mapping.legacy" for prefix in prefixes):
+        if (options.left.get(name) or "").lower() != "false":
+            continue
+        if any(_has_local_moment(column.schema) for column in columns if column.source is None):
+            hint = "declare the column TIMESTAMP_LTZ(3), or BIGINT if its values are read as they are"
+            options.wrong(name, "makes local-timestamp-millis of a TIMESTAMP, which is no moment to Connect", hint)
+        del options.left[name]
+
+
+def _has_local_moment(schema: Schema) -> bool:
+    inner = (schema.keys, schema.values, *(child for _, child in schema.fields))
+    local = schema.logical == "Timestamp" and not schema.zoned
+    return local or any(_has_local_moment(child) for child in inner if child is not None)
 
 
 def _delimiter(options: _Options, side: str, kind: str) -> dict[str, str]:
@@ -181,6 +204,23 @@ def _delimiter(options: _Options, side: str, kind: str) -> dict[str, str]:
     if kind != "csv" or (found := options.take(option)) is None:
         return {}
     return {"field-delimiter": _DELIMITERS.get(found.upper(), found)}
+
+
+def _wrapping(options: _Options, kind: str) -> dict[str, str]:
+    """Whether a single column of a value is a field of it, as far as the format can have it so; ksqlDB's names."""
+    word = (options.take("WRAP_SINGLE_VALUE") or "").lower()
+    if word not in ("", "true", "false"):
+        options.wrong("WRAP_SINGLE_VALUE", "is neither true nor false", "use one of them")
+    if word == "true" and kind in ("bytes", "string", "csv"):
+        options.wrong("WRAP_SINGLE_VALUE", "the format has no fields with names, so it cannot be true", "leave it out")
+    if word != "false" or kind in ("bytes", "string", "csv"):
+        return {}
+    if kind not in ("json", "avro", "avro-confluent"):
+        options.wrong(
+            "WRAP_SINGLE_VALUE", f"{kind} has no values without fields, so it cannot be false", "leave it out"
+        )
+        return {}
+    return {WRAPPED: "false"}
 
 
 def _of_format(options: _Options, prefix: str) -> dict[str, str]:

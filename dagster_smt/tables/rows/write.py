@@ -36,6 +36,7 @@ class WriteRow(RowStage):
 
     purpose = "writing the columns of a topic table"
     whole: bool = option("Whether the value is one column instead of a struct of them.", False)
+    unwrapped: bool = option("Whether it must be.", False)
 
     @property
     def reads_headers(self) -> bool:  # type: ignore[override]
@@ -97,6 +98,9 @@ class WriteRow(RowStage):
         kept = tuple((name, node) for name, node in fields.items() if self._in_value(name))
         if self.whole and len(kept) == 1:
             return kept[0][1]
+        if self.unwrapped:
+            hint = "drop the others with ReplaceField, or leave it out"
+            raise refuse("SMT269", f"WRAP_SINGLE_VALUE is false, and the value has {len(kept)} columns", hint)
         schema = group.schema.with_(fields=tuple((name, node.schema) for name, node in kept))
         return replace(group, schema=schema, fields=kept)
 

@@ -65,6 +65,17 @@ def test_types(values, label, note):
     assert note in said and bool(note) == bool(said)
 
 
+MIXED = ["2020-01-31T12:00:00Z", "2020-01-31 12:00:00"]
+
+
+@pytest.mark.parametrize(("texts", "kind"), [
+    (["2020-01-31T12:00:00Z", "2020-01-31"], "TIMESTAMP_LTZ(3)"), (MIXED, "TIMESTAMP(3)"), (MIXED[1:], "TIMESTAMP(3)"),
+])  # fmt: skip
+def test_moments_that_name_a_zone_keep_it(texts, kind):
+    found = propose(samples(encoded({"a": {f"k{n}": text}} for n, text in enumerate(texts))))
+    assert kind in found.statement("o", {})
+
+
 def test_objects_are_rows_or_maps():
     customer = {"mail": "a", "born": "1999-01-01"}
     orders = [{"c": customer, "empty": {}, "by": {f"k{i}{j}": j for j in range(9)}} for i in range(9)]

@@ -44,7 +44,7 @@ TEXT = """
 MAPPING = {
     "id": "BIGINT NOT NULL",
     "name": "STRING COMMENT 'who'",
-    "at": {"type": "TIMESTAMP", "metadata": "timestamp"},
+    "at": {"type": "TIMESTAMP_LTZ(3)", "metadata": "timestamp"},
     "offset": {"type": "BIGINT", "metadata": True, "virtual": True},
     "headers": {"type": HEADER_LIST, "headers": True},
     "trace": {"type": "VARBINARY(16)", "header": "trace-id"},

@@ -18,7 +18,7 @@ FILES = FileTopics("topics")
 SAME = [
     ("json", "'sink.delivery-guarantee' = 'at-least-once'", "exactly-once"),
     ("json", "'sink.partitioner' = 'default'", "fixed"),
-    ("json", "WRAP_SINGLE_VALUE = 'true'", "false"),
+    ("json", "WRAP_SINGLE_VALUE = 'true'", "maybe"),
     ("debezium-json", "'debezium-json.schema-include' = 'true'", "maybe"),
     ("debezium-json", "'value.debezium-json.schema-include' = 'false'", "maybe"),
     ("raw", "'raw.charset' = 'UTF-8'", "UTF-16"),
@@ -26,6 +26,7 @@ SAME = [
     ("json", "'json.map-null-key.mode' = 'FAIL'", "DROP"),
     ("json", "'json.encode.ignore-null-fields' = 'false'", "true"),
     ("csv", "'value.csv.allow-comments' = 'false'", "true"),
+    ("avro", "'avro.timestamp_mapping.legacy' = 'true'", "maybe"),
 ]
 
 
@@ -47,6 +48,7 @@ NAMED = {
     "VALUE_DELIMITER = '|'": "VALUE_DELIMITER",
     "'canal-json.database.include' = 'shop'": "canal-json.database.include",
     "'value.canal-json.table.include' = 'shop'": "canal-json.table.include",
+    "'avro.timestamp_mapping.legacy' = 'false'": "avro.timestamp_mapping.legacy",
 }  # fmt: skip
 
 
@@ -77,6 +79,15 @@ def test_an_option_that_would_do_nothing_or_is_not_done_is_named(option, place):
     with pytest.raises(ConfigError, match="SMT270") as error:
         create(option, "canal-json" if "canal" in option else "json")
     assert all(place in problem.place and problem.hint for problem in error.value.problems)
+
+
+def test_moments_of_avro_with_a_zone_are_what_flinks_new_mapping_makes_of_them():
+    new = "'avro.timestamp_mapping.legacy' = 'false'"
+    zoned = "a TIMESTAMP_LTZ(3), b DATE"
+    assert create(new, "avro", zoned).value == create("", "avro", zoned).value
+    for columns in ("a TIMESTAMP(3)", "a ROW<b ARRAY<TIMESTAMP(3)>>"):
+        with pytest.raises(ConfigError, match="local-timestamp-millis"):
+            create(new, "avro", columns)
 
 
 @pytest.mark.parametrize(("word", "character"), {"|": "|", "TAB": "\t", "space": " ", "\\t": "\\t"}.items())
