@@ -7,7 +7,11 @@ import pytest
 from dagster_smt.cli import main
 from dagster_smt.cli.topics import topics_at
 from dagster_smt.model.secrets import resolved
+from dagster_smt.tables.sources.file_writer import NewRecord, append_records
+from dagster_smt.tables.spec import FileTopics
+from dagster_smt.testing.broker import free_port
 from tests.kafka import Committed, KafkaTopics, Topics
+from tests.registry import Registry
 
 
 @pytest.fixture
@@ -113,6 +117,32 @@ def test_a_schema_is_proposed_from_the_last_records(run, there, tmp_path):
     code, out, _ = run("import", "c.json", "--bootstrap-servers", servers, "--to", "defs")
     assert code == 0 and "schema: o.sql: 2 columns from the last 9 records of orders" in out
     assert "the last records are string in all 9" in out and "the last records are json in all 9" in out
+
+
+ORDER = '{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}'
+
+
+def test_a_schema_of_a_registry_that_does_not_help(run, tmp_path):
+    """It has no such schema, or one that has no fields, or is not there; or nothing names a schema."""
+    with Registry() as registry:
+        url, number = registry.url, registry.add("orders-value", ORDER)
+        words = registry.add("words-value", '"string"')
+        for topic, schema in (("orders", number), ("strange", 99), ("words", words)):
+            record = NewRecord(b"k", schema.to_bytes(5, "big") + b"\x02")
+            append_records(FileTopics(tmp_path / "topics"), topic, [record])
+        append_records(FileTopics(tmp_path / "topics"), "plain", [NewRecord(b"k", b'{"id":1}')])
+        code, out, err = run("schema", "topics", "orders", "--schema-registry", url)
+        assert (code, err) == (0, "") and "  id BIGINT NOT NULL\n" in out and "1 are in use" in out
+        code, out, err = run("schema", "topics", "words", "--schema-registry", url)
+        assert (code, err) == (0, "") and "no record of fields" in out and "CREATE TABLE" not in out
+        code, out, err = run("schema", "topics", "strange", "--schema-registry", url)
+        assert (code, out) == (1, "") and err.startswith("SMT441 the schema with id 99 cannot be used")
+        plain = run("schema", "topics", "plain", "--schema-registry", url)
+        assert plain == run("schema", "topics", "plain") and "  id BIGINT," in plain[1]
+    code, out, _ = run("schema", "topics", "orders")
+    assert code == 0 and "name a schema of a registry" in out and "CREATE TABLE" not in out
+    code, out, err = run("schema", "topics", "orders", "--schema-registry", f"http://127.0.0.1:{free_port()}")
+    assert (code, out) == (1, "") and err.startswith("SMT636 ")
 
 
 CLIENT_PROPERTIES = """

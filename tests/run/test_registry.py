@@ -16,6 +16,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from dagster_smt.chain import parse_chain
+from dagster_smt.cli import main
 from dagster_smt.errors import EngineError, PlanError, SmtError
 from dagster_smt.run.batch import run
 from dagster_smt.tables.sources import open_source
@@ -60,7 +61,17 @@ def spec_of(world, url, source, topic, kind="columns", **changes):
     return replace(world.spec(MASK, kind=kind), table=table)
 
 
-def test_three_versions_of_a_schema_are_one_table(world, apicurio, broker):
+def proposed(folder, capsys, servers, topic, url):
+    """The statement that ``schema`` proposes for a topic whose values name their schemas, and what it makes of them."""
+    statement, chain = folder / f"{topic}.sql", folder / "none.properties"
+    chain.write_text("transforms=")
+    assert main(["schema", servers, topic, "--schema-registry", url, "--write", str(statement)]) == 0
+    capsys.readouterr()
+    assert main(["preview", str(chain), servers, "--topic", topic, "--table", str(statement)]) == 0
+    return statement.read_text(), capsys.readouterr().out
+
+
+def test_three_versions_of_a_schema_are_one_table(world, apicurio, broker, tmp_path, capsys):
     topic, cluster = f"orders-{uuid.uuid4().hex[:8]}", KafkaTopics(broker.servers, create=NewTopics())
     values = [serialized(apicurio, topic, fields, value) for fields, value in VERSIONS]
     Topics(cluster).add((topic, 0, NewRecord(b"k", value)) for value in (*values, values[0]))
@@ -74,6 +85,13 @@ def test_three_versions_of_a_schema_are_one_table(world, apicurio, broker):
     assert (report.records_out, report.lineage["name"]) == (4, ("value.name",))
     assert [(use.topic, use.side, use.records) for use in report.schemas] == [(topic, "value", n) for n in (2, 1, 1)]
     assert run(spec, world.session).status == "empty"
+    statement, preview = proposed(tmp_path, capsys, broker.servers, topic, apicurio)
+    assert "(\n  id BIGINT NOT NULL,\n  name STRING NOT NULL\n)" in statement, (
+        "the schema of the last record, the first one"
+    )
+    assert "3 are in use" in statement and f"'value.avro-confluent.url' = '{apicurio}'" in statement
+    outputs = [line for line in preview.splitlines() if line.startswith(" ") and line.endswith(f'"name":"{SECRET}"}}')]
+    assert len(outputs) == 4, "three outputs, and the input of the last record"
 
 
 NUMBERS, CURRENT = {"int64": 3, "string": 9}, {"use.deprecated.format": False}
@@ -90,7 +108,9 @@ def message(fields):
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("shop.Order"))
 
 
-def test_three_versions_of_a_message_are_one_table_and_written_as_messages_again(world, apicurio, broker):
+def test_three_versions_of_a_message_are_one_table_and_written_as_messages_again(
+    world, apicurio, broker, tmp_path, capsys
+):
     topic, cluster = f"orders-{uuid.uuid4().hex[:8]}", KafkaTopics(broker.servers, create=NewTopics())
     versions = [{"id": "int64", "name": "string"}, {"state": "string"}, {"more": "int64"}]
     fields, records, client = {}, [], SchemaRegistryClient({"url": apicurio})
@@ -109,6 +129,13 @@ def test_three_versions_of_a_message_are_one_table_and_written_as_messages_again
         (1, "", None, None), (2, "", SECRET, None), (3, "", SECRET, 3),
     ]  # fmt: skip
     assert sum(use.records for use in report.schemas) == 3 and len(report.schemas) == 3
+    statement, preview = proposed(tmp_path, capsys, broker.servers, topic, apicurio)
+    assert (
+        "(\n  id BIGINT,\n  name STRING,\n  state STRING,\n  more BIGINT\n)" in statement
+        and "3 are in use" in statement
+    )
+    assert f"'value.protobuf-confluent.url' = '{apicurio}'" in statement
+    assert '{"id":1,"name":"secret-4711","state":null,"more":null}' in preview
     spec = replace(world.spec(ROUTE, kind="records"), table=table, sink=KafkaSink(cluster, "copies"))
     copies = run(spec, world.session)
     assert copies.records_out == 3 and {*copies.schemas} == {*report.schemas}

@@ -28,11 +28,13 @@ def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: 
     """
     last = next(s.value for s in reversed(samples) if s.value is not None and s.value[:1] == b"\0")
     form, found = _asked(last, url)
+    if found.schema is None or found.schema.type is not Type.STRUCT:
+        remark = "The schema that the last record names is no record of fields: columns come with the records."
+        return replace(proposal, remarks=[remark])
     remarks = [f"Columns are those of the schema that the last record names; {len(proposal.value.ids)} are in use."]
     options = {"value.format": form.kind, f"value.{form.kind}.url": url}
-    fields = found.schema.fields if found.schema is not None and found.schema.type is Type.STRUCT else ()
     value = replace(proposal.value, kind=form.kind, note="")
-    return replace(proposal, value=value, columns=fields, options=options, remarks=remarks)
+    return replace(proposal, value=value, columns=found.schema.fields, options=options, remarks=remarks)
 
 
 def _asked(value: bytes, url: str) -> tuple[Format, Registered]:
