@@ -21,6 +21,7 @@ from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import (
     DECIMAL_PRECISION,
     INTEGER_BITS,
+    MAX_DIGITS,
     STRING,
     JavaDate,
     Schema,
@@ -86,28 +87,29 @@ class Avro:
         return top["name"] if isinstance(top, dict) and top["type"] == "record" else None
 
 
-def avro_of(text: str, references: Sequence[str] = (), place: str = "avro") -> Avro:
+def avro_of(text: str, references: Sequence[str] = (), place: str = "avro", *, declared: bool = False) -> Avro:
     """Prepare an Avro schema.
 
     Args:
         text: The schema as JSON.
         references: Schemas of the names that it uses, each after those that it uses itself.
         place: How messages call it.
+        declared: Whether people declare it as columns: then no decimal has more digits than its precision. In Connect
+            nobody looks at that.
 
     Raises:
         ConfigError: SMT273, it is no Avro schema, it is too large, or Connect has no schema for it.
     """
     try:
-        return with_room(lambda texts: _prepared(texts, place), (*references, text))
+        return with_room(lambda texts: _prepared(texts, _Builder(place, declared)), (*references, text))
     except ConfigError:
         raise
     except Exception:  # noqa: BLE001 - an attribute may be anything that JSON has, and nobody lists what is raised then
         raise ConfigError(Problem("SMT273", place, "it is no Avro schema", "look for its first mistake")) from None
 
 
-def _prepared(texts: Sequence[str], place: str) -> Avro:
+def _prepared(texts: Sequence[str], builder: "_Builder") -> Avro:
     """The last of some schemas; the others are of names that it uses."""
-    builder = _Builder(place)
     named: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     for text in texts:
         check_depth(text.encode())
@@ -197,6 +199,7 @@ class _Builder:
 
     Attributes:
         place: How messages call the schema.
+        declared: Whether the digits of decimals count.
         names: The named types.
         open: Those that are being built.
         built: Those that are, by name and whether they have a default.
@@ -204,6 +207,7 @@ class _Builder:
     """
 
     place: str
+    declared: bool = False
     names: dict[str, Any] = field(default_factory=dict)
     open: set[str] = field(default_factory=set)
     built: dict[tuple[str, bool], tuple[Schema, Convert]] = field(default_factory=dict)
@@ -391,7 +395,8 @@ class _Builder:
             raise self.refused("the scale of a decimal has 32 bits")
         if precision is not None and _whole(precision) is None:
             raise self.refused("the precision of a decimal is no number")
-        return _decimal(avro, number, precision)
+        schema, convert = _decimal(avro, number, precision)
+        return schema, _within_digits(schema, convert) if self.declared else convert
 
     def refused(self, statement: str) -> ConfigError:
         hint = "read the values as bytes, or change the schema"
@@ -450,6 +455,21 @@ def _decimal(avro: dict[str, Any], scale: int, precision: Any) -> tuple[Schema, 
         return scaled_decimal(_plain_bytes(value), scale)
 
     return schema.with_(parameters=tuple(sorted(parameters.items()))), convert
+
+
+def _within_digits(schema: Schema, convert: Convert) -> Convert:
+    """The same for a column, which has no room for more digits than are declared."""
+    precision = schema.precision or MAX_DIGITS
+    limit = Decimal((0, (1,), precision - schema.scale))
+
+    def checked(value: Any) -> Decimal:
+        number: Decimal = convert(value)
+        if abs(number) >= limit:
+            statement = f"a number has more digits than DECIMAL({precision}, {schema.scale})"
+            raise data_error("SMT414", statement, "declare more digits, or look at the dead letter")
+        return number
+
+    return checked
 
 
 def _plain_bytes(value: Any) -> bytes:

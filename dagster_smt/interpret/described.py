@@ -30,7 +30,7 @@ def described(form: Format) -> Avro | Protobuf | None:
     if form.kind == "avro":
         if "schema" in given:
             return avro_of(given["schema"], place="avro.schema")
-        return None if columns is None else avro_of(avro_out(columns).text)
+        return None if columns is None else avro_of(avro_out(columns).text, declared=True)
     if "descriptor" in given:
         return protobuf_of(_files(given["descriptor"]), given["message-name"], place="protobuf.descriptor")
     return None if columns is None else protobuf_of([protobuf_out(columns).file], (0,))

@@ -5,13 +5,14 @@ does not have is null. Nothing is narrowed but integers of 32 bits to 8 or 16, a
 """
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 from dagster_smt.authoring.transform import refuse
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, open_struct
 from dagster_smt.model.extended_path import below
-from dagster_smt.model.schema import BOOLEAN, INTEGER_BITS, INTEGERS, Schema, Type
+from dagster_smt.model.schema import BOOLEAN, INTEGER_BITS, INTEGERS, MAX_DIGITS, Schema, Type
 from dagster_smt.values.basic import Required, ValueRule
 
 _WIDER: dict[Type, tuple[Type, ...]] = {
@@ -74,6 +75,46 @@ class Narrowed(ValueRule):
         return data_error("SMT443", statement, "declare a wider type, or look at the dead letter")
 
 
+@dataclass(frozen=True, slots=True)
+class Digits(ValueRule):
+    """A decimal of a record's own schema in a column of fewer digits; one that has more is refused."""
+
+    schema: Schema
+    name: str
+    may_fail = True
+
+    @property
+    def returns(self) -> Schema:  # type: ignore[override]
+        """See ``ValueRule``."""
+        return self.schema
+
+    @property
+    def _digits(self) -> tuple[int, int]:
+        return self.schema.precision or MAX_DIGITS, self.schema.scale
+
+    @property
+    def _limit(self) -> Decimal:
+        precision, scale = self._digits
+        return Decimal(10 ** (precision - scale))
+
+    def python(self, value: Any) -> Any:
+        if value is not None and abs(value) >= self._limit:
+            raise self.failure()
+        return value
+
+    def column(self, F: Any, value: Any) -> Any:
+        precision, scale = self._digits
+        return F.when(~self.failed(F, None, value), value).cast(f"decimal({precision},{scale})")
+
+    def failed(self, F: Any, result: Any, value: Any) -> Any:
+        return F.abs(value) >= F.lit(self._limit)
+
+    def failure(self) -> Any:
+        precision, scale = self._digits
+        statement = f"a number does not fit column {self.name}, which is DECIMAL({precision}, {scale})"
+        return data_error("SMT443", statement, "declare more digits, or look at the dead letter")
+
+
 def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) -> Node:
     """A field of a record's own schema as a column of a declared one.
 
@@ -103,9 +144,18 @@ def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) ->
     if not _same(node.schema, schema):
         rule = Narrowed(schema, name) if _narrows(node.schema, schema) else Widened(schema)
         found = replace(found, expr=Call(rule, (found.expr,)), copied=False)
+    elif _loses_digits(node.schema, schema):
+        found = replace(found, expr=Call(Digits(schema, name), (found.expr,)), copied=False)
     if schema.optional or not found.nullable:
         return found
     return replace(found, expr=Call(Required(name), (found.expr, parent or Const(True, BOOLEAN))))
+
+
+def _loses_digits(one: Schema, other: Schema) -> bool:
+    """Whether a decimal may have more digits than its column."""
+    if other.logical != "Decimal" or other.precision in (None, MAX_DIGITS):
+        return False
+    return one.precision is None or one.precision > other.precision
 
 
 def _same(one: Schema, other: Schema) -> bool:

@@ -3,6 +3,7 @@
 import base64
 import json
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
@@ -164,6 +165,32 @@ def test_integers_of_avro_in_narrower_columns(spark):
     wanted = [v if isinstance(v, str) else {"id": v, "offset": n} for n, v in enumerate(NUMBERS.values())]
     assert [row for row, *_ in in_python(one, records)] == wanted
     assert on_spark(spark, one, records) == wanted
+
+
+def wide(precision):
+    """The text of an Avro schema with one decimal of so many digits."""
+    kind = {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": 2}
+    return json.dumps({"type": "record", "name": "R", "fields": [{"name": "a", "type": ["null", kind]}]})
+
+
+AMOUNTS = ("1.25", "-99999999.99", "99999999.99", "100000000.00", "-123456789.99")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("options", "code"), [
+    ({}, "SMT414"),
+    ({"schema": wide(20)}, "SMT443"),
+    ({"schema": wide(64)}, "SMT443"),
+])  # fmt: skip
+def test_decimals_of_avro_in_narrower_columns(spark, options, code):
+    """The digits that a column has count, whatever a record's own schema, or its bytes, may have."""
+    one = table("a DECIMAL(10, 2), offset BIGINT METADATA", value=Format("avro", options=options))
+    schema = table("a DECIMAL(30, 2)").value.schema
+    data = [side_codec(Format("avro", schema)).write(schema, {"a": Decimal(text)}) for text in AMOUNTS]
+    records = [Given(text, offset=number) for number, text in enumerate(data)]
+    found = [row if isinstance(row, str) else f"{row['a']:.2f}" for row, *_ in in_python(one, records)]
+    assert found == [*AMOUNTS[:3], code, code]
+    assert [row if isinstance(row, str) else str(row["a"]) for row in on_spark(spark, one, records)] == found
 
 
 @pytest.mark.parametrize("form", GIVEN, ids=["avro", "protobuf"])
