@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 import yaml
 
-from dagster_smt.orchestration import SparkSessionResource, build_smt_asset
+from dagster_smt.orchestration import SparkSessionResource, build_smt_asset, spark_session_of
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import DeltaSink, Format, IcebergSink
 from tests.orchestration.test_assets import HIDE, PERSON, append, checks, table
@@ -46,6 +46,14 @@ def test_python_of_a_page_is_python(page):
 def test_the_readme_names_every_page():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert PAGES and [page for page in PAGES if f"({page})" not in readme] == []
+
+
+def test_a_session_of_ones_own_is_a_resource(spark):
+    names: dict = {}
+    (text,) = blocks("docs/how-to/which-spark.md", "python")
+    exec(text, names)
+    with dg.build_resources({"spark": names["spark"]}) as resources:
+        assert spark_session_of(resources.spark) is spark
 
 
 def test_definitions_of_the_pages_load(tmp_path, monkeypatch):
