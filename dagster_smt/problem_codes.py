@@ -37,7 +37,7 @@ SHARED = {
     "SMT045": "orchestration/partitions orchestration/time_keys",
     "SMT102": "authoring/edit authoring/reading",
     "SMT202": "authoring/paths authoring/reading",
-    "SMT205": "authoring/defaults transforms/cast",
+    "SMT205": "authoring/defaults effects/on_plan transforms/cast",
     "SMT207": "spark/column_values spark/types",
     "SMT250": "tables/ddl tables/rows/columns",
     "SMT252": "tables/ddl tables/rows/statement",

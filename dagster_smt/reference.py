@@ -96,9 +96,10 @@ def page(cls: type[Options], report: ParityReport) -> str:
 
 
 def _null(cls: type[Transform]) -> list[str]:
-    if not (cls.sided or cls.reads_value or cls.reads_key) or (cls.null == "apply" and not cls.sided):
+    one = cls.model_validate(cls.examples[0].options)
+    if not (cls.sided or one.reads_value or one.reads_key) or (cls.null == "apply" and not cls.sided):
         return []
-    side = "key or value" if cls.sided else "value" if cls.reads_value else "key"
+    side = "key or value" if cls.sided else "value" if one.reads_value else "key"
     text = _NULLS[cls.null] if cls.on_null is Transform.on_null else "An option says what a null key or value meets."
     return ["## Null\n\n" + text.replace("key or value", side)]
 

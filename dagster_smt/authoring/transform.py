@@ -90,6 +90,16 @@ class Planning:
     variant: Hashable = None
     free: frozenset[Side] = frozenset()
 
+    def side_of(self, record: PlanRecord) -> Node:
+        """Returns the node of the stage's side in a record that has one."""
+        node = record.key if self.side == "key" else record.value
+        assert node is not None, "a side that is null in all records is the null rule's"
+        return node
+
+    def with_side(self, record: PlanRecord, node: Node) -> PlanRecord:
+        """Returns a record with another node as the stage's side."""
+        return replace(record, key=node) if self.side == "key" else replace(record, value=node)
+
     def miss(self, path: str, known: tuple[str, ...], asked: str = "") -> None:
         """Report that no record of this schema has a configured field.
 

@@ -3,14 +3,13 @@
 A transform says its effects once (``EffectTransform.effects``). Everything else reads them: the plan of a schema
 (``on_plan``), Python functions for records without a schema (``on_values``), the ledger, and the compiled lane.
 
-The effects of one transform are of one family: changes; drops, keeps and renames; inserts; an extraction; a wrapping;
-a new key.
-``Rebuild`` stands beside those of the second and third family.
+The effects of one transform are of one family: changes; drops, keeps and renames; inserts; copies to headers with
+drops; or one effect of another kind. ``Rebuild`` and ``NeedsSchema`` stand beside others.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from dagster_smt.authoring.transform import Entry
 from dagster_smt.effects.rule import FieldRule
@@ -20,12 +19,37 @@ from dagster_smt.values.containers import NewName
 
 Source = Literal["topic", "partition", "offset", "timestamp", "static"]
 OnExisting = Literal["overwrite", "ignore", "refuse"]
+Part = Literal["key", "value", "metadata", "headers", "timestamp", "partition"]
+"""What an effect may read or write of a record beside the side of its stage.
+
+``metadata`` is the partition, the offset or the timestamp.
+"""
+Parts = frozenset[Part]
 NO_OFFSET = ("SMT409", "only records read from Kafka have an offset", "drop offset.field for source records")
 """The error of an inserted offset that a record does not have: code, statement, hint."""
 
 
+class _Effect:
+    """What every effect says beside its own attributes."""
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """What the effect may write into the ledger."""
+        return ()
+
+    @property
+    def reads(self) -> Parts:
+        """What it looks at beside the side of its stage and the topic; headers also where it makes some."""
+        return frozenset()
+
+    @property
+    def writes(self) -> Parts:
+        """Whether it sets the record's ``timestamp`` or ``partition``."""
+        return frozenset()
+
+
 @dataclass(frozen=True)
-class Change:
+class Change(_Effect):
     """The value at a path goes through a rule. Changes act in their order, what is below before what is above.
 
     Attributes:
@@ -34,6 +58,7 @@ class Change:
         action: What the ledger says of it, such as ``masked``.
         target: What the ledger says it becomes.
         fills: Whether, without a schema, a missing field of the top level becomes null, as in Kafka's own transforms.
+        refuses_default: Whether, with a schema, a struct that has a default is refused; else its default is changed.
     """
 
     path: FieldPath
@@ -41,15 +66,15 @@ class Change:
     action: str = "changed"
     target: str = ""
     fills: bool = False
+    refuses_default: bool = False
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """What the effect may write into the ledger."""
         return (Entry(self.action, self.path.text or WHOLE, self.target),)
 
 
 @dataclass(frozen=True)
-class Drop:
+class Drop(_Effect):
     """A field goes. The drops of a transform act at once, before its other effects."""
 
     path: FieldPath
@@ -60,7 +85,7 @@ class Drop:
 
 
 @dataclass(frozen=True)
-class Keep:
+class Keep(_Effect):
     """Only these fields stay, with what is on the way to them. The paths mean the fields before any rename."""
 
     paths: tuple[FieldPath, ...]
@@ -71,7 +96,7 @@ class Keep:
 
 
 @dataclass(frozen=True)
-class Rename:
+class Rename(_Effect):
     """A field gets another name beside its siblings. The renames of a transform act at once, after drops and keeps.
 
     Attributes:
@@ -90,14 +115,12 @@ class Rename:
 
 
 @dataclass(frozen=True)
-class Rebuild:
+class Rebuild(_Effect):
     """With a schema the struct is a new one: required, without a default (``SchemaUtil.copySchemaBasics``)."""
-
-    entries: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True)
-class Insert:
+class Insert(_Effect):
     """A field is added.
 
     Attributes:
@@ -122,9 +145,13 @@ class Insert:
     def entries(self) -> tuple[Entry, ...]:
         return (Entry("added", self.path.text, self.source),)
 
+    @property
+    def reads(self) -> Parts:
+        return frozenset() if self.source in ("topic", "static") else frozenset({"metadata"})
+
 
 @dataclass(frozen=True)
-class Extract:
+class Extract(_Effect):
     """A field takes the place of the whole key or value.
 
     Attributes:
@@ -141,7 +168,7 @@ class Extract:
 
 
 @dataclass(frozen=True)
-class Wrap:
+class Wrap(_Effect):
     """A value becomes the only field of a struct (without a schema: an object) in its place.
 
     Attributes:
@@ -159,7 +186,7 @@ class Wrap:
 
 
 @dataclass(frozen=True)
-class MakeKey:
+class MakeKey(_Effect):
     """The key becomes a struct (without a schema: an object) of fields of the value, named by their last names."""
 
     paths: tuple[FieldPath, ...]
@@ -168,14 +195,174 @@ class MakeKey:
     def entries(self) -> tuple[Entry, ...]:
         return tuple(Entry("added", path.leaf, f"value.{path}", "key") for path in self.paths)
 
+    @property
+    def reads(self) -> Parts:
+        return frozenset({"value"})
+
+
+@dataclass(frozen=True)
+class ByPattern:
+    """If a regular expression matches the whole topic, its first find in it is replaced."""
+
+    regex: str
+    replacement: str
+
+    @property
+    def entry(self) -> Entry:
+        return Entry("routed", self.regex, self.replacement, "topic")
+
+    reads: ClassVar[Parts] = frozenset()
+
+
+@dataclass(frozen=True)
+class ByTime:
+    """A text in which the topic stands for ``${topic}``, and the record's timestamp for ``${timestamp}``."""
+
+    topic_format: str
+    timestamp_format: str
+
+    @property
+    def entry(self) -> Entry:
+        return Entry("routed", self.topic_format, self.timestamp_format, "topic")
+
+    reads: ClassVar[Parts] = frozenset({"metadata"})
+
+
+@dataclass(frozen=True)
+class ByHeader:
+    """The text of the last header of a name.
+
+    Attributes:
+        name: The header's.
+        skips: Whether the topic stays where there is none, or no text in it; else the record is refused.
+    """
+
+    name: str
+    skips: bool
+
+    @property
+    def entry(self) -> Entry:
+        return Entry("routed", self.name, "topic", "topic")
+
+    reads: ClassVar[Parts] = frozenset({"headers"})
+
+
+@dataclass(frozen=True)
+class Route(_Effect):
+    """The topic becomes another one; partition, offset and timestamp stay."""
+
+    by: ByPattern | ByTime | ByHeader
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return (self.by.entry,)
+
+    @property
+    def reads(self) -> Parts:
+        return self.by.reads
+
+
+@dataclass(frozen=True)
+class AddHeader(_Effect):
+    """A header is appended; ``text`` is its value, as Connect reads the value of a header."""
+
+    name: str
+    text: str
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return (Entry("added", self.name, "", "headers"),)
+
+    @property
+    def reads(self) -> Parts:
+        return frozenset({"headers"})
+
+
+@dataclass(frozen=True)
+class DropHeaders(_Effect):
+    """Every header that has one of some names goes."""
+
+    names: tuple[str, ...]
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return tuple(Entry("dropped", name, side="headers") for name in self.names)
+
+    @property
+    def reads(self) -> Parts:
+        return frozenset({"headers"})
+
+
+@dataclass(frozen=True)
+class CopyToHeader(_Effect):
+    """A header with a field's value is appended. Drops of the same transform act after all copies.
+
+    With a schema the field must exist; without one a missing field gives a header that is null.
+    """
+
+    path: FieldPath
+    header: str
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return (Entry("added", self.header, self.path.text, "headers"),)
+
+    @property
+    def reads(self) -> Parts:
+        return frozenset({"headers"})
+
+
+@dataclass(frozen=True)
+class SetSchema(_Effect):
+    """The schema of the struct gets a name, a version or both; what is None stays."""
+
+    name: str | None
+    version: int | None
+
+    @property
+    def changes(self) -> dict[str, str | int]:
+        """What the schema gets."""
+        pairs = {"name": self.name, "version": self.version}
+        return {key: value for key, value in pairs.items() if value is not None}
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        target = ", ".join(f"{key} {value}" for key, value in self.changes.items())
+        return (Entry("renamed", "(schema)", target, named=False),)
+
+
+@dataclass(frozen=True)
+class NeedsSchema(_Effect):
+    """Keys and values without a schema are refused, unless they are null: code, statement and hint of the problem."""
+
+    code: str
+    statement: str
+    hint: str
+
 
 _E = TypeVar("_E")
-Effect = Change | Drop | Keep | Rename | Rebuild | Insert | Extract | Wrap | MakeKey
+Effect = (
+    Change
+    | Drop
+    | Keep
+    | Rename
+    | Rebuild
+    | Insert
+    | Extract
+    | Wrap
+    | MakeKey
+    | Route
+    | AddHeader
+    | DropHeaders
+    | CopyToHeader
+    | SetSchema
+    | NeedsSchema
+)
 
 
 def family_of(effects: Iterable[Effect]) -> set[type[Effect]]:
-    """Returns the kinds of the effects, but for ``Rebuild``, which stands beside others."""
-    return {type(effect) for effect in effects} - {Rebuild}
+    """Returns the kinds of the effects, but for those that stand beside others."""
+    return {type(effect) for effect in effects} - {Rebuild, NeedsSchema}
 
 
 def only(effects: Iterable[Effect], kind: type[_E]) -> tuple[_E, ...]:

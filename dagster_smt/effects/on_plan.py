@@ -1,9 +1,9 @@
-"""Effects on a schema: what becomes of the symbolic key or value of a plan (``model.cell``)."""
+"""Effects on a key or value with a schema: what becomes of its node in a plan (``model.cell``)."""
 
 from dataclasses import dataclass, replace
 from functools import partial
 
-from dagster_smt.authoring.copying import copied, validated
+from dagster_smt.authoring.copying import copied, copied_fields, validated
 from dagster_smt.authoring.edit import Changed, Renamed, Target, edited, edited_branch, kept, present, struct_of, under
 from dagster_smt.authoring.paths import Branch, planned
 from dagster_smt.authoring.reading import read_field
@@ -11,13 +11,14 @@ from dagster_smt.authoring.transform import Planning, refuse
 from dagster_smt.effects.effect import (
     NO_OFFSET,
     Change,
+    CopyToHeader,
     Drop,
     Effect,
     Extract,
     Insert,
     Keep,
-    MakeKey,
     Rename,
+    SetSchema,
     Wrap,
     family_of,
     numbered,
@@ -26,7 +27,6 @@ from dagster_smt.effects.effect import (
 from dagster_smt.effects.rule import masked
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION
 from dagster_smt.model.cell import UNSET, Call, Cell, Const, Expr, Group, Node, open_struct, with_fields
-from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import STRING, Schema, Type
 from dagster_smt.values.basic import NotNull
 from dagster_smt.values.containers import NewName
@@ -47,8 +47,8 @@ class Settings:
     strict: bool
 
 
-def plan_effects(effects: tuple[Effect, ...], node: Node, at: Planning, settings: Settings) -> Node:
-    """Returns a key or value after the effects of a transform.
+def plan_side(effects: tuple[Effect, ...], node: Node, at: Planning, settings: Settings) -> Node:
+    """Returns a key or value after effects on it alone.
 
     Args:
         effects: The effects, of one family.
@@ -70,21 +70,11 @@ def plan_effects(effects: tuple[Effect, ...], node: Node, at: Planning, settings
     if family == {Wrap}:
         (wrap,) = only(effects, Wrap)
         return _wrap(wrap, node, at, settings)
-    assert family <= {Drop, Keep, Rename}, f"no way to plan {family}"
+    if family == {SetSchema}:
+        (metadata,) = only(effects, SetSchema)
+        return _set_schema(metadata, node, at, settings)
+    assert family <= {Drop, Keep, Rename, CopyToHeader}, f"no way to plan {family}"
     return _restructure(effects, node, at, settings)
-
-
-def plan_key(effect: MakeKey, record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
-    """Returns a record with its new key."""
-    assert record.value is not None  # the null rule refuses null
-    value = struct_of(record.value, settings.purpose)
-    fields: list[tuple[str, Node]] = []
-    for number, path in enumerate(effect.paths):
-        field, parent = read_field(value, path, settings.strict)
-        fields.append((path.leaf, copied(path.leaf, field, parent, settings.replace_nulls)))
-        at.touch(number, value.present)
-    schema = Schema(Type.STRUCT, fields=tuple((name, node.schema) for name, node in fields))
-    return replace(record, key=Group(schema, tuple(fields), None))
 
 
 def _change(changes: tuple[Change, ...], node: Node, at: Planning, settings: Settings) -> Node:
@@ -100,6 +90,8 @@ def _change(changes: tuple[Change, ...], node: Node, at: Planning, settings: Set
         at.touch(0, present(node))
         return changes[0].rule.on_node(Target(0, "", node, None, at, whole=True))
     group = struct_of(node, settings.purpose)
+    if changes[0].refuses_default and group.schema.default is not None:
+        raise refuse("SMT205", "a struct with a default value cannot be changed", "drop the default")
     paths = tuple(change.path for change in changes)
     return edited(group, paths, change, settings.replace_nulls, at, settings.strict)
 
@@ -140,6 +132,13 @@ def _restructure(effects: tuple[Effect, ...], node: Node, at: Planning, settings
 
 def _touch(number: int, parent: Expr | None, at: Planning) -> None:
     at.touch(number, parent)
+
+
+def _set_schema(effect: SetSchema, node: Node, at: Planning, settings: Settings) -> Node:
+    group = struct_of(node, settings.purpose)
+    at.touch(0, present(group))
+    fields = copied_fields(group, settings.replace_nulls, group.fields)
+    return with_fields(group, fields, group.schema.with_(**effect.changes))
 
 
 def _extract(extract: Extract, node: Node, at: Planning, settings: Settings) -> Node:

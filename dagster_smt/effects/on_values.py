@@ -20,12 +20,14 @@ from dagster_smt.authoring.transform import SideFunction
 from dagster_smt.effects.effect import (
     NO_OFFSET,
     Change,
+    CopyToHeader,
     Drop,
     Effect,
     Extract,
     Insert,
     Keep,
     MakeKey,
+    NeedsSchema,
     Rename,
     Wrap,
     family_of,
@@ -36,9 +38,9 @@ from dagster_smt.effects.rule import Constant, FieldRule
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Rule
 from dagster_smt.model.path_steps import Index
-from dagster_smt.model.record import KEY_DIRTY, Record
+from dagster_smt.model.record import KEY_DIRTY, Header, Record
 from dagster_smt.model.runtime import JavaInteger, kind_of
-from dagster_smt.values.lazy import copied, encoder, kind_at, look
+from dagster_smt.values.lazy import copied, encoder, kind_at, look, whole
 
 _Many = Callable[[list[Any]], list[Any]]
 
@@ -52,6 +54,10 @@ def side_function(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: s
         purpose: What the transform does, as messages say it.
     """
     family = family_of(effects)
+    for needs in only(effects, NeedsSchema):
+        return _refuse(needs)
+    if CopyToHeader in family:
+        return _copy_to_headers(effects, bits, purpose)
     if family == {Change}:
         return _change(only(effects, Change), bits, purpose)
     if family == {Insert}:
@@ -64,6 +70,33 @@ def side_function(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: s
         return _wrap(only(effects, Wrap)[0], bits[0], purpose)
     assert family <= {Drop, Keep, Rename}, f"no function for {family}"
     return _restructure(effects, bits, purpose)
+
+
+def _refuse(needs: NeedsSchema) -> SideFunction:
+    def refuse(value: Any, record: Record) -> None:
+        if value is not None:
+            raise data_error(needs.code, needs.statement, needs.hint)
+
+    return refuse
+
+
+def _copy_to_headers(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
+    """Copies fields into headers, in their order, then drops what is moved."""
+    copies = [(copy.path, copy.header) for copy in only(effects, CopyToHeader)]
+    drops = [(effect.path, bits[n]) for n, effect in numbered(effects) if isinstance(effect, Drop)]
+    touched = sum(bits[: len(copies)])
+    drop = visitor([path for path, _ in drops], [_drop(bit) for _, bit in drops], once=True)
+
+    def change(value: Any, record: Record) -> Any:
+        fields = require_map(value, purpose)
+        headers = [Header(name, None, whole(value_at(fields, path))) for path, name in copies]
+        record.headers = [*record.headers, *headers]
+        record.touched |= touched
+        if drops:
+            drop(fields, record)
+        return fields
+
+    return change
 
 
 def act_of(rule: FieldRule, bit: int) -> Act:

@@ -13,15 +13,16 @@ from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, 
 from dagster_smt.authoring.options import option
 from dagster_smt.authoring.transform import Entry, Planning, SideFunction, Transform
 from dagster_smt.authoring.validate import NonEmptyNames
-from dagster_smt.effects.effect import Change, Effect, MakeKey
-from dagster_smt.effects.on_plan import Settings, plan_effects, plan_key
+from dagster_smt.effects.effect import Change, Effect, Part
+from dagster_smt.effects.on_plan import Settings
+from dagster_smt.effects.on_plan_record import plan_record
 from dagster_smt.effects.on_values import side_function
 from dagster_smt.effects.rule import FieldRule
-from dagster_smt.model.cell import Node, Rule
+from dagster_smt.model.cell import Rule
 from dagster_smt.model.record import PlanRecord
 
 
-class EffectTransform(NestedPaths, Transform):
+class EffectTransform(Transform):
     """Base of transforms that say what they do as data, once, in ``effects``."""
 
     @abstractmethod
@@ -31,24 +32,39 @@ class EffectTransform(NestedPaths, Transform):
     def ledger(self) -> tuple[Entry, ...]:
         return tuple(entry for effect in self.effects() for entry in effect.entries)
 
-    @property
-    def _settings(self) -> Settings:
+    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
+        if self.sided and (record.key if at.side == "key" else record.value) is None:
+            return self.plan_absent(record)
         # a transform without the option of KIP-1040 copies as Connect did before it
         replace_nulls = getattr(self, "replace_null_with_default", True)
-        return Settings(self.purpose, replace_nulls, self.strict)
-
-    def plan_side(self, node: Node, at: Planning) -> Node:
-        return plan_effects(self.effects(), node, at, self._settings)
-
-    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
-        if self.sided:
-            return super().plan_record(record, at)
-        (effect,) = self.effects()
-        assert isinstance(effect, MakeKey), "the only effect on a whole record"
-        return plan_key(effect, record, at, self._settings)
+        settings = Settings(self.purpose, replace_nulls, getattr(self, "strict", False))
+        return plan_record(self.effects(), record, at, settings)
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         return side_function(self.effects(), bits, self.purpose)
+
+    def _reads(self, part: Part) -> bool:
+        return any(part in effect.reads for effect in self.effects())
+
+    @property
+    def reads_value(self) -> bool:  # type: ignore[override]
+        return self._reads("value")
+
+    @property
+    def reads_key(self) -> bool:  # type: ignore[override]
+        return self._reads("key")
+
+    @property
+    def reads_metadata(self) -> bool:  # type: ignore[override]
+        return self._reads("metadata")
+
+    @property
+    def reads_headers(self) -> bool:  # type: ignore[override]
+        return self._reads("headers")
+
+    @property
+    def writes_timestamp(self) -> bool:  # type: ignore[override]
+        return any("timestamp" in effect.writes for effect in self.effects())
 
 
 @dataclass(frozen=True)
@@ -61,7 +77,7 @@ class ByKind(FieldRule):
         return self.rule(kind)
 
 
-class FieldRules(NullDefaults, EffectTransform):
+class FieldRules(NullDefaults, NestedPaths, EffectTransform):
     """Base of transforms that put the values of fields through a rule, chosen by the kind of the value.
 
     A null stays null, and is not counted. Kinds are Connect's types in lower case (``string``, ``int64``, ``map``,

@@ -21,7 +21,7 @@ from dagster_smt.authoring.transform import Planning, SideFunction, refuse
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, ConfigError, DataError, data_error
 from dagster_smt.interpret.sides import not_an_envelope
 from dagster_smt.model.cell import Call, Cell, Const, Group, Node, with_fields
-from dagster_smt.model.record import Record
+from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
 from dagster_smt.parity import vendors
 from dagster_smt.parity.compare import load
@@ -40,8 +40,8 @@ _IGNORED = (".field.syntax.version", ".hoisted", ".field.on.missing.parent", ".f
 class KafkaReplaceField(ReplaceField):
     """ReplaceField with Kafka's defect on structs: a value is looked up by the inverse of the renames."""
 
-    def plan_side(self, node: Node, at: Planning) -> Node:
-        group = struct_of(node, self.purpose)
+    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
+        group = struct_of(at.side_of(record), self.purpose)
         renames = dict(self.renames)
         inverse = {renames[old]: old for old in hash_map_order(list(renames))}  # of two the last one of the hash map
         fields: dict[str, Node] = {}
@@ -52,7 +52,8 @@ class KafkaReplaceField(ReplaceField):
             if new in fields:
                 raise clash(new)
             fields[new] = self._value(group, inverse.get(new, new), new, child)
-        return under(group, with_fields(group, fields.items(), group.schema.with_fields(())))
+        rebuilt = with_fields(group, fields.items(), group.schema.with_fields(()))
+        return at.with_side(record, under(group, rebuilt))
 
     def _keeps(self, name: str) -> bool:
         return name not in self.exclude and (not self.include or name in self.include)

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-from dagster_smt.authoring.bundles import NullDefaults, by_syntax, check_paths
-from dagster_smt.authoring.edit import Target, refused, struct_of
+from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
+from dagster_smt.authoring.edit import Target, refused
 from dagster_smt.authoring.options import option, pair_items
-from dagster_smt.authoring.transform import PACKAGE, Example, Planning, refuse
+from dagster_smt.authoring.transform import PACKAGE, Example, refuse
 from dagster_smt.effects.effect import Change, Effect
 from dagster_smt.effects.rule import FieldRule
 from dagster_smt.effects.transform import EffectTransform
@@ -68,7 +68,7 @@ class CastField(FieldRule):
         return _cast(target.node, self.target, keep=target.whole, field=self.field)
 
 
-class Cast(NullDefaults, EffectTransform):
+class Cast(NullDefaults, NestedPaths, EffectTransform):
     """Convert fields, or the whole key or value, to another primitive type.
 
     Numbers are narrowed as Java does it: integers keep their low bits, floats are cut off and saturate. Texts must be
@@ -109,14 +109,9 @@ class Cast(NullDefaults, EffectTransform):
             return (_change(FieldPath("", ()), target),)
         return tuple(_change(self.path(name), target) for name, target in self.casts.items())
 
-    def plan_side(self, node: Node, at: Planning) -> Node:
-        if self.casts and struct_of(node, self.purpose).schema.default is not None:
-            raise refuse("SMT205", "a struct with a default value cannot be cast", "drop the default")
-        return super().plan_side(node, at)
-
 
 def _change(path: FieldPath, target: Type) -> Change:
-    return Change(path, CastField(target, path.text), "cast", target.name.lower(), fills=True)
+    return Change(path, CastField(target, path.text), "cast", target.name.lower(), fills=True, refuses_default=True)
 
 
 def _without_logical(schema: Schema) -> Schema:

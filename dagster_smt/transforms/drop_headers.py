@@ -1,16 +1,13 @@
 """DropHeaders: remove headers by name."""
 
-from dataclasses import replace
-
 from dagster_smt.authoring.options import option
-from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, Transform
+from dagster_smt.authoring.transform import PACKAGE, Example
 from dagster_smt.authoring.validate import NonEmptyNames
-from dagster_smt.model.cell import Call
-from dagster_smt.model.record import PlanRecord
-from dagster_smt.values.headers import DropNamed, HasHeaderOrNull
+from dagster_smt.effects import effect
+from dagster_smt.effects.transform import EffectTransform
 
 
-class DropHeaders(Transform):
+class DropHeaders(EffectTransform):
     """Remove every header that has one of some names.
 
     Names are case-sensitive and no patterns. The other headers keep their order and their bytes. Names that a record
@@ -19,7 +16,6 @@ class DropHeaders(Transform):
 
     connect_class = PACKAGE + "DropHeaders"
     sided = False
-    reads_headers = True
     headers: NonEmptyNames = option("Names of the headers to remove.")
     examples = (
         Example(
@@ -31,11 +27,5 @@ class DropHeaders(Transform):
         ),
     )
 
-    def ledger(self) -> tuple[Entry, ...]:
-        return tuple(Entry("dropped", name, side="headers") for name in self.headers)
-
-    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
-        before = record.headers
-        for number, name in enumerate(self.headers):
-            at.touch(number, Call(HasHeaderOrNull(name), (before.expr,)))
-        return replace(record, headers=before.call(DropNamed(self.headers), before.schema))
+    def effects(self) -> tuple[effect.Effect, ...]:
+        return (effect.DropHeaders(self.headers),)

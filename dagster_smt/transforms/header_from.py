@@ -1,26 +1,17 @@
 """HeaderFrom: move or copy fields into headers."""
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
-from dagster_smt.authoring.copying import copied
-from dagster_smt.authoring.edit import Target, all_sources, edited_branch, struct_of, under
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.paths import planned
-from dagster_smt.authoring.reading import read_field
-from dagster_smt.authoring.schemaless import collector, require_map, value_at
-from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.transform import PACKAGE, Example
 from dagster_smt.authoring.validate import SomeNames, one_of
-from dagster_smt.model.cell import Call, Cell, Group, Node
-from dagster_smt.model.path import FieldPath
-from dagster_smt.model.record import Header, PlanRecord, Record
-from dagster_smt.values.headers import AppendHeader
-from dagster_smt.values.lazy import whole
+from dagster_smt.effects.effect import CopyToHeader, Drop, Effect
+from dagster_smt.effects.transform import EffectTransform
 
 
-class HeaderFrom(NullDefaults, NestedPaths, Transform):
+class HeaderFrom(NullDefaults, NestedPaths, EffectTransform):
     """Move or copy fields of the key or value into headers.
 
     The headers are appended in the order of the options; headers of the same name stay, and a field may go into
@@ -32,7 +23,6 @@ class HeaderFrom(NullDefaults, NestedPaths, Transform):
     connect_class = PACKAGE + "HeaderFrom"
     purpose = "copying fields to headers"
     null = "reject"
-    reads_headers = True
     fields: Annotated[SomeNames, by_syntax()] = option("Fields to take.")
     headers: SomeNames = option("Names of the headers, one for each of `fields`.")
     operation: Annotated[Text, one_of("move", "copy")] = option("`move` drops the fields, `copy` leaves them.")
@@ -61,62 +51,7 @@ class HeaderFrom(NullDefaults, NestedPaths, Transform):
         """(field, header) in order."""
         return tuple(zip(self.fields, self.headers, strict=True))
 
-    @property
-    def _moved(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.fields)) if self.operation == "move" else ()
-
-    def ledger(self) -> tuple[Entry, ...]:
-        added = tuple(Entry("added", header, field, "headers") for field, header in self.pairs)
-        return (*added, *(Entry("dropped", field) for field in self._moved))
-
-    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
-        node = record.key if at.side == "key" else record.value
-        assert node is not None  # null is refused
-        group = struct_of(node, self.purpose)
-        headers = record.headers
-        for field, header in self.pairs:
-            headers = _appended(headers, header, self._value(group, self.path(field)))
-        for number in range(len(self.ledger())):
-            at.touch(number, group.present)
-        record = replace(record, headers=headers)
-        if not self._moved:
-            return record
-        rest = self._without(group, at)
-        return replace(record, key=rest) if at.side == "key" else replace(record, value=rest)
-
-    def _value(self, group: Group, path: FieldPath) -> Node:
-        node, parent = read_field(group, path, self.strict)
-        return copied(path.leaf, node, parent, self.replace_null_with_default)
-
-    def _without(self, group: Group, at: Planning) -> Group:
-        def drop(target: Target) -> None:
-            """It is in a header now."""
-
-        paths = map(self.path, self._moved)
-        moved = planned(group.schema, paths, at, self.strict, len(self.pairs))
-        after = edited_branch(group, moved, drop, self.replace_null_with_default, at)
-        return under(group, replace(after, schema=group.schema.with_fields(after.schema.fields)))
-
-    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        added, moved = sum(bits[: len(self.pairs)]), bits[len(self.pairs) :]
-        taken = tuple((self.path(field), header) for field, header in self.pairs)
-        collect = collector(tuple(map(self.path, self._moved)))
-
-        def take(value: Any, record: Record) -> Any:
-            fields = require_map(value, self.purpose)
-            made = [Header(header, None, whole(value_at(fields, path))) for path, header in taken]
-            record.headers = [*record.headers, *made]
-            record.touched |= added
-            for number, parent, key in collect(fields) if moved else ():
-                del parent[key]
-                record.touched |= moved[number]
-            return fields
-
-        return take
-
-
-def _appended(headers: Cell, key: str, node: Node) -> Cell:
-    expr = node.expr if isinstance(node, Cell) else node.present
-    assert expr is not None  # the fields of a stage's input come from references
-    call = Call(AppendHeader(key, node.schema), (headers.expr, expr))
-    return Cell(headers.schema, call, headers.sources | all_sources(node))
+    def effects(self) -> tuple[Effect, ...]:
+        copies = tuple(CopyToHeader(self.path(field), header) for field, header in self.pairs)
+        moved = dict.fromkeys(self.fields) if self.operation == "move" else ()
+        return (*copies, *(Drop(self.path(field)) for field in moved))

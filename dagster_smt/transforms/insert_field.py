@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Annotated
 
-from dagster_smt.authoring.bundles import NullDefaults, check_paths
+from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, check_paths
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.transform import PACKAGE, Example
 from dagster_smt.authoring.validate import one_of
@@ -15,7 +15,7 @@ _SOURCES: tuple[Source, ...] = ("topic", "partition", "offset", "timestamp", "st
 _ANY = "set topic.field, partition.field, offset.field, timestamp.field, or static.field with static.value"
 
 
-class InsertField(NullDefaults, EffectTransform):
+class InsertField(NullDefaults, NestedPaths, EffectTransform):
     """Add fields from the record's metadata, or with a fixed text.
 
     A name that ends with `!` makes a required field, with `?` (or nothing) an optional one; one such mark is cut off.
@@ -72,10 +72,6 @@ class InsertField(NullDefaults, EffectTransform):
             yield from problems
             if not problems and not self.path(text).plain:
                 yield f"{source}.field", f"'{text}' has steps that are no names", "name each step"
-
-    @property
-    def reads_metadata(self) -> bool:  # type: ignore[override]
-        return any(source not in ("topic", "static") for source, _, _ in self.inserted)
 
     @cached_property
     def inserted(self) -> tuple[tuple[Source, str, bool], ...]:

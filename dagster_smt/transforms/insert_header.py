@@ -1,16 +1,12 @@
 """InsertHeader: append a header with a fixed value."""
 
-from dataclasses import replace
-
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, Transform
-from dagster_smt.model.cell import Call, Cell
-from dagster_smt.model.record import PlanRecord
-from dagster_smt.values.header_literals import parse_literal
-from dagster_smt.values.headers import AppendLiteral
+from dagster_smt.authoring.transform import PACKAGE, Example
+from dagster_smt.effects.effect import AddHeader, Effect
+from dagster_smt.effects.transform import EffectTransform
 
 
-class InsertHeader(Transform):
+class InsertHeader(EffectTransform):
     """Append one header to each record; headers of the same name stay.
 
     The type of the value follows from its text as in Connect: `1` is an int8, `128` an int16, `1.5` a float of 32 bits,
@@ -21,7 +17,6 @@ class InsertHeader(Transform):
 
     connect_class = PACKAGE + "InsertHeader"
     sided = False
-    reads_headers = True
     header: Text = option("Name of the header.")
     value_literal: Text = option("The value, as text.")
     examples = (
@@ -29,11 +24,5 @@ class InsertHeader(Transform):
         Example("a number", {"header": "v", "value.literal": "007"}, "[]", '[{"key":"v","value":7}]', "headers"),
     )
 
-    def ledger(self) -> tuple[Entry, ...]:
-        return (Entry("added", self.header, "", "headers"),)
-
-    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
-        at.touch(0)
-        old = record.headers
-        expr = Call(AppendLiteral(self.header, *parse_literal(self.value_literal)), (old.expr,))
-        return replace(record, headers=Cell(old.schema, expr, old.sources))
+    def effects(self) -> tuple[Effect, ...]:
+        return (AddHeader(self.header, self.value_literal),)

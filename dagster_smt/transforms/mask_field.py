@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from dagster_smt.authoring.bundles import NullDefaults, by_syntax, check_paths
+from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
 from dagster_smt.authoring.options import option
 from dagster_smt.authoring.transform import PACKAGE, Example
 from dagster_smt.authoring.validate import NonEmptyNames, NonEmptyText
@@ -26,7 +26,7 @@ class Mask(FieldRule):
         return Constant(mask_value(kind, self.replacement))
 
 
-class MaskField(NullDefaults, EffectTransform):
+class MaskField(NullDefaults, NestedPaths, EffectTransform):
     """Replace the values of fields with the zero of their type, or with a fixed text or number.
 
     The schema stays as it is. A null stays null, also with a replacement. Numbers take a numeric replacement, cut to

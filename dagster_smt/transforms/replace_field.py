@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from dagster_smt.authoring.bundles import NullDefaults, by_syntax, check_paths
+from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
 from dagster_smt.authoring.options import Pairs, option
 from dagster_smt.authoring.transform import PACKAGE, Example
 from dagster_smt.authoring.validate import UniqueNames
@@ -14,7 +14,7 @@ from dagster_smt.model.path_steps import Index, Match
 from dagster_smt.values.containers import NewName
 
 
-class ReplaceField(NullDefaults, EffectTransform):
+class ReplaceField(NullDefaults, NestedPaths, EffectTransform):
     """Keep only some fields, drop fields, rename fields.
 
     `include` and `exclude` mean the names before renaming; `exclude` wins. All renames happen at once, so two fields

@@ -1,23 +1,19 @@
 """SetSchemaMetadata: name and version of a struct's schema."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from dagster_smt.authoring.bundles import NullDefaults
-from dagster_smt.authoring.copying import copied_fields
-from dagster_smt.authoring.edit import present, struct_of
 from dagster_smt.authoring.options import Int, Text, option
-from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, SideFunction, Transform
-from dagster_smt.errors import data_error
-from dagster_smt.model.cell import Node, with_fields
-from dagster_smt.model.record import Record
+from dagster_smt.authoring.transform import PACKAGE, Example
+from dagster_smt.effects.effect import Effect, NeedsSchema, SetSchema
+from dagster_smt.effects.transform import EffectTransform
 
 _FIELD = '{"type":"int32","optional":false,"field":"id"}'
 _BEFORE = f'{{"schema":{{"type":"struct","fields":[{_FIELD}],"optional":false}},"payload":{{"id":7}}}}'
 _AFTER = _BEFORE.replace('],"optional":false', '],"optional":false,"name":"orders.Order","version":2')
 
 
-class SetSchemaMetadata(NullDefaults, Transform):
+class SetSchemaMetadata(NullDefaults, EffectTransform):
     """Set the name, the version or both of the schema of a struct.
 
     What is not set stays, and so do the fields, documentation and parameters. The name is taken literally: `${topic}`
@@ -33,29 +29,10 @@ class SetSchemaMetadata(NullDefaults, Transform):
     examples = (Example("both", {"schema.name": "orders.Order", "schema.version": "2"}, _BEFORE, _AFTER),)
 
     def check(self) -> Iterator[tuple[str, str, str]]:
-        if not self._changes:
+        if self.schema_name is None and self.schema_version is None:
             yield "", "neither a name nor a version is set", "set schema.name, schema.version or both"
 
-    @property
-    def _changes(self) -> dict[str, Any]:
-        found = {"name": self.schema_name, "version": self.schema_version}
-        return {key: value for key, value in found.items() if value is not None}
-
-    def ledger(self) -> tuple[Entry, ...]:
-        target = ", ".join(f"{key} {value}" for key, value in self._changes.items())
-        return (Entry("renamed", "(schema)", target, named=False),)
-
-    def plan_side(self, node: Node, at: Planning) -> Node:
-        group = struct_of(node, self.purpose)
-        at.touch(0, present(group))
-        fields = copied_fields(group, self.replace_null_with_default, group.fields)
-        return with_fields(group, fields, group.schema.with_(**self._changes))
-
-    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        def refuse_values(value: Any, record: Record) -> Any:
-            if value is not None:
-                hint = "declare the schema of this side, or drop the stage"
-                raise data_error("SMT221", f"a schema is required for [{self.purpose}]", hint)
-            return None
-
-        return refuse_values
+    def effects(self) -> tuple[Effect, ...]:
+        hint = "declare the schema of this side, or drop the stage"
+        needs = NeedsSchema("SMT221", f"a schema is required for [{self.purpose}]", hint)
+        return needs, SetSchema(self.schema_name, self.schema_version)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from dagster_smt.authoring.bundles import NullDefaults, by_syntax, check_paths
+from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
 from dagster_smt.authoring.edit import Target
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.transform import PACKAGE, Example, refuse
@@ -53,7 +53,7 @@ class ConvertField(FieldRule):
         return ConvertTime(source, self.target_type, self.format, self.precision)
 
 
-class TimestampConverter(NullDefaults, EffectTransform):
+class TimestampConverter(NullDefaults, NestedPaths, EffectTransform):
     """Convert a field, or the whole key or value, between texts, Unix time and Connect's Date, Time and Timestamp.
 
     With a schema the source is a Date, Time or Timestamp, a string, or an int64 (Unix time); nothing else, not even

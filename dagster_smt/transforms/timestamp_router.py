@@ -1,16 +1,13 @@
 """TimestampRouter: a topic per day, hour or other period."""
 
-from dataclasses import replace
-
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, Transform
+from dagster_smt.authoring.transform import PACKAGE, Example
 from dagster_smt.authoring.validate import DatePattern
-from dagster_smt.model.record import PlanRecord
-from dagster_smt.model.schema import STRING
-from dagster_smt.values.timestamps import RouteByTime
+from dagster_smt.effects.effect import ByTime, Effect, Route
+from dagster_smt.effects.transform import EffectTransform
 
 
-class TimestampRouter(Transform):
+class TimestampRouter(EffectTransform):
     """Replace the topic by a text with the old topic and the record's timestamp in it.
 
     First every `${topic}` is replaced, then every `${timestamp}`, also one that the topic brought along. The
@@ -19,7 +16,6 @@ class TimestampRouter(Transform):
 
     connect_class = PACKAGE + "TimestampRouter"
     sided = False
-    reads_metadata = True
     topic_format: Text = option("The new topic, with `${topic}` and `${timestamp}`.", "${topic}-${timestamp}")
     timestamp_format: DatePattern = option("A pattern of Java's SimpleDateFormat.", "yyyyMMdd")
     examples = (
@@ -33,10 +29,5 @@ class TimestampRouter(Transform):
         ),
     )
 
-    def ledger(self) -> tuple[Entry, ...]:
-        return (Entry("routed", self.topic_format, self.timestamp_format, "topic"),)
-
-    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
-        at.touch(0)
-        rule = RouteByTime(self.topic_format, self.timestamp_format)
-        return replace(record, topic=record.topic.call(rule, STRING, record.timestamp))
+    def effects(self) -> tuple[Effect, ...]:
+        return (Route(ByTime(self.topic_format, self.timestamp_format)),)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from dagster_smt.authoring.bundles import NullDefaults, by_syntax, check_paths, named_twice
+from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths, named_twice
 from dagster_smt.authoring.options import option
 from dagster_smt.authoring.transform import PACKAGE, Example
 from dagster_smt.authoring.validate import NonEmptyNames
@@ -12,7 +12,7 @@ from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.model.path import FieldPath
 
 
-class ValueToKey(NullDefaults, EffectTransform):
+class ValueToKey(NullDefaults, NestedPaths, EffectTransform):
     """Replace the key by a struct (without a schema: an object) of fields of the value.
 
     The key is a required struct without a name, its fields in the order of the option with the schemas they have in the
@@ -23,7 +23,6 @@ class ValueToKey(NullDefaults, EffectTransform):
 
     connect_class = PACKAGE + "ValueToKey"
     sided = False
-    reads_value = True
     purpose = "copying fields from value to key"
     null = "reject"
     fields: Annotated[NonEmptyNames, by_syntax()] = option("Fields of the value that make the key, in this order.")

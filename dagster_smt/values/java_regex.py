@@ -181,6 +181,14 @@ class Matches(PythonRule):
 
 
 @dataclass(frozen=True, slots=True)
+class MatchesOrNull(Matches):
+    """Null where the text does not match."""
+
+    def python(self, text: str | None) -> bool | None:  # type: ignore[override]
+        return Matches.python(self, text) or None
+
+
+@dataclass(frozen=True, slots=True)
 class ReplaceIfMatches(PythonRule):
     """RegexRouter: if the whole text matches, replace the first find (which can be shorter: ``a|ab`` on ``ab``)."""
 

@@ -25,6 +25,7 @@ CASES = [
             "action": "masked",
             "target": "",
             "fills": True,
+            "refuses_default": False,
         },
     ),
     (
@@ -37,6 +38,7 @@ CASES = [
             "action": "cast",
             "target": "float64",
             "fills": True,
+            "refuses_default": True,
         },
     ),
     (

@@ -13,10 +13,10 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.stages import early_calls as rules
 from dagster_smt.tables.spec import FileTopics, TopicTable
-from dagster_smt.transforms.regex_router import MatchesOrNull
 from dagster_smt.values import java_regex
 from dagster_smt.values.change_events import LogicalTopic, Rerouted
 from dagster_smt.values.containers import NewName, RenameKeys
+from dagster_smt.values.java_regex import MatchesOrNull
 from dagster_smt.values.json_path import Answer, Leaf, Part
 from dagster_smt.values.texts import Finds
 from tests.spark.made_up import Example

@@ -22,11 +22,11 @@ from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.spark.plain import from_plain, reader, to_plain
 from dagster_smt.spark.sql import select
 from dagster_smt.spark.stages.expressions import Scope
-from dagster_smt.transforms.regex_router import MatchesOrNull
 from dagster_smt.values import basic, containers, headers, java_regex, mask, timestamps
 from dagster_smt.values.basic import ValueRule
 from dagster_smt.values.cast import CASTABLE, DAY, TARGETS, CastTo
 from dagster_smt.values.header_literals import simple_header_bytes
+from dagster_smt.values.java_regex import MatchesOrNull
 from dagster_smt.values.numbers import to_float32
 from dagster_smt.values.partitions import ChosenPartition
 

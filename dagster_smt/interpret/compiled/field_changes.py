@@ -134,9 +134,9 @@ def _has_form(effect: effects.Effect) -> bool:
         return bool(effect.path.steps)
     if isinstance(effect, effects.Keep):
         return all(path.flat for path in effect.paths)
-    if isinstance(effect, effects.Wrap):
-        return False
-    return not isinstance(effect, effects.Rename | effects.Insert) or effect.path.flat
+    if isinstance(effect, effects.Rename | effects.Insert):
+        return effect.path.flat
+    return isinstance(effect, effects.Drop | effects.MakeKey | effects.Extract)
 
 
 def _field_change(effect: effects.Effect, bits: tuple[int, ...]) -> FieldChange:

@@ -3,17 +3,13 @@
 from typing import Annotated
 
 from dagster_smt.authoring.options import Flag, Text, option
-from dagster_smt.authoring.topics import needed_topic, routed
-from dagster_smt.authoring.transform import Entry, Example, Planning, Transform
+from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import NonEmptyText, one_of
-from dagster_smt.model.record import PlanRecord
-from dagster_smt.model.schema import STRING, Schema, Type, optional
-from dagster_smt.values.headers import HeaderText, LastHeader
-
-_BYTES = Schema(Type.BYTES, optional=True)
+from dagster_smt.effects.effect import ByHeader, Effect, Route
+from dagster_smt.effects.transform import EffectTransform
 
 
-class ExtractTopicHeader(Transform):
+class ExtractTopicHeader(EffectTransform):
     """Replace the topic by the text of a header.
 
     A header that is missing or null is refused, or (`skip.missing.or.null`) leaves the topic alone. Whether Kafka
@@ -26,7 +22,6 @@ class ExtractTopicHeader(Transform):
 
     connect_class = "io.confluent.connect.transforms.ExtractTopic$Header"
     sided = False
-    reads_headers = True
     purpose = "extract the topic"
     field: NonEmptyText = option("Name of the header.")
     field_format: Annotated[Text, one_of("PLAIN", "")] = option("Only `PLAIN`, or empty: the field is a name.", "PLAIN")
@@ -44,10 +39,5 @@ class ExtractTopicHeader(Transform):
         ),
     )
 
-    def ledger(self) -> tuple[Entry, ...]:
-        return (Entry("routed", self.field, "topic", "topic"),)
-
-    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
-        data = record.headers.call(LastHeader(self.field), _BYTES)
-        text = data.call(HeaderText(self.field), optional(STRING))
-        return routed(record, text, needed_topic(f"the header '{self.field}'"), self.skip_missing_or_null, at)
+    def effects(self) -> tuple[Effect, ...]:
+        return (Route(ByHeader(self.field, self.skip_missing_or_null)),)
