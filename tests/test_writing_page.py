@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from dagster_smt.authoring import predicate, transform
-from dagster_smt.effects import effect
+from dagster_smt.effects import condition, effect
 from dagster_smt.effects.transform import FieldRules
 
 ROOT = Path(__file__).parents[1]
@@ -21,12 +21,18 @@ def test_methods_are_there():
     methods = set(re.findall(r"^\| `([a-z]\w+)\(", PAGE, re.MULTILINE))
     assert {"plan_side", "schemaless", "plan_record"} <= methods
     assert all(hasattr(transform.Transform, name) for name in methods | {"on_null", "reads_value", "reads_key"})
-    assert hasattr(predicate.Predicate, "schemaless") and hasattr(FieldRules, "rule")
+    assert hasattr(predicate.Predicate, "condition") and hasattr(FieldRules, "rule")
 
 
 def test_effects_are_there():
     named = set(re.findall(r"`([A-Z]\w+)\(", PAGE.partition("## Effects as data")[2].partition("```python")[0]))
     assert named == {kind.__name__ for kind in effect.Effect.__args__}
+
+
+def test_conditions_are_there():
+    named = set(re.findall(r"`([A-Z]\w+)\(", PAGE.partition("| condition |")[2].partition("\n\n")[0]))
+    tests = {kind.__name__ for kind in condition.FieldCheck.__args__} - {"NoTest"}
+    assert named == {kind.__name__ for kind in condition.Condition.__args__} | tests
 
 
 def test_every_null_rule_is_explained():

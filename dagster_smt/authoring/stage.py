@@ -10,15 +10,7 @@ from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import PACKAGE, Transform
 from dagster_smt.errors import Problem
 from dagster_smt.model.guarded import SIDES
-from dagster_smt.model.keeps import Any as AnyOf
-from dagster_smt.model.keeps import Condition, Not, Unknown
 from dagster_smt.model.record import Side
-
-
-def speaks_for(cls: type, says: str, does: str) -> bool:
-    """Whether what a method says of another holds for a class: not if a class below has another way of doing it."""
-    where = {name: number for number, one in reversed(list(enumerate(cls.__mro__))) for name in vars(one)}
-    return where[says] <= where[does]
 
 
 def label_of(cls: type[Transform], side: str) -> str:
@@ -68,19 +60,6 @@ class Stage:
         """The sides whose fields the transform may look at."""
         declared = {"key": self.transform.reads_key, "value": self.transform.reads_value}
         return tuple(side for side in SIDES if side == self.side or declared[side])
-
-    @property
-    def keeps(self) -> Condition | None:
-        """Which records pass the stage, its predicate included; None: it does other things than to drop."""
-        does = ("plan_record", "plan_side", "schemaless")
-        if not all(speaks_for(type(self.transform), "keeps", name) for name in does):
-            return None
-        kept = self.transform.keeps(self.side)
-        if kept is None or self.predicate is None:
-            return kept
-        sure = all(speaks_for(type(self.predicate), "holds", name) for name in ("test", "schemaless"))
-        holds = self.predicate.holds() if sure else Unknown()
-        return AnyOf((holds if self.negate else Not(holds), kept))
 
     @property
     def connect_class(self) -> str:
@@ -133,7 +112,7 @@ class Chain:
         """Whether a stage or its predicate looks at the key, or makes one."""
         if any(s.side == "key" or s.transform.reads_key for s in self.stages):
             return True
-        return any(s.predicate is not None and s.predicate.reads_key for s in self.stages)
+        return any(s.predicate is not None and "key" in s.predicate.reads for s in self.stages)
 
     @property
     def writes_timestamp(self) -> bool:
@@ -149,7 +128,7 @@ class Chain:
     def reads_headers(self) -> bool:
         """Whether a stage or its predicate looks at headers, or makes some."""
         predicates = [stage.predicate for stage in self.stages if stage.predicate is not None]
-        return any(s.transform.reads_headers for s in self.stages) or any(p.reads_headers for p in predicates)
+        return any(s.transform.reads_headers for s in self.stages) or any("headers" in p.reads for p in predicates)
 
     def to_stages(self) -> list[dict[str, Any]]:
         """The ordered list form, as YAML and the Launchpad show it."""

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal
 from dagster_smt.authoring.options import Options
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Expr, Node
-from dagster_smt.model.keeps import Condition
 from dagster_smt.model.record import PlanRecord, Record, Side, Touch
 from dagster_smt.model.report import SILENT
 from dagster_smt.values.basic import NotNull
@@ -17,6 +16,9 @@ PACKAGE = "org.apache.kafka.connect.transforms."
 NullRule = Literal["pass", "reject", "apply", "wrap", "drop"]
 """What a null key or value meets: ``pass``, the stage leaves it alone; ``apply``, it stays null under the new schema;
 ``reject``, an error; ``drop``, the record is dropped; ``wrap``, it becomes something else."""
+Part = Literal["key", "value", "metadata", "timestamp_type", "headers", "timestamp", "partition"]
+"""What a stage may read or write of a record; ``metadata`` is the partition, the offset or the timestamp."""
+Parts = frozenset[Part]
 SideFunction = Callable[[Any, Record], Any]
 
 
@@ -200,14 +202,6 @@ class Transform(Options):
             bits: For each effect of ``ledger()`` the bit to set in ``record.touched`` when it happens.
         """
         raise NotImplementedError
-
-    def keeps(self, side: str) -> Condition | None:
-        """Which records it keeps, as data: optional, for one that drops records and does nothing else.
-
-        What this says must hold whatever is in a record that does not fail; what it cannot say is ``Unknown``. None:
-        it does other things than to drop.
-        """
-        return None
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         """Effect on the whole record; by default the effect on the stage's side.

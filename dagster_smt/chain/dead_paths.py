@@ -71,7 +71,7 @@ def _without_keys(chain: Chain) -> Chain:
     """The stages of a chain that can be planned on values alone: up to the first one that needs both sides."""
     stages: list[Stage] = []
     for stage in chain.stages:
-        if stage.side == "key" or (stage.predicate is not None and stage.predicate.reads_key):
+        if stage.side == "key" or (stage.predicate is not None and "key" in stage.predicate.reads):
             continue
         if stage.transform.reads_key:
             break

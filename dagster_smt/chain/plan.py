@@ -14,6 +14,8 @@ from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.authoring.transform import Missing, Planning, refuse
 from dagster_smt.chain.column_limits import column_warnings
 from dagster_smt.chain.problems import nearest, syntax_hint
+from dagster_smt.effects.code import CodePredicate
+from dagster_smt.effects.conditions_on_plan import plan_condition
 from dagster_smt.errors import ClassError, DataError, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, field_nodes, restart, split_mark
 from dagster_smt.model.extended_path import WHOLE, below
@@ -271,12 +273,15 @@ def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:
 
 def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
     """The condition of a predicate; one that reads a side is false where that side is null."""
-    name = type(predicate).__name__
-    reads: dict[Side, bool] = {"key": predicate.reads_key, "value": predicate.reads_value}
-    read = next((side for side in SIDES if reads[side]), None)
+    name, reads = type(predicate).__name__, predicate.reads
+    read = next((side for side in SIDES if side in reads), None)
     if read is not None and getattr(record, read) is None:
         return False
-    test = predicate.test(hidden(record, {side: undeclared(name, side) for side in SIDES if not reads[side]}))
+    seen = hidden(record, {side: undeclared(name, side) for side in SIDES if side not in reads})
+    if isinstance(predicate, CodePredicate):
+        test = predicate.test(seen)
+    else:
+        test = plan_condition(predicate.condition(), seen, Planning(seen, "value"), "look at a field")
     if read is None or isinstance(test, bool):
         return test if read is None or not test else Call(WhereThere(), (Ref((read,)), Const(True, BOOLEAN)))
     return Call(WhereThere(), (Ref((read,)), test))

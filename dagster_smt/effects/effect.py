@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
-from dagster_smt.authoring.transform import Entry
+from dagster_smt.authoring.transform import Entry, Parts
+from dagster_smt.effects.condition import Condition
 from dagster_smt.effects.rule import FieldRule
 from dagster_smt.model.extended_path import WHOLE
 from dagster_smt.model.path import FieldPath
@@ -19,12 +20,6 @@ from dagster_smt.values.containers import NewName
 
 Source = Literal["topic", "partition", "offset", "timestamp", "static"]
 OnExisting = Literal["overwrite", "ignore", "refuse"]
-Part = Literal["key", "value", "metadata", "headers", "timestamp", "partition"]
-"""What an effect may read or write of a record beside the side of its stage.
-
-``metadata`` is the partition, the offset or the timestamp.
-"""
-Parts = frozenset[Part]
 NO_OFFSET = ("SMT409", "only records read from Kafka have an offset", "drop offset.field for source records")
 """The error of an inserted offset that a record does not have: code, statement, hint."""
 
@@ -263,6 +258,24 @@ class Route(_Effect):
 
 
 @dataclass(frozen=True)
+class Reject(_Effect):
+    """Records go for which a condition is true.
+
+    Attributes:
+        condition: The condition. Where it is ``NullValue``, the null rule says what becomes of them.
+        side: For a transform without sides: the side whose fields the condition looks at.
+    """
+
+    condition: Condition
+    side: Literal["", "key", "value"] = ""
+
+    @property
+    def reads(self) -> Parts:
+        side: Parts = frozenset({self.side} if self.side else ())
+        return side | (self.condition.reads - {"value"})
+
+
+@dataclass(frozen=True)
 class AddHeader(_Effect):
     """A header is appended; ``text`` is its value, as Connect reads the value of a header."""
 
@@ -351,6 +364,7 @@ Effect = (
     | Extract
     | Wrap
     | MakeKey
+    | Reject
     | Route
     | AddHeader
     | DropHeaders

@@ -7,6 +7,8 @@ from dagster_smt.authoring.edit import all_sources, struct_of
 from dagster_smt.authoring.reading import read_field
 from dagster_smt.authoring.topics import needed_topic, routed
 from dagster_smt.authoring.transform import Planning
+from dagster_smt.effects.condition import FieldPasses, NullValue, inside
+from dagster_smt.effects.conditions_on_plan import plan_condition, where_there
 from dagster_smt.effects.effect import (
     AddHeader,
     ByPattern,
@@ -16,6 +18,7 @@ from dagster_smt.effects.effect import (
     DropHeaders,
     Effect,
     MakeKey,
+    Reject,
     Route,
     family_of,
     only,
@@ -55,6 +58,8 @@ def plan_record(effects: tuple[Effect, ...], record: PlanRecord, at: Planning, s
     if CopyToHeader in family:
         return _copy_to_headers(effects, record, at, settings)
     for effect in effects:
+        if isinstance(effect, Reject):
+            return _reject(effect, record, at, settings)
         if isinstance(effect, Route):
             return _route(effect, record, at)
         if isinstance(effect, AddHeader):
@@ -68,6 +73,18 @@ def plan_record(effects: tuple[Effect, ...], record: PlanRecord, at: Planning, s
 
 def _on_side(effects: tuple[Effect, ...], record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
     return at.with_side(record, plan_side(effects, at.side_of(record), at, settings))
+
+
+def _reject(effect: Reject, record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
+    condition = effect.condition
+    if isinstance(condition, NullValue):
+        return record  # the null rule has seen to it
+    if effect.side:
+        at = replace(at, side=effect.side)
+    test = plan_condition(condition, record, at, settings.purpose)
+    if isinstance(inside(condition), FieldPasses):
+        test = where_there(at.side_of(record), test)
+    return replace(record, dropped=test)
 
 
 def _route(route: Route, record: PlanRecord, at: Planning) -> PlanRecord:

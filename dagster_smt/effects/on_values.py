@@ -17,6 +17,7 @@ from dagster_smt.authoring.schemaless import (
 )
 from dagster_smt.authoring.splice import Texts
 from dagster_smt.authoring.transform import SideFunction
+from dagster_smt.effects.conditions_on_values import test_function
 from dagster_smt.effects.effect import (
     NO_OFFSET,
     Change,
@@ -28,6 +29,7 @@ from dagster_smt.effects.effect import (
     Keep,
     MakeKey,
     NeedsSchema,
+    Reject,
     Rename,
     Wrap,
     family_of,
@@ -38,7 +40,7 @@ from dagster_smt.effects.rule import Constant, FieldRule
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Rule
 from dagster_smt.model.path_steps import Index
-from dagster_smt.model.record import KEY_DIRTY, Header, Record
+from dagster_smt.model.record import KEY_DIRTY, DropRecord, Header, Record
 from dagster_smt.model.runtime import JavaInteger, kind_of
 from dagster_smt.values.lazy import copied, encoder, kind_at, look, whole
 
@@ -58,6 +60,8 @@ def side_function(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: s
         return _refuse(needs)
     if CopyToHeader in family:
         return _copy_to_headers(effects, bits, purpose)
+    if family == {Reject}:
+        return _reject(only(effects, Reject)[0], purpose)
     if family == {Change}:
         return _change(only(effects, Change), bits, purpose)
     if family == {Insert}:
@@ -78,6 +82,17 @@ def _refuse(needs: NeedsSchema) -> SideFunction:
             raise data_error(needs.code, needs.statement, needs.hint)
 
     return refuse
+
+
+def _reject(effect: Reject, purpose: str) -> SideFunction:
+    test = test_function(effect.condition, purpose)
+
+    def reject(value: Any, record: Record) -> Any:
+        if test(value):
+            raise DropRecord
+        return value
+
+    return reject
 
 
 def _copy_to_headers(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:

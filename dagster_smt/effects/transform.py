@@ -11,9 +11,9 @@ from typing import Annotated, ClassVar
 
 from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
 from dagster_smt.authoring.options import option
-from dagster_smt.authoring.transform import Entry, Planning, SideFunction, Transform
+from dagster_smt.authoring.transform import Entry, Part, Planning, SideFunction, Transform
 from dagster_smt.authoring.validate import NonEmptyNames
-from dagster_smt.effects.effect import Change, Effect, Part
+from dagster_smt.effects.effect import Change, Effect
 from dagster_smt.effects.on_plan import Settings
 from dagster_smt.effects.on_plan_record import plan_record
 from dagster_smt.effects.on_values import side_function

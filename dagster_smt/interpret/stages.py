@@ -8,6 +8,8 @@ from dagster_smt.authoring.schemaless import objects
 from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.authoring.transform import SideFunction, Transform
 from dagster_smt.chain.plan import StagePlan, first_entries, input_record, plan_stage, plan_test
+from dagster_smt.effects.code import CodePredicate
+from dagster_smt.effects.conditions_on_values import test_function
 from dagster_smt.errors import DataError, Problem, data_error
 from dagster_smt.interpret.cache import Cache
 from dagster_smt.interpret.closures import Function, expr_function, node_function
@@ -56,10 +58,10 @@ def _test(stage: Stage) -> Callable[[Record], bool] | None:
 
 def predicate_function(predicate: Predicate) -> Callable[[Record], bool]:
     """The condition of a predicate; one that reads a side is planned per schema, and false where the side is null."""
-    if not predicate.reads_key and not predicate.reads_value:
+    if not predicate.reads & {"key", "value"}:
         return _answer(plan_test(predicate, input_record(None, None)))
-    value, plans = predicate.reads_value, Cache[tuple[int, str], tuple[Callable[[Record], bool], Schema]]()
-    schemaless = predicate.schemaless()
+    value, plans = "value" in predicate.reads, Cache[tuple[int, str], tuple[Callable[[Record], bool], Schema]]()
+    schemaless = _schemaless(predicate)
 
     def test(record: Record) -> bool:
         side, schema = (record.value, record.value_schema) if value else (record.key, record.key_schema)
@@ -75,6 +77,13 @@ def predicate_function(predicate: Predicate) -> Callable[[Record], bool]:
         return found[0](record)
 
     return test
+
+
+def _schemaless(predicate: Predicate) -> Callable[[Record], bool]:
+    if isinstance(predicate, CodePredicate):
+        return predicate.schemaless()
+    test = test_function(predicate.condition(), "look at a field")
+    return lambda record: test(record.value)
 
 
 def _answer(answer: Expr | bool) -> Callable[[Record], bool]:

@@ -2,10 +2,7 @@
 
 from dagster_smt.authoring.predicate import PACKAGE, Predicate
 from dagster_smt.authoring.transform import Example
-from dagster_smt.model.cell import Call, Expr, Ref
-from dagster_smt.model.keeps import Condition, NullValue
-from dagster_smt.model.record import PlanRecord
-from dagster_smt.values.basic import IsNull
+from dagster_smt.effects.condition import NullValue
 
 
 class RecordIsTombstone(Predicate):
@@ -14,8 +11,5 @@ class RecordIsTombstone(Predicate):
     connect_class = PACKAGE + "RecordIsTombstone"
     examples = (Example("no value", {}, "null", "true"), Example("an empty object", {}, "{}", "false"))
 
-    def holds(self) -> Condition:
+    def condition(self) -> NullValue:
         return NullValue()
-
-    def test(self, record: PlanRecord) -> Expr | bool:
-        return Call(IsNull(), (Ref(("value",)),))

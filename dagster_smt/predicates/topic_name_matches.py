@@ -4,9 +4,7 @@ from dagster_smt.authoring.options import option
 from dagster_smt.authoring.predicate import PACKAGE, Predicate
 from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import Regex
-from dagster_smt.model.cell import Call, Const, Expr
-from dagster_smt.model.keeps import Condition, TopicTest
-from dagster_smt.model.record import PlanRecord
+from dagster_smt.effects.condition import TopicPasses
 from dagster_smt.values.java_regex import Matches
 
 
@@ -20,10 +18,5 @@ class TopicNameMatches(Predicate):
         Example("a part is not enough", {"pattern": "orders"}, "orders-eu", "false", shows="topic"),
     )
 
-    def holds(self) -> Condition:
-        return TopicTest(Matches(self.pattern).python)
-
-    def test(self, record: PlanRecord) -> Expr | bool:
-        rule = Matches(self.pattern)
-        topic = record.topic.expr
-        return rule.python(topic.value) if isinstance(topic, Const) else Call(rule, (topic,))
+    def condition(self) -> TopicPasses:
+        return TopicPasses(Matches(self.pattern))

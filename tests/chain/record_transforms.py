@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.stage import Stage
 from dagster_smt.authoring.transform import Entry, Transform
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.chain import Chain
+from dagster_smt.effects.code import Code, CodePredicate
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Ref, field_nodes
 from dagster_smt.model.record import DropRecord
@@ -150,11 +150,13 @@ class LooksAtBoth(Transform):
         return lambda value, record: None
 
 
-class HasField(Predicate):
+class HasField(CodePredicate):
     """True where a field of the value is not null."""
 
     connect_class = "com.example.HasField"
-    reads_value = True
+
+    def condition(self):
+        return Code(frozenset({"value"}))
 
     def test(self, record):
         return Call(IsNull(), (dict(field_nodes(record.value))["a"].expr,))
@@ -163,10 +165,13 @@ class HasField(Predicate):
         return lambda record: look(record.value, "a") is None
 
 
-class Peeks(Predicate):
+class Peeks(CodePredicate):
     """Looks at the value without declaring it."""
 
     connect_class = "com.example.Peeks"
+
+    def condition(self):
+        return Code()
 
     def test(self, record):
         return record.value is None

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
+from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain.registry import own
-from dagster_smt.effects.as_data import as_data, is_data
+from dagster_smt.effects.as_data import as_data, is_data, plain
 from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.transforms.cast import Cast
 from dagster_smt.transforms.mask_field import MaskField
@@ -71,6 +72,19 @@ EXAMPLES = [
 def test_effects_of_the_packages_own_transforms_are_json(transform):
     data = as_data(transform.effects())
     assert data and json.loads(json.dumps(data)) == data
+
+
+CONDITIONS = [
+    pytest.param(cls.model_validate(example.options).condition(), id=f"{cls.__name__} {example.title}")
+    for cls in own(Predicate)
+    for example in cls.examples
+]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_so_are_the_conditions_of_its_predicates(condition):
+    data = plain(condition)
+    assert data["kind"] and json.loads(json.dumps(data)) == data
 
 
 def test_a_rule_that_is_python_code_is_no_data():

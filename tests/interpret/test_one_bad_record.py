@@ -7,10 +7,10 @@ import pytest
 
 from dagster_smt.authoring.edit import present
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.stage import Stage
 from dagster_smt.authoring.transform import Entry, Transform
 from dagster_smt.chain import Chain
+from dagster_smt.effects.code import Code, CodePredicate
 from dagster_smt.errors import ConfigError, EngineError, PlanError, Problem, problem_of_record
 from dagster_smt.interpret import interpreter as interpreting
 from dagster_smt.interpret.interpreter import FAILED, KEPT, KEY_CONVERTER, VALUE_CONVERTER, Interpreter
@@ -95,12 +95,14 @@ class Touchy(Transform):
         return change_all
 
 
-class Doubts(Predicate):
+class Doubts(CodePredicate):
     """Raises for one value."""
 
     connect_class = "com.example.Doubts"
-    reads_value = True
     error: ClassVar[type] = OddError
+
+    def condition(self):
+        return Code(frozenset({"value"}))
 
     def schemaless(self):
         def test(record):

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from dagster_smt.authoring.edit import present
-from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.stage import Stage
 from dagster_smt.authoring.transform import Entry, Transform
 from dagster_smt.chain import Chain, parse_chain, plan_chain
+from dagster_smt.effects.code import Code, CodePredicate
 from dagster_smt.interpret import sides
 from dagster_smt.model.cell import Call, field_nodes, open_struct
 from dagster_smt.model.format import Format
@@ -96,11 +96,13 @@ class Touchy(Transform):
         return change
 
 
-class Doubts(Predicate):
+class Doubts(CodePredicate):
     """Raises for one value."""
 
     connect_class = "com.example.Doubts"
-    reads_value = True
+
+    def condition(self):
+        return Code(frozenset({"value"}))
 
     def schemaless(self):
         def test(record):

@@ -10,17 +10,21 @@ from hypothesis import strategies as st
 
 from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.chain import parse_chain
+from dagster_smt.effects.condition import FieldPasses, ValuePasses
+from dagster_smt.effects.effect import Reject
+from dagster_smt.effects.kept import kept
+from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.errors import ConfigError
 from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED, Interpreter
 from dagster_smt.model.format import Format
-from dagster_smt.model.keeps import FieldTest
+from dagster_smt.model.path import FieldPath
 from dagster_smt.model.record import Record
 from dagster_smt.model.window import Range, Window
 from dagster_smt.tables.push_down import explained, narrowed
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import FileTopics, TopicTable
-from dagster_smt.transforms.filter import Filter
 from dagster_smt.values import java_regex
+from dagster_smt.values.basic import ValueRule
 
 KAFKA, CONFLUENT = "org.apache.kafka.connect.transforms.", "io.confluent.connect.transforms."
 AIVEN = "io.aiven.kafka.connect.transforms.FilterByFieldValue$Value"
@@ -285,31 +289,33 @@ def test_where_records_tell_the_columns_all_are_read():
     assert narrowed(whole, chain, table_of(), None, found_schemas=True).window == whole
 
 
-def test_a_class_that_does_more_than_the_one_it_derives_from_says_nothing():
-    from dataclasses import replace
+class IsOne(ValueRule):
+    """Whether a text is 1."""
 
-    class Other(Filter):
-        def plan_record(self, record, at):
-            return record
-
-    (stage,) = chain_of(ALL).stages
-    assert stage.keeps is not None and replace(stage, transform=Other()).keeps is None
+    def python(self, value):
+        return value == "1"
 
 
-def test_a_condition_of_ones_own_need_not_say_what_a_null_meets():
-    """A field of what is null is whatever the class makes of it."""
+class DropOne(EffectTransform):
+    """Drops the records of a partition by a value rule of its own."""
 
-    class Own(Filter):
-        def plan_record(self, record, at):
-            return record
+    connect_class = "com.example.DropOne"
+    sided = False
+    null = "drop"
 
-        def keeps(self, side):
-            return FieldTest("offset", lambda schema, value: value >= 100, (100,))
+    def effects(self):
+        return (Reject(FieldPasses(FieldPath("part", ("part",)), ValuePasses(IsOne())), side="value"),)
 
-    for push_down, read in (("no-tombstones", "orders-0 100:200"), ("exact", WHOLE)):
-        table = table_of(push_down)
-        chain = with_row(Chain((Stage("own", Own()),)), table, "columns")
-        assert text_of(narrowed(window_of("orders-0"), chain, table, None).window.ranges) == read
+
+def test_a_condition_of_ones_own_is_known_from_its_effects():
+    table = table_of()
+    chain = with_row(Chain((Stage("own", DropOne()),)), table, "columns")
+    assert text_of(narrowed(window_of("orders-0, orders-1"), chain, table, None).window.ranges) == "orders-0 0:200"
+
+
+def test_of_a_stage_that_does_more_than_drop_nothing_is_known():
+    (stage,) = chain_of({"type": KAFKA + "RegexRouter", "regex": "a", "replacement": "b"}).stages
+    assert kept(stage) is None
 
 
 # --- every record that is not read would be dropped, and by that stage ---

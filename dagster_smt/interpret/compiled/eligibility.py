@@ -50,7 +50,7 @@ def _runs(change: FieldChange, side: str) -> bool:
 
 def _same_for_objects(predicate: Predicate) -> bool:
     """Whether a predicate says the same of all objects of a topic."""
-    if predicate.reads_key or predicate.reads_value or predicate.reads_headers:
+    if predicate.reads:
         return False
     test = plan_test(predicate, input_record(None, None, nullable=True))
     return isinstance(test, bool) or _of_topic(test)

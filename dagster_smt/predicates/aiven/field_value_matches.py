@@ -1,21 +1,14 @@
 """FieldValueMatches: by the text of a field."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from dagster_smt.authoring.bundles import NestedPaths, check_paths
-from dagster_smt.authoring.edit import struct_of
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.predicate import Predicate
-from dagster_smt.authoring.reading import read_field
-from dagster_smt.authoring.schemaless import value_at
-from dagster_smt.authoring.texts import default_of, literal_text_of
 from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import Regex
-from dagster_smt.errors import PlanError
-from dagster_smt.model.cell import Call, Expr, Node
-from dagster_smt.model.keeps import All, Condition, FieldTest, Not, NullValue, Unknown
-from dagster_smt.model.record import PlanRecord, Record
-from dagster_smt.values.header_literals import literal_text
+from dagster_smt.effects.condition import FieldPasses
+from dagster_smt.model.path import FieldPath
 from dagster_smt.values.java_regex import Matches
 from dagster_smt.values.texts import IsText, TextPasses
 
@@ -30,7 +23,6 @@ class FieldValueMatches(NestedPaths, Predicate):
     """
 
     connect_class = "io.aiven.kafka.connect.predicates.FieldValueMatches"
-    reads_value = True
     field: Text = option("Field of the value; empty: the whole value.", "")
     value: Text | None = option("The text it must be.", None)
     value_pattern: Regex | None = option("Or the expression (Java syntax) that the whole text must match.", None)
@@ -51,32 +43,7 @@ class FieldValueMatches(NestedPaths, Predicate):
         if self.field:
             yield from check_paths("field", (self.field,), self.path, single=True)
 
-    @property
-    def _rule(self) -> IsText | Matches:
-        return IsText(self.value) if self.value is not None else Matches(self.value_pattern or "")
-
-    def holds(self) -> Condition:
-        found: Condition = Unknown()
-        if self.field and len(steps := self.path(self.field).steps) == 1 and isinstance(steps[0], str):
-            found = FieldTest(steps[0], TextPasses(self._rule))
-        return All((Not(NullValue()), found))
-
-    def test(self, record: PlanRecord) -> Expr | bool:
-        assert record.value is not None  # a null is false
-        node: Node = record.value
-        if self.field:
-            try:
-                node, parent = read_field(struct_of(node, "look at a field"), self.path(self.field), self.strict)
-            except PlanError:
-                return False
-            node = default_of(node, parent)
-        return Call(self._rule, (literal_text_of(node),))
-
-    def schemaless(self) -> Callable[[Record], bool]:
-        rule, path = self._rule, self.path(self.field) if self.field else None
-
-        def test(record: Record) -> bool:
-            value = record.value if path is None else value_at(record.value, path)
-            return value is not None and rule.python(literal_text(None, value))
-
-        return test
+    def condition(self) -> FieldPasses:
+        path = self.path(self.field) if self.field else FieldPath("", ())
+        rule = Matches(self.value_pattern or "") if self.value is None else IsText(self.value)
+        return FieldPasses(path, TextPasses(rule), strict=self.strict)

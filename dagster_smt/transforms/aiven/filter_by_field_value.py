@@ -1,32 +1,23 @@
 """FilterByFieldValue: keep or drop records by a field."""
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
 
 from dagster_smt.authoring.options import Flag, Text, option
-from dagster_smt.authoring.texts import literal_text_of, with_default
-from dagster_smt.authoring.transform import Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import Regex
-from dagster_smt.errors import data_error
-from dagster_smt.model.cell import Call, Cell, Const, Expr, Node, open_struct
-from dagster_smt.model.keeps import Any as AnyOf
-from dagster_smt.model.keeps import Condition, FieldTest, Not, NullValue, Unknown
-from dagster_smt.model.record import DropRecord, PlanRecord, Record
-from dagster_smt.model.runtime import java_class
-from dagster_smt.model.schema import BOOLEAN, Type
-from dagster_smt.values.basic import WhereThere
-from dagster_smt.values.header_literals import literal_text
-from dagster_smt.values.java_equals import EqualsLiteral, IsLiteral, expected
-from dagster_smt.values.lazy import look
-from dagster_smt.values.needs import CLASS_CAST, NULL_POINTER, Differs, Needed
+from dagster_smt.effects.condition import FieldCheck, FieldPasses, Not, NoTest, Refusal
+from dagster_smt.effects.effect import Effect, Reject
+from dagster_smt.effects.transform import EffectTransform
+from dagster_smt.model.path import FieldPath
+from dagster_smt.values.java_equals import IsLiteral, expected
+from dagster_smt.values.needs import CLASS_CAST, NULL_POINTER
 from dagster_smt.values.texts import Finds, TextPasses
 
 _NULL_WORD = "field.value is the word null, and nothing can be compared with a null"
 _HINT = "guard the stage with a predicate, or compare with field.value.pattern"
 
 
-class FilterByFieldValue(Transform):
+class FilterByFieldValue(EffectTransform):
     r"""Keep the records whose field has a value, or drop them (`field.value.matches=false`).
 
     `field.value` is read as Connect reads the value of a header, and then the Java class has to be the same: `42` is an
@@ -60,67 +51,24 @@ class FilterByFieldValue(Transform):
         if (self.field_value is None) is not bool(self.field_value_pattern):
             yield "field.value", "either this or field.value.pattern is needed, not both", "set one of them"
 
-    def keeps(self, side: str) -> Condition:
-        text = self.field_value
-        if side != "value" or not self.field_name or (text is not None and expected(text) is None):
-            return Unknown()
-        test = TextPasses(Finds(self.field_value_pattern)) if text is None else IsLiteral(text)
-        found = FieldTest(self.field_name, test)
-        return AnyOf((NullValue(), found if self.field_value_matches else Not(found)))
-
-    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
-        node = record.key if at.side == "key" else record.value
-        if node is None:
-            return self.plan_absent(record)
-        if node.schema.type is not Type.STRUCT:
-            raise refuse("SMT454", self._no_object(node.schema.label), "drop the stage", CLASS_CAST)
-        group = open_struct(node)
-        if not self.field_name or self.field_name not in group.by_name:
-            hint = f"name one of the fields: {', '.join(group.by_name)}"
-            raise refuse("SMT453", f"the schema has no field '{self.field_name}'", hint, NULL_POINTER)
-        match = self._match(with_default(group.by_name[self.field_name], group), group.present)
-        drops: Expr = Call(Differs(self.field_value_matches), (match,))
-        return replace(record, dropped=drops if group.present is None else Call(WhereThere(), (group.present, drops)))
-
-    def _match(self, field: Node, around: Expr | None) -> Expr:
-        if self.field_value is None:
-            return Call(Finds(self.field_value_pattern), (literal_text_of(field),))
-        if expected(self.field_value) is None:
-            raise refuse("SMT453", _NULL_WORD, _HINT, NULL_POINTER)
-        there = field.expr if isinstance(field, Cell) else field.present or Const(True, BOOLEAN)
-        expr = Call(self._needed, (there,) if around is None else (there, around))
-        return Call(EqualsLiteral(field.schema, self.field_value), (expr,))
+    def effects(self) -> tuple[Effect, ...]:
+        name = self.field_name
+        no_object = f"only a struct or object has a field '{name}', but this is {{what}}"
+        passes = FieldPasses(
+            FieldPath(name, (name,) if name else ()),
+            self._test,
+            null=Refusal("SMT453", f"the field '{name}' is null, but is compared", _HINT, NULL_POINTER),
+            missing=Refusal(
+                "SMT453", f"the schema has no field '{name}'", "name one of the fields: {fields}", NULL_POINTER
+            ),
+            no_object=Refusal("SMT454", no_object, "drop the stage", CLASS_CAST),
+        )
+        return (Reject(Not(passes) if self.field_value_matches else passes),)
 
     @property
-    def _needed(self) -> Needed:
-        return Needed("SMT453", f"the field '{self.field_name}' is null, but is compared", _HINT, NULL_POINTER)
-
-    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        equals = EqualsLiteral(None, self.field_value or "")
-        finds = Finds(self.field_value_pattern)
-
-        def decide(value: Any, record: Record) -> Any:
-            field = self._field(value)
-            if self.field_value is None:
-                match = finds.python(None if field is None else literal_text(None, field))
-            elif expected(self.field_value) is None:
-                raise data_error("SMT453", _NULL_WORD, _HINT, NULL_POINTER)
-            elif field is None:
-                raise self._needed.failure()
-            else:
-                match = equals.python(field)
-            if match is not self.field_value_matches:
-                raise DropRecord
-            return value
-
-        return decide
-
-    def _field(self, value: Any) -> Any:
-        if not self.field_name:
-            return value
-        if type(value) is not dict:
-            raise data_error("SMT454", self._no_object(java_class(value)), "drop the stage", CLASS_CAST)
-        return look(value, self.field_name) if self.field_name in value else None
-
-    def _no_object(self, what: str) -> str:
-        return f"only a struct or object has a field '{self.field_name}', but this is {what}"
+    def _test(self) -> FieldCheck:
+        if self.field_value is None:
+            return TextPasses(Finds(self.field_value_pattern))
+        if expected(self.field_value) is None:
+            return NoTest(Refusal("SMT453", _NULL_WORD, _HINT, NULL_POINTER))
+        return IsLiteral(self.field_value)

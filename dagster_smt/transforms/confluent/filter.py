@@ -1,27 +1,20 @@
 """Filter: keep or drop records by a JSONPath condition."""
 
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated
 
-from dagster_smt.authoring.edit import struct_of
-from dagster_smt.authoring.json_path import check_json_path, finding, planned_answer
+from dagster_smt.authoring.json_path import check_json_path
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.schemaless import require_map
-from dagster_smt.authoring.transform import Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import NonEmptyText, one_of
-from dagster_smt.model.cell import Call, Expr
-from dagster_smt.model.json_path import JsonPath, parse_json_path
-from dagster_smt.model.keeps import Any as AnyOf
-from dagster_smt.model.keeps import Condition, Not, NullValue, Unknown
-from dagster_smt.model.record import DropRecord, PlanRecord, Record
-from dagster_smt.values.json_path import FOUND, INVALID_PATH, MISSING, NO_OBJECT, NOTHING, PATH_NOT_FOUND, answer
-from dagster_smt.values.needs import Unless
-from dagster_smt.values.texts import IsOneOf
+from dagster_smt.effects.condition import PathFinds, Refusal
+from dagster_smt.effects.effect import Effect, Reject
+from dagster_smt.effects.transform import EffectTransform
+from dagster_smt.model.json_path import parse_json_path
+from dagster_smt.values.json_path import FOUND, INVALID_PATH, MISSING, NO_OBJECT, NOTHING, PATH_NOT_FOUND
 
 
-class Filter(Transform):
+class Filter(EffectTransform):
     """Keep the records in which a JSONPath condition finds something (`filter.type=include`), or drop them (`exclude`).
 
     These parts of JSONPath can be used, and every other is refused by name:
@@ -89,52 +82,18 @@ class Filter(Transform):
     def check(self) -> Iterator[tuple[str, str, str]]:
         yield from check_json_path("filter.condition", self.filter_condition)
 
-    @cached_property
-    def _path(self) -> JsonPath:
-        return parse_json_path(self.filter_condition)
-
-    @cached_property
-    def _dropping(self) -> tuple[str, ...]:
-        """The answers that drop a record."""
+    def effects(self) -> tuple[Effect, ...]:
         wrong = NOTHING if self.filter_type == "include" else FOUND
-        return (wrong, MISSING) if self.missing_or_null_behavior == "exclude" else (wrong,)
+        answers = (wrong, MISSING) if self.missing_or_null_behavior == "exclude" else (wrong,)
+        return (Reject(PathFinds(parse_json_path(self.filter_condition), answers, self._refusals)),)
 
-    @cached_property
-    def _refusals(self) -> tuple[Unless, ...]:
-        """The answers that a record fails for."""
+    @property
+    def _refusals(self) -> tuple[tuple[str, Refusal], ...]:
         condition = f"the condition '{self.filter_condition}'"
         statement = f"{condition} leads to a field through what is null or has no fields to test"
         hint = "guard the stage with a predicate, or correct the condition"
-        no_object = Unless("SMT457", statement, hint, INVALID_PATH, text=NO_OBJECT)
-        if self.missing_or_null_behavior != "fail":
-            return (no_object,)
-        statement, hint = f"{condition} needs a field that is missing", "set missing.or.null.behavior"
-        return no_object, Unless("SMT456", statement, hint, PATH_NOT_FOUND, text=MISSING)
-
-    def keeps(self, side: str) -> Condition:
-        if side != "value":
-            return Unknown()
-        found = finding(self._path)
-        return AnyOf((NullValue(), found if self.filter_type == "include" else Not(found)))
-
-    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
-        node = record.key if at.side == "key" else record.value
-        if node is None:
-            return self.plan_absent(record)
-        expr: Expr = planned_answer(struct_of(node, self.purpose), self._path, at)
-        for refusal in self._refusals:
-            expr = Call(refusal, (expr,))
-        return replace(record, dropped=Call(IsOneOf(self._dropping), (expr,)))
-
-    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        path, refusals, dropping = self._path, self._refusals, self._dropping
-
-        def decide(value: Any, record: Record) -> Any:
-            found = answer(path, require_map(value, self.purpose))
-            for refusal in refusals:
-                refusal.python(found)
-            if found in dropping:
-                raise DropRecord
-            return value
-
-        return decide
+        refusals = [(NO_OBJECT, Refusal("SMT457", statement, hint, INVALID_PATH))]
+        if self.missing_or_null_behavior == "fail":
+            statement = f"{condition} needs a field that is missing"
+            refusals.append((MISSING, Refusal("SMT456", statement, "set missing.or.null.behavior", PATH_NOT_FOUND)))
+        return tuple(refusals)

@@ -1,15 +1,16 @@
 """TombstoneHandler: drop tombstones, or refuse them."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import Example, NullRule, Planning, SideFunction, Transform
+from dagster_smt.authoring.transform import Example, NullRule
 from dagster_smt.authoring.validate import one_of
-from dagster_smt.model.keeps import Condition, Not, NullValue
-from dagster_smt.model.record import PlanRecord, Record
+from dagster_smt.effects.condition import NullValue
+from dagster_smt.effects.effect import Effect, Reject
+from dagster_smt.effects.transform import EffectTransform
 
 
-class TombstoneHandler(Transform):
+class TombstoneHandler(EffectTransform):
     """Drop the records whose value is null, with or without a schema, or refuse them; others pass.
 
     Confluent documents `ignore` and `warn` as dropping the record, with a line in the log of another level; here both
@@ -19,7 +20,6 @@ class TombstoneHandler(Transform):
 
     connect_class = "io.confluent.connect.transforms.TombstoneHandler"
     sided = False
-    reads_value = True
     purpose = "a chain without tombstones"
     behavior: Annotated[Text, one_of("ignore", "warn", "fail")] = option(
         "`ignore` or `warn`: a tombstone is dropped; `fail`: it is refused.", "warn"
@@ -32,14 +32,5 @@ class TombstoneHandler(Transform):
     def on_null(self) -> NullRule:
         return "reject" if self.behavior == "fail" else "drop"
 
-    def keeps(self, side: str) -> Condition:
-        return Not(NullValue())
-
-    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
-        return record
-
-    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        def keep(value: Any, record: Record) -> None:
-            """It is no tombstone."""
-
-        return keep
+    def effects(self) -> tuple[Effect, ...]:
+        return (Reject(NullValue(), side="value"),)

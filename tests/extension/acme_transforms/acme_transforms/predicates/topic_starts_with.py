@@ -5,8 +5,7 @@ from typing import Any
 
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.predicate import Predicate
-from dagster_smt.model.cell import Call, Const, Expr
-from dagster_smt.model.record import PlanRecord
+from dagster_smt.effects.condition import TopicPasses
 from dagster_smt.values.basic import ValueRule
 
 
@@ -29,6 +28,5 @@ class TopicStartsWith(Predicate):
     connect_class = "com.example.transforms.predicates.TopicStartsWith"
     prefix: Text = option("The beginning of the topic.")
 
-    def test(self, record: PlanRecord) -> Expr | bool:
-        rule, topic = StartsWith(self.prefix), record.topic.expr
-        return rule.python(topic.value) if isinstance(topic, Const) else Call(rule, (topic,))
+    def condition(self) -> TopicPasses:
+        return TopicPasses(StartsWith(self.prefix))

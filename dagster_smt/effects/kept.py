@@ -1,0 +1,72 @@
+"""Which records a stage keeps, as far as it can be told before they are read (``model.keeps``, decision 16)."""
+
+from dagster_smt.authoring.json_path import finding
+from dagster_smt.authoring.predicate import Predicate
+from dagster_smt.authoring.stage import Stage
+from dagster_smt.effects.condition import (
+    Always,
+    Condition,
+    FieldPasses,
+    Not,
+    NoTest,
+    NullValue,
+    PathFinds,
+    TopicPasses,
+)
+from dagster_smt.effects.effect import Reject, only
+from dagster_smt.effects.transform import EffectTransform
+from dagster_smt.model import keeps
+from dagster_smt.values.json_path import FOUND
+
+
+def kept(stage: Stage) -> keeps.Condition | None:
+    """Returns which records pass a stage, its predicate included; None: it does other things than to drop.
+
+    It holds for every record that does not fail.
+    """
+    transform = stage.transform
+    effects = transform.effects() if isinstance(transform, EffectTransform) else ()
+    rejects = only(effects, Reject)
+    if not rejects or len(rejects) < len(effects):
+        return None
+    passing = _beside_nulls(stage, keeps.All(tuple(keeps.Not(_known(reject.condition)) for reject in rejects)))
+    if stage.predicate is None:
+        return passing
+    holds = _holds(stage.predicate)
+    return keeps.Any((holds if stage.negate else keeps.Not(holds), passing))
+
+
+def _beside_nulls(stage: Stage, passing: keeps.Condition) -> keeps.Condition:
+    """What the null rule says comes first."""
+    if not stage.acts_on:
+        return passing
+    if stage.acts_on == "key":
+        return keeps.Unknown()
+    if stage.transform.on_null() in ("drop", "reject"):
+        return keeps.All((keeps.Not(keeps.NullValue()), passing))
+    return keeps.Any((keeps.NullValue(), passing))
+
+
+def _holds(predicate: Predicate) -> keeps.Condition:
+    condition = predicate.condition()
+    known = _known(condition)
+    # a condition on fields is false where there are none
+    return keeps.All((keeps.Not(keeps.NullValue()), known)) if "value" in condition.reads else known
+
+
+def _known(condition: Condition) -> keeps.Condition:
+    match condition:
+        case Always():
+            return keeps.All(())
+        case Not(inner):
+            return keeps.Not(_known(inner))
+        case NullValue():
+            return keeps.NullValue()
+        case TopicPasses(rule):
+            return keeps.TopicTest(rule.python)
+        case FieldPasses(path, test) if path.flat and not isinstance(test, NoTest):
+            return keeps.FieldTest(path.leaf, test)
+        case PathFinds(path, answers):
+            found = finding(path)
+            return found if FOUND in answers else keeps.Not(found)
+    return keeps.Unknown()
