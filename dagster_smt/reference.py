@@ -18,6 +18,7 @@ from dagster_smt.authoring.path_forms import FORMS, SITUATIONS
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.chain.registry import own
+from dagster_smt.chain.stages import as_text
 from dagster_smt.chain.vendors import by_vendor, is_kafkas
 from dagster_smt.interpret.examples import example_chain, run_example, run_once, with_schema
 from dagster_smt.model.markdown import code
@@ -142,7 +143,7 @@ def _predicate_example(cls: type[Predicate], example: Example) -> str:
 
 
 def _properties(example: Example, kind: str, alias: str, connect_class: str) -> str:
-    options = [f"{kind}.{alias}.{key}={value}" for key, value in example.options.items()]
+    options = [f"{kind}.{alias}.{key}={as_text(value)}" for key, value in example.options.items()]
     lines = [f"{kind}={alias}", f"{kind}.{alias}.type={connect_class}", *options]
     return f"## Example: {example.title}\n\n```properties\n" + "\n".join(lines) + "\n```\n\n"
 

@@ -1,5 +1,6 @@
 """Option types with Kafka's validators (``ConfigDef.ValidList``, ``NonEmptyString``, ``RegexValidator``)."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
@@ -63,6 +64,17 @@ AnyCase = BeforeValidator(lambda value: trim(value).lower() if isinstance(value,
 """Reads an option without regard to case and to blanks around it, as Debezium does."""
 
 
+@dataclass(frozen=True)
+class OneOf(AfterValidator):
+    """Accepts some texts only.
+
+    Attributes:
+        allowed: The texts.
+    """
+
+    allowed: tuple[str, ...] = ()
+
+
 def one_of(*allowed: str) -> Any:
     """A validator that accepts the given texts only."""
 
@@ -71,4 +83,4 @@ def one_of(*allowed: str) -> Any:
             raise ValueError(f"must be one of: {', '.join(allowed)}")
         return text
 
-    return AfterValidator(check)
+    return OneOf(check, allowed)

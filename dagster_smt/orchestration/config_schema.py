@@ -72,7 +72,7 @@ def _stage() -> dg.Shape:
 
 
 def _options(classes: Iterable[type[Options]]) -> dg.Field:
-    return dg.Field(option_fields(classes), default_value={}, description="Its options, as in a connector.")
+    return dg.Field(option_fields(classes), default_value={}, description="Its options, named as in a connector.")
 
 
 def _classes(name: str, known: Mapping[str, type[Options]]) -> dg.Enum:

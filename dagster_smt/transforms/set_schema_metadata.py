@@ -26,7 +26,7 @@ class SetSchemaMetadata(NullDefaults, EffectTransform):
     purpose = "updating schema metadata"
     schema_name: Text | None = option("The new name of the schema.", None)
     schema_version: Int | None = option("The new version of the schema.", None)
-    examples = (Example("both", {"schema.name": "orders.Order", "schema.version": "2"}, _BEFORE, _AFTER),)
+    examples = (Example("both", {"schema.name": "orders.Order", "schema.version": 2}, _BEFORE, _AFTER),)
 
     def check(self) -> Iterator[tuple[str, str, str]]:
         if self.schema_name is None and self.schema_version is None:

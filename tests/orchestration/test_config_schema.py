@@ -4,10 +4,11 @@ import dagster as dg
 import pytest
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.chain.registry import transforms
+from dagster_smt.chain.registry import predicates, transforms
 from dagster_smt.errors import ConfigError
 from dagster_smt.model.window import Range
 from dagster_smt.orchestration.config_schema import decode_config, smt_config_schema
+from dagster_smt.orchestration.option_fields import option_fields
 from dagster_smt.tables.spec import MicroBatches
 
 HIDE = {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["name"], "replacement": "*"}}
@@ -71,12 +72,39 @@ def test_dagster_itself_refuses_a_misspelt_class(stage):
         ({"fields": {"name": "x"}}, "stages[0]:options:fields"),
         ({"fields": [1]}, "stages[0]:options:fields"),
         ({"fields": 5}, "stages[0]:options:fields"),
+        ({"fields": ["name"], "replace.null.with.default": "yes"}, "stages[0]:options:replace.null.with.default"),
+        ({"fields": ["name"], "strict_paths": "loose"}, "stages[0]:options:strict_paths"),
+        ({"schema.version": "one"}, "stages[0]:options:schema.version"),
+        ({"delimiter": ["_"]}, "stages[0]:options:delimiter"),
+        ({"target.type": "date"}, "stages[0]:options:target.type"),
     ],
 )
-def test_dagster_itself_refuses_a_misspelt_option_and_what_is_no_list_of_names(options, place):
+def test_dagster_itself_refuses_a_misspelt_option_and_one_of_another_type(options, place):
     with pytest.raises(dg.DagsterInvalidConfigError) as raised:
         full({"chain": {"stages": [{**HIDE, "options": options}]}})
     assert place in str(raised.value)
+
+
+TAKEN = [
+    {"replacement": 0}, {"replacement": None}, {"static.value": 5}, {"fields": "a,b"}, {"schema.version": None},
+    {"renames": {"a": "b"}}, {"renames": ["a:b"]}, {"spec": "a:int8"}, {"field.syntax.version": "V2"},
+    {"operation": "MOVE"}, {"field.format": ""}, {"field.format": "JSON_PATH"},
+    {"delete.tombstone.handling.mode": "Drop"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", TAKEN)
+def test_dagster_takes_what_a_class_may_take(options):
+    assert full({"chain": {"stages": [{**HIDE, "options": options}]}})
+
+
+def test_every_option_has_a_description_and_nearly_every_one_a_type():
+    """Of the others a text may be written as a number, or a list as a mapping."""
+    for classes in (transforms(), predicates()):
+        fields = option_fields(classes.values()).fields
+        assert all(field.description for field in fields.values())
+        loose = {name for name, field in fields.items() if field.config_type.given_name == "Any"}
+        assert loose <= {"field.value", "renames", "replacement", "spec", "static.value", "value", "value.literal"}
 
 
 def test_dagster_takes_the_options_of_every_documented_example():

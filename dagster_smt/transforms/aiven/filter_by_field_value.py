@@ -42,7 +42,7 @@ class FilterByFieldValue(EffectTransform):
     examples = (
         Example("keep", {"field.name": "op", "field.value": "r"}, '{"op":"u"}', None),
         Example(
-            "drop", {"field.name": "op", "field.value": "r", "field.value.matches": "false"}, '{"op":"u"}', '{"op":"u"}'
+            "drop", {"field.name": "op", "field.value": "r", "field.value.matches": False}, '{"op":"u"}', '{"op":"u"}'
         ),
         Example("a number", {"field.name": "n", "field.value.pattern": "^42$"}, '{"n":42}', '{"n":42}'),
     )

@@ -52,7 +52,7 @@ class ExtractTopic(Transform):
         Example("a field", {"field": "f2"}, '{"f1":7,"f2":"bills"}', "bills", shows="topic", given="value"),
         Example(
             "a field of a field",
-            {"field": '$["f1"]["f3"]', "field.format": "JSON_PATH", "skip.missing.or.null": "true"},
+            {"field": '$["f1"]["f3"]', "field.format": "JSON_PATH", "skip.missing.or.null": True},
             '{"f1":{"f3":"bills"}}',
             "bills",
             shows="topic",

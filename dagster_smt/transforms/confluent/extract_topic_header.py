@@ -31,7 +31,7 @@ class ExtractTopicHeader(EffectTransform):
     examples = (
         Example(
             "a header",
-            {"field": "messageType", "skip.missing.or.null": "true"},
+            {"field": "messageType", "skip.missing.or.null": True},
             '[{"key":"messageType","value":"bills"}]',
             "bills",
             shows="topic",
