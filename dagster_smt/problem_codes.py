@@ -37,7 +37,7 @@ SHARED = {
     "SMT045": "orchestration/partitions orchestration/time_keys",
     "SMT102": "authoring/edit authoring/reading",
     "SMT202": "authoring/paths authoring/reading",
-    "SMT205": "authoring/defaults effects/on_plan transforms/cast",
+    "SMT205": "authoring/defaults effects/on_plan",
     "SMT207": "spark/column_values spark/types",
     "SMT250": "tables/ddl tables/rows/columns",
     "SMT252": "tables/ddl tables/rows/statement",
@@ -61,9 +61,8 @@ SHARED = {
     "spark/reading/start",
     "SMT440": "interpret/avro_anything interpret/avro_write interpret/csv_lines interpret/formats "
     "interpret/protobuf_kinds",
-    "SMT451": "authoring/topics transforms/aiven/extract_timestamp transforms/aiven/hash",
-    "SMT452": "transforms/aiven/extract_timestamp transforms/aiven/extract_topic transforms/aiven/hash "
-    "transforms/confluent/extract_topic",
+    "SMT451": "authoring/topics effects/times transforms/aiven/hash",
+    "SMT452": "effects/routes_on_plan effects/times transforms/aiven/hash",
     "SMT441": "interpret/protobuf_files interpret/registry interpret/registry_client",
     "SMT442": "interpret/registered interpret/registry_client",
     "SMT459": "interpret/avro model/schema_size",

@@ -54,6 +54,11 @@ class Change(_Effect):
         target: What the ledger says it becomes.
         fills: Whether, without a schema, a missing field of the top level becomes null, as in Kafka's own transforms.
         refuses_default: Whether, with a schema, a struct that has a default is refused; else its default is changed.
+        required: Whether, with a schema, a missing field is refused; else it is reported.
+        in_place: Whether, with a schema, nothing else is touched; else all fields are copied, as Kafka's transforms do
+            it: nulls become defaults, and the struct's own default is changed, too. Only for fields of the top level.
+        in_maps: Whether, with a schema, entries of a map are changed, too, if it is one of texts that may be null: a
+            missing one becomes null.
     """
 
     path: FieldPath
@@ -62,6 +67,9 @@ class Change(_Effect):
     target: str = ""
     fills: bool = False
     refuses_default: bool = False
+    required: bool = False
+    in_place: bool = False
+    in_maps: bool = False
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -243,10 +251,62 @@ class ByHeader:
 
 
 @dataclass(frozen=True)
+class ByField:
+    """The text of a field; one that is null or empty is none.
+
+    Attributes:
+        path: The field; without steps the whole key or value.
+        skips: Whether the topic stays where there is no text; else the record is refused.
+        converts: Whether numbers and booleans become texts, as Java writes them; else they are refused.
+        blank_is_none: Whether, without a schema, a text of blanks is none, too.
+        by_type: Whether, with a schema, a field of another type is refused although it is null, and skipped.
+    """
+
+    path: FieldPath
+    skips: bool
+    converts: bool = False
+    blank_is_none: bool = False
+    by_type: bool = False
+
+    @property
+    def entry(self) -> Entry:
+        return Entry("routed", self.path.text or WHOLE, "topic", "topic")
+
+    @property
+    def label(self) -> str:
+        """What messages call the field."""
+        return f"the field '{self.path.text}'" if self.path.steps else "the key or value"
+
+    reads: ClassVar[Parts] = frozenset()
+
+
+@dataclass(frozen=True)
+class ByFieldTime:
+    """As ``ByTime``, with a time that a field of the value has as a text. Values with a schema are refused.
+
+    Attributes:
+        topic_format, timestamp_format: As in ``ByTime``.
+        names: Fields of the top level, of which the first that is there and not null counts.
+        field_format: Pattern of its text.
+    """
+
+    topic_format: str
+    timestamp_format: str
+    names: tuple[str, ...]
+    field_format: str
+
+    @property
+    def entry(self) -> Entry:
+        return Entry("routed", self.topic_format, self.timestamp_format, "topic")
+
+    reads: ClassVar[Parts] = frozenset({"value"})
+
+
+@dataclass(frozen=True)
 class Route(_Effect):
     """The topic becomes another one; partition, offset and timestamp stay."""
 
-    by: ByPattern | ByTime | ByHeader
+    by: ByPattern | ByTime | ByHeader | ByField | ByFieldTime
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -353,6 +413,71 @@ class NeedsSchema(_Effect):
     hint: str
 
 
+@dataclass(frozen=True)
+class SetTimestamp(_Effect):
+    """The record's timestamp becomes a field of the key or value: an int64 in a unit, or a date. A null is refused.
+
+    Attributes:
+        name: The field, at the top level; the entry of a map under a schema counts as one.
+        unit: ``milliseconds`` or ``seconds``.
+    """
+
+    name: str
+    unit: str
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return (Entry("extracted", self.name, "timestamp"),)
+
+    @property
+    def reads(self) -> Parts:
+        return frozenset({"metadata"})
+
+    @property
+    def writes(self) -> Parts:
+        return frozenset({"timestamp"})
+
+
+@dataclass(frozen=True)
+class Join(_Effect):
+    """A field is added with the texts of others, as Java writes them.
+
+    With a schema the struct is a new one, without name, version, doc and parameters, and a field of the name is
+    refused; without one it is overwritten.
+
+    Attributes:
+        name: The new field.
+        names: The others, fields of the top level, in their order.
+        delimiter: What stands between the texts.
+        missing: The text of what is null or missing.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    delimiter: str
+    missing: str
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return (Entry("added", self.name, ",".join(self.names)),)
+
+
+@dataclass(frozen=True)
+class Nullify(_Effect):
+    """The key or value becomes null.
+
+    Attributes:
+        schema: What becomes of its schema: ``nullify``, there is none; ``retain``, it stays; ``validate``, it stays,
+            and one that requires a value is refused; ``force_optional``, it allows null.
+    """
+
+    schema: str
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return (Entry("dropped", WHOLE),)
+
+
 _E = TypeVar("_E")
 Effect = (
     Change
@@ -370,6 +495,9 @@ Effect = (
     | DropHeaders
     | CopyToHeader
     | SetSchema
+    | SetTimestamp
+    | Join
+    | Nullify
     | NeedsSchema
 )
 

@@ -1,12 +1,26 @@
 """Effects on a key or value with a schema: what becomes of its node in a plan (``model.cell``)."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
 from dagster_smt.authoring.copying import copied, copied_fields, validated
-from dagster_smt.authoring.edit import Changed, Renamed, Target, edited, edited_branch, kept, present, struct_of, under
+from dagster_smt.authoring.edit import (
+    Changed,
+    Renamed,
+    Target,
+    all_sources,
+    edited,
+    edited_branch,
+    field_of,
+    kept,
+    present,
+    struct_of,
+    under,
+)
 from dagster_smt.authoring.paths import Branch, planned
 from dagster_smt.authoring.reading import read_field
+from dagster_smt.authoring.texts import java_text_of
 from dagster_smt.authoring.transform import Planning, refuse
 from dagster_smt.effects.effect import (
     NO_OFFSET,
@@ -16,6 +30,7 @@ from dagster_smt.effects.effect import (
     Effect,
     Extract,
     Insert,
+    Join,
     Keep,
     Rename,
     SetSchema,
@@ -24,12 +39,13 @@ from dagster_smt.effects.effect import (
     numbered,
     only,
 )
-from dagster_smt.effects.rule import masked
+from dagster_smt.effects.rule import Constant, masked
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION
 from dagster_smt.model.cell import UNSET, Call, Cell, Const, Expr, Group, Node, open_struct, with_fields
-from dagster_smt.model.schema import STRING, Schema, Type
-from dagster_smt.values.basic import NotNull
-from dagster_smt.values.containers import NewName
+from dagster_smt.model.schema import STRING, Schema, Type, optional
+from dagster_smt.values.basic import NotNull, Refused
+from dagster_smt.values.containers import MapValue, NewName
+from dagster_smt.values.texts import ChangeEntries, JoinTexts, has_bytes, no_text
 
 
 @dataclass(frozen=True)
@@ -70,6 +86,9 @@ def plan_side(effects: tuple[Effect, ...], node: Node, at: Planning, settings: S
     if family == {Wrap}:
         (wrap,) = only(effects, Wrap)
         return _wrap(wrap, node, at, settings)
+    if family == {Join}:
+        (join,) = only(effects, Join)
+        return _join(join, node, at, settings)
     if family == {SetSchema}:
         (metadata,) = only(effects, SetSchema)
         return _set_schema(metadata, node, at, settings)
@@ -86,14 +105,51 @@ def _change(changes: tuple[Change, ...], node: Node, at: Planning, settings: Set
         target.touch()
         return masked(after, target.node) if effect.action == "masked" else after
 
-    if not changes[0].path.steps:
+    first = changes[0]
+    if not first.path.steps:
         at.touch(0, present(node))
-        return changes[0].rule.on_node(Target(0, "", node, None, at, whole=True))
+        after = first.rule.on_node(Target(0, "", node, None, at, whole=True))
+        return masked(after, node) if first.action == "masked" else after
+    if first.in_maps and isinstance(node, Cell) and _is_text_map(node.schema):
+        return _change_entries(changes, node, at)
     group = struct_of(node, settings.purpose)
-    if changes[0].refuses_default and group.schema.default is not None:
+    if first.in_place:
+        return _change_in_place(changes, group, change, at)
+    if first.refuses_default and group.schema.default is not None:
         raise refuse("SMT205", "a struct with a default value cannot be changed", "drop the default")
     paths = tuple(change.path for change in changes)
     return edited(group, paths, change, settings.replace_nulls, at, settings.strict)
+
+
+def _change_in_place(
+    changes: tuple[Change, ...], group: Group, change: Callable[[Target], Node], at: Planning
+) -> Group:
+    fields = dict(group.fields)
+    for number, effect in enumerate(changes):
+        name = effect.path.leaf
+        if name in fields or effect.required:
+            fields[name] = change(Target(number, name, field_of(group, name), group.present, at))
+        else:
+            at.miss(name, tuple(group.by_name))
+    return with_fields(group, fields.items(), group.schema)
+
+
+def _is_text_map(schema: Schema) -> bool:
+    """Whether values are maps from texts to texts that may be null."""
+    keys, values = schema.keys, schema.values
+    if schema.type is not Type.MAP or keys is None or values is None:
+        return False
+    return keys.type is values.type is Type.STRING and values.optional
+
+
+def _change_entries(changes: tuple[Change, ...], node: Cell, at: Planning) -> Cell:
+    entries = []
+    for number, effect in enumerate(changes):
+        rule = effect.rule.of_kind("string")
+        assert rule is not None and not isinstance(rule, Constant), "texts of maps go through a value rule"
+        entries.append((effect.path.leaf, rule))
+        at.touch(number, Call(MapValue(effect.path.leaf), (node.expr,)))
+    return replace(node, expr=Call(ChangeEntries(tuple(entries)), (node.expr,)), copied=False)
 
 
 def _restructure(effects: tuple[Effect, ...], node: Node, at: Planning, settings: Settings) -> Node:
@@ -132,6 +188,50 @@ def _restructure(effects: tuple[Effect, ...], node: Node, at: Planning, settings
 
 def _touch(number: int, parent: Expr | None, at: Planning) -> None:
     at.touch(number, parent)
+
+
+def _join(join: Join, node: Node, at: Planning, settings: Settings) -> Node:
+    group = struct_of(node, settings.purpose)
+    if join.name in group.by_name:
+        hint = "choose another name, or rename the old field first with ReplaceField"
+        raise refuse("SMT110", f"field '{join.name}' exists already", hint, SCHEMA_BUILDER_EXCEPTION)
+    opened = tuple((name, _opened(child, name in join.names)) for name, child in group.fields)
+    old = copied_fields(group, True, opened)
+    fields = (*old, (join.name, _joined(join, dict(old), at)))
+    schema = Schema(Type.STRUCT, fields=tuple((name, child.schema) for name, child in fields))
+    at.touch(0, group.present)
+    return under(group, Group(schema, fields, group.present, group.sources))
+
+
+def _opened(child: Node, needs_text: bool) -> Node:
+    """A field; a struct is taken apart where its text is needed."""
+    return open_struct(child) if needs_text and child.schema.type is Type.STRUCT else child
+
+
+def _joined(join: Join, fields: Mapping[str, Node], at: Planning) -> Cell:
+    texts: list[Expr] = []
+    sources, marks = frozenset[str](), frozenset[str]()
+    for name in join.names:
+        if name not in fields:
+            at.miss(name, tuple(fields))
+            texts.append(Const(None, optional(STRING)))
+            continue
+        field = fields[name]
+        texts.append(_text(name, field))
+        sources |= all_sources(field)
+        marks |= field.marks if isinstance(field, Cell) else frozenset()
+    rule = JoinTexts(join.delimiter, join.missing)
+    return Cell(optional(STRING), Call(rule, tuple(texts)), sources, marks=marks)
+
+
+def _text(name: str, field: Node) -> Expr:
+    if not has_bytes(field.schema):
+        return java_text_of(field)
+    problem, there = no_text().problem, present(field)
+    statement = f"the field '{name}' is {field.schema.label}: {problem.statement}"
+    if there is None:
+        raise refuse(problem.code, statement, problem.hint)
+    return Call(Refused(problem.code, statement, problem.hint), (there,))
 
 
 def _set_schema(effect: SetSchema, node: Node, at: Planning, settings: Settings) -> Node:

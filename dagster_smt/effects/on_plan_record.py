@@ -1,45 +1,39 @@
 """Effects on a symbolic record: on one of its sides (``on_plan``), or on its topic, headers and key."""
 
 from dataclasses import replace
+from typing import Literal
 
 from dagster_smt.authoring.copying import copied
-from dagster_smt.authoring.edit import all_sources, struct_of
+from dagster_smt.authoring.edit import all_sources, field_of, present, struct_of
 from dagster_smt.authoring.reading import read_field
-from dagster_smt.authoring.topics import needed_topic, routed
-from dagster_smt.authoring.transform import Planning
+from dagster_smt.authoring.texts import with_default
+from dagster_smt.authoring.transform import Planning, refuse
 from dagster_smt.effects.condition import FieldPasses, NullValue, inside
 from dagster_smt.effects.conditions_on_plan import plan_condition, where_there
 from dagster_smt.effects.effect import (
     AddHeader,
-    ByPattern,
-    ByTime,
     CopyToHeader,
     Drop,
     DropHeaders,
     Effect,
     MakeKey,
+    Nullify,
     Reject,
     Route,
+    SetTimestamp,
     family_of,
     only,
 )
 from dagster_smt.effects.on_plan import Settings, plan_side
-from dagster_smt.model.cell import Call, Cell, Const, Group, Node
+from dagster_smt.effects.routes_on_plan import plan_route
+from dagster_smt.effects.times import TIMES, needed_time, no_time
+from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node
 from dagster_smt.model.record import PlanRecord
-from dagster_smt.model.schema import STRING, Schema, Type, optional
+from dagster_smt.model.schema import Schema, Type, optional
+from dagster_smt.values.containers import MapValue
 from dagster_smt.values.header_literals import parse_literal
-from dagster_smt.values.headers import (
-    AppendHeader,
-    AppendLiteral,
-    DropNamed,
-    HasHeaderOrNull,
-    HeaderText,
-    LastHeader,
-)
-from dagster_smt.values.java_regex import Matches, MatchesOrNull, ReplaceIfMatches
-from dagster_smt.values.timestamps import RouteByTime
-
-_BYTES = Schema(Type.BYTES, optional=True)
+from dagster_smt.values.headers import AppendHeader, AppendLiteral, DropNamed, HasHeaderOrNull
+from dagster_smt.values.timestamps import RecordTime
 
 
 def plan_record(effects: tuple[Effect, ...], record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
@@ -61,11 +55,15 @@ def plan_record(effects: tuple[Effect, ...], record: PlanRecord, at: Planning, s
         if isinstance(effect, Reject):
             return _reject(effect, record, at, settings)
         if isinstance(effect, Route):
-            return _route(effect, record, at)
+            return plan_route(effect, record, at, settings)
         if isinstance(effect, AddHeader):
             return _add_header(effect, record, at)
         if isinstance(effect, DropHeaders):
             return _drop_headers(effect, record, at)
+        if isinstance(effect, SetTimestamp):
+            return _set_timestamp(effect, record, at, settings)
+        if isinstance(effect, Nullify):
+            return _nullify(effect, record, at)
         if isinstance(effect, MakeKey):
             return _make_key(effect, record, at, settings)
     return _on_side(effects, record, at, settings)
@@ -87,29 +85,39 @@ def _reject(effect: Reject, record: PlanRecord, at: Planning, settings: Settings
     return replace(record, dropped=test)
 
 
-def _route(route: Route, record: PlanRecord, at: Planning) -> PlanRecord:
-    by = route.by
-    if isinstance(by, ByPattern):
-        return _route_by_pattern(by, record, at)
-    if isinstance(by, ByTime):
-        at.touch(0)
-        rule = RouteByTime(by.topic_format, by.timestamp_format)
-        return replace(record, topic=record.topic.call(rule, STRING, record.timestamp))
-    data = record.headers.call(LastHeader(by.name), _BYTES)
-    text = data.call(HeaderText(by.name), optional(STRING))
-    return routed(record, text, needed_topic(f"the header '{by.name}'"), by.skips, at)
+def _set_timestamp(effect: SetTimestamp, record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
+    field = _timestamp_field(effect, at.side_of(record), settings.purpose)
+    kind = field.schema.logical or field.schema.type.value
+    if kind not in TIMES or not isinstance(field, Cell):
+        raise refuse(*no_time(effect.name, field.schema.label))
+    at.touch(0)
+    expr: Expr = Call(needed_time(effect.name), (field.expr,)) if field.may_be_null else field.expr
+    rule = RecordTime("unix" if kind == "int64" else kind, "Timestamp", precision=effect.unit)
+    cell = replace(record.timestamp, expr=Call(rule, (expr,)), sources=field.sources, copied=False)
+    return replace(record, timestamp=cell)
 
 
-def _route_by_pattern(by: ByPattern, record: PlanRecord, at: Planning) -> PlanRecord:
-    rule = ReplaceIfMatches(by.regex, by.replacement)
-    topic = record.topic
-    if not isinstance(topic.expr, Const):
-        at.touch(0, Call(MatchesOrNull(by.regex), (topic.expr,)))
-        return replace(record, topic=topic.call(rule, STRING))
-    name = topic.expr.value
-    if Matches(by.regex).python(name):
-        at.touch(0)
-    return replace(record, topic=Cell(STRING, Const(rule.python(name), STRING), topic.sources, False))
+def _timestamp_field(effect: SetTimestamp, node: Node, purpose: str) -> Node:
+    """The field of a struct, or the entry of a map."""
+    keys, values = node.schema.keys, node.schema.values
+    if isinstance(node, Cell) and keys is not None and values is not None and keys.type is Type.STRING:
+        return Cell(optional(values), Call(MapValue(effect.name), (node.expr,)), node.sources, nullable=True)
+    group = struct_of(node, purpose)
+    return with_default(field_of(group, effect.name), group)
+
+
+def _nullify(effect: Nullify, record: PlanRecord, at: Planning) -> PlanRecord:
+    """For columns a null of ``nullify`` has a type, too: there is no column without."""
+    node = at.side_of(record)
+    schema = node.schema
+    if effect.schema == "validate" and not schema.optional:
+        hint = "let the schema allow null, or set schema.behavior to nullify or force_optional"
+        raise refuse("SMT222", f"the schema requires a value, so none can be dropped: {schema.label}", hint)
+    at.touch(0, present(node))
+    after = schema if effect.schema == "retain" else optional(schema)
+    record = at.with_side(record, Cell(after, Const(None, after), frozenset(), nullable=True))
+    null: Literal[False] | None = None if effect.schema == "nullify" else False
+    return replace(record, null_key=null) if at.side == "key" else replace(record, null_value=null)
 
 
 def _add_header(effect: AddHeader, record: PlanRecord, at: Planning) -> PlanRecord:

@@ -1,4 +1,4 @@
-"""Effects on keys and values without a schema: Python functions on lazily decoded JSON (``values.lazy``)."""
+"""Effects on a key or value without a schema: Python functions on lazily decoded JSON (``values.lazy``)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,25 +11,20 @@ from dagster_smt.authoring.schemaless import (
     made_parent,
     pruner,
     require_map,
-    value_at,
     value_visitor,
     visitor,
 )
 from dagster_smt.authoring.splice import Texts
 from dagster_smt.authoring.transform import SideFunction
-from dagster_smt.effects.conditions_on_values import test_function
 from dagster_smt.effects.effect import (
     NO_OFFSET,
     Change,
-    CopyToHeader,
     Drop,
     Effect,
     Extract,
     Insert,
+    Join,
     Keep,
-    MakeKey,
-    NeedsSchema,
-    Reject,
     Rename,
     Wrap,
     family_of,
@@ -40,15 +35,16 @@ from dagster_smt.effects.rule import Constant, FieldRule
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Rule
 from dagster_smt.model.path_steps import Index
-from dagster_smt.model.record import KEY_DIRTY, DropRecord, Header, Record
+from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import JavaInteger, kind_of
-from dagster_smt.values.lazy import copied, encoder, kind_at, look, whole
+from dagster_smt.values.lazy import encoder, kind_at, look
+from dagster_smt.values.texts import JoinTexts, java_text
 
 _Many = Callable[[list[Any]], list[Any]]
 
 
-def side_function(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Returns the function of (value, record) that does the effects of a transform.
+def function_on_side(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
+    """Returns the function of (value, record) that does effects on a key or value alone.
 
     Args:
         effects: The effects, of one family.
@@ -56,62 +52,18 @@ def side_function(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: s
         purpose: What the transform does, as messages say it.
     """
     family = family_of(effects)
-    for needs in only(effects, NeedsSchema):
-        return _refuse(needs)
-    if CopyToHeader in family:
-        return _copy_to_headers(effects, bits, purpose)
-    if family == {Reject}:
-        return _reject(only(effects, Reject)[0], purpose)
     if family == {Change}:
         return _change(only(effects, Change), bits, purpose)
     if family == {Insert}:
         return _insert(only(effects, Insert), bits, purpose)
     if family == {Extract}:
         return _extract(only(effects, Extract)[0], bits[0], purpose)
-    if family == {MakeKey}:
-        return _make_key(only(effects, MakeKey)[0], bits, purpose)
+    if family == {Join}:
+        return _join(only(effects, Join)[0], bits[0], purpose)
     if family == {Wrap}:
         return _wrap(only(effects, Wrap)[0], bits[0], purpose)
     assert family <= {Drop, Keep, Rename}, f"no function for {family}"
     return _restructure(effects, bits, purpose)
-
-
-def _refuse(needs: NeedsSchema) -> SideFunction:
-    def refuse(value: Any, record: Record) -> None:
-        if value is not None:
-            raise data_error(needs.code, needs.statement, needs.hint)
-
-    return refuse
-
-
-def _reject(effect: Reject, purpose: str) -> SideFunction:
-    test = test_function(effect.condition, purpose)
-
-    def reject(value: Any, record: Record) -> Any:
-        if test(value):
-            raise DropRecord
-        return value
-
-    return reject
-
-
-def _copy_to_headers(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Copies fields into headers, in their order, then drops what is moved."""
-    copies = [(copy.path, copy.header) for copy in only(effects, CopyToHeader)]
-    drops = [(effect.path, bits[n]) for n, effect in numbered(effects) if isinstance(effect, Drop)]
-    touched = sum(bits[: len(copies)])
-    drop = visitor([path for path, _ in drops], [_drop(bit) for _, bit in drops], once=True)
-
-    def change(value: Any, record: Record) -> Any:
-        fields = require_map(value, purpose)
-        headers = [Header(name, None, whole(value_at(fields, path))) for path, name in copies]
-        record.headers = [*record.headers, *headers]
-        record.touched |= touched
-        if drops:
-            drop(fields, record)
-        return fields
-
-    return change
 
 
 def act_of(rule: FieldRule, bit: int) -> Act:
@@ -232,7 +184,7 @@ def _restructure(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: st
     drops = [(effect.path, bits[n]) for n, effect in numbered(effects) if isinstance(effect, Drop)]
     keeps = [(effect, bits[n]) for n, effect in numbered(effects) if isinstance(effect, Keep)]
     renames = [(effect, bits[n]) for n, effect in numbered(effects) if isinstance(effect, Rename)]
-    drop = visitor([path for path, _ in drops], [_drop(bit) for _, bit in drops], once=True)
+    drop = visitor([path for path, _ in drops], [drop_act(bit) for _, bit in drops], once=True)
     prunes = [(pruner(keep.paths), bit) for keep, bit in keeps]
     rename = _renamer(renames)
 
@@ -250,7 +202,7 @@ def _restructure(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: st
     return change
 
 
-def _drop(bit: int) -> Act:
+def drop_act(bit: int) -> Act:
     def drop(parent: Any, key: Any, record: Record) -> None:
         del parent[key]
         record.touched |= bit
@@ -355,14 +307,14 @@ def _wrap_inside(wrap: Wrap, bit: int, purpose: str) -> SideFunction:
     return change
 
 
-def _make_key(effect: MakeKey, bits: tuple[int, ...], purpose: str) -> SideFunction:
-    touched = sum(bits)
+def _join(join: Join, bit: int, purpose: str) -> SideFunction:
+    rule = JoinTexts(join.delimiter, join.missing)
 
-    def make_key(value: Any, record: Record) -> Any:
+    def change(value: Any, record: Record) -> Any:
         fields = require_map(value, purpose)
-        record.key = {path.leaf: copied(value_at(fields, path)) for path in effect.paths}
-        record.key_schema = None
-        record.dirty |= KEY_DIRTY
-        record.touched |= touched
+        found = [look(fields, name) if name in fields else None for name in join.names]
+        fields[join.name] = rule.python(*(None if v is None else java_text(None, v) for v in found))
+        record.touched |= bit
+        return fields
 
-    return make_key
+    return change

@@ -16,7 +16,7 @@ from dagster_smt.authoring.validate import NonEmptyNames
 from dagster_smt.effects.effect import Change, Effect
 from dagster_smt.effects.on_plan import Settings
 from dagster_smt.effects.on_plan_record import plan_record
-from dagster_smt.effects.on_values import side_function
+from dagster_smt.effects.on_values_record import side_function
 from dagster_smt.effects.rule import FieldRule
 from dagster_smt.model.cell import Rule
 from dagster_smt.model.record import PlanRecord

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from dagster_smt.errors import DataError, data_error
+from dagster_smt.model.cell import Rule
 from dagster_smt.model.runtime import JavaFloat, kind_of_schema
 from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, optional
 from dagster_smt.values.basic import PythonRule, ValueRule
@@ -68,17 +69,18 @@ def _container(schema: Schema | None, value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChangeEntries(PythonRule):
-    """The entries of a map with text keys in another case; a name that is no key becomes one, with null."""
+    """The entries of a map under some keys, each by a rule; a key that is not there becomes one, with null."""
 
-    names: tuple[str, ...]
-    upper: bool
+    entries: tuple[tuple[str, Rule], ...]
 
     def python(self, value: Any) -> Any:
         if value is None:
             return None
-        change = ChangeCase(self.upper).python
-        entries = {name: value.get(name) for name in self.names}
-        return {**value, **{name: None if text is None else change(text) for name, text in entries.items()}}
+        changed = {}
+        for key, rule in self.entries:
+            entry = value.get(key)
+            changed[key] = None if entry is None else rule.python(entry)
+        return {**value, **changed}
 
 
 def is_blank(text: str) -> bool:
@@ -203,6 +205,16 @@ class ChangeCase(PythonRule):
         if text is None:
             return None
         return text.upper() if self.upper else text.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class CaseOfText(PythonRule):
+    """The text that Java has for a value without a schema, in upper or lower case; null stays null."""
+
+    upper: bool
+
+    def python(self, value: Any) -> str | None:
+        return None if value is None else ChangeCase(self.upper).python(java_text(None, value))
 
 
 @dataclass(frozen=True, slots=True)

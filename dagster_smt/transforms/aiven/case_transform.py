@@ -1,31 +1,36 @@
 """CaseTransform: texts in upper or lower case."""
 
-from dataclasses import replace
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
-from dagster_smt.authoring.edit import Target, edited, struct_of
+from dagster_smt.authoring.edit import Target
 from dagster_smt.authoring.options import Names, Text, option
-from dagster_smt.authoring.schemaless import require_map
-from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import one_of
-from dagster_smt.model.cell import Call, Cell, Node
+from dagster_smt.effects.effect import Change, Effect
+from dagster_smt.effects.rule import FieldRule
+from dagster_smt.effects.transform import EffectTransform
+from dagster_smt.model.cell import Node, Rule
 from dagster_smt.model.path import FieldPath
-from dagster_smt.model.record import Record
-from dagster_smt.model.schema import Schema, Type
-from dagster_smt.values.containers import MapValue
-from dagster_smt.values.lazy import look
-from dagster_smt.values.texts import ChangeCase, ChangeEntries, java_text
+from dagster_smt.model.schema import Type
+from dagster_smt.values.texts import CaseOfText, ChangeCase
 
 
-def is_text_map(schema: Schema) -> bool:
-    """Whether values are maps from texts to texts that may be null."""
-    keys, values = schema.keys, schema.values
-    if schema.type is not Type.MAP or keys is None or values is None:
-        return False
-    return keys.type is values.type is Type.STRING and values.optional
+@dataclass(frozen=True)
+class CaseField(FieldRule):
+    """A text in upper or lower case; without a schema that of other values, too."""
+
+    name = "case"
+    upper: bool
+
+    def of_kind(self, kind: str) -> Rule:
+        return ChangeCase(self.upper) if kind == "string" else CaseOfText(self.upper)
+
+    def on_node(self, target: Target) -> Node:
+        return super().on_node(target) if target.node.schema.type is Type.STRING else target.node
 
 
-class CaseTransform(Transform):
+class CaseTransform(EffectTransform):
     """Write the texts of fields in upper or lower case, by the rules of Unicode and of no language.
 
     With a schema, that of a struct or of a map, the fields are copied, nulls become their defaults, and a field that
@@ -47,35 +52,7 @@ class CaseTransform(Transform):
         ),
     )
 
-    def ledger(self) -> tuple[Entry, ...]:
-        return tuple(Entry("cast", name, self.case) for name in self.field_names)
-
-    def plan_side(self, node: Node, at: Planning) -> Node:
-        rule = ChangeCase(self.case == "upper")
-        if isinstance(node, Cell) and is_text_map(node.schema):
-            for number, name in enumerate(self.field_names):
-                at.touch(number, Call(MapValue(name), (node.expr,)))
-            return replace(node, expr=Call(ChangeEntries(self.field_names, rule.upper), (node.expr,)), copied=False)
-
-        def change(target: Target) -> Node:
-            text = target.node
-            if text.schema.type is not Type.STRING or not isinstance(text, Cell):
-                return text
-            target.touch()
-            return replace(text.call(rule, text.schema, nullable=text.nullable), marks=text.marks)
-
-        paths = tuple(FieldPath(name, (name,)) for name in self.field_names)
-        return edited(struct_of(node, self.purpose), paths, change, True, at)
-
-    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        rule = ChangeCase(self.case == "upper")
-
-        def change(value: Any, record: Record) -> Any:
-            fields = require_map(value, self.purpose)
-            for name, bit in zip(self.field_names, bits, strict=True):
-                text = look(fields, name) if name in fields else None
-                fields[name] = None if text is None else rule.python(java_text(None, text))
-                record.touched |= 0 if text is None else bit
-            return fields
-
-        return change
+    def effects(self) -> tuple[Effect, ...]:
+        rule = CaseField(self.case == "upper")
+        paths = (FieldPath(name, (name,)) for name in self.field_names)
+        return tuple(Change(path, rule, "cast", self.case, fills=True, in_maps=True) for path in paths)

@@ -1,14 +1,17 @@
 """Hash: put the digest of a text in its place."""
 
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Annotated
 
-from dagster_smt.authoring.edit import field_of, present, struct_of
+from dagster_smt.authoring.edit import Target
 from dagster_smt.authoring.options import Flag, Text, option
-from dagster_smt.authoring.transform import Entry, Example, NullRule, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import Example, NullRule, refuse
 from dagster_smt.authoring.validate import one_of
-from dagster_smt.errors import data_error
-from dagster_smt.model.cell import Call, Cell, Expr, Node, with_fields
+from dagster_smt.effects.effect import Change, Effect, NeedsSchema
+from dagster_smt.effects.rule import FieldRule
+from dagster_smt.effects.transform import EffectTransform
+from dagster_smt.model.cell import Cell, Node, Rule
+from dagster_smt.model.path import FieldPath
 from dagster_smt.model.schema import Type
 from dagster_smt.values.hashes import HashText
 from dagster_smt.values.needs import Needed
@@ -16,7 +19,37 @@ from dagster_smt.values.needs import Needed
 _PLAIN = '{"schema":{"type":"string","optional":false},"payload":"%s"}'
 
 
-class Hash(Transform):
+@dataclass(frozen=True)
+class HashField(FieldRule):
+    """The digest of a text.
+
+    Attributes:
+        function: ``md5``, ``sha1`` or ``sha256``.
+        field: The field; empty for the whole key or value.
+        skips: Whether a field that is null stays null; else it is refused.
+    """
+
+    name = "hash"
+    function: str
+    field: str
+    skips: bool
+
+    def of_kind(self, kind: str) -> Rule:
+        return HashText(self.function)
+
+    def on_node(self, target: Target) -> Node:
+        text = target.node
+        if text.schema.type is not Type.STRING or not isinstance(text, Cell):
+            what = f"the field '{self.field}'" if self.field else "the key or value"
+            raise refuse("SMT452", f"only a string can be hashed, but {what} is {text.schema.label}", "cast it first")
+        if text.may_be_null and self.field and not self.skips:
+            hint = "set skip.missing.or.null=true, or guard the stage with a predicate"
+            needed = Needed("SMT451", f"the field '{self.field}' is null", hint)
+            text = text.call(needed, text.schema, nullable=text.nullable)
+        return text.call(HashText(self.function), text.schema, nullable=text.nullable)
+
+
+class Hash(EffectTransform):
     """Replace a text, or one text field of a struct, by its digest in lower-case hexadecimal digits.
 
     The text is read as UTF-8; no salt is added, so equal texts have equal digests. The schema stays as it is. The
@@ -54,34 +87,9 @@ class Hash(Transform):
     def on_null(self) -> NullRule:
         return "pass" if self.skip_missing_or_null and not self.field_name else "reject"
 
-    def ledger(self) -> tuple[Entry, ...]:
-        return (Entry("masked", self.field_name or "(whole)"),)
-
-    def plan_side(self, node: Node, at: Planning) -> Node:
-        if not self.field_name:
-            return self._hashed(node, at)
-        group = struct_of(node, self.purpose)
-        if self.skip_missing_or_null and self.field_name not in group.by_name:
-            at.miss(self.field_name, tuple(group.by_name))
-            return node
-        hashed = self._hashed(field_of(group, self.field_name), at)
-        fields = ((name, hashed if name == self.field_name else child) for name, child in group.fields)
-        return with_fields(group, fields, group.schema)
-
-    def _hashed(self, text: Node, at: Planning) -> Cell:
-        if text.schema.type is not Type.STRING or not isinstance(text, Cell):
-            what = f"the field '{self.field_name}'" if self.field_name else "the key or value"
-            raise refuse("SMT452", f"only a string can be hashed, but {what} is {text.schema.label}", "cast it first")
-        at.touch(0, present(text))
-        expr: Expr = text.expr
-        if text.may_be_null and self.field_name and not self.skip_missing_or_null:
-            hint = "set skip.missing.or.null=true, or guard the stage with a predicate"
-            expr = Call(Needed("SMT451", f"the field '{self.field_name}' is null", hint), (expr,))
-        return replace(text, expr=Call(HashText(self.function), (expr,)), copied=False, marks=text.marks | {"masked"})
-
-    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        def refused(value: object, record: object) -> object:
-            hint = "declare the schema of the topic, or use a format that has one"
-            raise data_error("SMT450", "a key or value without a schema cannot be hashed", hint)
-
-        return refused
+    def effects(self) -> tuple[Effect, ...]:
+        hint = "declare the schema of the topic, or use a format that has one"
+        needs = NeedsSchema("SMT450", "a key or value without a schema cannot be hashed", hint)
+        name, skips = self.field_name, self.skip_missing_or_null
+        path = FieldPath(name, (name,) if name else ())
+        return needs, Change(path, HashField(self.function, name, skips), "masked", required=not skips, in_place=True)

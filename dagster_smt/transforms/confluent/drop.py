@@ -1,22 +1,18 @@
 """Drop: a null key or value."""
 
-from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
-from dagster_smt.authoring.edit import present
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import one_of
-from dagster_smt.model.cell import Cell, Const, Node
-from dagster_smt.model.extended_path import WHOLE
-from dagster_smt.model.record import PlanRecord, Record
-from dagster_smt.model.schema import optional
+from dagster_smt.effects.effect import Effect, Nullify
+from dagster_smt.effects.transform import EffectTransform
 
 _BEFORE = '{"schema":{"type":"string","optional":false},"payload":"Ann"}'
 _AFTER = '{"schema":{"type":"string","optional":true},"payload":null}'
 
 
-class Drop(Transform):
+class Drop(EffectTransform):
     """Set the whole key or value to null, whatever is in it; the record stays.
 
     The option says what becomes of its schema. Without a schema there is none to check: the key or value is null under
@@ -48,34 +44,5 @@ class Drop(Transform):
         Example("a schema that allows null", {"schema.behavior": "validate"}, _AFTER.replace("null", '"Ann"'), _AFTER),
     )
 
-    def ledger(self) -> tuple[Entry, ...]:
-        return (Entry("dropped", WHOLE),)
-
-    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
-        node = record.key if at.side == "key" else record.value
-        if node is None:
-            return self.plan_absent(record)
-        after = self.plan_side(node, at)
-        schema: Literal[False] | None = None if self.schema_behavior == "nullify" else False
-        if at.side == "key":
-            return replace(record, key=after, null_key=schema)
-        return replace(record, value=after, null_value=schema)
-
-    def plan_side(self, node: Node, at: Planning) -> Node:
-        """For columns a null of ``nullify`` has a type, too: there is no column without."""
-        schema, behavior = node.schema, self.schema_behavior
-        if behavior == "validate" and not schema.optional:
-            hint = "let the schema allow null, or set schema.behavior to nullify or force_optional"
-            raise refuse("SMT222", f"the schema requires a value, so none can be dropped: {schema.label}", hint)
-        at.touch(0, present(node))
-        after = schema if behavior == "retain" else optional(schema)
-        return Cell(after, Const(None, after), frozenset(), nullable=True)
-
-    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        (bit,) = bits
-
-        def drop(value: Any, record: Record) -> None:
-            if value is not None:
-                record.touched |= bit
-
-        return drop
+    def effects(self) -> tuple[Effect, ...]:
+        return (Nullify(self.schema_behavior),)

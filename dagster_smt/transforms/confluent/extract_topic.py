@@ -1,31 +1,21 @@
 """ExtractTopic: take the topic from the key or value, or from a field of it."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
-from dagster_smt.authoring.edit import present, refused, struct_of
 from dagster_smt.authoring.json_path import check_json_path
 from dagster_smt.authoring.options import Flag, Text, option
-from dagster_smt.authoring.reading import read_field
-from dagster_smt.authoring.schemaless import require_map, value_at
-from dagster_smt.authoring.texts import default_of
-from dagster_smt.authoring.topics import needed_topic, routed
-from dagster_smt.authoring.transform import Entry, Example, NullRule, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import Example, NullRule
 from dagster_smt.authoring.validate import one_of
-from dagster_smt.errors import PlanError, data_error
-from dagster_smt.model.cell import Cell, Node
+from dagster_smt.effects.effect import ByField, Effect, Route
+from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.model.json_path import parse_json_path
 from dagster_smt.model.path import FieldPath
-from dagster_smt.model.record import PlanRecord, Record
-from dagster_smt.model.runtime import kind_of
-from dagster_smt.model.schema import STRING, Type, optional
-from dagster_smt.values.texts import Filled
 
 PLAIN, JSON_PATH = "PLAIN", "JSON_PATH"
-_HINT = "convert it before, with Cast to string for one"
 
 
-class ExtractTopic(Transform):
+class ExtractTopic(EffectTransform):
     """Replace the topic by the key or value, or by a field of it, which must be a text.
 
     With `field.format=JSON_PATH` the field is a path of names, such as `$["f1"]["f3"]` or `$.f1.f3`; what can lead to
@@ -67,62 +57,12 @@ class ExtractTopic(Transform):
     def on_null(self) -> NullRule:
         return "pass" if self.skip_missing_or_null else "reject"
 
-    def ledger(self) -> tuple[Entry, ...]:
-        return (Entry("routed", self.field or "(whole)", "topic", "topic"),)
+    def effects(self) -> tuple[Effect, ...]:
+        return (Route(ByField(self._path, self.skip_missing_or_null)),)
 
     @property
     def _path(self) -> FieldPath:
-        if self.field and self.field_format == JSON_PATH:
-            return FieldPath(self.field, parse_json_path(self.field).names)
-        return FieldPath(self.field, (self.field,))
-
-    @property
-    def _what(self) -> str:
-        return f"the field '{self.field}'" if self.field else "the key or value"
-
-    @property
-    def _needed(self) -> Filled:
-        return needed_topic(self._what)
-
-    def _no_text(self, kind: str) -> str:
-        return f"only a text can be a topic, but {self._what} is {kind}"
-
-    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
-        node = record.key if at.side == "key" else record.value
-        if node is None:
-            return self.plan_absent(record)
-        if self.field:
-            group, path = struct_of(node, self.purpose), self._path
-            try:
-                node, parent = read_field(group, path)
-            except PlanError:
-                if not self.skip_missing_or_null:
-                    raise
-                at.miss(self.field, tuple(group.by_name), path.leaf)
-                return record
-            node = default_of(node, parent)
-        return routed(record, self._as_text(node), self._needed, self.skip_missing_or_null, at)
-
-    def _as_text(self, node: Node) -> Cell:
-        if isinstance(node, Cell) and node.schema.type is Type.STRING:
-            return node
-        problem = ("SMT452", self._no_text(node.schema.label), _HINT)
-        if not self.skip_missing_or_null or present(node) is None:
-            raise refuse(*problem)
-        return refused(node, *problem, schema=optional(STRING))
-
-    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        (bit,), path, needed = bits, self._path, self._needed
-
-        def route(value: Any, record: Record) -> Any:
-            found = value_at(require_map(value, self.purpose), path) if self.field else value
-            if found is not None and type(found) is not str:
-                raise data_error("SMT452", self._no_text(kind_of(found)), _HINT)
-            if found:
-                record.topic = found
-                record.touched |= bit
-            elif not self.skip_missing_or_null:
-                raise needed.failure()
-            return value
-
-        return route
+        if not self.field:
+            return FieldPath("", ())
+        named = self.field_format == JSON_PATH
+        return FieldPath(self.field, parse_json_path(self.field).names if named else (self.field,))

@@ -1,0 +1,196 @@
+"""Effects on records without a schema: on one of their sides (``on_values``), or on topic, headers, key, timestamp."""
+
+from typing import Any
+
+from dagster_smt.authoring.schemaless import require_map, value_at, visitor
+from dagster_smt.authoring.topics import needed_topic
+from dagster_smt.authoring.transform import SideFunction
+from dagster_smt.effects.conditions_on_values import test_function
+from dagster_smt.effects.effect import (
+    ByField,
+    ByFieldTime,
+    CopyToHeader,
+    Drop,
+    Effect,
+    MakeKey,
+    NeedsSchema,
+    Nullify,
+    Reject,
+    Route,
+    SetTimestamp,
+    numbered,
+    only,
+)
+from dagster_smt.effects.on_values import drop_act, function_on_side
+from dagster_smt.effects.routes_on_plan import CONVERTED, no_topic
+from dagster_smt.effects.times import needed_time, no_time
+from dagster_smt.errors import data_error
+from dagster_smt.model.record import KEY_DIRTY, DropRecord, Header, Record
+from dagster_smt.model.runtime import kind_of
+from dagster_smt.values.lazy import copied, look, whole
+from dagster_smt.values.texts import is_blank, java_text
+from dagster_smt.values.timestamps import ConvertTime, RecordTime, RouteByTime
+
+_CONVERTED = frozenset(kind.value for kind in CONVERTED)
+
+
+def side_function(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
+    """Returns the function of (value, record) that does the effects of a transform.
+
+    Args:
+        effects: The effects, of one family; they look at a side of the record.
+        bits: For each ledger entry of the effects the bit to set in ``record.touched``.
+        purpose: What the transform does, as messages say it.
+    """
+    for needs in only(effects, NeedsSchema):
+        return _refuse(needs)
+    if only(effects, CopyToHeader):
+        return _copy_to_headers(effects, bits, purpose)
+    for effect in effects:
+        match effect:
+            case Reject():
+                return _reject(effect, purpose)
+            case Route(by=ByField() as by):
+                return _route_by_field(by, bits[0], purpose)
+            case Route(by=ByFieldTime() as by):
+                return _route_by_time(by, bits[0], purpose)
+            case MakeKey():
+                return _make_key(effect, bits, purpose)
+            case SetTimestamp():
+                return _set_timestamp(effect, bits[0], purpose)
+            case Nullify():
+                return _nullify(bits[0])
+    return function_on_side(effects, bits, purpose)
+
+
+def _refuse(needs: NeedsSchema) -> SideFunction:
+    def refuse(value: Any, record: Record) -> None:
+        if value is not None:
+            raise data_error(needs.code, needs.statement, needs.hint)
+
+    return refuse
+
+
+def _reject(effect: Reject, purpose: str) -> SideFunction:
+    test = test_function(effect.condition, purpose)
+
+    def reject(value: Any, record: Record) -> Any:
+        if test(value):
+            raise DropRecord
+        return value
+
+    return reject
+
+
+def _copy_to_headers(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
+    """Copies fields into headers, in their order, then drops what is moved."""
+    copies = [(copy.path, copy.header) for copy in only(effects, CopyToHeader)]
+    drops = [(effect.path, bits[n]) for n, effect in numbered(effects) if isinstance(effect, Drop)]
+    touched = sum(bits[: len(copies)])
+    drop = visitor([path for path, _ in drops], [drop_act(bit) for _, bit in drops], once=True)
+
+    def change(value: Any, record: Record) -> Any:
+        fields = require_map(value, purpose)
+        headers = [Header(name, None, whole(value_at(fields, path))) for path, name in copies]
+        record.headers = [*record.headers, *headers]
+        record.touched |= touched
+        if drops:
+            drop(fields, record)
+        return fields
+
+    return change
+
+
+def _make_key(effect: MakeKey, bits: tuple[int, ...], purpose: str) -> SideFunction:
+    touched = sum(bits)
+
+    def make_key(value: Any, record: Record) -> Any:
+        fields = require_map(value, purpose)
+        record.key = {path.leaf: copied(value_at(fields, path)) for path in effect.paths}
+        record.key_schema = None
+        record.dirty |= KEY_DIRTY
+        record.touched |= touched
+
+    return make_key
+
+
+def _route_by_field(by: ByField, bit: int, purpose: str) -> SideFunction:
+    needed = needed_topic(by.label)
+
+    def route(value: Any, record: Record) -> Any:
+        field = value_at(require_map(value, purpose), by.path) if by.path.steps else value
+        text = None if field is None else _topic_text(by, field)
+        if text is not None:
+            record.topic = text
+            record.touched |= bit
+        elif not by.skips:
+            raise needed.failure()
+        return value
+
+    return route
+
+
+def _topic_text(by: ByField, field: Any) -> str | None:
+    """The text of a field; None if it has none."""
+    if by.converts and kind_of(field) in _CONVERTED:
+        text = java_text(None, field)
+    elif type(field) is str:
+        text = field
+    else:
+        raise data_error(*no_topic(by, kind_of(field)))
+    return None if not text or (by.blank_is_none and is_blank(text)) else text
+
+
+def _route_by_time(by: ByFieldTime, bit: int, purpose: str) -> SideFunction:
+    instant = ConvertTime("string", "unix", by.field_format)
+    rule = RouteByTime(by.topic_format, by.timestamp_format)
+
+    def route(value: Any, record: Record) -> None:
+        text = _time_text(by, require_map(value, purpose))
+        record.topic = rule.python(record.topic, instant.python(text))
+        record.touched |= bit
+
+    return route
+
+
+def _time_text(by: ByFieldTime, fields: dict[str, Any]) -> str:
+    for name in by.names:
+        field = look(fields, name) if name in fields else None
+        if isinstance(field, str):
+            return field
+        if field is not None:
+            statement = f"the field '{name}' is {kind_of(field)}, but a text with a timestamp is needed"
+            raise data_error("SMT463", statement, "convert it with TimestampConverter to string first")
+    names = ", ".join(f"'{name}'" for name in by.names)
+    hint = "guard the stage with a predicate, or fill the field first"
+    raise data_error("SMT462", f"none of the fields {names} holds a timestamp", hint)
+
+
+def _set_timestamp(effect: SetTimestamp, bit: int, purpose: str) -> SideFunction:
+    name = effect.name
+    rules = {
+        "int64": RecordTime("unix", "Timestamp", precision=effect.unit),
+        "Timestamp": RecordTime("Timestamp", "Timestamp", precision=effect.unit),
+    }
+
+    def extract(value: Any, record: Record) -> Any:
+        fields = require_map(value, purpose)
+        field = look(fields, name) if name in fields else None
+        if field is None:
+            raise needed_time(name).failure()
+        rule = rules.get(kind_of(field))
+        if rule is None:
+            raise data_error(*no_time(name, kind_of(field)))
+        record.timestamp = int(rule.python(field))
+        record.touched |= bit
+        return value
+
+    return extract
+
+
+def _nullify(bit: int) -> SideFunction:
+    def nullify(value: Any, record: Record) -> None:
+        if value is not None:
+            record.touched |= bit
+
+    return nullify

@@ -1,0 +1,96 @@
+"""``Route`` on a symbolic record: the expression of the new topic, and what the ledger counts."""
+
+from dataclasses import replace
+
+from dagster_smt.authoring.edit import present, refused, struct_of
+from dagster_smt.authoring.reading import read_field
+from dagster_smt.authoring.texts import default_of, java_text_of
+from dagster_smt.authoring.topics import needed_topic, routed
+from dagster_smt.authoring.transform import Planning, refuse
+from dagster_smt.effects.effect import ByField, ByHeader, ByPattern, ByTime, Route
+from dagster_smt.effects.on_plan import Settings
+from dagster_smt.errors import PlanError
+from dagster_smt.model.cell import Call, Cell, Const, Node
+from dagster_smt.model.record import PlanRecord
+from dagster_smt.model.schema import STRING, Schema, Type, optional
+from dagster_smt.values.headers import HeaderText, LastHeader
+from dagster_smt.values.java_regex import Matches, MatchesOrNull, ReplaceIfMatches
+from dagster_smt.values.timestamps import RouteByTime
+
+_BYTES = Schema(Type.BYTES, optional=True)
+_NUMBERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64)
+CONVERTED = frozenset({*_NUMBERS, Type.BOOLEAN, Type.STRING})
+"""What ``ByField.converts`` makes texts of."""
+
+
+def plan_route(route: Route, record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
+    """Returns a record with its new topic.
+
+    Raises:
+        PlanError: No record of these schemas can pass.
+    """
+    by = route.by
+    if isinstance(by, ByPattern):
+        return _by_pattern(by, record, at)
+    if isinstance(by, ByTime):
+        at.touch(0)
+        rule = RouteByTime(by.topic_format, by.timestamp_format)
+        return replace(record, topic=record.topic.call(rule, STRING, record.timestamp))
+    if isinstance(by, ByHeader):
+        data = record.headers.call(LastHeader(by.name), _BYTES)
+        text = data.call(HeaderText(by.name), optional(STRING))
+        return routed(record, text, needed_topic(f"the header '{by.name}'"), by.skips, at)
+    if isinstance(by, ByField):
+        return _by_field(by, record, at, settings)
+    label = at.side_of(record).schema.label
+    statement = f"only a value without a schema can be used for [{settings.purpose}], but this is {label}"
+    hint = "use TimestampConverter, Aiven's ExtractTimestamp and TimestampRouter, or a format without schema"
+    raise refuse("SMT461", statement, hint)
+
+
+def _by_pattern(by: ByPattern, record: PlanRecord, at: Planning) -> PlanRecord:
+    rule = ReplaceIfMatches(by.regex, by.replacement)
+    topic = record.topic
+    if not isinstance(topic.expr, Const):
+        at.touch(0, Call(MatchesOrNull(by.regex), (topic.expr,)))
+        return replace(record, topic=topic.call(rule, STRING))
+    name = topic.expr.value
+    if Matches(by.regex).python(name):
+        at.touch(0)
+    return replace(record, topic=Cell(STRING, Const(rule.python(name), STRING), topic.sources, False))
+
+
+def _by_field(by: ByField, record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
+    node = at.side_of(record)
+    if by.path.steps:
+        group = struct_of(node, settings.purpose)
+        try:
+            node, parent = read_field(group, by.path)
+        except PlanError:
+            if not by.skips:
+                raise
+            at.miss(by.path.text, tuple(group.by_name), by.path.leaf)
+            return record
+        node = default_of(node, parent)
+    return routed(record, _as_text(by, node), needed_topic(by.label), by.skips, at)
+
+
+def _as_text(by: ByField, node: Node) -> Cell:
+    if by.converts and node.schema.type in CONVERTED:
+        marks = node.marks if isinstance(node, Cell) else frozenset[str]()
+        return Cell(STRING, java_text_of(node), node.sources, marks=marks)
+    if isinstance(node, Cell) and node.schema.type is Type.STRING:
+        return node
+    problem = no_topic(by, node.schema.label)
+    if by.by_type or not by.skips or present(node) is None:
+        raise refuse(*problem)
+    return refused(node, *problem, schema=optional(STRING))
+
+
+def no_topic(by: ByField, kind: str) -> tuple[str, str, str]:
+    """Returns the problem of a field that is no text, and becomes none."""
+    if by.converts:
+        statement = f"only a text, number or boolean can be a topic, but {by.label} is {kind}"
+        return "SMT452", statement, "name a field that is one"
+    statement = f"only a text can be a topic, but {by.label} is {kind}"
+    return "SMT452", statement, "convert it before, with Cast to string for one"

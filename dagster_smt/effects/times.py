@@ -1,0 +1,18 @@
+"""What ``SetTimestamp`` says of a field that is no time, for records with and without a schema."""
+
+from dagster_smt.values.needs import Needed
+
+TIMES = ("int64", "Timestamp", "Date", "Time")
+"""What a field can be."""
+
+
+def needed_time(name: str) -> Needed:
+    """Refuses a field that is null or missing."""
+    hint = "guard the stage with a predicate, or fill the field first"
+    return Needed("SMT451", f"the field '{name}' is null", hint)
+
+
+def no_time(name: str, kind: str) -> tuple[str, str, str]:
+    """Returns the problem of a field of another type."""
+    statement = f"only int64 or a date can be a timestamp, but the field '{name}' is {kind}"
+    return "SMT452", statement, "convert it with TimestampConverter or Cast first"
