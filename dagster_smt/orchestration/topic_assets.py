@@ -84,7 +84,7 @@ def build_topic_assets(
                 metadata={"dagster/column_schema": w.columns, "dagster_smt/place": source.place},
                 tags=tags,
                 owners=owners,
-                kinds={"kafka"} if isinstance(source, KafkaTopics) else set[str](),
+                kinds={"topic", "kafka" if isinstance(source, KafkaTopics) else "file"},
                 automation_condition=automation_condition,
                 freshness_policy=freshness_policy,
             )

@@ -395,7 +395,7 @@ def test_topics_follow_the_translation_of_their_table(translation, more, key):
     assert (key in specs) is not bool(more)
     if not more:
         topic = specs[key]
-        assert topic.description == "The topic `orders`." and "x" not in topic.kinds
+        assert topic.description == "The topic `orders`." and topic.kinds == {"topic", "file"}
         assert topic.group_name == table.group_name == translation.get("group_name", "default")
         assert (topic.owners, topic.tags.get("tier")) == (table.owners, table.tags.get("tier"))
 

@@ -42,10 +42,33 @@ def test_the_graph_shows_topics_and_tables_with_columns(shop, page):
     for name in ("masked", "orders", "history", "dead_letters", "shop"):
         page.get_by_text(name, exact=True).first.wait_for()
     page.get_by_text("Never materialized").first.wait_for()
+    page.get_by_text("topic", exact=True).first.wait_for()  # what tells a topic from a table of the same name
     page.screenshot(path=shop.screenshots / "graph.png")
     page.goto(f"{shop.url}/assets/shop/orders")
     page.get_by_text("customer.email", exact=True).wait_for()
     page.get_by_text("_source_offset", exact=True).wait_for()
+
+
+LAUNCHED = """
+ops:
+  shop__orders:
+    config:
+      chain:
+        stages:
+          - alias: hide
+            type: MaskField$Value
+            options: {fields: [customer.email], replacment: x, replace.null.with.default: maybe, strict_paths: loose}
+"""
+
+
+def test_the_launchpad_knows_options_and_their_types(shop, page):
+    page.goto(f"{shop.url}/assets/shop/orders")
+    page.get_by_role("button", name="Materialize").first.click(modifiers=["Shift"])
+    page.locator(".CodeMirror").first.wait_for()
+    page.wait_for_timeout(1_000)  # it puts the default into the editor
+    page.evaluate("text => document.querySelector('.CodeMirror').CodeMirror.setValue(text)", LAUNCHED)
+    for told in ('unexpected config entry "replacment"', 'not valid for expected type "Bool"', "SmtOptionStrictPaths"):
+        page.get_by_text(told).first.wait_for()
 
 
 def test_a_sensor_turns_new_topics_into_partitions_and_runs(shop, page):
