@@ -1,5 +1,6 @@
 """What brokers know, asked without Spark: topics, ids, offsets, consumer groups. Every question has a time limit."""
 
+import difflib
 import logging
 import re
 import threading
@@ -131,9 +132,16 @@ class KafkaClient:
             except _Unknown:
                 missing.append(topic)
         if missing:
-            listed = ", ".join([*self.names()[:10]]) or "none"
-            raise TableError(Problem("SMT501", t, "there is no such topic", f"topics there: {listed}") for t in missing)
+            raise TableError(Problem("SMT501", t, "there is no such topic", self._hint(t)) for t in missing)
         return found
+
+    def _hint(self, missing: str) -> str:
+        """The topics that one may have meant."""
+        names = self.names()
+        similar = difflib.get_close_matches(missing, names, 3)
+        return (
+            f"did you mean {' or '.join(similar)}?" if similar else f"topics there: {', '.join(names[:10]) or 'none'}"
+        )
 
     def create(self, names: Sequence[str], how: NewTopics) -> None:
         """Make topics; one that somebody else has made meanwhile is fine."""

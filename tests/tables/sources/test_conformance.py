@@ -55,6 +55,9 @@ def test_a_missing_topic_is_named(kind):
     for use in (source.ranges, source.identities, lambda topics: source.offsets_at(topics, 0)):
         with pytest.raises(TableError, match="SMT501 zzz: "):
             use(["orders", "zzz"])
+    with pytest.raises(TableError, match="SMT501 order: ") as error:
+        source.ranges(["order"])
+    assert "orders" in error.value.problems[0].hint
 
 
 def test_reads_byte_for_byte(kind):
