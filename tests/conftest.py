@@ -19,8 +19,9 @@ settings.register_profile(
 )
 settings.load_profile("tests")
 
-# Most of a test's JVM work is done once: what optimizes code that runs often takes a third of all the time of a CI run
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# Most of a test's JVM work is done once: what optimizes code that runs often takes a third of all the time of a CI run.
+# The code of all tests does not fit into what Java then has for it: looking for what may go would take a quarter.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m")
 os.environ["TZ"] = "UTC"  # PySpark shows timestamps in the zone of the process
 time.tzset()
 
@@ -40,6 +41,15 @@ ICEBERG = {
     "spark.sql.catalog.ice.type": "hadoop",
 }
 """A catalog for tests, beside the session's own."""
+
+
+FORGOTTEN = {
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "100",
+}
+"""What Spark keeps for an interface that is not there, and each collection of garbage looks at."""
 
 
 @pytest.fixture(scope="session")
@@ -69,6 +79,8 @@ def spark(tmp_path_factory):
         .config("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.ui.explainMode", "simple")
+        .config("spark.databricks.delta.snapshotPartitions", "1")
+        .config(map=FORGOTTEN)
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "500")
         .getOrCreate()
     )

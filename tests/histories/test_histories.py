@@ -54,7 +54,18 @@ def test_many_histories(spark, tmp_path, request, pair):
         check(spark, tmp_path / str(number), pair, SEED + number, 8, servers_of(pair, request))
 
 
-@pytest.mark.parametrize(("setting", "steps"), WAYS.values(), ids=WAYS)
+PART_OF_ANOTHER = ("Delta is restored", "Iceberg is rolled back")
+"""Ways that others go, too, and further: these are long."""
+
+
+def ways():
+    return [
+        pytest.param(*way, id=name, marks=[pytest.mark.long] if name in PART_OF_ANOTHER else [])
+        for name, way in WAYS.items()
+    ]
+
+
+@pytest.mark.parametrize(("setting", "steps"), ways())
 def test_what_happens_is_what_the_model_says(spark, tmp_path, request, setting, steps):
     history = History(setting, spark, tmp_path, servers_of((setting.source,), request))
     assert history.play(steps) == []

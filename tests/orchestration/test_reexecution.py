@@ -58,7 +58,11 @@ def names(spark, tmp_path):
     return [json.loads(r.value)["name"] for r in read(spark, tmp_path).collect()]
 
 
-@pytest.mark.parametrize("window", [FIXED, {"since": "2000-01-01T00:00:00Z"}, {"rebuild": True}], ids=str)
+@pytest.mark.parametrize(
+    "window",
+    [FIXED, pytest.param({"since": "2000-01-01T00:00:00Z"}, marks=pytest.mark.long), {"rebuild": True}],
+    ids=str,
+)
 def test_a_fixed_request_that_succeeded_runs_again_with_the_mended_chain(runs, spark, tmp_path, window):
     first = runs(WITHOUT_MASK, window)
     before = runs.version

@@ -85,7 +85,7 @@ def test_a_field_that_records_rarely_have_is_settled_by_the_first_that_has_it(sp
     assert rows_of(gone)[0]["ranges"] == "people-0 [2, 3)"  # it may have another name now
 
 
-@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@pytest.mark.parametrize("kind", ["delta", pytest.param("iceberg", marks=pytest.mark.long)])
 def test_what_is_fine_as_it_is_can_be_accepted_with_a_reason(spark, tmp_path, kind):
     append(tmp_path, "people", NOBODY)
     sink = (

@@ -71,10 +71,10 @@ def test_each_partition_of_a_backfill_is_told_what_is_its_own(spark, tmp_path):
         given = {"instance": instance, "resources": {"spark": spark}}
         together, alone = told(dg.materialize([one], tags=days(1, 5), **given)), {}
         rows = read(spark, tmp_path).count()
-        for key in together:
+        for key in list(together)[1::2]:  # of records, of late ones and of some that fail; and of two topics
             alone |= told(dg.materialize([one], partition_key=key, **given))
         assert read(spark, tmp_path).count() == rows == 8
-    assert alone == together
+    assert alone == {key: together[key] for key in alone} and len(alone) == 2
     found = {key[-2:]: (t["records_in"], t["records_out"], t["rows"]) for key, t in together.items()}
     assert found == {"01": (2, 2, 2), "02": (4, 3, 3), "03": (0, 0, 0), "04": (4, 3, 3), "05": (1, 0, 0)}
     second = together["2026-01-02"]

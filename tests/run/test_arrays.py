@@ -171,7 +171,7 @@ def test_what_is_wrong_with_the_whole_record_is_one_letter(world, bad):
 SINKS = [lambda f: DeltaSink(f / "table", "columns"), lambda f: IcebergSink(f / "table", "columns")]
 
 
-@pytest.mark.parametrize("made", SINKS, ids=["delta", "iceberg"])
+@pytest.mark.parametrize("made", [SINKS[0], pytest.param(SINKS[1], marks=pytest.mark.long)], ids=["delta", "iceberg"])
 def test_a_redrive_replaces_the_rows_of_the_whole_record(world, made):
     world.sink = made(world.folder)
     strict = {**COLUMNS, "name": "STRING NOT NULL"}

@@ -16,7 +16,7 @@ from dagster_smt.run.report_json import report_from_json, report_to_json
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import DeltaSink, TopicTable, WindowRequest
+from dagster_smt.tables.spec import IcebergSink, TopicTable, WindowRequest
 from tests.chain.helpers import EUROPEAN, TOMBSTONE, TRACED, chain_of, stage
 from tests.run.world import COLUMNS, World, order, window
 
@@ -52,9 +52,11 @@ FIRST, SECOND = envelope(ONE, {"id": 1, "name": SECRET}), envelope(TWO, {"id": 2
 class Envelopes(World):
     """A topic of envelopes, and a table of columns."""
 
+    sink = IcebergSink
+
     def spec(self, *stages, key=None, topics=("orders",), kind="columns", **changes):
         table = TopicTable(self.topics, topics, key=key or Format("string"), value=Format("envelope"))
-        sink = DeltaSink(self.folder / "table", kind, source_columns=None)
+        sink = self.sink(self.folder / "table", kind, source_columns=None)
         return replace(super().spec(**changes), chain=chain_of(*stages), table=table, sink=sink)
 
     def codes(self):

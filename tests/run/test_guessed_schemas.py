@@ -17,7 +17,7 @@ from dagster_smt.run import batch
 from dagster_smt.run.batch import run
 from dagster_smt.run.report_json import report_to_json
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import TopicTable
+from dagster_smt.tables.spec import IcebergSink, TopicTable
 from tests.registry import Registry
 from tests.run.world import MASK, SECRET, TRANSFORMS, World
 
@@ -61,12 +61,18 @@ def registry():
         yield running
 
 
+class IcebergWorld(World):
+    """What is read is the matter here, and not what is written."""
+
+    sink = IcebergSink
+
+
 class Both:
     """The same topics twice: for runs that guess, and for runs that may not."""
 
     def __init__(self, folder, session, url):
         self.url = url
-        self.worlds = [World(folder / name, session) for name in ("guessed", "looked")]
+        self.worlds = [IcebergWorld(folder / name, session) for name in ("guessed", "looked")]
 
     def add(self, *sides, topic="orders"):
         records = [side if isinstance(side, tuple) else (b"k", side) for side in sides]

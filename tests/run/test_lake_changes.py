@@ -312,8 +312,11 @@ def expired(lake):
             segment.unlink()
 
 
+MORE_WRONG = (vanished, expired)
+
+
 @pytest.mark.parametrize("lake", ["delta", LONG_ICEBERG], indirect=True)
-@pytest.mark.parametrize("wrong", [unreadable, failing, vanished, expired])
+@pytest.mark.parametrize("wrong", [unreadable, failing, *(pytest.param(w, marks=pytest.mark.long) for w in MORE_WRONG)])
 def test_a_rebuild_keeps_the_rows_of_topics_that_it_cannot_read_again(lake, wrong):
     two_topics(lake)
     there, state = lake.held(), lake.state

@@ -79,7 +79,7 @@ class InKafka(Letters):
 PLACES = {"file topics": Letters, "delta": InDelta, "iceberg": InIceberg, "kafka": InKafka}
 
 
-@pytest.fixture(params=PLACES)
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.long] if name == "iceberg" else []) for name in PLACES])
 def letters(request, spark, tmp_path):
     more = [request.getfixturevalue("broker").servers] if request.param == "kafka" else []
     return PLACES[request.param](spark, tmp_path, *more)
