@@ -98,9 +98,9 @@ def page(cls: type[Options], report: ParityReport) -> str:
 
 def _null(cls: type[Transform]) -> list[str]:
     one = cls.model_validate(cls.examples[0].options)
-    if not (cls.sided or one.reads_value or one.reads_key) or (cls.null == "apply" and not cls.sided):
+    if not (cls.sided or one.reads & {"value", "key"}) or (cls.null == "apply" and not cls.sided):
         return []
-    side = "key or value" if cls.sided else "value" if one.reads_value else "key"
+    side = "key or value" if cls.sided else "value" if "value" in one.reads else "key"
     text = _NULLS[cls.null] if cls.on_null is Transform.on_null else "An option says what a null key or value meets."
     return ["## Null\n\n" + text.replace("key or value", side)]
 

@@ -1,14 +1,28 @@
-"""The page on writing a transform: what it names is there."""
+"""The page on writing a transform: what it names is there, and there is nothing more to know."""
 
 import re
 from pathlib import Path
 
-from dagster_smt.authoring import predicate, transform
-from dagster_smt.effects import condition, effect
-from dagster_smt.effects.transform import FieldRules
+from dagster_smt.authoring import options, predicate, transform
+from dagster_smt.effects import code, condition, effect
+from dagster_smt.effects.field_rules import FieldRules
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/writing-a-transform.md").read_text(encoding="utf-8")
+DERIVED = {"ledger", "reads", "writes"}
+"""What follows from the effects of a transform: nobody who writes one needs it."""
+
+
+def table(heading):
+    """The names in the first column of a table."""
+    rows = PAGE.partition(heading)[2].partition("\n\n")[0]
+    return {name for row in rows.splitlines() for name in re.findall(r"`(\w+)", row.partition(" | ")[0])}
+
+
+def own_names(*classes):
+    """The public names that classes have beside those of pydantic."""
+    names = {name for cls in classes for name in (*vars(cls), *vars(cls).get("__annotations__", ()))}
+    return {name for name in names if not name.startswith(("_", "model_"))}
 
 
 def test_files_are_there():
@@ -17,22 +31,32 @@ def test_files_are_there():
     assert named and [name for name in named if not any((place / name).exists() for place in places)] == []
 
 
-def test_methods_are_there():
-    methods = set(re.findall(r"^\| `([a-z]\w+)\(", PAGE, re.MULTILINE))
-    assert {"plan_side", "schemaless", "plan_record"} <= methods
-    assert all(hasattr(transform.Transform, name) for name in methods | {"on_null", "reads_value", "reads_key"})
-    assert hasattr(predicate.Predicate, "condition") and hasattr(FieldRules, "rule")
+def test_the_words_are_all_that_there_is_to_know():
+    """At most twenty words; and the bases have no other names that a class could have."""
+    words = table("| word |")
+    rows = PAGE.partition("| word |")[2].partition("\n\n")[0].count("\n| ")
+    assert rows <= 20
+    for name, place in re.findall(r"^\| `([A-Z]\w+)`[^|]*\| `([\w/]+\.py)`", PAGE, re.MULTILINE):
+        assert re.search(rf"^(class )?{name}\b", (ROOT / "dagster_smt" / place).read_text(), re.MULTILINE), name
+    hooks = own_names(transform.Transform, predicate.Predicate) | {"check", "connect_class", "former_types"}
+    assert all(hasattr(options.Options, name) for name in ("check", "connect_class", "former_types", "former_options"))
+    assert hooks - DERIVED - {"plugin"} <= words
+
+
+def test_the_way_out_has_the_methods_of_the_page():
+    methods = table("| method |")
+    assert methods | {"plans_key_alone"} == own_names(code.CodeTransform) and "`plans_key_alone`" in PAGE
+    assert own_names(code.CodePredicate) == {"test", "schemaless"} and hasattr(FieldRules, "rule")
 
 
 def test_effects_are_there():
-    named = set(re.findall(r"`([A-Z]\w+)\(", PAGE.partition("## Effects as data")[2].partition("```python")[0]))
-    assert named == {kind.__name__ for kind in effect.Effect.__args__}
+    assert table("| effect |") - {"side"} == {kind.__name__ for kind in effect.Effect.__args__}
 
 
 def test_conditions_are_there():
+    assert table("| condition |") == {kind.__name__ for kind in condition.Condition.__args__}
     named = set(re.findall(r"`([A-Z]\w+)\(", PAGE.partition("| condition |")[2].partition("\n\n")[0]))
-    tests = {kind.__name__ for kind in condition.FieldCheck.__args__} - {"NoTest"}
-    assert named == {kind.__name__ for kind in condition.Condition.__args__} | tests
+    assert {kind.__name__ for kind in condition.FieldCheck.__args__} - {"NoTest"} <= named
 
 
 def test_every_null_rule_is_explained():

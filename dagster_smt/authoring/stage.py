@@ -52,14 +52,16 @@ class Stage:
     @property
     def acts_on(self) -> str:
         """The side that the null rule is about; empty for a transform that looks at neither."""
-        transform = self.transform
-        return self.side or ("value" if transform.reads_value else "key" if transform.reads_key else "")
+        if self.side:
+            return self.side
+        reads = self.transform.reads
+        return next((side for side in ("value", "key") if side in reads), "")
 
     @property
     def reads(self) -> tuple[Side, ...]:
         """The sides whose fields the transform may look at."""
-        declared = {"key": self.transform.reads_key, "value": self.transform.reads_value}
-        return tuple(side for side in SIDES if side == self.side or declared[side])
+        reads = self.transform.reads
+        return tuple(side for side in SIDES if side == self.side or side in reads)
 
     @property
     def connect_class(self) -> str:
@@ -95,40 +97,40 @@ class Chain:
     @property
     def reads_metadata(self) -> bool:
         """Whether a stage looks at partition, offset or timestamp."""
-        return any(stage.transform.reads_metadata for stage in self.stages)
+        return any("metadata" in stage.transform.reads for stage in self.stages)
 
     @property
     def reads_timestamp_type(self) -> bool:
         """Whether a stage looks at the timestamp's type."""
-        return any(stage.transform.reads_timestamp_type for stage in self.stages)
+        return any("timestamp_type" in stage.transform.reads for stage in self.stages)
 
     @property
     def reads_leader_epoch(self) -> bool:
         """Whether a stage looks at the leader epoch: sources tell it where it is asked for."""
-        return any(stage.transform.reads_leader_epoch for stage in self.stages)
+        return any("leader_epoch" in stage.transform.reads for stage in self.stages)
 
     @property
     def reads_key(self) -> bool:
         """Whether a stage or its predicate looks at the key, or makes one."""
-        if any(s.side == "key" or s.transform.reads_key for s in self.stages):
+        if any(s.side == "key" or "key" in s.transform.reads for s in self.stages):
             return True
         return any(s.predicate is not None and "key" in s.predicate.reads for s in self.stages)
 
     @property
     def writes_timestamp(self) -> bool:
         """Whether a stage changes the record's timestamp."""
-        return any(stage.transform.writes_timestamp for stage in self.stages)
+        return any("timestamp" in stage.transform.writes for stage in self.stages)
 
     @property
     def writes_partition(self) -> bool:
         """Whether a stage chooses the partition that the record goes to."""
-        return any(stage.transform.writes_partition for stage in self.stages)
+        return any("partition" in stage.transform.writes for stage in self.stages)
 
     @property
     def reads_headers(self) -> bool:
         """Whether a stage or its predicate looks at headers, or makes some."""
         predicates = [stage.predicate for stage in self.stages if stage.predicate is not None]
-        return any(s.transform.reads_headers for s in self.stages) or any("headers" in p.reads for p in predicates)
+        return any("headers" in s.transform.reads for s in self.stages) or any("headers" in p.reads for p in predicates)
 
     def to_stages(self) -> list[dict[str, Any]]:
         """The ordered list form, as YAML and the Launchpad show it."""

@@ -1,8 +1,8 @@
-"""What a transform is: options, effect on a record with schema, effect on a record without, ledger, examples."""
+"""What a transform is: options, effects, null rule, examples."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 from dagster_smt.authoring.options import Options
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem, UnsupportedError
@@ -16,8 +16,12 @@ PACKAGE = "org.apache.kafka.connect.transforms."
 NullRule = Literal["pass", "reject", "apply", "wrap", "drop"]
 """What a null key or value meets: ``pass``, the stage leaves it alone; ``apply``, it stays null under the new schema;
 ``reject``, an error; ``drop``, the record is dropped; ``wrap``, it becomes something else."""
-Part = Literal["key", "value", "metadata", "timestamp_type", "headers", "timestamp", "partition"]
-"""What a stage may read or write of a record; ``metadata`` is the partition, the offset or the timestamp."""
+Part = Literal["key", "value", "metadata", "timestamp_type", "leader_epoch", "headers", "timestamp", "partition"]
+"""What a stage may read or write of a record.
+
+``metadata`` is the partition, the offset or the timestamp; ``leader_epoch`` that of the leader that wrote the record.
+Headers are read also where some are made.
+"""
 Parts = frozenset[Part]
 SideFunction = Callable[[Any, Record], Any]
 
@@ -79,7 +83,7 @@ class Planning:
         touches: Ledger entries reported so far.
         missing: Configured paths that the schema does not have.
         matches: What paths match in the schema that are not written so, by number of ledger entry.
-        variant: What ``Transform.variant`` says of the record; None if no record is there, only schemas.
+        variant: What ``CodeTransform.variant`` says of the record; None if no record is there, only schemas.
         free: Sides that are not null, but have no schema; a transform that looks at one is refused.
     """
 
@@ -127,35 +131,26 @@ def refuse(code: str, statement: str, hint: str = "", connect_class: str = DATA_
     return PlanError(Problem(code, "", statement, hint, connect_class))
 
 
+class Effect(Protocol):
+    """What planning needs to know of an effect (``effects.effect``), whatever it does."""
+
+    @property
+    def entries(self) -> tuple[Entry, ...]: ...
+    @property
+    def reads(self) -> Parts: ...
+    @property
+    def writes(self) -> Parts: ...
+
+
 class Transform(Options):
     """A single message transform, as in ``org.apache.kafka.connect.transforms.Transformation``.
 
-    The class docstring is its documentation. A transform with sides acts on the key or the value of a record and
-    implements ``plan_side`` and ``schemaless``; one without sides implements ``plan_record`` alone, which serves both
-    evaluators. One without sides that looks at the fields of a side says so (``reads_value``, ``reads_key``) and
-    implements ``schemaless`` too; what it does not declare raises when it is looked at.
+    The class docstring is its documentation. What it does is data: ``effects``. A transform with sides acts on the key
+    or the value of a record; one without acts on whatever its effects say.
     """
 
     plugin: ClassVar[str] = "transform"
     sided: ClassVar[bool] = True
-    reads_value: ClassVar[bool] = False
-    """For a transform without sides: whether it reads the value's fields, and so has a schemaless form too."""
-    reads_key: ClassVar[bool] = False
-    """The same for the key. The null rule is about the value if it reads both."""
-    plans_key_alone: ClassVar[bool] = False
-    """Whether it can plan a key with a schema beside a value without one, which it then must not look at."""
-    reads_metadata: ClassVar[bool] = False
-    """Whether it looks at partition, offset or timestamp."""
-    reads_timestamp_type: ClassVar[bool] = False
-    """Whether it looks at the timestamp's type."""
-    reads_leader_epoch: ClassVar[bool] = False
-    """Whether it looks at the epoch of the leader that wrote the record."""
-    writes_timestamp: ClassVar[bool] = False
-    """Whether it changes the record's timestamp."""
-    writes_partition: ClassVar[bool] = False
-    """Whether it chooses the partition that the record goes to."""
-    reads_headers: ClassVar[bool] = False
-    """Whether it looks at headers or makes some."""
     purpose: ClassVar[str] = ""
     """What it does, as messages say it: ``only a struct can be used for [mask fields]``."""
     null: ClassVar[NullRule] = "apply"
@@ -163,65 +158,46 @@ class Transform(Options):
     examples: ClassVar[tuple[Example, ...]] = ()
 
     def on_null(self) -> NullRule:
-        """What a null key or value meets under these options."""
+        """Returns what a null key or value meets under these options."""
         return self.null
 
+    def effects(self) -> tuple[Any, ...]:
+        """Returns what the transform does, as data, from its options alone (``effects.effect.Effect``)."""
+        raise NotImplementedError
+
     def ledger(self) -> tuple[Entry, ...]:
-        """The lines this transform may write into the ledger, in a fixed order."""
-        return ()
+        """Returns the lines this transform may write into the ledger: those of its effects, in their order."""
+        return tuple(entry for effect in self._effects for entry in effect.entries)
 
-    def variant(self, record: Record) -> Hashable:
-        """What else of a record with schema its plan depends on, such as the name of a field in a header.
+    @property
+    def reads(self) -> Parts:
+        """What it looks at beside its side. The null rule is about the value if it reads both sides."""
+        return frozenset[Part]().union(*(effect.reads for effect in self._effects))
 
-        The Python evaluator makes a plan for each variant it meets; ``plan_record`` sees it as ``Planning.variant``,
-        which is None where the plan is made of schemas alone, for columns. Only for transforms that act on a side.
-        """
-        return None
+    @property
+    def writes(self) -> Parts:
+        """Whether it sets the record's ``timestamp`` or ``partition``."""
+        return frozenset[Part]().union(*(effect.writes for effect in self._effects))
 
-    def narrower(self, record: Record) -> Hashable:
-        """What a record is that needs less of its schema than others, such as the event of a deleted row.
+    @property
+    def _effects(self) -> tuple[Effect, ...]:
+        return self.effects()
 
-        The Python evaluator asks for it where the schema of a record lacks what the plan for all such records needs,
-        and plans again with this as ``Planning.variant``. None: the record is refused.
-        """
-        return None
 
-    def plan_side(self, node: Node, at: Planning) -> Node:
-        """Effect on a side with schema. Raises ``PlanError`` if no record of this schema can pass."""
-        raise NotImplementedError
+def null_side(transform: Transform, record: PlanRecord) -> PlanRecord:
+    """Returns what a side that is null in every record, without schema, becomes: what the null rule says.
 
-    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        """Effect on a side without schema: a function of the value and the record that gives the new value.
-
-        The value is lazily decoded JSON (``values.lazy``) and may be changed in place; what ends up in two places of
-        the record must be copied (``values.lazy.copied``). For a transform without sides (``reads_value``) the function
-        changes the record itself, ``record.dirty`` too, and its result does not count. To drop the record it raises
-        ``DropRecord``.
-
-        Args:
-            bits: For each effect of ``ledger()`` the bit to set in ``record.touched`` when it happens.
-        """
-        raise NotImplementedError
-
-    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
-        """Effect on the whole record; by default the effect on the stage's side.
-
-        It is not called for a side that is null in every record, unless the null rule is ``apply`` or ``wrap``.
-        """
-        node = record.key if at.side == "key" else record.value
-        if node is None:
-            return self.plan_absent(record)
-        after = self.plan_side(node, at)
-        return replace(record, key=after) if at.side == "key" else replace(record, value=after)
-
-    def plan_absent(self, record: PlanRecord) -> PlanRecord:
-        """Effect on a side that is null in every record, without schema: what the null rule says."""
-        rule = self.on_null()
-        if rule == "reject":
-            raise PlanError(NotNull(self.purpose).failure().problem)
-        if rule == "drop":
-            return replace(record, dropped=True)
-        if rule == "wrap":
-            statement = f"{type(self).__name__} makes an object without schema of a key or value that is always null"
-            raise UnsupportedError(Problem("SMT904", "", statement, "drop the stage, or write records"))
-        return record
+    Raises:
+        PlanError: It is refused.
+        UnsupportedError: SMT904, it would become an object without a schema.
+    """
+    rule = transform.on_null()
+    if rule == "reject":
+        raise PlanError(NotNull(transform.purpose).failure().problem)
+    if rule == "drop":
+        return replace(record, dropped=True)
+    if rule == "wrap":
+        name = type(transform).__name__
+        statement = f"{name} makes an object without schema of a key or value that is always null"
+        raise UnsupportedError(Problem("SMT904", "", statement, "drop the stage, or write records"))
+    return record

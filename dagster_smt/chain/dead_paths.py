@@ -73,7 +73,7 @@ def _without_keys(chain: Chain) -> Chain:
     for stage in chain.stages:
         if stage.side == "key" or (stage.predicate is not None and "key" in stage.predicate.reads):
             continue
-        if stage.transform.reads_key:
+        if "key" in stage.transform.reads:
             break
         stages.append(stage)
     return replace(chain, stages=tuple(stages))

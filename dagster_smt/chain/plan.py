@@ -11,11 +11,12 @@ from functools import cached_property
 
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.stage import Chain, Stage
-from dagster_smt.authoring.transform import Missing, Planning, refuse
+from dagster_smt.authoring.transform import Missing, Planning, null_side, refuse
 from dagster_smt.chain.column_limits import column_warnings
 from dagster_smt.chain.problems import nearest, syntax_hint
 from dagster_smt.effects.code import CodePredicate
 from dagster_smt.effects.conditions_on_plan import plan_condition
+from dagster_smt.effects.on_plan_record import plan_record
 from dagster_smt.errors import ClassError, DataError, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, field_nodes, restart, split_mark
 from dagster_smt.model.extended_path import WHOLE, below
@@ -68,7 +69,7 @@ class StagePlan:
             return None
         if len(self.stage.reads) > 1:
             return None  # the other side may be what it refuses
-        if self.stage.transform.on_null() == "apply" and self.stage.transform.reads_headers:
+        if self.stage.transform.on_null() == "apply" and "headers" in self.stage.transform.reads:
             return None  # a null may get headers that there is no plan for
         return replace(self.before, key=None) if side == "key" else replace(self.before, value=None)
 
@@ -233,7 +234,7 @@ def plan_stage(
         record: The record before it.
         first: Number of the stage's first ledger entry.
         free: Sides that are no null, but have no schema.
-        variant: What the transform says of the record (``Transform.variant``), if there is one.
+        variant: What the transform says of the record (``CodeTransform.variant``), if there is one.
 
     Raises:
         ClassError: The transform or predicate looks at a side without declaring it.
@@ -302,8 +303,8 @@ def _unseen(stage: Stage, free: Collection[Side]) -> dict[Side, ClassError | Pla
 def _after(stage: Stage, record: PlanRecord, at: Planning) -> PlanRecord:
     side, rule = stage.acts_on, stage.transform.on_null()
     if side and side not in at.free and getattr(record, side) is None and rule not in ("apply", "wrap"):
-        return stage.transform.plan_absent(record)
-    return stage.transform.plan_record(record, at)
+        return null_side(stage.transform, record)
+    return plan_record(stage.transform, record, at)
 
 
 def next_record(after: PlanRecord) -> PlanRecord:

@@ -6,6 +6,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
+from dagster_smt.effects.code import Code
 from dagster_smt.effects.effect import Effect
 from dagster_smt.effects.rule import FieldRule
 from dagster_smt.model.path import FieldPath
@@ -22,7 +23,7 @@ def as_data(effects: Iterable[Effect]) -> list[dict[str, Any]]:
     Raises:
         ValueError: A rule, or a part of an effect, is Python code and no data.
     """
-    return [plain(effect) for effect in effects]
+    return [data_of(effect) for effect in effects]
 
 
 def is_data(effects: Iterable[Effect]) -> bool:
@@ -34,7 +35,7 @@ def is_data(effects: Iterable[Effect]) -> bool:
     return True
 
 
-def plain(part: Any) -> Any:
+def data_of(part: Any) -> Any:
     """Returns a part of an effect as plain data.
 
     Raises:
@@ -43,24 +44,28 @@ def plain(part: Any) -> Any:
     if part is None or isinstance(part, bool | int | float | str):
         return part
     if isinstance(part, FieldPath):
-        return [plain(step) for step in part.steps]
+        return [data_of(step) for step in part.steps]
     if isinstance(part, FieldRule):
         if not part.name:
             raise ValueError(f"{type(part).__name__} is Python code: it has no name that another engine could know")
-        return {"name": part.name, "parameters": {name: plain(value) for name, value in part.parameters.items()}}
-    return _plain_value(part)
+        return {"name": part.name, "parameters": {name: data_of(value) for name, value in part.parameters.items()}}
+    return _data_of_value(part)
 
 
-def _plain_value(part: Any) -> Any:
+def _data_of_value(part: Any) -> Any:
+    if isinstance(part, Code):
+        raise ValueError("a class whose effect is Code is Python code")
     if isinstance(part, Enum):
         return part.name.lower()
     if isinstance(part, Decimal):
         return {"kind": "Decimal", "text": str(part)}
     if isinstance(part, Schema):
-        return schema_to_json(part, plain)
+        return schema_to_json(part, data_of)
     if isinstance(part, tuple | list | frozenset):
         items = sorted(part) if isinstance(part, frozenset) else part
-        return [plain(item) for item in items]
+        return [data_of(item) for item in items]
     if is_dataclass(part):
-        return {"kind": type(part).__name__} | {field.name: plain(getattr(part, field.name)) for field in fields(part)}
+        return {"kind": type(part).__name__} | {
+            field.name: data_of(getattr(part, field.name)) for field in fields(part)
+        }
     raise ValueError(f"{type(part).__name__} is no data")

@@ -1,7 +1,8 @@
 """What a transform does to a key or value, as data.
 
-A transform says its effects once (``EffectTransform.effects``). Everything else reads them: the plan of a schema
-(``on_plan``), Python functions for records without a schema (``on_values``), the ledger, and the compiled lane.
+A transform says its effects once (``Transform.effects``). Everything else reads them: the plan of a schema
+(``on_plan_record``), Python functions for records without a schema (``on_values_record``), the ledger, and the
+compiled lane.
 
 The effects of one transform are of one family: changes; drops, keeps and renames; inserts; copies to headers with
 drops; or one effect of another kind. ``Rebuild`` and ``NeedsSchema`` stand beside others.
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
 from dagster_smt.authoring.transform import Entry, Parts
+from dagster_smt.effects.code import Code
 from dagster_smt.effects.condition import Condition
 from dagster_smt.effects.rule import FieldRule
 from dagster_smt.model.extended_path import WHOLE
@@ -499,12 +501,26 @@ Effect = (
     | Join
     | Nullify
     | NeedsSchema
+    | Code
 )
 
 
+_BESIDE = (Rebuild, NeedsSchema)
+_TOGETHER: tuple[set[type[Effect]], ...] = ({Change}, {Insert}, {Drop, Keep, Rename}, {CopyToHeader, Drop})
+
+
 def family_of(effects: Iterable[Effect]) -> set[type[Effect]]:
-    """Returns the kinds of the effects, but for those that stand beside others."""
-    return {type(effect) for effect in effects} - {Rebuild, NeedsSchema}
+    """Returns the kinds of the effects, but for those that stand beside others.
+
+    Raises:
+        TypeError: They do not go together.
+    """
+    own: list[type[Effect]] = [type(effect) for effect in effects if not isinstance(effect, _BESIDE)]
+    family = set(own)
+    if len(own) > 1 and not any(family <= kinds for kinds in _TOGETHER):
+        names = ", ".join(kind.__name__ for kind in own)
+        raise TypeError(f"these effects of one transform do not go together: {names}")
+    return family
 
 
 def only(effects: Iterable[Effect], kind: type[_E]) -> tuple[_E, ...]:

@@ -3,6 +3,7 @@
 from dagster_smt.authoring.json_path import finding
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.stage import Stage
+from dagster_smt.effects.code import CodeTransform
 from dagster_smt.effects.condition import (
     Always,
     Condition,
@@ -14,7 +15,6 @@ from dagster_smt.effects.condition import (
     TopicPasses,
 )
 from dagster_smt.effects.effect import Reject, only
-from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.model import keeps
 from dagster_smt.values.json_path import FOUND
 
@@ -24,10 +24,9 @@ def kept(stage: Stage) -> keeps.Condition | None:
 
     It holds for every record that does not fail.
     """
-    transform = stage.transform
-    effects = transform.effects() if isinstance(transform, EffectTransform) else ()
+    effects = stage.transform.effects()
     rejects = only(effects, Reject)
-    if not rejects or len(rejects) < len(effects):
+    if not rejects or len(rejects) < len(effects) or isinstance(stage.transform, CodeTransform):
         return None
     passing = _beside_nulls(stage, keeps.All(tuple(keeps.Not(_known(reject.condition)) for reject in rejects)))
     if stage.predicate is None:

@@ -63,7 +63,7 @@ class Settings:
     strict: bool
 
 
-def plan_side(effects: tuple[Effect, ...], node: Node, at: Planning, settings: Settings) -> Node:
+def plan_on_side(effects: tuple[Effect, ...], node: Node, at: Planning, settings: Settings) -> Node:
     """Returns a key or value after effects on it alone.
 
     Args:

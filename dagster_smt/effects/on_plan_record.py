@@ -7,7 +7,8 @@ from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.edit import all_sources, field_of, present, struct_of
 from dagster_smt.authoring.reading import read_field
 from dagster_smt.authoring.texts import with_default
-from dagster_smt.authoring.transform import Planning, refuse
+from dagster_smt.authoring.transform import Planning, Transform, null_side, refuse
+from dagster_smt.effects.code import CodeTransform
 from dagster_smt.effects.condition import FieldPasses, NullValue, inside
 from dagster_smt.effects.conditions_on_plan import plan_condition, where_there
 from dagster_smt.effects.effect import (
@@ -24,7 +25,7 @@ from dagster_smt.effects.effect import (
     family_of,
     only,
 )
-from dagster_smt.effects.on_plan import Settings, plan_side
+from dagster_smt.effects.on_plan import Settings, plan_on_side
 from dagster_smt.effects.routes_on_plan import plan_route
 from dagster_smt.effects.times import TIMES, needed_time, no_time
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node
@@ -36,41 +37,50 @@ from dagster_smt.values.headers import AppendHeader, AppendLiteral, DropNamed, H
 from dagster_smt.values.timestamps import RecordTime
 
 
-def plan_record(effects: tuple[Effect, ...], record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
-    """Returns a record after the effects of a transform.
+def plan_record(transform: Transform, record: PlanRecord, at: Planning) -> PlanRecord:
+    """Returns a record after a transform.
 
     Args:
-        effects: The effects, of one family.
-        record: The record before; the side of the stage is not null in all records.
-        at: Is told what the effects touch and what they miss.
-        settings: The transform's other options.
+        transform: The transform.
+        record: The record before.
+        at: Is told what the transform touches and what it misses.
 
     Raises:
         PlanError: No record of these schemas can pass.
     """
-    family = family_of(effects)
-    if CopyToHeader in family:
+    if isinstance(transform, CodeTransform):
+        return transform.plan_record(record, at)
+    if transform.sided and (record.key if at.side == "key" else record.value) is None:
+        return null_side(transform, record)
+    # a transform without the option of KIP-1040 copies as Connect did before it
+    replace_nulls = getattr(transform, "replace_null_with_default", True)
+    settings = Settings(transform.purpose, replace_nulls, getattr(transform, "strict", False))
+    return _plan_effects(transform.effects(), record, at, settings)
+
+
+def _plan_effects(effects: tuple[Effect, ...], record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
+    if CopyToHeader in family_of(effects):
         return _copy_to_headers(effects, record, at, settings)
-    for effect in effects:
-        if isinstance(effect, Reject):
+    match effects[0] if len(effects) == 1 else None:
+        case Reject() as effect:
             return _reject(effect, record, at, settings)
-        if isinstance(effect, Route):
+        case Route() as effect:
             return plan_route(effect, record, at, settings)
-        if isinstance(effect, AddHeader):
+        case AddHeader() as effect:
             return _add_header(effect, record, at)
-        if isinstance(effect, DropHeaders):
+        case DropHeaders() as effect:
             return _drop_headers(effect, record, at)
-        if isinstance(effect, SetTimestamp):
+        case SetTimestamp() as effect:
             return _set_timestamp(effect, record, at, settings)
-        if isinstance(effect, Nullify):
+        case Nullify() as effect:
             return _nullify(effect, record, at)
-        if isinstance(effect, MakeKey):
+        case MakeKey() as effect:
             return _make_key(effect, record, at, settings)
     return _on_side(effects, record, at, settings)
 
 
 def _on_side(effects: tuple[Effect, ...], record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
-    return at.with_side(record, plan_side(effects, at.side_of(record), at, settings))
+    return at.with_side(record, plan_on_side(effects, at.side_of(record), at, settings))
 
 
 def _reject(effect: Reject, record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:

@@ -4,7 +4,8 @@ from typing import Any
 
 from dagster_smt.authoring.schemaless import require_map, value_at, visitor
 from dagster_smt.authoring.topics import needed_topic
-from dagster_smt.authoring.transform import SideFunction
+from dagster_smt.authoring.transform import SideFunction, Transform
+from dagster_smt.effects.code import CodeTransform
 from dagster_smt.effects.conditions_on_values import test_function
 from dagster_smt.effects.effect import (
     ByField,
@@ -18,6 +19,7 @@ from dagster_smt.effects.effect import (
     Reject,
     Route,
     SetTimestamp,
+    family_of,
     numbered,
     only,
 )
@@ -34,32 +36,37 @@ from dagster_smt.values.timestamps import ConvertTime, RecordTime, RouteByTime
 _CONVERTED = frozenset(kind.value for kind in CONVERTED)
 
 
-def side_function(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Returns the function of (value, record) that does the effects of a transform.
+def side_function(transform: Transform, bits: tuple[int, ...]) -> SideFunction:
+    """Returns the function of (value, record) that does what a transform does, without a schema.
 
     Args:
-        effects: The effects, of one family; they look at a side of the record.
-        bits: For each ledger entry of the effects the bit to set in ``record.touched``.
-        purpose: What the transform does, as messages say it.
+        transform: A transform that looks at a side of the record.
+        bits: For each of its ledger entries the bit to set in ``record.touched``.
     """
+    if isinstance(transform, CodeTransform):
+        return transform.schemaless(bits)
+    return effects_function(transform.effects(), bits, transform.purpose)
+
+
+def effects_function(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
+    """Returns the function that does effects of one family; ``purpose``: what for, as messages say it."""
     for needs in only(effects, NeedsSchema):
         return _refuse(needs)
-    if only(effects, CopyToHeader):
+    if CopyToHeader in family_of(effects):
         return _copy_to_headers(effects, bits, purpose)
-    for effect in effects:
-        match effect:
-            case Reject():
-                return _reject(effect, purpose)
-            case Route(by=ByField() as by):
-                return _route_by_field(by, bits[0], purpose)
-            case Route(by=ByFieldTime() as by):
-                return _route_by_time(by, bits[0], purpose)
-            case MakeKey():
-                return _make_key(effect, bits, purpose)
-            case SetTimestamp():
-                return _set_timestamp(effect, bits[0], purpose)
-            case Nullify():
-                return _nullify(bits[0])
+    match effects[0] if len(effects) == 1 else None:
+        case Reject() as effect:
+            return _reject(effect, purpose)
+        case Route(by=ByField() as by):
+            return _route_by_field(by, bits[0], purpose)
+        case Route(by=ByFieldTime() as by):
+            return _route_by_time(by, bits[0], purpose)
+        case MakeKey() as effect:
+            return _make_key(effect, bits, purpose)
+        case SetTimestamp() as effect:
+            return _set_timestamp(effect, bits[0], purpose)
+        case Nullify():
+            return _nullify(bits[0])
     return function_on_side(effects, bits, purpose)
 
 

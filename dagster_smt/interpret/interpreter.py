@@ -91,7 +91,7 @@ def _router(chain: Chain) -> int:
 
 def reads_keys(chain: Chain, key: Format) -> bool:
     """Whether keys are decoded: as Connect does, but for texts and bytes that no stage may look at."""
-    looks = chain.reads_key or any(s.transform.reads_value for s in chain.stages)
+    looks = chain.reads_key or any("value" in s.transform.reads for s in chain.stages)
     return looks or key.kind not in ("string", "bytes")
 
 

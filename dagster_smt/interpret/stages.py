@@ -8,8 +8,9 @@ from dagster_smt.authoring.schemaless import objects
 from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.authoring.transform import SideFunction, Transform
 from dagster_smt.chain.plan import StagePlan, first_entries, input_record, plan_stage, plan_test
-from dagster_smt.effects.code import CodePredicate
+from dagster_smt.effects.code import CodePredicate, CodeTransform
 from dagster_smt.effects.conditions_on_values import test_function
+from dagster_smt.effects.on_values_record import side_function
 from dagster_smt.errors import DataError, Problem, data_error
 from dagster_smt.interpret.cache import Cache
 from dagster_smt.interpret.closures import Function, expr_function, node_function
@@ -100,12 +101,13 @@ class _StageFunction:
         self.stage, self.index, self.first = stage, index, first
         transform = stage.transform
         self.plans: Cache[tuple[int, int, str, bool, Hashable], tuple[Apply, Schema | None, Schema | None]] = Cache()
-        self.variant = None if type(transform).variant is Transform.variant else transform.variant
+        self.variant = _overridden(transform, "variant")
+        self.narrower = _overridden(transform, "narrower")
         self.schemaless = None
         self.reads_other = len(stage.reads) > 1
         if stage.acts_on:
             bits = tuple(1 << (first + n) for n in range(len(transform.ledger())))
-            self.schemaless = transform.schemaless(bits)
+            self.schemaless = side_function(transform, bits)
 
     def function(self) -> Apply:
         """The function that applies the stage; chosen once, since it runs for every record."""
@@ -182,7 +184,8 @@ class _StageFunction:
     def _on_record(self, change: SideFunction) -> Apply:
         """A transform without sides that reads the fields of one."""
         null, planned, key, both = self._null(), self._planned, self.stage.acts_on == "key", self.reads_other
-        keyed = self.stage.transform.plans_key_alone
+        transform = self.stage.transform
+        keyed = isinstance(transform, CodeTransform) and transform.plans_key_alone
 
         def apply(record: Record) -> object:
             side, schema = (record.key, record.key_schema) if key else (record.value, record.value_schema)
@@ -232,8 +235,8 @@ class _StageFunction:
 
     def _unless_narrower(self, refuse: Apply, free: tuple[Side, ...], known: Hashable) -> Apply:
         """Refuses records, but for those that need less of their schema than ``known`` ones."""
-        narrower = self.stage.transform.narrower
-        if type(self.stage.transform).narrower is Transform.narrower:
+        narrower = self.narrower
+        if narrower is None:
             return refuse
 
         def apply(record: Record) -> object:
@@ -243,6 +246,14 @@ class _StageFunction:
             return self._function(record, free, variant)(record)
 
         return apply
+
+
+def _overridden(transform: Transform, name: str) -> Callable[[Record], Hashable] | None:
+    """What a transform that is code says of a record, if its class says something."""
+    if not isinstance(transform, CodeTransform) or getattr(type(transform), name) is getattr(CodeTransform, name):
+        return None
+    method: Callable[[Record], Hashable] = getattr(transform, name)
+    return method
 
 
 def null_error(stage: Stage) -> DataError:

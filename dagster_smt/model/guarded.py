@@ -78,7 +78,7 @@ def revealed(after: PlanRecord, before: PlanRecord) -> PlanRecord:
 def undeclared(name: str, side: Side) -> ClassError:
     """The error of a class that looks at a side without saying so."""
     statement = f"{name} looks at the {side} of a record, but does not declare that it does"
-    return ClassError(Problem("SMT910", "", statement, f"set reads_{side} = True in the class {name}"))
+    return ClassError(Problem("SMT910", "", statement, f"name the {side} in what the Code of {name} reads"))
 
 
 def check_references(name: str, exprs: Iterable[Expr | bool], seen: Iterable[str]) -> None:

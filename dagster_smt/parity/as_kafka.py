@@ -18,6 +18,8 @@ from dagster_smt.authoring.edit import clash, refused, struct_of, under
 from dagster_smt.authoring.schemaless import require_map
 from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.authoring.transform import Planning, SideFunction, refuse
+from dagster_smt.effects.code import CodeTransform
+from dagster_smt.effects.on_values_record import effects_function
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, ConfigError, DataError, data_error
 from dagster_smt.interpret.sides import not_an_envelope
 from dagster_smt.model.cell import Call, Cell, Const, Group, Node, with_fields
@@ -37,7 +39,7 @@ Results = list[dict[str, Any]]
 _IGNORED = (".field.syntax.version", ".hoisted", ".field.on.missing.parent", ".field.on.existing.field")
 
 
-class KafkaReplaceField(ReplaceField):
+class KafkaReplaceField(CodeTransform, ReplaceField):
     """ReplaceField with Kafka's defect on structs: a value is looked up by the inverse of the renames."""
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
@@ -54,6 +56,9 @@ class KafkaReplaceField(ReplaceField):
             fields[new] = self._value(group, inverse.get(new, new), new, child)
         rebuilt = with_fields(group, fields.items(), group.schema.with_fields(()))
         return at.with_side(record, under(group, rebuilt))
+
+    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
+        return effects_function(self.effects(), bits, self.purpose)
 
     def _keeps(self, name: str) -> bool:
         return name not in self.exclude and (not self.include or name in self.include)

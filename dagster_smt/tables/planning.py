@@ -63,7 +63,7 @@ def _said_by(chain: Chain, table: TopicTable, what: Literal["timestamp", "partit
         if column.origin == what and not column.virtual:
             yield f"column {column.name}", "declare it VIRTUAL, or insert it into the value"
     for stage in chain.stages:
-        if getattr(stage.transform, f"writes_{what}") and not isinstance(stage, RowStage):
+        if what in stage.transform.writes and not isinstance(stage, RowStage):
             yield f"{stage.place}: the {what}", "insert it into the value as well, if readers need it"
 
 

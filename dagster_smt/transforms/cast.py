@@ -9,10 +9,9 @@ from pydantic import AfterValidator, BeforeValidator
 from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
 from dagster_smt.authoring.edit import Target, refused
 from dagster_smt.authoring.options import option, pair_items
-from dagster_smt.authoring.transform import PACKAGE, Example, refuse
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform, refuse
 from dagster_smt.effects.effect import Change, Effect
 from dagster_smt.effects.rule import FieldRule
-from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Node
 from dagster_smt.model.java_text import trim
@@ -68,7 +67,7 @@ class CastField(FieldRule):
         return _cast(target.node, self.target, keep=target.whole, field=self.field)
 
 
-class Cast(NullDefaults, NestedPaths, EffectTransform):
+class Cast(NullDefaults, NestedPaths, Transform):
     """Convert fields, or the whole key or value, to another primitive type.
 
     Numbers are narrowed as Java does it: integers keep their low bits, floats are cut off and saturate. Texts must be

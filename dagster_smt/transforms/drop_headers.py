@@ -1,13 +1,12 @@
 """DropHeaders: remove headers by name."""
 
 from dagster_smt.authoring.options import option
-from dagster_smt.authoring.transform import PACKAGE, Example
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform
 from dagster_smt.authoring.validate import NonEmptyNames
 from dagster_smt.effects import effect
-from dagster_smt.effects.transform import EffectTransform
 
 
-class DropHeaders(EffectTransform):
+class DropHeaders(Transform):
     """Remove every header that has one of some names.
 
     Names are case-sensitive and no patterns. The other headers keep their order and their bytes. Names that a record

@@ -4,14 +4,13 @@ from collections.abc import Iterator
 
 from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, check_paths
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import PACKAGE, Example
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform
 from dagster_smt.effects.effect import Effect, Extract
-from dagster_smt.effects.transform import EffectTransform
 
 _MISSING = "java.lang.IllegalArgumentException"
 
 
-class ExtractField(NullDefaults, NestedPaths, EffectTransform):
+class ExtractField(NullDefaults, NestedPaths, Transform):
     """Replace the key or value by one of its fields.
 
     With a schema the field must exist; its schema becomes the schema of the key or value, unchanged. Without a schema

@@ -1,12 +1,11 @@
 """Filter: drop records."""
 
-from dagster_smt.authoring.transform import PACKAGE, Example
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform
 from dagster_smt.effects.condition import Always
 from dagster_smt.effects.effect import Effect, Reject
-from dagster_smt.effects.transform import EffectTransform
 
 
-class Filter(EffectTransform):
+class Filter(Transform):
     """Drop every record that reaches this stage. Use it with a predicate."""
 
     connect_class = PACKAGE + "Filter"

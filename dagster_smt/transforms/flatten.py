@@ -7,16 +7,17 @@ from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.edit import struct_of, under
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.schemaless import require_map
-from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, SideFunction, refuse
+from dagster_smt.effects.code import Code, CodeTransform
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, data_error
 from dagster_smt.model.cell import Cell, Group, Node, open_struct, with_fields
-from dagster_smt.model.record import Record
+from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.runtime import java_class, kind_of
 from dagster_smt.model.schema import Type
 from dagster_smt.values.lazy import is_object, is_raw, look
 
 
-class Flatten(Transform):
+class Flatten(CodeTransform):
     """Make the fields of nested structs (without a schema: objects) fields of the top level.
 
     A new name is the names on the way joined by the delimiter. Arrays are kept whole, also with structs inside; empty
@@ -39,19 +40,20 @@ class Flatten(Transform):
         Example("another delimiter", {"delimiter": "_"}, '{"a":{"b":{"c":1}}}', '{"a_b_c":1}'),
     )
 
-    def ledger(self) -> tuple[Entry, ...]:
-        return (Entry("renamed", "(nested)", f"joined by {self.delimiter}".rstrip(), named=False),)
+    def effects(self) -> tuple[Code, ...]:
+        return (Code((Entry("renamed", "(nested)", f"joined by {self.delimiter}".rstrip(), named=False),)),)
 
     def _joined(self, prefix: str, name: str) -> str:
         return f"{prefix}{self.delimiter}{name}" if prefix else name
 
-    def plan_side(self, node: Node, at: Planning) -> Node:
-        group = struct_of(node, self.purpose)
+    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
+        group = struct_of(at.side_of(record), self.purpose)
         fields: dict[str, Node] = {}
         self._collect(group, "", group.schema.optional, group.schema.default, fields)
         if any(child.schema.type is Type.STRUCT for _, child in group.fields):
             at.touch(0, group.present)
-        return under(group, with_fields(group, fields.items(), group.schema.with_fields(())))
+        flat = with_fields(group, fields.items(), group.schema.with_fields(()))
+        return at.with_side(record, under(group, flat))
 
     def _collect(
         self, group: Group, prefix: str, optional: bool, defaults: dict[str, Any] | None, found: dict[str, Node]

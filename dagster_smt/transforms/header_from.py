@@ -5,13 +5,12 @@ from typing import Annotated
 
 from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import PACKAGE, Example
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform
 from dagster_smt.authoring.validate import SomeNames, one_of
 from dagster_smt.effects.effect import CopyToHeader, Drop, Effect
-from dagster_smt.effects.transform import EffectTransform
 
 
-class HeaderFrom(NullDefaults, NestedPaths, EffectTransform):
+class HeaderFrom(NullDefaults, NestedPaths, Transform):
     """Move or copy fields of the key or value into headers.
 
     The headers are appended in the order of the options; headers of the same name stay, and a field may go into

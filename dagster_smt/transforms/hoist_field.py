@@ -4,14 +4,13 @@ from collections.abc import Iterator
 
 from dagster_smt.authoring.bundles import NestedPaths, check_paths
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import PACKAGE, Example
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform
 from dagster_smt.effects.effect import Effect, Wrap
-from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.path_steps import Match
 
 
-class HoistField(NestedPaths, EffectTransform):
+class HoistField(NestedPaths, Transform):
     """Wrap the whole key or value in a struct (without a schema: an object) with one field.
 
     The struct is required and has no name; its field has the schema of what is wrapped. A null becomes a field that

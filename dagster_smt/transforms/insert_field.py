@@ -6,16 +6,15 @@ from typing import Annotated
 
 from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, check_paths
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import PACKAGE, Example
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.effects.effect import Effect, Insert, OnExisting, Rebuild, Source
-from dagster_smt.effects.transform import EffectTransform
 
 _SOURCES: tuple[Source, ...] = ("topic", "partition", "offset", "timestamp", "static")
 _ANY = "set topic.field, partition.field, offset.field, timestamp.field, or static.field with static.value"
 
 
-class InsertField(NullDefaults, NestedPaths, EffectTransform):
+class InsertField(NullDefaults, NestedPaths, Transform):
     """Add fields from the record's metadata, or with a fixed text.
 
     A name that ends with `!` makes a required field, with `?` (or nothing) an optional one; one such mark is cut off.

@@ -1,12 +1,11 @@
 """InsertHeader: append a header with a fixed value."""
 
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import PACKAGE, Example
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform
 from dagster_smt.effects.effect import AddHeader, Effect
-from dagster_smt.effects.transform import EffectTransform
 
 
-class InsertHeader(EffectTransform):
+class InsertHeader(Transform):
     """Append one header to each record; headers of the same name stay.
 
     The type of the value follows from its text as in Connect: `1` is an int8, `128` an int16, `1.5` a float of 32 bits,

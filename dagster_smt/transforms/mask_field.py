@@ -6,11 +6,10 @@ from typing import Annotated
 
 from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
 from dagster_smt.authoring.options import option
-from dagster_smt.authoring.transform import PACKAGE, Example
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform
 from dagster_smt.authoring.validate import NonEmptyNames, NonEmptyText
 from dagster_smt.effects.effect import Change, Effect
 from dagster_smt.effects.rule import Constant, FieldRule
-from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.values.mask import mask_value
 
 
@@ -26,7 +25,7 @@ class Mask(FieldRule):
         return Constant(mask_value(kind, self.replacement))
 
 
-class MaskField(NullDefaults, NestedPaths, EffectTransform):
+class MaskField(NullDefaults, NestedPaths, Transform):
     """Replace the values of fields with the zero of their type, or with a fixed text or number.
 
     The schema stays as it is. A null stays null, also with a replacement. Numbers take a numeric replacement, cut to

@@ -1,13 +1,12 @@
 """RegexRouter: change the topic by a regular expression."""
 
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import PACKAGE, Example
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform
 from dagster_smt.authoring.validate import Regex
 from dagster_smt.effects.effect import ByPattern, Effect, Route
-from dagster_smt.effects.transform import EffectTransform
 
 
-class RegexRouter(EffectTransform):
+class RegexRouter(Transform):
     """Replace the topic of records whose whole topic matches a regular expression (Java syntax).
 
     As in Connect, the whole topic must match, and then the first find is replaced: for `a|ab` on the topic `ab` that

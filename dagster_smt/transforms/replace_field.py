@@ -5,16 +5,15 @@ from typing import Annotated
 
 from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
 from dagster_smt.authoring.options import Pairs, option
-from dagster_smt.authoring.transform import PACKAGE, Example
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform
 from dagster_smt.authoring.validate import UniqueNames
 from dagster_smt.effects.effect import Drop, Effect, Keep, Rebuild, Rename
-from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.model.path import V2, parse_path
 from dagster_smt.model.path_steps import Index, Match
 from dagster_smt.values.containers import NewName
 
 
-class ReplaceField(NullDefaults, NestedPaths, EffectTransform):
+class ReplaceField(NullDefaults, NestedPaths, Transform):
     """Keep only some fields, drop fields, rename fields.
 
     `include` and `exclude` mean the names before renaming; `exclude` wins. All renames happen at once, so two fields

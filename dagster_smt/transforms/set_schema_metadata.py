@@ -4,16 +4,15 @@ from collections.abc import Iterator
 
 from dagster_smt.authoring.bundles import NullDefaults
 from dagster_smt.authoring.options import Int, Text, option
-from dagster_smt.authoring.transform import PACKAGE, Example
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform
 from dagster_smt.effects.effect import Effect, NeedsSchema, SetSchema
-from dagster_smt.effects.transform import EffectTransform
 
 _FIELD = '{"type":"int32","optional":false,"field":"id"}'
 _BEFORE = f'{{"schema":{{"type":"struct","fields":[{_FIELD}],"optional":false}},"payload":{{"id":7}}}}'
 _AFTER = _BEFORE.replace('],"optional":false', '],"optional":false,"name":"orders.Order","version":2')
 
 
-class SetSchemaMetadata(NullDefaults, EffectTransform):
+class SetSchemaMetadata(NullDefaults, Transform):
     """Set the name, the version or both of the schema of a struct.
 
     What is not set stays, and so do the fields, documentation and parameters. The name is taken literally: `${topic}`

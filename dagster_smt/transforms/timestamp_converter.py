@@ -7,11 +7,10 @@ from typing import Annotated
 from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
 from dagster_smt.authoring.edit import Target
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import PACKAGE, Example, refuse
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform, refuse
 from dagster_smt.authoring.validate import DatePattern, UniqueNames, one_of
 from dagster_smt.effects.effect import Change, Effect
 from dagster_smt.effects.rule import FieldRule
-from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.errors import CONNECT_EXCEPTION, data_error
 from dagster_smt.model.cell import Call, Cell, Node
 from dagster_smt.model.path import EXTENDED, FieldPath, split_paths
@@ -53,7 +52,7 @@ class ConvertField(FieldRule):
         return ConvertTime(source, self.target_type, self.format, self.precision)
 
 
-class TimestampConverter(NullDefaults, NestedPaths, EffectTransform):
+class TimestampConverter(NullDefaults, NestedPaths, Transform):
     """Convert a field, or the whole key or value, between texts, Unix time and Connect's Date, Time and Timestamp.
 
     With a schema the source is a Date, Time or Timestamp, a string, or an int64 (Unix time); nothing else, not even

@@ -1,13 +1,12 @@
 """TimestampRouter: a topic per day, hour or other period."""
 
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import PACKAGE, Example
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform
 from dagster_smt.authoring.validate import DatePattern
 from dagster_smt.effects.effect import ByTime, Effect, Route
-from dagster_smt.effects.transform import EffectTransform
 
 
-class TimestampRouter(EffectTransform):
+class TimestampRouter(Transform):
     """Replace the topic by a text with the old topic and the record's timestamp in it.
 
     First every `${topic}` is replaced, then every `${timestamp}`, also one that the topic brought along. The

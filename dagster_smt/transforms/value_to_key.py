@@ -5,14 +5,13 @@ from typing import Annotated
 
 from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths, named_twice
 from dagster_smt.authoring.options import option
-from dagster_smt.authoring.transform import PACKAGE, Example
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform
 from dagster_smt.authoring.validate import NonEmptyNames
 from dagster_smt.effects.effect import Effect, MakeKey
-from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.model.path import FieldPath
 
 
-class ValueToKey(NullDefaults, NestedPaths, EffectTransform):
+class ValueToKey(NullDefaults, NestedPaths, Transform):
     """Replace the key by a struct (without a schema: an object) of fields of the value.
 
     The key is a required struct without a name, its fields in the order of the option with the schemas they have in the

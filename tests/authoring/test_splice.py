@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dagster_smt.authoring.schemaless import visitor
 from dagster_smt.authoring.splice import splicer
+from dagster_smt.effects.on_values_record import side_function
 from dagster_smt.errors import DataError
 from dagster_smt.model.path import EXTENDED, parse_path
 from dagster_smt.model.record import Record
@@ -19,7 +20,7 @@ MASK = {"fields": "**.mail", "replacement": "*\\1", "field.syntax.version": "ext
 
 def masked(text, **options):
     record = Record("t")
-    change = MaskField.model_validate(MASK | options).schemaless((1,))
+    change = side_function(MaskField.model_validate(MASK | options), (1,))
     return encode(change(decode_whole(text.encode()), record)).decode(), record.touched
 
 
@@ -54,21 +55,21 @@ def test_numbers_that_stay_keep_their_spelling():
 def test_what_cannot_have_the_name_is_not_decoded():
     value = decode_whole(b'{"a":{"x":[1, 2]},"b":{"mail":"x"}}')
     before = value["a"]
-    MaskField.model_validate(MASK).schemaless((1,))(value, Record("t"))
+    side_function(MaskField.model_validate(MASK), (1,))(value, Record("t"))
     assert value["a"] is before
 
 
 def test_objects_and_arrays_are_masked_from_the_inside():
     options = {"fields": "**.mail", "field.syntax.version": "extended"}
     record = Record("t")
-    change = MaskField.model_validate(options).schemaless((1,))
+    change = side_function(MaskField.model_validate(options), (1,))
     value = change(decode_whole(b'{"a":{"mail":{"mail":"x"}},"b":[{"mail":["y"]}],"mail":"z"}'), record)
     assert encode(value) == b'{"a":{"mail":{}},"b":[{"mail":[]}],"mail":""}'
     assert record.touched == 1
 
 
 def test_other_values_go_the_same_way():
-    change = MaskField.model_validate({"fields": "**.mail", "field.syntax.version": "extended"}).schemaless((1,))
+    change = side_function(MaskField.model_validate({"fields": "**.mail", "field.syntax.version": "extended"}), (1,))
     text = b'{"a":[{"mail":7,"x":{"mail":"x"}},{"mail":1.0},{"mail": true},{"mail":null}]}'
     assert encode(change(decode_whole(text), Record("t"))) == (
         b'{"a":[{"mail":0,"x":{"mail":""}},{"mail":0.0},{"mail": false},{"mail":null}]}'

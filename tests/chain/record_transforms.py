@@ -5,23 +5,24 @@ from typing import Annotated
 
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.stage import Stage
-from dagster_smt.authoring.transform import Entry, Transform
+from dagster_smt.authoring.transform import Entry
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.chain import Chain
-from dagster_smt.effects.code import Code, CodePredicate
+from dagster_smt.effects.code import Code, CodePredicate, CodeTransform
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Ref, field_nodes
 from dagster_smt.model.record import DropRecord
 from dagster_smt.values.basic import IsNull, ValueRule
 from dagster_smt.values.lazy import look
 
+VALUE = frozenset({"value"})
 
-class DropIfNull(Transform):
+
+class DropIfNull(CodeTransform):
     """Drop records in which a field of the value is null."""
 
     connect_class = "com.example.DropIfNull"
     sided = False
-    reads_value = True
     purpose = "drop records"
     field: Text = option("The field.")
     behavior: Annotated[Text, one_of("pass", "reject", "drop")] = option("What a null value meets.", "pass")
@@ -29,8 +30,8 @@ class DropIfNull(Transform):
     def on_null(self):
         return self.behavior
 
-    def ledger(self):
-        return (Entry("routed", "topic", side="topic"),)
+    def effects(self):
+        return (Code((Entry("routed", "topic", side="topic"),), VALUE),)
 
     def plan_record(self, record, at):
         at.touch(0)
@@ -45,14 +46,16 @@ class DropIfNull(Transform):
         return drop
 
 
-class DropIfKeyIsNull(Transform):
+class DropIfKeyIsNull(CodeTransform):
     """The same for a field of the key."""
 
     connect_class = "com.example.DropIfKeyIsNull"
     sided = False
-    reads_key = True
     null = "reject"
     purpose = "drop records"
+
+    def effects(self):
+        return (Code(reads=frozenset({"key"})),)
 
     def plan_record(self, record, at):
         return replace(record, dropped=Call(IsNull(), (dict(field_nodes(record.key))["k"].expr,)))
@@ -86,13 +89,15 @@ class Above(ValueRule):
         return data_error("ACME02", "the number is negative")
 
 
-class DropAbove(Transform):
+class DropAbove(CodeTransform):
     """Drop records with a large number, refuse those with a negative one."""
 
     connect_class = "com.example.DropAbove"
     sided = False
-    reads_value = True
     null = "drop"
+
+    def effects(self):
+        return (Code(reads=VALUE),)
 
     def plan_record(self, record, at):
         return replace(record, dropped=Call(Above(), (dict(field_nodes(record.value))["n"].expr,)))
@@ -105,12 +110,15 @@ class DropAbove(Transform):
         return drop
 
 
-class Looks(Transform):
+class Looks(CodeTransform):
     """Looks at a side that it does not declare."""
 
     connect_class = "com.example.Looks"
     sided = False
     side: Text = option("Which.")
+
+    def effects(self):
+        return (Code(),)
 
     def plan_record(self, record, at):
         return replace(record, dropped=getattr(record, self.side) is None)
@@ -135,13 +143,15 @@ class LooksAside(Looks):
         return lambda value, record: value
 
 
-class LooksAtBoth(Transform):
+class LooksAtBoth(CodeTransform):
     """Declares both."""
 
     connect_class = "com.example.LooksAtBoth"
     sided = False
-    reads_value = reads_key = True
     null = "pass"
+
+    def effects(self):
+        return (Code(reads=frozenset({"key", "value"})),)
 
     def plan_record(self, record, at):
         return replace(record, dropped=record.key is None)
@@ -156,7 +166,7 @@ class HasField(CodePredicate):
     connect_class = "com.example.HasField"
 
     def condition(self):
-        return Code(frozenset({"value"}))
+        return Code(reads=VALUE)
 
     def test(self, record):
         return Call(IsNull(), (dict(field_nodes(record.value))["a"].expr,))

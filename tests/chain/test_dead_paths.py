@@ -10,7 +10,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.chain.dead_paths import dead_paths, refuse_dead_paths
 from dagster_smt.chain.plan import plan_chain
 from dagster_smt.chain.registry import own
-from dagster_smt.effects.transform import FieldRules
+from dagster_smt.effects.field_rules import FieldRules
 from dagster_smt.errors import ConfigError, PlanError
 from dagster_smt.model.path import seems_pattern
 from dagster_smt.model.report import SILENT

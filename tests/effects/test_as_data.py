@@ -7,9 +7,11 @@ import pytest
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain.registry import own
-from dagster_smt.effects.as_data import as_data, is_data, plain
-from dagster_smt.effects.transform import EffectTransform
+from dagster_smt.effects import condition, effect
+from dagster_smt.effects.as_data import as_data, data_of, is_data
+from dagster_smt.effects.code import CodeTransform
 from dagster_smt.transforms.cast import Cast
+from dagster_smt.transforms.flatten import Flatten
 from dagster_smt.transforms.mask_field import MaskField
 from dagster_smt.transforms.replace_field import ReplaceField
 from tests.effects.test_field_rules import Shout
@@ -63,7 +65,7 @@ def test_paths_rules_and_names_are_lists_and_objects(cls, options, data):
 EXAMPLES = [
     pytest.param(cls.model_validate(example.options), id=f"{cls.__name__} {example.title}")
     for cls in own(Transform)
-    if issubclass(cls, EffectTransform)
+    if not issubclass(cls, CodeTransform)
     for example in cls.examples
 ]
 
@@ -81,10 +83,30 @@ CONDITIONS = [
 ]
 
 
-@pytest.mark.parametrize("condition", CONDITIONS)
-def test_so_are_the_conditions_of_its_predicates(condition):
-    data = plain(condition)
+@pytest.mark.parametrize("condition_", CONDITIONS)
+def test_so_are_the_conditions_of_its_predicates(condition_):
+    data = data_of(condition_)
     assert data["kind"] and json.loads(json.dumps(data)) == data
+
+
+def kinds_in(part):
+    """The kinds of all objects in plain data."""
+    if isinstance(part, dict):
+        return {part.get("kind")}.union(*map(kinds_in, part.values()))
+    return set[str]().union(*map(kinds_in, part)) if isinstance(part, list) else set[str]()
+
+
+def test_every_kind_of_effect_and_condition_is_what_some_class_does():
+    """So what reads them is tested for each by the tables of those classes."""
+    transforms = [param.values[0] for param in EXAMPLES]
+    found = kinds_in([as_data(transform.effects()) for transform in transforms])
+    found |= kinds_in([data_of(param.values[0]) for param in CONDITIONS])
+    kinds = {*effect.Effect.__args__, *effect.Route.__annotations__["by"].__args__, *condition.Condition.__args__}
+    assert {kind.__name__ for kind in kinds} - {"Code"} <= found
+
+
+def test_what_is_python_code_is_no_data():
+    assert not is_data(Flatten.model_validate({}).effects())
 
 
 def test_a_rule_that_is_python_code_is_no_data():

@@ -6,7 +6,7 @@ import pytest
 
 from dagster_smt.chain import plan_chain
 from dagster_smt.chain.explain import explain
-from dagster_smt.effects.transform import FieldRules
+from dagster_smt.effects.field_rules import FieldRules
 from dagster_smt.errors import data_error
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.report import LedgerEntry, LedgerLine, StageCounts, silent_lines

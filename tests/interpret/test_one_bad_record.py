@@ -8,9 +8,9 @@ import pytest
 from dagster_smt.authoring.edit import present
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.stage import Stage
-from dagster_smt.authoring.transform import Entry, Transform
+from dagster_smt.authoring.transform import Entry
 from dagster_smt.chain import Chain
-from dagster_smt.effects.code import Code, CodePredicate
+from dagster_smt.effects.code import Code, CodePredicate, CodeTransform
 from dagster_smt.errors import ConfigError, EngineError, PlanError, Problem, problem_of_record
 from dagster_smt.interpret import interpreter as interpreting
 from dagster_smt.interpret.interpreter import FAILED, KEPT, KEY_CONVERTER, VALUE_CONVERTER, Interpreter
@@ -50,27 +50,26 @@ class Raises(ValueRule):
         return value
 
 
-class Touchy(Transform):
-    """Raises for one value, with a schema and without, for one record or many."""
+class Touchy(CodeTransform):
+    """Raises for one value, with a schema and without."""
 
     connect_class = "com.example.Touchy"
     sided = True
     purpose = "raise"
     field: Text = option("The field.", "a")
-    many: ClassVar[bool] = False
     error: ClassVar[type] = OddError
 
-    def ledger(self):
-        return (Entry("changed", self.field),)
+    def effects(self):
+        return (Code((Entry("changed", self.field),)),)
 
-    def plan_side(self, node, at):
+    def plan_record(self, record, at):
+        node = open_struct(at.side_of(record))
         at.touch(0, present(node))
-        node = open_struct(node)
         fields = tuple(
             (name, replace(child, expr=Call(Raises(self.error), (child.expr,))) if name == "a" else child)
             for name, child in node.fields
         )
-        return replace(node, fields=fields)
+        return at.with_side(record, replace(node, fields=fields))
 
     def schemaless(self, bits):
         def change(value, record):
@@ -80,20 +79,6 @@ class Touchy(Transform):
 
         return change
 
-    def schemaless_all(self, bits):
-        if not self.many:
-            return None
-        change = self.schemaless(bits)
-
-        def change_all(records, other):
-            for record in records:
-                if type(record.value) is dict:
-                    record.value = change(record.value, record)
-                else:
-                    other(record)
-
-        return change_all
-
 
 class Doubts(CodePredicate):
     """Raises for one value."""
@@ -102,7 +87,7 @@ class Doubts(CodePredicate):
     error: ClassVar[type] = OddError
 
     def condition(self):
-        return Code(frozenset({"value"}))
+        return Code(reads=frozenset({"value"}))
 
     def schemaless(self):
         def test(record):
@@ -123,9 +108,9 @@ def variant(base, **attributes):
     return made()
 
 
-def chain_of(error, *, predicate=False, many=False):
+def chain_of(error, *, predicate=False):
     if not predicate:
-        return Chain((Stage("t", variant(Touchy, error=error, many=many), "value"),))
+        return Chain((Stage("t", variant(Touchy, error=error), "value"),))
     harmless = variant(Touchy, schemaless=lambda self, bits: lambda value, record: value)
     return Chain((Stage("t", harmless, "value", variant(Doubts, error=error)),))
 
@@ -158,7 +143,6 @@ def evaluated(interpreter, values):
 def broken_interpreter(place, error):
     kinds = {
         "a stage": ({}, Format(), None),
-        "a stage with all records at once": ({"many": True}, Format(), None),
         "a predicate": ({"predicate": True}, Format(), None),
         "a stage with a schema": ({}, Format("json_schema", SCHEMA), None),
         "the decoder": (None, Format(), "read"),
@@ -174,14 +158,7 @@ def broken_interpreter(place, error):
     return made
 
 
-PLACES = [
-    "a stage",
-    "a stage with all records at once",
-    "a predicate",
-    "a stage with a schema",
-    "the decoder",
-    "the encoder",
-]
+PLACES = ["a stage", "a predicate", "a stage with a schema", "the decoder", "the encoder"]
 
 
 @pytest.mark.parametrize("error", RAISED)

@@ -105,7 +105,7 @@ def test_a_class_that_looks_at_a_side_it_did_not_declare_is_told_so(transform, s
     ):
         with pytest.raises(ClassError) as caught:
             wrong()
-        assert str(caught.value) == f"{message}  hint: set reads_{side} = True in the class {name}"
+        assert str(caught.value) == f"{message}  hint: name the {side} in what the Code of {name} reads"
 
 
 def test_so_is_a_predicate_and_a_transform_that_looks_at_the_other_side():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.registry import transforms
+from dagster_smt.effects.code import CodeTransform
 from dagster_smt.effects.effect import Change
 from dagster_smt.effects.rule import Constant, FieldRule
 from dagster_smt.errors import ConfigError
@@ -214,8 +215,8 @@ def test_stages_that_it_cannot_run(stage):
     assert loading.Waiting(chain, "string").lane(10**9) is None
 
 
-def test_a_class_that_changes_more_than_it_says_is_not_run():
-    class Louder(MaskField):
+def test_a_class_that_is_code_is_not_run_whatever_it_says():
+    class Louder(CodeTransform, MaskField):
         connect_class = "org.example.Louder"
 
         def schemaless(self, bits):

@@ -23,6 +23,7 @@ from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.chain.plan import fold_chain
 from dagster_smt.chain.registry import own
+from dagster_smt.effects.code import CodeTransform
 from dagster_smt.errors import ConfigError, DataError, UnsupportedError
 from dagster_smt.interpret.examples import schema_of
 from dagster_smt.interpret.interpreter import KEPT, NO_STAGE, Interpreter, Outcome
@@ -124,7 +125,8 @@ def grouped() -> list[Group]:
 
 def topics(chain: Any, record: Record) -> tuple[str, ...]:
     """The topics that the plan knows: one for a class of which each topic has a plan of its own."""
-    varies = type(chain.stages[0].transform).variant is not Transform.variant
+    transform = chain.stages[0].transform
+    varies = isinstance(transform, CodeTransform) and type(transform).variant is not CodeTransform.variant
     return (record.topic,) if varies and record.topic is not None else ()
 
 
@@ -193,7 +195,8 @@ def is_null_side(stage: Any, record: Record) -> bool:
 def needs_less(plan: Any, record: Record) -> bool:
     """Whether a stage refuses all records of a schema when it is planned for columns, but not this one by itself."""
     refuses = bool(plan.steps) and plan.steps[0].plan.failure is not None
-    return refuses and plan.chain.stages[0].transform.narrower(record) is not None
+    transform = plan.chain.stages[0].transform
+    return refuses and isinstance(transform, CodeTransform) and transform.narrower(record) is not None
 
 
 def state_columns(state: State) -> list[Any]:

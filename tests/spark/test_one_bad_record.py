@@ -9,9 +9,9 @@ import pytest
 
 from dagster_smt.authoring.edit import present
 from dagster_smt.authoring.stage import Stage
-from dagster_smt.authoring.transform import Entry, Transform
+from dagster_smt.authoring.transform import Entry
 from dagster_smt.chain import Chain, parse_chain, plan_chain
-from dagster_smt.effects.code import Code, CodePredicate
+from dagster_smt.effects.code import Code, CodePredicate, CodeTransform
 from dagster_smt.interpret import sides
 from dagster_smt.model.cell import Call, field_nodes, open_struct
 from dagster_smt.model.format import Format
@@ -68,24 +68,24 @@ class Doubted(PythonRule):
         return True
 
 
-class Touchy(Transform):
+class Touchy(CodeTransform):
     """Raises for one value."""
 
     connect_class = "com.example.Touchy"
     sided = True
     purpose = "raise"
 
-    def ledger(self):
-        return (Entry("changed", "a"),)
+    def effects(self):
+        return (Code((Entry("changed", "a"),)),)
 
-    def plan_side(self, node, at):
+    def plan_record(self, record, at):
+        node = open_struct(at.side_of(record))
         at.touch(0, present(node))
-        node = open_struct(node)
         fields = tuple(
             (name, replace(child, expr=Call(Raises(), (child.expr,))) if name == "a" else child)
             for name, child in node.fields
         )
-        return replace(node, fields=fields)
+        return at.with_side(record, replace(node, fields=fields))
 
     def schemaless(self, bits):
         def change(value, record):
@@ -102,7 +102,7 @@ class Doubts(CodePredicate):
     connect_class = "com.example.Doubts"
 
     def condition(self):
-        return Code(frozenset({"value"}))
+        return Code(reads=frozenset({"value"}))
 
     def schemaless(self):
         def test(record):

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dagster_smt.authoring.stage import Chain, Stage
+from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain import parse_chain
 from dagster_smt.effects.condition import FieldPasses, ValuePasses
 from dagster_smt.effects.effect import Reject
 from dagster_smt.effects.kept import kept
-from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.errors import ConfigError
 from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED, Interpreter
 from dagster_smt.model.format import Format
@@ -296,7 +296,7 @@ class IsOne(ValueRule):
         return value == "1"
 
 
-class DropOne(EffectTransform):
+class DropOne(Transform):
     """Drops the records of a partition by a value rule of its own."""
 
     connect_class = "com.example.DropOne"

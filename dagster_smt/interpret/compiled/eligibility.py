@@ -34,8 +34,8 @@ def _known(stage: Stage) -> bool:
     if predicate is not None and not _same_for_objects(predicate):
         return False
     if not stage.acts_on:
-        return not stage.transform.reads_metadata
-    changes = None if stage.transform.reads_key else changes_of(stage, 0)
+        return "metadata" not in stage.transform.reads
+    changes = None if "key" in stage.transform.reads else changes_of(stage, 0)
     return changes is not None and all(_runs(change, stage.acts_on) for change in changes)
 
 

@@ -12,8 +12,8 @@ from typing import Any
 from dagster_smt.authoring.scan import Act
 from dagster_smt.authoring.transform import Transform
 from dagster_smt.effects import effect as effects
+from dagster_smt.effects.code import CodeTransform
 from dagster_smt.effects.on_values import act_of, many, text_of
-from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.model.path import FieldPath
 
 
@@ -111,7 +111,7 @@ def field_changes(transform: Transform, bits: tuple[int, ...]) -> tuple[FieldCha
         transform: Any transform.
         bits: For each of its ledger entries the bit to set in ``record.touched``.
     """
-    if not isinstance(transform, EffectTransform) or type(transform).schemaless is not EffectTransform.schemaless:
+    if isinstance(transform, CodeTransform):
         return None
     changes: list[FieldChange] = []
     renames: list[tuple[str, str, int]] = []

@@ -6,8 +6,9 @@ from typing import Any
 
 from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.options import option
-from dagster_smt.authoring.transform import Entry, Planning, SideFunction, refuse
+from dagster_smt.authoring.transform import Entry, Part, Planning, SideFunction, refuse
 from dagster_smt.chain.plan import input_record
+from dagster_smt.effects.code import Code
 from dagster_smt.errors import data_error
 from dagster_smt.interpret.closures import expr_function
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Rule, field_nodes, open_struct
@@ -34,6 +35,14 @@ from dagster_smt.tables.rows.rules import (
     Undecoded,
 )
 
+_PARTS: dict[str, Part] = {
+    "partition": "metadata",
+    "offset": "metadata",
+    "timestamp": "metadata",
+    "timestamp-type": "timestamp_type",
+    "leader-epoch": "leader_epoch",
+}
+"""What of a record a column is read from, by its origin."""
 _CELLS = {"timestamp-type": "timestamp_type", "leader-epoch": "leader_epoch"}
 _CASTS: dict[tuple[str, Any], Rule] = {
     ("partition", Type.INT64): AsLong(),
@@ -50,27 +59,14 @@ class ReadRow(RowStage):
     purpose = "reading the columns of a topic table"
     form: Format = option("The format of the values.", Format())
 
-    @property
-    def reads_metadata(self) -> bool:  # type: ignore[override]
-        return any(column.origin in ("partition", "offset", "timestamp") for column in self.row.others)
-
-    @property
-    def reads_timestamp_type(self) -> bool:  # type: ignore[override]
-        return any(column.origin == "timestamp-type" for column in self.row.others)
-
-    @property
-    def reads_leader_epoch(self) -> bool:  # type: ignore[override]
-        return any(column.origin == "leader-epoch" for column in self.row.others)
-
-    @property
-    def reads_headers(self) -> bool:  # type: ignore[override]
-        return any(_of_headers(column) for column in self.row.others)
-
-    def ledger(self) -> tuple[Entry, ...]:
+    def effects(self) -> tuple[Code, ...]:
         added = tuple(Entry("added", below("", c.name), self._told(c), side="value") for c in self.row.others)
         undecoded = (Entry("undecoded", below("", c.name), side="value") for c in self._lenient)
         mismatched = (Entry(MISMATCHED, below("", c.name), "key", side="value") for c in self._compared)
-        return (*added, *undecoded, *mismatched)
+        parts: set[Part] = set()
+        for column in self.row.others:
+            parts.add("headers" if _of_headers(column) else _PARTS.get(column.origin, "value"))
+        return (Code((*added, *undecoded, *mismatched), self.sides | parts),)
 
     @property
     def _compared(self) -> tuple[Column, ...]:

@@ -3,23 +3,23 @@
 from typing import Any
 
 from dagster_smt.authoring.options import option
-from dagster_smt.authoring.transform import Transform
+from dagster_smt.authoring.transform import Parts
+from dagster_smt.effects.code import CodeTransform
 from dagster_smt.model.topic_columns import Row
 
 
-class RowStage(Transform):
+class RowStage(CodeTransform):
     """A stage that a topic table with columns adds to a chain; no class that a chain can name."""
 
     connect_class = "dagster_smt.columns"
     sided = False
-    reads_value = True
     null = "pass"
     row: Row = option("The columns.")
 
     @property
-    def reads_key(self) -> bool:  # type: ignore[override]
-        """See ``Transform``."""
-        return bool(self.row.key_fields)
+    def sides(self) -> Parts:
+        """The sides that it reads: the key only where it holds columns."""
+        return frozenset({"value", "key"} if self.row.key_fields else {"value"})
 
     def configured(self) -> dict[str, Any]:
         """See ``Transform``."""

@@ -4,7 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from dagster_smt.authoring.options import option
-from dagster_smt.authoring.transform import Planning, SideFunction, refuse
+from dagster_smt.authoring.transform import Part, Planning, SideFunction, refuse
+from dagster_smt.effects.code import Code
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, Rule, field_nodes, open_struct
 from dagster_smt.model.record import VALUE_DIRTY, PlanRecord, Record
@@ -38,17 +39,16 @@ class WriteRow(RowStage):
     whole: bool = option("Whether the value is one column instead of a struct of them.", False)
     unwrapped: bool = option("Whether it must be.", False)
 
-    @property
-    def reads_headers(self) -> bool:  # type: ignore[override]
-        return any(c.origin.startswith("headers") for c in self._persisted)
-
-    @property
-    def writes_timestamp(self) -> bool:  # type: ignore[override]
-        return any(c.origin == "timestamp" for c in self._persisted)
-
-    @property
-    def writes_partition(self) -> bool:  # type: ignore[override]
-        return any(map(_is_partition, self._persisted))
+    def effects(self) -> tuple[Code, ...]:
+        reads, writes = set(self.sides), set[Part]()
+        for column in self._persisted:
+            if column.origin.startswith("headers"):
+                reads.add("headers")
+            elif column.origin == "timestamp":
+                writes.add("timestamp")
+            elif _is_partition(column):
+                writes.add("partition")
+        return (Code(reads=frozenset(reads), writes=frozenset(writes)),)
 
     @property
     def _persisted(self) -> tuple[Column, ...]:
@@ -65,7 +65,7 @@ class WriteRow(RowStage):
         for column in self._persisted:
             record = self._beside(column, fields.get(column.name), record)
         record = replace(record, value=self._value(fields, group))
-        return replace(record, key=self._key(fields, record.key, group)) if self.reads_key else record
+        return replace(record, key=self._key(fields, record.key, group)) if "key" in self.sides else record
 
     def _beside(self, column: Column, node: Node | None, record: PlanRecord) -> PlanRecord:
         cell = node if isinstance(node, Cell) else None

@@ -5,11 +5,10 @@ from typing import Annotated
 
 from dagster_smt.authoring.edit import Target
 from dagster_smt.authoring.options import Names, Text, option
-from dagster_smt.authoring.transform import Example
+from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.effects.effect import Change, Effect
 from dagster_smt.effects.rule import FieldRule
-from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.model.cell import Node, Rule
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.schema import Type
@@ -30,7 +29,7 @@ class CaseField(FieldRule):
         return super().on_node(target) if target.node.schema.type is Type.STRING else target.node
 
 
-class CaseTransform(EffectTransform):
+class CaseTransform(Transform):
     """Write the texts of fields in upper or lower case, by the rules of Unicode and of no language.
 
     With a schema, that of a struct or of a map, the fields are copied, nulls become their defaults, and a field that

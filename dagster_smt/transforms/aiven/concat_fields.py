@@ -1,13 +1,12 @@
 """ConcatFields: join fields to one text."""
 
 from dagster_smt.authoring.options import Names, Text, option
-from dagster_smt.authoring.transform import Example
+from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.authoring.validate import NonEmptyText
 from dagster_smt.effects.effect import Effect, Join
-from dagster_smt.effects.transform import EffectTransform
 
 
-class ConcatFields(EffectTransform):
+class ConcatFields(Transform):
     """Add a field that joins others, as Java writes them, with a delimiter between them.
 
     A field that is null or missing gives `field.replace.missing`. Numbers, booleans and texts are as expected; a date

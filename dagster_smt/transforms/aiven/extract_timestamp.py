@@ -3,13 +3,12 @@
 from typing import Annotated
 
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import Example
+from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.authoring.validate import NonEmptyText, one_of
 from dagster_smt.effects.effect import Effect, SetTimestamp
-from dagster_smt.effects.transform import EffectTransform
 
 
-class ExtractTimestamp(EffectTransform):
+class ExtractTimestamp(Transform):
     """Replace the record's timestamp by a field of the key or value.
 
     The field is a whole number of 64 bits, in the unit of `timestamp.resolution`, or a Timestamp, Date or Time of

@@ -1,13 +1,12 @@
 """ExtractTopic: take the topic from the key or value, or from a field of it."""
 
 from dagster_smt.authoring.options import Flag, Text, option
-from dagster_smt.authoring.transform import Example, NullRule
+from dagster_smt.authoring.transform import Example, NullRule, Transform
 from dagster_smt.effects.effect import ByField, Effect, Route
-from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.model.path import FieldPath
 
 
-class ExtractTopic(EffectTransform):
+class ExtractTopic(Transform):
     """Replace the topic by the key or value, or by a field of it: a text, number or boolean, as Java writes it.
 
     What is null or empty is refused, or leaves the topic alone (`skip.missing.or.null`); without a schema a text of

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 
 from dagster_smt.authoring.options import Flag, Text, option
-from dagster_smt.authoring.transform import Example
+from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.authoring.validate import Regex
 from dagster_smt.effects.condition import FieldCheck, FieldPasses, Not, NoTest, Refusal
 from dagster_smt.effects.effect import Effect, Reject
-from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.model.path import FieldPath
 from dagster_smt.values.java_equals import IsLiteral, expected
 from dagster_smt.values.needs import CLASS_CAST, NULL_POINTER
@@ -17,7 +16,7 @@ _NULL_WORD = "field.value is the word null, and nothing can be compared with a n
 _HINT = "guard the stage with a predicate, or compare with field.value.pattern"
 
 
-class FilterByFieldValue(EffectTransform):
+class FilterByFieldValue(Transform):
     r"""Keep the records whose field has a value, or drop them (`field.value.matches=false`).
 
     `field.value` is read as Connect reads the value of a header, and then the Java class has to be the same: `42` is an

@@ -5,11 +5,10 @@ from typing import Annotated
 
 from dagster_smt.authoring.edit import Target
 from dagster_smt.authoring.options import Flag, Text, option
-from dagster_smt.authoring.transform import Example, NullRule, refuse
+from dagster_smt.authoring.transform import Example, NullRule, Transform, refuse
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.effects.effect import Change, Effect, NeedsSchema
 from dagster_smt.effects.rule import FieldRule
-from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.model.cell import Cell, Node, Rule
 from dagster_smt.model.path import FieldPath
 from dagster_smt.model.schema import Type
@@ -49,7 +48,7 @@ class HashField(FieldRule):
         return text.call(HashText(self.function), text.schema, nullable=text.nullable)
 
 
-class Hash(EffectTransform):
+class Hash(Transform):
     """Replace a text, or one text field of a struct, by its digest in lower-case hexadecimal digits.
 
     The text is read as UTF-8; no salt is added, so equal texts have equal digests. The schema stays as it is. The

@@ -3,16 +3,15 @@
 from typing import Annotated
 
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import Example
+from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.effects.effect import Effect, Nullify
-from dagster_smt.effects.transform import EffectTransform
 
 _BEFORE = '{"schema":{"type":"string","optional":false},"payload":"Ann"}'
 _AFTER = '{"schema":{"type":"string","optional":true},"payload":null}'
 
 
-class Drop(EffectTransform):
+class Drop(Transform):
     """Set the whole key or value to null, whatever is in it; the record stays.
 
     The option says what becomes of its schema. Without a schema there is none to check: the key or value is null under

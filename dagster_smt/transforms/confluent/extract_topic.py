@@ -5,17 +5,16 @@ from typing import Annotated
 
 from dagster_smt.authoring.json_path import check_json_path
 from dagster_smt.authoring.options import Flag, Text, option
-from dagster_smt.authoring.transform import Example, NullRule
+from dagster_smt.authoring.transform import Example, NullRule, Transform
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.effects.effect import ByField, Effect, Route
-from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.model.json_path import parse_json_path
 from dagster_smt.model.path import FieldPath
 
 PLAIN, JSON_PATH = "PLAIN", "JSON_PATH"
 
 
-class ExtractTopic(EffectTransform):
+class ExtractTopic(Transform):
     """Replace the topic by the key or value, or by a field of it, which must be a text.
 
     With `field.format=JSON_PATH` the field is a path of names, such as `$["f1"]["f3"]` or `$.f1.f3`; what can lead to

@@ -3,13 +3,12 @@
 from typing import Annotated
 
 from dagster_smt.authoring.options import Flag, Text, option
-from dagster_smt.authoring.transform import Example
+from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.authoring.validate import NonEmptyText, one_of
 from dagster_smt.effects.effect import ByHeader, Effect, Route
-from dagster_smt.effects.transform import EffectTransform
 
 
-class ExtractTopicHeader(EffectTransform):
+class ExtractTopicHeader(Transform):
     """Replace the topic by the text of a header.
 
     A header that is missing or null is refused, or (`skip.missing.or.null`) leaves the topic alone. Whether Kafka

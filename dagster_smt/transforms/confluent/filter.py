@@ -5,16 +5,15 @@ from typing import Annotated
 
 from dagster_smt.authoring.json_path import check_json_path
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import Example
+from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.authoring.validate import NonEmptyText, one_of
 from dagster_smt.effects.condition import PathFinds, Refusal
 from dagster_smt.effects.effect import Effect, Reject
-from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.model.json_path import parse_json_path
 from dagster_smt.values.json_path import FOUND, INVALID_PATH, MISSING, NO_OBJECT, NOTHING, PATH_NOT_FOUND
 
 
-class Filter(EffectTransform):
+class Filter(Transform):
     """Keep the records in which a JSONPath condition finds something (`filter.type=include`), or drop them (`exclude`).
 
     These parts of JSONPath can be used, and every other is refused by name:

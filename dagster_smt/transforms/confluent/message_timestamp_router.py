@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import Example
+from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.authoring.validate import DatePattern, NonEmptyNames
 from dagster_smt.effects.effect import ByFieldTime, Effect, Route
-from dagster_smt.effects.transform import EffectTransform
 
 
-class MessageTimestampRouter(EffectTransform):
+class MessageTimestampRouter(Transform):
     """Replace the topic by a text with the old topic in it and a timestamp that a field of the value holds.
 
     The field is the first of `message.timestamp.keys` that the value has, a name of the top level, and must be a text.

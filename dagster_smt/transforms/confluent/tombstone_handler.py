@@ -3,14 +3,13 @@
 from typing import Annotated
 
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import Example, NullRule
+from dagster_smt.authoring.transform import Example, NullRule, Transform
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.effects.condition import NullValue
 from dagster_smt.effects.effect import Effect, Reject
-from dagster_smt.effects.transform import EffectTransform
 
 
-class TombstoneHandler(EffectTransform):
+class TombstoneHandler(Transform):
     """Drop the records whose value is null, with or without a schema, or refuse them; others pass.
 
     Confluent documents `ignore` and `warn` as dropping the record, with a line in the log of another level; here both

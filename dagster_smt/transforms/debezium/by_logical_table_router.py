@@ -9,8 +9,9 @@ from dagster_smt.authoring.change_examples import event
 from dagster_smt.authoring.copying import copied_fields
 from dagster_smt.authoring.edit import clash, struct_of
 from dagster_smt.authoring.options import Flag, Int, RawText, Text, option
-from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, refuse
 from dagster_smt.authoring.validate import AnyCase, RawRegex, one_of
+from dagster_smt.effects.code import Code, CodeTransform
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, data_error
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, with_fields
 from dagster_smt.model.java_text import trim
@@ -28,7 +29,7 @@ class _NullEvent:
     topic: str
 
 
-class ByLogicalTableRouter(Transform):
+class ByLogicalTableRouter(CodeTransform):
     """Send change events of several tables, such as shards of one, to one topic, and keep their keys apart.
 
     As with RegexRouter, the whole topic must match, and then the first find is replaced. A record whose topic does not
@@ -43,8 +44,6 @@ class ByLogicalTableRouter(Transform):
 
     connect_class = "io.debezium.transforms.ByLogicalTableRouter"
     sided = False
-    reads_key = True
-    reads_value = True
     plans_key_alone = True
     purpose = "routing by logical table"
     topic_regex: RawRegex = option("The expression the whole topic must match.")
@@ -96,11 +95,11 @@ class ByLogicalTableRouter(Transform):
         if trim(self.key_field_regex) and not trim(self.key_field_replacement):
             yield "key.field.replacement", "the text is empty", "key.field.regex needs it"
 
-    def ledger(self) -> tuple[Entry, ...]:
-        routed = Entry("routed", self.topic_regex, self.topic_replacement, "topic")
-        return (
-            (routed, Entry("added", self.key_field_name, "topic", "key")) if self.key_enforce_uniqueness else (routed,)
-        )
+    def effects(self) -> tuple[Code, ...]:
+        entries = [Entry("routed", self.topic_regex, self.topic_replacement, "topic")]
+        if self.key_enforce_uniqueness:
+            entries.append(Entry("added", self.key_field_name, "topic", "key"))
+        return (Code(tuple(entries), frozenset({"key", "value"})),)
 
     def variant(self, record: Record) -> Hashable:
         """The topic: schemas are named after it."""

@@ -10,8 +10,9 @@ from dagster_smt.authoring.change_events import image, no_variant
 from dagster_smt.authoring.change_examples import outbox_event
 from dagster_smt.authoring.edit import struct_of
 from dagster_smt.authoring.options import Flag, Names, RawText, Text, option
-from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.transform import Entry, Example, Part, Planning, SideFunction
 from dagster_smt.authoring.validate import AnyCase, Regex, one_of
+from dagster_smt.effects.code import Code, CodeTransform
 from dagster_smt.errors import CONNECT_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Group, Node
 from dagster_smt.model.record import PlanRecord, Record
@@ -24,7 +25,7 @@ from dagster_smt.values.json_payload import ExpandJson
 _OTHERS = 6  # lines of the ledger before those of additional fields
 
 
-class EventRouter(Transform):
+class EventRouter(CodeTransform):
     """Make messages of the rows that are inserted into an outbox table.
 
     A change event of Debezium, a value whose schema has a name that ends with `.Envelope`, becomes a message: its key,
@@ -63,10 +64,6 @@ class EventRouter(Transform):
 
     connect_class = "io.debezium.transforms.outbox.EventRouter"
     sided = False
-    reads_value = True
-    reads_metadata = True
-    reads_headers = True
-    writes_timestamp = True
     purpose = "route an event of the outbox"
     null = "drop"
     table_field_event_id: RawText = option("Column that becomes the header `id`.", "id")
@@ -133,14 +130,16 @@ class EventRouter(Transform):
         return tuple(map(outbox.placement, self.table_fields_additional_placement))
 
     @property
-    def writes_partition(self) -> bool:  # type: ignore[override]
-        return any(item.where == outbox.PARTITION for item in self._added)
-
-    @property
     def _makes_envelope(self) -> bool:
         return any(item.where == outbox.ENVELOPE for item in self._added)
 
-    def ledger(self) -> tuple[Entry, ...]:
+    def effects(self) -> tuple[Code, ...]:
+        writes: set[Part] = {"timestamp"}
+        if any(item.where == outbox.PARTITION for item in self._added):
+            writes.add("partition")
+        return (Code(self._entries(), frozenset({"value", "metadata", "headers"}), frozenset(writes)),)
+
+    def _entries(self) -> tuple[Entry, ...]:
         return (
             Entry("routed", self.route_by_field, "", "topic"),
             Entry("extracted", self.table_field_event_key, "", "key"),

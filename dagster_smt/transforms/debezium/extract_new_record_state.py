@@ -19,8 +19,9 @@ from dagster_smt.authoring.change_rows import (
 )
 from dagster_smt.authoring.edit import struct_of
 from dagster_smt.authoring.options import Flag, Names, RawText, Text, option
-from dagster_smt.authoring.transform import Entry, Example, NullRule, Planning, SideFunction, Transform
+from dagster_smt.authoring.transform import Entry, Example, NullRule, Part, Planning, SideFunction
 from dagster_smt.authoring.validate import AnyCase, one_of
+from dagster_smt.effects.code import Code, CodeTransform
 from dagster_smt.model.cell import Call, Cell, Group, Node
 from dagster_smt.model.record import Header, PlanRecord, Record
 from dagster_smt.model.schema import STRING
@@ -30,7 +31,7 @@ _MODES = ("drop", "tombstone", "rewrite", "rewrite-with-tombstone", "delete-to-t
 _Mode = Annotated[Text, one_of(*_MODES), AnyCase]
 
 
-class ExtractNewRecordState(Transform):
+class ExtractNewRecordState(CodeTransform):
     """Replace a change event of Debezium by the row after the change, and say what becomes of deleted rows.
 
     A change event is a value whose schema has a name that ends with `.Envelope`. Other values pass unchanged: those
@@ -64,8 +65,6 @@ class ExtractNewRecordState(Transform):
 
     connect_class = "io.debezium.transforms.ExtractNewRecordState"
     sided = False
-    reads_value = True
-    reads_headers = True
     purpose = "read the state of a row"
     delete_tombstone_handling_mode: _Mode = option(
         "What becomes of deleted rows and tombstones: `drop`, `tombstone`, `rewrite`, `rewrite-with-tombstone` or "
@@ -122,10 +121,6 @@ class ExtractNewRecordState(Transform):
         return self.mode.startswith("rewrite")
 
     @property
-    def reads_key(self) -> bool:  # type: ignore[override]
-        return bool(self.drop_fields_header_name) and self.drop_fields_from_key
-
-    @property
     def passes_null(self) -> bool:
         """Whether tombstones stay."""
         return self.mode == "rewrite-with-tombstone"
@@ -141,7 +136,13 @@ class ExtractNewRecordState(Transform):
     def _headers(self) -> tuple[Reference, ...]:
         return references(self.add_headers, self.add_headers_prefix)
 
-    def ledger(self) -> tuple[Entry, ...]:
+    def effects(self) -> tuple[Code, ...]:
+        reads: set[Part] = {"value", "headers"}
+        if self.drop_fields_header_name and self.drop_fields_from_key:
+            reads.add("key")
+        return (Code(self._entries(), frozenset(reads)),)
+
+    def _entries(self) -> tuple[Entry, ...]:
         found = [Entry("added", r.name, r.text, "headers") for r in self._headers]
         found += [Entry("added", r.name, r.text, "value") for r in self._fields]
         found += [Entry("routed", self.route_by_field, "", "topic")] if self.route_by_field else []

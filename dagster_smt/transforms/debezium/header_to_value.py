@@ -11,8 +11,9 @@ from dagster_smt.authoring.change_events import new_schema, no_variant, there
 from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.edit import clash, struct_of
 from dagster_smt.authoring.options import Names, Text, java_split, option
-from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, Transform, refuse
+from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, refuse
 from dagster_smt.authoring.validate import AnyCase, one_of
+from dagster_smt.effects.code import Code, CodeTransform
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, data_error
 from dagster_smt.model.cell import Call, Cell, Group, Node, Ref, open_struct, with_fields
 from dagster_smt.model.record import PlanRecord, Record
@@ -58,7 +59,7 @@ class _Header:
     cell: Cell
 
 
-class HeaderToValue(Transform):
+class HeaderToValue(CodeTransform):
     """Move or copy headers into fields of the value, which must be a struct; a null value passes.
 
     Each header that is named goes into its field, with its schema and in the order of the record's headers; those that
@@ -78,8 +79,6 @@ class HeaderToValue(Transform):
 
     connect_class = "io.debezium.transforms.HeaderToValue"
     sided = False
-    reads_value = True
-    reads_headers = True
     purpose = "add headers to the value"
     null = "pass"
     headers: _Items = option("Names of headers.")
@@ -113,10 +112,11 @@ class HeaderToValue(Transform):
     def _moved(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.headers)) if self.operation == "move" else ()
 
-    def ledger(self) -> tuple[Entry, ...]:
+    def effects(self) -> tuple[Code, ...]:
         pairs = zip(self.headers, self.fields, strict=True)
         added = (Entry("added", field, header, "value") for header, field in pairs)
-        return (*added, *(Entry("dropped", header, "", "headers") for header in self._moved))
+        dropped = (Entry("dropped", header, "", "headers") for header in self._moved)
+        return (Code((*added, *dropped), frozenset({"value", "headers"})),)
 
     def variant(self, record: Record) -> Hashable:
         """Position, name, schema and, where there is none, kind of the headers that are named."""

@@ -11,8 +11,9 @@ from dagster_smt.authoring.change_events import said, text_field, there, whole_n
 from dagster_smt.authoring.change_examples import zoned_event
 from dagster_smt.authoring.edit import struct_of
 from dagster_smt.authoring.options import Names, Text, option
-from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, Transform
+from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction
 from dagster_smt.authoring.zone_rules import BLOCKS, SOURCE, ZoneRule, chosen, name_in, zone_rules
+from dagster_smt.effects.code import Code, CodeTransform
 from dagster_smt.errors import PlanError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, with_fields
 from dagster_smt.model.record import PlanRecord, Record
@@ -33,7 +34,7 @@ def _zone(text: str) -> str:
     return text
 
 
-class TimezoneConverter(Transform):
+class TimezoneConverter(CodeTransform):
     """Convert the times in the rows of change events to a time zone.
 
     A change event of Debezium is a value whose schema has a name that ends with `.Envelope`; others pass unchanged:
@@ -69,7 +70,6 @@ class TimezoneConverter(Transform):
 
     connect_class = "io.debezium.transforms.TimezoneConverter"
     sided = False
-    reads_value = True
     purpose = "convert times to a time zone"
     null = "pass"
     converted_timezone: Annotated[Text, AfterValidator(_zone)] = option(
@@ -108,8 +108,9 @@ class TimezoneConverter(Transform):
     def _rules(self) -> tuple[ZoneRule, ...]:
         return zone_rules(self.include_list or self.exclude_list)
 
-    def ledger(self) -> tuple[Entry, ...]:
-        return tuple(Entry("changed", block, self.converted_timezone, "value", named=False) for block in BLOCKS)
+    def effects(self) -> tuple[Code, ...]:
+        entries = (Entry("changed", block, self.converted_timezone, "value", named=False) for block in BLOCKS)
+        return (Code(tuple(entries), frozenset({"value"})),)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         node = record.value

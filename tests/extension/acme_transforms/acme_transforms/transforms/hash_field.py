@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dagster_smt.authoring.transform import Example
-from dagster_smt.effects.transform import FieldRules
+from dagster_smt.effects.field_rules import FieldRules
 from dagster_smt.errors import data_error
 from dagster_smt.values.basic import ValueRule
 

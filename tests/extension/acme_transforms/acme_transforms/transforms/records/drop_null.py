@@ -3,16 +3,15 @@
 from typing import Annotated
 
 from dagster_smt.authoring.options import Text, option
-from dagster_smt.authoring.transform import Example, NullRule
+from dagster_smt.authoring.transform import Example, NullRule, Transform
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.effects.condition import FieldPasses, Refusal, ValuePasses
 from dagster_smt.effects.effect import Effect, Reject
-from dagster_smt.effects.transform import EffectTransform
 from dagster_smt.model.path import FieldPath
 from dagster_smt.values.basic import IsNull
 
 
-class DropNull(EffectTransform):
+class DropNull(Transform):
     """Drop records in which a field of the value is null or, without a schema, missing."""
 
     connect_class = "com.example.transforms.DropNull"

@@ -1,0 +1,53 @@
+"""Where to start: a class names a value rule for each kind of value, and has everything else from ``FieldRules``."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
+from dagster_smt.authoring.options import option
+from dagster_smt.authoring.transform import Transform
+from dagster_smt.authoring.validate import NonEmptyNames
+from dagster_smt.effects.effect import Change, Effect
+from dagster_smt.effects.rule import FieldRule
+from dagster_smt.model.cell import Rule
+
+
+@dataclass(frozen=True)
+class ByKind(FieldRule):
+    """A rule that a transform has as a method."""
+
+    rule: Callable[[str], Rule | None]
+
+    def of_kind(self, kind: str) -> Rule | None:
+        return self.rule(kind)
+
+
+class FieldRules(NullDefaults, NestedPaths, Transform):
+    """Base of transforms that put the values of fields through a rule, chosen by the kind of the value.
+
+    A null stays null, and is not counted. Kinds are Connect's types in lower case (``string``, ``int64``, ``map``,
+    ``struct``, …) and its logical types (``Decimal``, ``Date``, ``Time``, ``Timestamp``). Without a schema objects are
+    of the kind ``map``, whole numbers ``int64``, others ``float64``.
+    """
+
+    action: ClassVar[str] = "changed"
+    """What the ledger says of each path."""
+    fields: Annotated[NonEmptyNames, by_syntax()] = option("Fields to change.")
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        return check_paths("fields", self.fields, self.path)
+
+    @abstractmethod
+    def rule(self, kind: str) -> Rule | None:
+        """Returns the rule for values of a kind; None leaves them alone.
+
+        A rule that gives another type says so (``returns``); it keeps of the schema whether it is optional.
+
+        Raises:
+            DataError: Values of this kind are refused, unless they are null.
+        """
+
+    def effects(self) -> tuple[Effect, ...]:
+        return tuple(Change(self.path(name), ByKind(self.rule), self.action) for name in self.fields)
