@@ -464,7 +464,7 @@ def _within_digits(schema: Schema, convert: Convert) -> Convert:
 
     def checked(value: Any) -> Decimal:
         number: Decimal = convert(value)
-        if abs(number) >= limit:
+        if number.copy_abs() >= limit:  # abs would round
             statement = f"a number has more digits than DECIMAL({precision}, {schema.scale})"
             raise data_error("SMT414", statement, "declare more digits, or look at the dead letter")
         return number

@@ -98,7 +98,7 @@ class Digits(ValueRule):
         return Decimal(10 ** (precision - scale))
 
     def python(self, value: Any) -> Any:
-        if value is not None and abs(value) >= self._limit:
+        if value is not None and value.copy_abs() >= self._limit:  # abs would round
             raise self.failure()
         return value
 

@@ -8,7 +8,7 @@ KAFKA_SCHEMA = (
     "`timestampType` INT, `headers` ARRAY<STRUCT<`key`: STRING, `value`: BINARY>>"
 )
 """As any session reads it: one may reserve ``offset``, or mean timestamps without a zone by TIMESTAMP."""
-EPOCH_SCHEMA = f"{KAFKA_SCHEMA}, `{LEADER_EPOCH}` INT"
+EPOCH_SCHEMA = f"{KAFKA_SCHEMA}, {LEADER_EPOCH} INT"
 KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 
 MOST_MILLIS = (2**63 - 1) // 1000

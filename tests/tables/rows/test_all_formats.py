@@ -173,6 +173,7 @@ def wide(precision):
     return json.dumps({"type": "record", "name": "R", "fields": [{"name": "a", "type": ["null", kind]}]})
 
 
+LONGEST = "9" * 28 + ".99"
 AMOUNTS = ("1.25", "-99999999.99", "99999999.99", "100000000.00", "-123456789.99")
 
 
@@ -191,6 +192,17 @@ def test_decimals_of_avro_in_narrower_columns(spark, options, code):
     found = [row if isinstance(row, str) else f"{row['a']:.2f}" for row, *_ in in_python(one, records)]
     assert found == [*AMOUNTS[:3], code, code]
     assert [row if isinstance(row, str) else str(row["a"]) for row in on_spark(spark, one, records)] == found
+
+
+@pytest.mark.parametrize("options", [{}, {"schema": wide(38)}])
+def test_no_digit_of_a_long_decimal_is_lost(options):
+    """Python's contexts round to 28 digits."""
+    one = table("a DECIMAL(30, 2), text STRING METADATA FROM 'topic'", value=Format("avro", options=options))
+    schema = table("a DECIMAL(38, 2)").value.schema
+    for text, code in ((LONGEST, None), (f"-{LONGEST}", None), (f"1{LONGEST}", "SMT414" if not options else "SMT443")):
+        data = side_codec(Format("avro", schema)).write(schema, {"a": Decimal(text)})
+        ((row, _, record),) = in_python(one, [Given(data)])
+        assert (row if isinstance(row, str) else record.value["a"]) == (code or Decimal(text))
 
 
 @pytest.mark.parametrize("form", GIVEN, ids=["avro", "protobuf"])
