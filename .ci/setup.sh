@@ -71,9 +71,22 @@ pip_install() {
   fail "pip could not install the packages (details: $log)."
 }
 
+# The Java part of the package; without it everything works, and records take several times as long.
+build_jar() {
+  sources=$(cat dagster_smt/jvm/java/*/*.java dagster_smt/jvm/build.py | cksum)
+  [ "$(cat $venv/jar.stamp 2>/dev/null)" = "$sources" ] && return
+  echo "setup: compiling the JVM lane"
+  if "$venv/bin/python" -m dagster_smt.jvm.build >>$log 2>&1; then
+    printf '%s\n' "$sources" >$venv/jar.stamp
+  else
+    echo "setup: the JVM lane was not built: install a JDK (javac) and call this again (details: $log)"
+  fi
+}
+
 check_java
 wanted="$(pwd) $(cat pyproject.toml constraints.txt .ci/setup.sh dagster_smt/spark/packages.py | cksum)"
 if [ -x $venv/bin/python ] && [ "$(cat $stamp 2>/dev/null)" = "$wanted" ]; then
+  build_jar
   exit 0
 fi
 : >$log
@@ -86,7 +99,8 @@ if [ $moved = yes ] || ! fits $venv/bin/python || ! $venv/bin/python -m pip --ve
 fi
 echo "setup: installing the packages of constraints.txt into $venv (a few minutes the first time)"
 pip_install pip
-pip_install -e '.[dev]'
+DAGSTER_SMT_JAR=later pip_install -e '.[dev]'
+build_jar
 echo "setup: fetching the packages that Spark needs (Delta, Iceberg, Kafka, Avro)"
 PYSPARK_PYTHON=$venv/bin/python SPARK_LOCAL_IP=127.0.0.1 "$venv/bin/python" -m dagster_smt.spark.packages >>$log 2>&1 </dev/null ||
   fail "Spark could not fetch its packages from Maven Central: connect to a network (details: $log)."

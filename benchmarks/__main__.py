@@ -20,7 +20,6 @@ from benchmarks.cases import CASES, Case
 from benchmarks.data import Settings
 from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
 from benchmarks.processes import worker_megabytes
-from dagster_smt.interpret.compiled.loading import VARIABLE
 from dagster_smt.orchestration.resources import SESSION_CONF
 from dagster_smt.spark.environment import local_java_options
 from dagster_smt.spark.packages import JVM_OPTIONS, session_settings, with_fetched_jars
@@ -63,7 +62,6 @@ def session(scratch: Path) -> SparkSession:
     """All cores of this machine, nothing shown, nothing kept."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    os.environ.setdefault(VARIABLE, "now")  # else it depends on the number of records how a worker runs the first ones
     settings: dict[str, bool | float | int | str | None] = {
         **JVM_OPTIONS,
         "spark.driver.memory": "4g",

@@ -218,7 +218,7 @@ def _through(
 ) -> None:
     table = TopicTable(FileTopics(Path()), topics=(TOPIC,), key=Format("string"), value=form)
     write = setting.discard if discard or as_json or sink_kind == "records" else setting.to_parquet
-    frame = evaluate(setting.frame, plan, table, sink_kind, ledger=ledger)
+    frame = evaluate(setting.frame, plan, table, sink_kind, ledger=ledger, whole=False)
     write_counted(setting, frame, plan, write, as_json=as_json, ledger=ledger)
 
 

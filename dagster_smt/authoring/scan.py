@@ -71,7 +71,7 @@ def _keys(step: Step) -> _Keys:
         return lambda node: [k for k in node if search(k)] if type(node) is dict else ()
     if isinstance(step, Every):
         return _all_keys
-    kinds = _kinds(step)
+    kinds = kinds_of(step)
     return lambda node: [key for key in _all_keys(node) if kind_at(node, key) in kinds]
 
 
@@ -79,7 +79,7 @@ def _all_keys(node: Any) -> Iterable[Any]:
     return list(node) if type(node) is dict else range(len(node))
 
 
-def _kinds(step: Step) -> frozenset[str]:
+def kinds_of(step: Step) -> frozenset[str]:
     """Kinds of schemaless values (``model.runtime.kind_of``) that a selection by type means."""
     if isinstance(step, OfLogical):
         return frozenset({step.name.removeprefix("org.apache.kafka.connect.data.")} & {"Timestamp", "Decimal"})

@@ -2,7 +2,7 @@
 
 A transform says its effects once (``Transform.effects``). Everything else reads them: the plan of a schema
 (``on_plan_record``), Python functions for records without a schema (``on_values_record``), the ledger, and the
-compiled lane.
+JVM lane.
 
 The effects of one transform are of one family: changes; drops, keeps and renames; inserts; copies to headers with
 drops; or one effect of another kind. ``Rebuild`` and ``NeedsSchema`` stand beside others.

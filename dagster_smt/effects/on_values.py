@@ -40,8 +40,6 @@ from dagster_smt.model.runtime import JavaInteger, kind_of
 from dagster_smt.values.lazy import encoder, kind_at, look
 from dagster_smt.values.texts import JoinTexts, java_text
 
-_Many = Callable[[list[Any]], list[Any]]
-
 
 def function_on_side(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
     """Returns the function of (value, record) that does effects on a key or value alone.
@@ -77,15 +75,6 @@ def text_of(rule: FieldRule) -> bytes | None:
         return None
     constant = rule.of_kind("string")
     return encoder.encode(constant.value) if isinstance(constant, Constant) else None
-
-
-def many(rule: FieldRule, kind: str) -> _Many | None:
-    """Returns the function of many values of a kind, none of them null; None leaves them alone."""
-    found = rule.of_kind(kind)
-    if isinstance(found, Constant):
-        value = found.value
-        return lambda values: [value] * len(values)
-    return None if found is None else found.bind_many()
 
 
 def _constant_act(rule: FieldRule, bit: int) -> Act:

@@ -45,8 +45,8 @@ from dagster_smt.run.starting_over import with_columns
 from dagster_smt.run.topic_demands import unmet, without_unmet
 from dagster_smt.run.unmasked import repaired
 from dagster_smt.run.unread import counted, needed, records_of, with_unread
+from dagster_smt.spark import evaluate as on_spark
 from dagster_smt.spark.environment import check_settings
-from dagster_smt.spark.evaluate import evaluate as spark_evaluate
 from dagster_smt.spark.executors import check_executors
 from dagster_smt.spark.reading.found_forms import GUESSED, FoundForms, found_forms, guessed_forms
 from dagster_smt.tables.available import Available, waiting_problem
@@ -97,7 +97,7 @@ def run(
     with coded_failures(spec.name):
         check_settings(session)
         check_executors(session)
-        evaluate = evaluate or partial(spark_evaluate, beat=lambda: progress(""))
+        evaluate = evaluate or partial(on_spark.evaluate, beat=lambda: progress(""), whole=False)
         table, source = open_table(session, spec.sink, spec.table.source), open_source(spec.table.source, session)
         return _Run(spec, session, progress, evaluate, table, source, begun).run()
 
@@ -384,7 +384,8 @@ class _Attempt:
         self.run_.say("evaluating")
         with ExitStack() as kept:
             with self.run_.timed("evaluate"):
-                found = kept.enter_context(staged(self.evaluated, self.plan, self.run_.division))
+                left = partial(on_spark.left_records, plan=self.plan, table=self.spec.table, written=self.spec.written)
+                found = kept.enter_context(staged(self.evaluated, self.plan, left, self.run_.division))
             yield found
 
     def commit(self, found: Staged) -> RunReport:
@@ -475,9 +476,8 @@ class _Attempt:
         """Topics with records that fail are not committed; if there is no other, nothing is."""
         whole = self.draft.replaced.everything or len(self.draft.window.topics) == 1
         for topic in failed:
-            counts = report.topics[topic]
             place = self.spec.name if len(self.draft.window.topics) == 1 else topic
-            summary = not_committed(place, counts, whole=whole)
+            summary = not_committed(place, report.topics[topic], whole=whole)
             rejects = [located(r) for r in report.rejects if r.topic == topic]
             self.run_.failures[topic] = [*rejects, summary]
         report.rejects = [r for r in report.rejects if r.topic not in failed]

@@ -6,12 +6,12 @@ but counts.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from dagster_smt.chain import Plan
@@ -26,7 +26,12 @@ from dagster_smt.run.divided import PART, with_part
 from dagster_smt.spark.columns import schema_column
 from dagster_smt.spark.reading.arrays import ELEMENT
 from dagster_smt.spark.reading.found_forms import GUESSED, FoundForms, guess_columns
+from dagster_smt.spark.records.jvm_records import LEFT, with_left
 from dagster_smt.tables.spec import TopicTable
+
+RunLeft = Callable[[DataFrame], DataFrame]
+"""Runs the rows that the JVM lane left."""
+LEFT_ROWS = "left_rows"
 
 
 @dataclass(frozen=True)
@@ -92,16 +97,25 @@ class Staged:
 
 
 @contextmanager
-def staged(evaluated: DataFrame, plan: Plan, division: Division = WHOLE) -> Iterator[Staged]:
-    """Compute and count a window; what Spark keeps of it is given back at the end."""
+def staged(evaluated: DataFrame, plan: Plan, left: RunLeft, division: Division = WHOLE) -> Iterator[Staged]:
+    """Compute and count a window; what Spark keeps of it is given back at the end.
+
+    Args:
+        evaluated: The evaluator's columns.
+        plan: What was evaluated.
+        left: Runs the rows that the JVM lane left, of those that Spark keeps.
+        division: The parts to count.
+    """
     chain, entries = plan.chain, plan.entries
-    frame = evaluated.persist(StorageLevel.MEMORY_AND_DISK)
+    kept = [evaluated.persist(StorageLevel.MEMORY_AND_DISK)]
     try:
-        counted = count_columns(chain, entries, arrays=ELEMENT in frame.columns)
-        guessed = guess_columns() if GUESSED in frame.columns else []
-        divided, part = with_part(frame, division)
-        rows = divided.groupBy("__topic", part.alias(PART)).agg(*counted, *guessed).collect()
-        rows.sort(key=lambda row: row["__topic"])
+        (frame,) = kept
+        rows = _counts(frame, plan, division)
+        if any(row[LEFT_ROWS] for row in rows):
+            kept.append(left(frame).persist(StorageLevel.MEMORY_AND_DISK))
+            frame = with_left(*kept)
+            rows = _counts(frame, plan, division)
+        guessed = GUESSED in frame.columns
         parts: tuple[dict[str, TopicCounts], ...] = tuple({} for _ in range(division.parts))
         named, other = Counter[str](), 0
         for row in rows:
@@ -114,4 +128,15 @@ def staged(evaluated: DataFrame, plan: Plan, division: Division = WHOLE) -> Iter
         yield Staged(frame, counts, dict(named), other, parts)
     finally:
         with suppress(Exception):  # the window may be committed: what Spark cannot give back is no failure of it
-            frame.unpersist()
+            for rows_of_spark in kept:
+                rows_of_spark.unpersist()
+
+
+def _counts(frame: DataFrame, plan: Plan, division: Division) -> list[Row]:
+    """Returns a row of counts for each topic and part, by topic."""
+    counted = count_columns(plan.chain, plan.entries, arrays=ELEMENT in frame.columns)
+    guessed = guess_columns() if GUESSED in frame.columns else []
+    left = F.count_if(F.col("__status") == LEFT).alias(LEFT_ROWS)
+    divided, part = with_part(frame, division)
+    rows = divided.groupBy("__topic", part.alias(PART)).agg(*counted, *guessed, left).collect()
+    return sorted(rows, key=lambda row: str(row["__topic"]))

@@ -21,6 +21,7 @@ from dagster_smt.spark.reading.found_forms import GUESSED, IN_GUESSED, FoundForm
 from dagster_smt.spark.reading.start import problem_struct, typed_evaluator
 from dagster_smt.spark.records.arrow_map import ArrowMap, evaluate_records
 from dagster_smt.spark.records.envelopes import evaluate_envelopes
+from dagster_smt.spark.records.jvm_records import evaluate_in_lane, lane_program, run_left, with_left
 from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.stages.output import NO_COLUMNS, is_struct, with_output
 from dagster_smt.spark.stages.output import output_schema as output_schema
@@ -40,6 +41,7 @@ def evaluate(
     *,
     ledger: bool = True,
     beat: Beat = no_beat,
+    whole: bool = True,
 ) -> DataFrame:
     """Run a plan over records.
 
@@ -55,6 +57,8 @@ def evaluate(
         ledger: Whether to fill ``__touched``.
         beat: Called now and then while the columns are put together, which takes seconds for wide schemas: it may raise
             to stop that.
+        whole: Whether to have records that the JVM lane leaves run by Python at once. That reads the frame twice: who
+            keeps the rows leaves it to ``left_records``.
 
     Returns:
         The columns of ``spark.columns``; one row per record, also dropped and failed ones. If arrays are rows, one per
@@ -64,10 +68,12 @@ def evaluate(
         PlanError: The values have no schema but columns are asked for, or the chain does not fit the schema.
     """
     if sink_kind == "records":
-        formats: dict[Side, Format] = {"key": table.key, "value": table.value}
-        named = tuple(side for side, form in formats.items() if form.kind in REGISTERED)
-        job = ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger, written, named)
-        return evaluate_records(frame, job)
+        job = _job(plan, table, written, ledger)
+        program = lane_program(frame.sparkSession, job)
+        if program is None:
+            return evaluate_records(frame, job)
+        lane = evaluate_in_lane(frame, job, program)
+        return with_left(lane, run_left(lane, job)) if whole else lane
     if table.value.arrays_as_rows:
         return with_element_named(_columns(rows_of_arrays(frame), plan, table, plan, {}, ledger, beat))
     if table.value.kind not in SELF_DESCRIBED:
@@ -82,6 +88,22 @@ def evaluate(
     if parts:
         return reduce(DataFrame.union, parts)
     return evaluate_envelopes(frame, plan, table, output_schema(plan, "columns"), ledger=ledger)
+
+
+def _job(plan: Plan, table: TopicTable, written: Formats | None, ledger: bool) -> ArrowMap:
+    formats: dict[Side, Format] = {"key": table.key, "value": table.value}
+    named = tuple(side for side, form in formats.items() if form.kind in REGISTERED)
+    return ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger, written, named)
+
+
+def left_records(evaluated: DataFrame, plan: Plan, table: TopicTable, written: Formats | None = None) -> DataFrame:
+    """Returns the rows that the JVM lane left (``__status`` is ``LEFT``), run by Python.
+
+    Args:
+        evaluated: What ``evaluate`` gave with ``whole=False``, or what Spark keeps of it.
+        plan, table, written: As they were given to ``evaluate``.
+    """
+    return run_left(evaluated, _job(plan, table, written, ledger=True))
 
 
 def _columns(

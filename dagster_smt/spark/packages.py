@@ -11,6 +11,7 @@ from pathlib import Path
 from zipfile import is_zipfile
 
 from dagster_smt.errors import Problem, UnsupportedError
+from dagster_smt.jvm.availability import lane_settings
 from dagster_smt.spark.avro_limits import JAVA_OPTIONS
 
 PACKAGES: dict[str, dict[str, str]] = {
@@ -61,6 +62,7 @@ JVM_OPTIONS = {
 TUNING = ("spark.databricks.delta.snapshotPartitions",)
 """Those of them that only make it faster."""
 _LISTS = {
+    "spark.jars": ",",
     "spark.jars.packages": ",",
     "spark.sql.extensions": ",",
     "spark.driver.defaultJavaOptions": " ",
@@ -94,8 +96,8 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
                 hint = f"name one in spark.jars.packages of the session, or use PySpark {', '.join(PACKAGES)}"
                 raise UnsupportedError(Problem("SMT611", "spark.jars.packages", statement, hint))
             wanted["spark.jars.packages"] = coordinates
-        for key, value in wanted.items():
-            found[key] = _joined(found.get(key, ""), value, _LISTS[key]) if key in _LISTS else found.get(key, value)
+        _add(found, wanted)
+    _add(found, lane_settings())
     return found
 
 
@@ -122,6 +124,15 @@ def _ivy_home() -> Path:
         return Path(pwd.getpwuid(os.getuid()).pw_dir) / _IVY
     except KeyError:  # a user without a name, as in some containers
         return Path(_IVY)
+
+
+def _add(conf: dict[str, str], more: Mapping[str, str]) -> None:
+    """Adds settings to those of a session: lists are joined, all else stays what the session has."""
+    for key, value in more.items():
+        if key in _LISTS:
+            conf[key] = _joined(conf.get(key, ""), value, _LISTS[key])
+        else:
+            conf.setdefault(key, value)
 
 
 def remedy(package: str, version: str) -> str:

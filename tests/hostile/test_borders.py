@@ -116,7 +116,7 @@ PLACES = {
     ),
     "processes": (
         lambda name, node: name.startswith(("subprocess.", "os.system", "os.popen", "os.exec", "os.spawn")),
-        "interpret/compiled/kept.py interpret/protobuf_text.py spark/environment.py testing/broker.py",
+        "interpret/protobuf_text.py jvm/build.py spark/environment.py testing/broker.py",
     ),
     "YAML": (lambda name, node: name.startswith("yaml."), "chain/parse.py connect/component.py connect/places.py"),
     "HTTP": (lambda name, node: name.startswith(("urllib.request", "http.", "requests.")), "connect/places.py"),

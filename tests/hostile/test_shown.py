@@ -201,8 +201,6 @@ def test_log_lines_hold_names_that_are_visible():
             wrong += [f"{module}: {ast.unparse(part)[:50]}" for part in node.args if not _is_visible(part)]
     assert sorted(set(wrong)) == sorted(
         [
-            "interpret/compiled/loading.py: level",
-            "interpret/compiled/loading.py: why",
             "model/causes.py: text",
             "orchestration/assets.py: f'{table.spec.key.to_user_string()}: {error}'",
             "orchestration/ops.py: summary(report)",

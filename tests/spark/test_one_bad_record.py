@@ -19,7 +19,7 @@ from dagster_smt.model.schema import BOOLEAN
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.reading import json_columns
 from dagster_smt.spark.reading.json_columns import ReadColumns, SideColumns
-from dagster_smt.spark.records import arrow_map, compiled_batches
+from dagster_smt.spark.records import arrow_map
 from dagster_smt.spark.records.arrow_map import ArrowMap
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import FileTopics, TopicTable
@@ -235,23 +235,6 @@ def test_a_record_that_cannot_be_described(monkeypatch):
 
     monkeypatch.setattr(arrow_map.BatchRunner, "_outcomes", described)
     check(in_arrow(records_job()))
-
-
-def test_a_lane_that_raises_leaves_all_to_the_interpreter(monkeypatch):
-    class Lane:
-        def run(self, given, topic):
-            raise OddError
-
-    class Waiting:
-        def __init__(self, *given):
-            pass
-
-        def lane(self, rows):
-            return Lane()
-
-    wanted = in_arrow(records_job())(VALUES)
-    monkeypatch.setattr(compiled_batches, "Waiting", Waiting)
-    assert in_arrow(records_job())(VALUES) == wanted
 
 
 def in_columns(values):

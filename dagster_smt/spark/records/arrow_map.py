@@ -1,10 +1,12 @@
 """The Python evaluator on Spark: ``mapInArrow`` over Kafka's columns, records in and records out.
 
+The JVM lane (``jvm_records``) takes what it can; this is for the rest, and its judge.
+
 What goes to Python and back is flat: every column costs on both ways, and lists of structs cost most. So headers that
 no stage looks at travel as JSON text (null for none), and the structs of the result are made by Spark.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,14 +47,13 @@ from dagster_smt.spark.columns import (
     unreadable_timestamps,
     words,
 )
-from dagster_smt.spark.records.compiled_batches import CompiledBatches, Run
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.values.headers import header_as_read, header_bytes
 
 _MASK = (1 << BITS) - 1
 _PART = 4 << 20
-"""Bytes of records that go through the chain together: of 100 MB each record takes twice the time, and compiled code
-has what it does for each batch once for more of them."""
+"""Bytes of records that go through the chain together: of 100 MB each record takes twice the time."""
+Run = Callable[[pa.RecordBatch], pa.RecordBatch]
 _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
 _SEEN = ("topic", "partition", "offset", "timestamp", "timestampType", "headers", "key", "value")
@@ -85,11 +86,7 @@ class ArrowMap:
         return (KEY_DIRTY if key else 0) | (VALUE_DIRTY if value else 0)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        runner = BatchRunner(self)
-        if not runner.compilable:
-            return in_parts(batches, runner.run)
-        compiled = CompiledBatches(self.chain, self.words, runner.run, runner.key_kind, runner.interpreter.takes)
-        return in_parts(_together(batches), compiled.run)
+        return in_parts(batches, BatchRunner(self).run)
 
     @property
     def words(self) -> int:
@@ -138,9 +135,6 @@ class BatchRunner:
         self.job = job
         self.interpreter = Interpreter(job.chain, job.key, job.value, job.written)
         self.passes_key = not reads_keys(job.chain, job.key) and not job.rewritten & KEY_DIRTY
-        self.key_kind = None if self.passes_key else job.key.kind
-        known = self.key_kind in (None, "string", "json")
-        self.compilable = known and job.value.kind == "json" and not job.rewritten and job.words <= 1
         self.names = {side: schema_names(job.key if side == "key" else job.value) for side in job.named}
         self.records: list[Record] = []
         self.dirty = job.rewritten
@@ -253,26 +247,6 @@ class _Metadata:
         micros = self.micros[number]
         record.timestamp = None if micros is None else micros // 1000
         record.timestamp_type = TIMESTAMP_TYPES.get(self.types[number])
-
-
-def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Small batches joined to larger ones."""
-    waiting: list[pa.RecordBatch] = []
-    size = 0
-    for batch in batches:
-        if waiting and size + batch.nbytes > _PART:
-            yield _joined(waiting)
-            waiting, size = [], 0
-        waiting.append(batch)
-        size += batch.nbytes
-    if waiting:
-        yield _joined(waiting)
-
-
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    if len(batches) == 1 or not any(batch.num_rows for batch in batches):
-        return batches[0]
-    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
 
 
 def in_parts(batches: Iterable[pa.RecordBatch], run: Run) -> Iterator[pa.RecordBatch]:

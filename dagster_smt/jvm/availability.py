@@ -1,0 +1,58 @@
+"""Whether a Spark session has the JVM lane; settings that give it to one.
+
+The environment variable ``DAGSTER_SMT_JVM=off`` does without: the results are the same, and take longer.
+"""
+
+import logging
+import os
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from dagster_smt.errors import problem_of_record
+from dagster_smt.jvm.build import JAR, is_current, version
+
+VARIABLE = "DAGSTER_SMT_JVM"
+CATALOG = "dagster_smt"
+"""The catalog of functions: SQL calls them ``dagster_smt.records(…)``."""
+SETTING = f"spark.sql.catalog.{CATALOG}"
+CLASS = "dagstersmt.Functions"
+_log = logging.getLogger(__name__)
+_known: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()
+
+
+def lane_settings() -> Mapping[str, str]:
+    """Returns the settings of a session that has the lane; none if there is no jar of these sources."""
+    if not _jar_is_current():
+        return {}
+    return {"spark.jars": str(JAR), SETTING: CLASS}
+
+
+@cache
+def _jar_is_current() -> bool:
+    return is_current()
+
+
+def has_lane(session: Any) -> bool:
+    """Returns whether a session can call the lane's functions, of the version that belongs to this code."""
+    if os.environ.get(VARIABLE) == "off":
+        return False
+    if session not in _known:
+        _known[session] = _answers(session)
+        if not _known[session]:
+            _log.warning(
+                "This Spark session runs records in Python, which takes several times as long: let "
+                "SparkSessionResource make the session, or give it the jar as docs/how-to/which-spark.md says"
+            )
+    return _known[session]
+
+
+def _answers(session: Any) -> bool:
+    if session.conf.get(SETTING, None) != CLASS:
+        return False
+    try:
+        return bool(session.sql("SELECT dagster_smt.version()").first()[0] == version())
+    except Exception as error:  # noqa: BLE001 a server may lack the jar, or lock its catalogs: Python does without it
+        problem_of_record(error)
+        return False

@@ -1,0 +1,107 @@
+"""Builds the jar of the JVM lane with ``javac``, against the jars of the PySpark that is installed.
+
+``python -m dagster_smt.jvm.build`` is part of ``make setup``; a wheel has the jar inside.
+"""
+
+import hashlib
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+SOURCES = Path(__file__).parent / "java"
+JAR = Path(__file__).parent / "dagster_smt.jar"
+_RELEASE = "11"
+"""What Spark 3.5 runs on at least."""
+_NEEDED = (
+    "spark-catalyst_",
+    "spark-sql-api_",
+    "spark-common-utils_",
+    "spark-unsafe_",
+    "scala-library-",
+    "jackson-",
+    "kryo-",
+)
+"""Jars of PySpark that the sources are compiled against."""
+
+
+class NoCompilerError(Exception):
+    """There is no JDK, or no PySpark, to build with."""
+
+
+def version() -> str:
+    """Returns what tells the sources from others: a hash."""
+    content = hashlib.sha256()
+    for file in _files():
+        content.update(file.name.encode() + b"\0" + file.read_bytes())
+    return content.hexdigest()[:16]
+
+
+def is_current(jar: Path = JAR) -> bool:
+    """Returns whether the jar is there, and made of these sources."""
+    try:
+        with zipfile.ZipFile(jar) as opened:
+            return opened.read("dagstersmt/version").decode() == version()
+    except (OSError, KeyError, zipfile.BadZipFile):
+        return False
+
+
+def build(jar: Path = JAR) -> Path:
+    """Builds the jar, unless it is current.
+
+    Raises:
+        NoCompilerError: ``javac`` or PySpark is missing, or refuses the sources.
+    """
+    if is_current(jar):
+        return jar
+    compiler = shutil.which("javac")
+    if compiler is None:
+        raise NoCompilerError("there is no javac on PATH: install a JDK 17 or 21")
+    with tempfile.TemporaryDirectory() as folder:
+        classes = Path(folder) / "classes"
+        options = ["--release", _RELEASE, "-Xlint:all,-path,-classfile", "-Werror", "-proc:none", "-encoding", "UTF-8"]
+        command = [compiler, *options, "-d", str(classes), "-cp", class_path(), *map(str, _files())]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise NoCompilerError(f"javac refuses the sources:\n{done.stderr}{done.stdout}")
+        (classes / "dagstersmt" / "version").write_text(version())
+        new = Path(folder) / jar.name
+        _pack(classes, new)
+        jar.parent.mkdir(parents=True, exist_ok=True)
+        # beside it first: whoever reads the jar meanwhile sees the old one or the new one
+        beside = jar.with_suffix(".new")
+        shutil.copyfile(new, beside)
+        beside.replace(jar)
+    return jar
+
+
+def _files() -> list[Path]:
+    return sorted(SOURCES.rglob("*.java"))
+
+
+def class_path() -> str:
+    found = find_spec("pyspark")
+    if found is None or not found.submodule_search_locations:
+        raise NoCompilerError("there is no PySpark to compile against")
+    folder = Path(next(iter(found.submodule_search_locations))) / "jars"
+    jars = [jar for jar in sorted(folder.glob("*.jar")) if jar.name.startswith(_NEEDED)]
+    return ":".join(map(str, jars))
+
+
+def _pack(classes: Path, jar: Path) -> None:
+    """Packs classes; the same ones give the same bytes."""
+    with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as packed:
+        for file in sorted(classes.rglob("*")):
+            if file.is_file():
+                entry = zipfile.ZipInfo(str(file.relative_to(classes)), (2020, 1, 1, 0, 0, 0))
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                packed.writestr(entry, file.read_bytes())
+
+
+if __name__ == "__main__":
+    try:
+        build()
+    except NoCompilerError as error:
+        raise SystemExit(f"the JVM lane was not built, records take the slower way through Python: {error}") from None

@@ -1,0 +1,160 @@
+package dagstersmt;
+
+import java.nio.charset.StandardCharsets;
+import java.text.ParsePosition;
+import java.text.SimpleDateFormat;
+import java.util.ArrayList;
+import java.util.Date;
+import java.util.GregorianCalendar;
+import java.util.List;
+import java.util.Locale;
+import java.util.TimeZone;
+
+/**
+ * Texts of a pattern of {@code SimpleDateFormat}, in UTC (difference D3).
+ *
+ * <p>Patterns of numbers alone are laid out here for the years 1583 to 9999, where Java's calendar is the Gregorian
+ * one; all else is what Java's own class makes of it. Not for several threads.
+ */
+final class Dates {
+  private static final long DAY = 86_400_000L;
+  private static final long FIRST = -12_212_553_600_000L; // the first millisecond of the year 1583
+  private static final long LAST = 253_402_300_799_999L; // the last millisecond of the year 9999
+
+  private final SimpleDateFormat format;
+
+  /** Pairs of a field's letter and its digits; for literals 0 and the character. Null: Java's class does it all. */
+  private final int[][] fields;
+
+  private final byte[] room;
+
+  Dates(String pattern) {
+    TimeZone utc = TimeZone.getTimeZone("UTC");
+    format = new SimpleDateFormat(pattern, Locale.ENGLISH);
+    format.setTimeZone(utc);
+    format.setCalendar(new GregorianCalendar(utc, Locale.ENGLISH));
+    fields = fields(pattern);
+    room = new byte[fields == null ? 0 : width(fields) + 2];
+  }
+
+  /** The instant of a text in milliseconds. */
+  long parse(String text) {
+    Date date = format.parse(text, new ParsePosition(0));
+    if (date == null) {
+      throw Left.LEFT;
+    }
+    return date.getTime();
+  }
+
+  String text(long instant) {
+    byte[] json = json(instant).bytes;
+    return Rules.string(json, 0, json.length);
+  }
+
+  /** The JSON text of an instant. */
+  Text json(long instant) {
+    if (fields == null || instant < FIRST || instant > LAST) {
+      return Text.string(format.format(new Date(instant)));
+    }
+    long[] parts = parts(instant);
+    int at = 0;
+    room[at++] = '"';
+    for (int[] field : fields) {
+      if (field[0] == 0) {
+        room[at++] = (byte) field[1];
+      } else {
+        digits(parts["yMdHmsS".indexOf(field[0])], at, field[1]);
+        at += field[1];
+      }
+    }
+    room[at++] = '"';
+    return new Text(room.clone(), false);
+  }
+
+  private void digits(long number, int at, int count) {
+    for (int i = at + count - 1; i >= at; i--) {
+      room[i] = (byte) ('0' + number % 10);
+      number /= 10;
+    }
+  }
+
+  /** Year, month, day, hour, minute, second, millisecond; the date by Howard Hinnant's civil_from_days. */
+  private static long[] parts(long instant) {
+    long days = Math.floorDiv(instant, DAY);
+    long ofDay = Math.floorMod(instant, DAY);
+    long shifted = days + 719_468; // days since 1 March of the year 0
+    long era = Math.floorDiv(shifted, 146_097L);
+    long ofEra = shifted - era * 146_097;
+    long yearOfEra = (ofEra - ofEra / 1460 + ofEra / 36_524 - ofEra / 146_096) / 365;
+    long ofYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100);
+    long marchMonth = (5 * ofYear + 2) / 153;
+    long day = ofYear - (153 * marchMonth + 2) / 5 + 1;
+    long month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9;
+    long year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
+    return new long[] {
+      year, month, day, ofDay / 3_600_000, ofDay / 60_000 % 60, ofDay / 1000 % 60, ofDay % 1000
+    };
+  }
+
+  private static int width(int[][] fields) {
+    int width = 0;
+    for (int[] field : fields) {
+      width += field[0] == 0 ? 1 : field[1];
+    }
+    return width;
+  }
+
+  /** The fields of a pattern that has a fixed number of digits for each; null for others. */
+  private static int[][] fields(String pattern) {
+    List<int[]> fields = new ArrayList<>();
+    int at = 0;
+    while (at < pattern.length()) {
+      char c = pattern.charAt(at);
+      int next = at;
+      while (next < pattern.length() && pattern.charAt(next) == c) {
+        next++;
+      }
+      if (c == '\'') {
+        int close = pattern.indexOf('\'', at + 1);
+        if (next - at > 1 || close < 0 || !isPlain(pattern.substring(at + 1, close))) {
+          return null;
+        }
+        for (char literal : pattern.substring(at + 1, close).toCharArray()) {
+          fields.add(new int[] {0, literal});
+        }
+        if (close + 1 < pattern.length() && pattern.charAt(close + 1) == '\'') {
+          return null;
+        }
+        next = close + 1;
+      } else if (Character.isLetter(c)) {
+        if (!hasFixedDigits(c, next - at)) {
+          return null;
+        }
+        fields.add(new int[] {c, next - at});
+      } else if (isPlain(String.valueOf(c))) {
+        for (int i = at; i < next; i++) {
+          fields.add(new int[] {0, c});
+        }
+      } else {
+        return null;
+      }
+      at = next;
+    }
+    return fields.toArray(new int[0][]);
+  }
+
+  private static boolean hasFixedDigits(char letter, int count) {
+    return letter == 'y' ? count == 4 : letter == 'S' ? count == 3 : "MdHms".indexOf(letter) >= 0 && count == 2;
+  }
+
+  /** Whether a text stands for itself in JSON. */
+  private static boolean isPlain(String text) {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    for (byte c : bytes) {
+      if (c < 0x20 || c == '"' || c == '\\' || c == 0x7F) {
+        return false;
+      }
+    }
+    return bytes.length == text.length();
+  }
+}

@@ -1,0 +1,37 @@
+package dagstersmt;
+
+import com.fasterxml.jackson.databind.JsonNode;
+
+/** Puts a field in the place of the whole key or value. */
+final class Extract implements Effect {
+  private final boolean onKey;
+  private final Path path;
+  private final long bit;
+
+  Extract(JsonNode effect, boolean onKey) {
+    this.onKey = onKey;
+    path = new Path(effect.get("path"));
+    bit = effect.get("bit").asLong();
+  }
+
+  @Override
+  public void apply(Row row) {
+    Side side = onKey ? row.key : row.value;
+    Object content = side.content();
+    for (int i = 0; i < path.length() && content != null; i++) {
+      content = below(content, path.step(i));
+    }
+    if (content != null) {
+      row.touched |= bit;
+    }
+    side.set(content);
+  }
+
+  private static Object below(Object content, Step step) {
+    if (!(content instanceof Members) || step.name != null && !((Members) content).isObject()) {
+      throw Left.LEFT; // Connect refuses to look into it
+    }
+    int[] positions = step.positions((Members) content);
+    return positions.length == 0 ? null : Values.taken((Members) content, positions[0]);
+  }
+}

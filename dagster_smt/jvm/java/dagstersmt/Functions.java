@@ -1,0 +1,59 @@
+package dagstersmt;
+
+import org.apache.spark.sql.connector.catalog.FunctionCatalog;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/** The catalog that Spark finds the lane's functions in; {@code spark.sql.catalog.dagster_smt} names this class. */
+public final class Functions implements FunctionCatalog {
+  private String name;
+
+  @Override
+  public void initialize(String catalog, CaseInsensitiveStringMap options) {
+    name = catalog;
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public Identifier[] listFunctions(String[] namespace) {
+    return new Identifier[] {Identifier.of(new String[0], "records"), Identifier.of(new String[0], "version")};
+  }
+
+  @Override
+  public UnboundFunction loadFunction(Identifier function) {
+    switch (function.name()) {
+      case "records":
+        return unbound("records", new Records());
+      case "version":
+        return unbound("version", new Version());
+      default:
+        throw new IllegalArgumentException("no function " + function.name());
+    }
+  }
+
+  private static UnboundFunction unbound(String name, BoundFunction function) {
+    return new UnboundFunction() {
+      @Override
+      public BoundFunction bind(StructType arguments) {
+        return function;
+      }
+
+      @Override
+      public String description() {
+        return name + " of dagster_smt";
+      }
+
+      @Override
+      public String name() {
+        return name;
+      }
+    };
+  }
+}

@@ -1,0 +1,265 @@
+package dagstersmt;
+
+/**
+ * Reads JSON texts byte by byte (RFC 8259, in UTF-8), without decoding them.
+ *
+ * <p>Each method takes a position and returns the position after what it read; {@link Left} where the bytes are no
+ * such thing, or are nested more deeply than Connect reads them.
+ */
+final class Json {
+  /** How deeply JSON may be nested: the limit of Jackson, which Connect reads it with. */
+  static final int MAX_DEPTH = 1000;
+
+  /** ASCII characters that stand for themselves in a string. */
+  private static final boolean[] PLAIN = new boolean[256];
+
+  static {
+    for (int c = 0x20; c < 0x80; c++) {
+      PLAIN[c] = c != '"' && c != '\\';
+    }
+  }
+
+  private Json() {}
+
+  static int afterBlanks(byte[] text, int at, int end) {
+    while (at < end && isBlank(text[at])) {
+      at++;
+    }
+    return at;
+  }
+
+  static boolean isBlank(byte c) {
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+  }
+
+  /** The position after a string; {@code at} is after its opening quote. */
+  static int afterString(byte[] text, int at, int end) {
+    while (at < end) {
+      int c = text[at] & 0xFF;
+      if (PLAIN[c]) {
+        at++;
+      } else if (c == '"') {
+        return at + 1;
+      } else if (c == '\\') {
+        at = afterEscape(text, at + 1, end);
+      } else {
+        at = afterWideCharacter(text, at, end);
+      }
+    }
+    throw Left.LEFT;
+  }
+
+  /** As {@link #afterString} for a string without escapes, which other strings cannot be equal to. */
+  static int afterPlainString(byte[] text, int at, int end) {
+    while (at < end) {
+      int c = text[at] & 0xFF;
+      if (PLAIN[c]) {
+        at++;
+      } else if (c == '"') {
+        return at + 1;
+      } else if (c == '\\') {
+        throw Left.LEFT;
+      } else {
+        at = afterWideCharacter(text, at, end);
+      }
+    }
+    throw Left.LEFT;
+  }
+
+  private static int afterEscape(byte[] text, int at, int end) {
+    if (at >= end) {
+      throw Left.LEFT;
+    }
+    switch (text[at]) {
+      case '"':
+      case '\\':
+      case '/':
+      case 'b':
+      case 'f':
+      case 'n':
+      case 'r':
+      case 't':
+        return at + 1;
+      case 'u':
+        return afterUnicodeEscape(text, at + 1, end);
+      default:
+        throw Left.LEFT;
+    }
+  }
+
+  /** A surrogate must have its partner: one alone is no character. */
+  private static int afterUnicodeEscape(byte[] text, int at, int end) {
+    int unit = hexadecimal(text, at, end);
+    if (unit < Character.MIN_SURROGATE || unit > Character.MAX_SURROGATE) {
+      return at + 4;
+    }
+    if (unit > Character.MAX_HIGH_SURROGATE || at + 6 > end || text[at + 4] != '\\' || text[at + 5] != 'u') {
+      throw Left.LEFT;
+    }
+    int second = hexadecimal(text, at + 6, end);
+    if (second < Character.MIN_LOW_SURROGATE || second > Character.MAX_LOW_SURROGATE) {
+      throw Left.LEFT;
+    }
+    return at + 10;
+  }
+
+  /** The number that four hexadecimal digits are. */
+  static int hexadecimal(byte[] text, int at, int end) {
+    if (at + 4 > end) {
+      throw Left.LEFT;
+    }
+    int number = 0;
+    for (int i = at; i < at + 4; i++) {
+      int digit = text[i] < 0 ? -1 : Character.digit(text[i], 16);
+      if (digit < 0) {
+        throw Left.LEFT;
+      }
+      number = number * 16 + digit;
+    }
+    return number;
+  }
+
+  /** The position after a character of two to four bytes: neither overlong, nor a surrogate, nor beyond U+10FFFF. */
+  static int afterWideCharacter(byte[] text, int at, int end) {
+    int first = text[at] & 0xFF;
+    int length = first < 0xC2 || first > 0xF4 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    if (length == 0 || at + length > end) {
+      throw Left.LEFT;
+    }
+    int second = text[at + 1] & 0xFF;
+    boolean overlong = first == 0xE0 && second < 0xA0 || first == 0xF0 && second < 0x90;
+    boolean surrogate = first == 0xED && second > 0x9F;
+    boolean beyond = first == 0xF4 && second > 0x8F;
+    if (overlong || surrogate || beyond) {
+      throw Left.LEFT;
+    }
+    for (int i = at + 1; i < at + length; i++) {
+      if ((text[i] & 0xC0) != 0x80) {
+        throw Left.LEFT;
+      }
+    }
+    return at + length;
+  }
+
+  static int afterNumber(byte[] text, int at, int end) {
+    if (at < end && text[at] == '-') {
+      at++;
+    }
+    if (at < end && text[at] == '0') {
+      at++;
+    } else {
+      at = afterDigits(text, at, end);
+    }
+    if (at < end && text[at] == '.') {
+      at = afterDigits(text, at + 1, end);
+    }
+    if (at < end && (text[at] == 'e' || text[at] == 'E')) {
+      at++;
+      if (at < end && (text[at] == '+' || text[at] == '-')) {
+        at++;
+      }
+      at = afterDigits(text, at, end);
+    }
+    return at;
+  }
+
+  /** At least one digit has to be there. */
+  private static int afterDigits(byte[] text, int at, int end) {
+    int start = at;
+    while (at < end && isDigit(text[at])) {
+      at++;
+    }
+    if (at == start) {
+      throw Left.LEFT;
+    }
+    return at;
+  }
+
+  static boolean isDigit(byte c) {
+    return c >= '0' && c <= '9';
+  }
+
+  /** The position after any value; {@code depth}: how many objects and arrays it is in. */
+  static int afterValue(byte[] text, int at, int end, int depth) {
+    if (at >= end) {
+      throw Left.LEFT;
+    }
+    switch (text[at]) {
+      case '"':
+        return afterString(text, at + 1, end);
+      case '{':
+        return afterObject(text, at, end, depth + 1);
+      case '[':
+        return afterArray(text, at, end, depth + 1);
+      case 't':
+        return afterLiteral(text, at, end, "true");
+      case 'f':
+        return afterLiteral(text, at, end, "false");
+      case 'n':
+        return afterLiteral(text, at, end, "null");
+      default:
+        return afterNumber(text, at, end);
+    }
+  }
+
+  private static int afterLiteral(byte[] text, int at, int end, String literal) {
+    if (at + literal.length() > end) {
+      throw Left.LEFT;
+    }
+    for (int i = 0; i < literal.length(); i++) {
+      if (text[at + i] != literal.charAt(i)) {
+        throw Left.LEFT;
+      }
+    }
+    return at + literal.length();
+  }
+
+  private static int afterObject(byte[] text, int at, int end, int depth) {
+    if (depth > MAX_DEPTH) {
+      throw Left.LEFT;
+    }
+    at = afterBlanks(text, at + 1, end);
+    if (at < end && text[at] == '}') {
+      return at + 1;
+    }
+    while (true) {
+      if (at >= end || text[at] != '"') {
+        throw Left.LEFT;
+      }
+      at = afterBlanks(text, afterString(text, at + 1, end), end);
+      if (at >= end || text[at] != ':') {
+        throw Left.LEFT;
+      }
+      at = afterBlanks(text, afterValue(text, afterBlanks(text, at + 1, end), end, depth), end);
+      if (at < end && text[at] == '}') {
+        return at + 1;
+      }
+      at = afterComma(text, at, end);
+    }
+  }
+
+  private static int afterArray(byte[] text, int at, int end, int depth) {
+    if (depth > MAX_DEPTH) {
+      throw Left.LEFT;
+    }
+    at = afterBlanks(text, at + 1, end);
+    if (at < end && text[at] == ']') {
+      return at + 1;
+    }
+    while (true) {
+      at = afterBlanks(text, afterValue(text, at, end, depth), end);
+      if (at < end && text[at] == ']') {
+        return at + 1;
+      }
+      at = afterComma(text, at, end);
+    }
+  }
+
+  /** The position of what follows a comma. */
+  static int afterComma(byte[] text, int at, int end) {
+    if (at >= end || text[at] != ',') {
+      throw Left.LEFT;
+    }
+    return afterBlanks(text, at + 1, end);
+  }
+}

@@ -1,0 +1,61 @@
+package dagstersmt;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Makes the key an object of fields of the value. */
+final class MakeKey implements Effect {
+  private final List<Path> paths = new ArrayList<>();
+  private final List<Name> names = new ArrayList<>();
+  private final long bits;
+
+  MakeKey(JsonNode effect) {
+    for (JsonNode field : effect.get("fields")) {
+      paths.add(new Path(field.get("path")));
+      names.add(new Name(field.get("name").asText()));
+    }
+    bits = effect.get("bits").asLong();
+  }
+
+  @Override
+  public void apply(Row row) {
+    Members top = row.value.object();
+    Members key = Members.empty(1);
+    for (int i = 0; i < paths.size(); i++) {
+      key.put(names.get(i), copied(valueAt(top, paths.get(i))));
+    }
+    row.key.set(key);
+    row.touched |= bits;
+  }
+
+  /** The value at a path; null where a step is missing or leads nowhere. */
+  private static Object valueAt(Members top, Path path) {
+    Object content = top;
+    for (int i = 0; i < path.length() && content != null; i++) {
+      if (!(content instanceof Members)) {
+        return null;
+      }
+      int[] positions = path.step(i).positions((Members) content);
+      content = positions.length == 0 ? null : Values.taken((Members) content, positions[0]);
+    }
+    return content;
+  }
+
+  /** What the key has shares nothing with the value, which later stages may change. */
+  private static Text copied(Object content) {
+    if (content == null) {
+      return Text.NULL;
+    }
+    if (content instanceof Text) {
+      return (Text) content;
+    }
+    Members container = (Members) content;
+    if (container.hasBoxed()) {
+      throw Left.LEFT;
+    }
+    Out out = new Out();
+    container.write(out);
+    return new Text(out.toBytes(), false);
+  }
+}

@@ -1,0 +1,385 @@
+package dagstersmt;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/**
+ * One level of a JSON object or array: where its names and values are in the text. What nobody looks at is copied as
+ * it stands (difference D5).
+ *
+ * <p>A value is bytes of the text; or what was made in its place: a {@link Text}, or the {@code Members} that a path
+ * has led into. Members that are gone stay in the arrays, so that positions keep their meaning.
+ */
+final class Members {
+  private static final int FEW = 8;
+
+  private byte[] source;
+  private boolean isObject;
+  private int depth;
+  private int count;
+  private int[] nameStart = new int[32];
+  private int[] nameEnd = new int[32];
+  private int[] hash = new int[32];
+  private Name[] newName = new Name[32];
+  private int[] start = new int[32];
+  private int[] end = new int[32];
+  private Object[] made = new Object[32];
+  private boolean[] gone = new boolean[32];
+
+  /** Positions by the hashes of names, plus one; only where there are more than a few. */
+  private int[] table = new int[128];
+
+  private boolean hashed;
+
+  /** An object without members. */
+  static Members empty(int depth) {
+    Members members = new Members();
+    members.reset(new byte[0], true, depth);
+    return members;
+  }
+
+  private void reset(byte[] text, boolean object, int level) {
+    Arrays.fill(made, 0, count, null);
+    Arrays.fill(newName, 0, count, null);
+    source = text;
+    isObject = object;
+    depth = level;
+    count = 0;
+    hashed = false;
+  }
+
+  /**
+   * Reads the object or array that begins at a position, and checks all that is in it.
+   *
+   * @param depth how many objects and arrays there are from the outermost to this one, itself included
+   * @return the position after it
+   */
+  int read(byte[] text, int at, int end, int depth) {
+    if (depth > Json.MAX_DEPTH) {
+      throw Left.LEFT;
+    }
+    boolean object = text[at] == '{';
+    reset(text, object, depth);
+    char close = object ? '}' : ']';
+    at = Json.afterBlanks(text, at + 1, end);
+    if (at < end && text[at] == close) {
+      return at + 1;
+    }
+    while (true) {
+      at = object ? readMember(text, at, end) : readElement(text, at, end);
+      at = Json.afterBlanks(text, at, end);
+      if (at < end && text[at] == close) {
+        return at + 1;
+      }
+      at = Json.afterComma(text, at, end);
+    }
+  }
+
+  private int readElement(byte[] text, int at, int end) {
+    int valueEnd = Json.afterValue(text, at, end, depth);
+    append(0, 0, 0, null, at, valueEnd, null);
+    return valueEnd;
+  }
+
+  /** Of two members with one name the last one counts, in the place of the first, as in Python's dictionaries. */
+  private int readMember(byte[] text, int at, int end) {
+    if (at >= end || text[at] != '"') {
+      throw Left.LEFT;
+    }
+    int nameStart = at + 1;
+    int nameEnd = Json.afterPlainString(text, nameStart, end) - 1;
+    int nameHash = Name.hash(text, nameStart, nameEnd);
+    int colon = Json.afterBlanks(text, nameEnd + 1, end);
+    if (colon >= end || text[colon] != ':') {
+      throw Left.LEFT;
+    }
+    int valueStart = Json.afterBlanks(text, colon + 1, end);
+    int valueEnd = Json.afterValue(text, valueStart, end, depth);
+    int same = find(text, nameStart, nameEnd, nameHash);
+    if (same >= 0) {
+      this.start[same] = valueStart;
+      this.end[same] = valueEnd;
+    } else {
+      append(nameStart, nameEnd, nameHash, null, valueStart, valueEnd, null);
+    }
+    return valueEnd;
+  }
+
+  private void append(int nameFrom, int nameTo, int nameHash, Name name, int from, int to, Object value) {
+    if (count == start.length) {
+      grow();
+    }
+    int at = count++;
+    nameStart[at] = nameFrom;
+    nameEnd[at] = nameTo;
+    hash[at] = nameHash;
+    newName[at] = name;
+    start[at] = from;
+    end[at] = to;
+    made[at] = value;
+    gone[at] = false;
+    if (!isObject || count <= FEW) {
+      return;
+    }
+    if (hashed && 4 * count <= table.length) {
+      enter(at);
+    } else {
+      enterAll();
+    }
+  }
+
+  private void grow() {
+    int more = 2 * count;
+    nameStart = Arrays.copyOf(nameStart, more);
+    nameEnd = Arrays.copyOf(nameEnd, more);
+    hash = Arrays.copyOf(hash, more);
+    newName = Arrays.copyOf(newName, more);
+    start = Arrays.copyOf(start, more);
+    end = Arrays.copyOf(end, more);
+    made = Arrays.copyOf(made, more);
+    gone = Arrays.copyOf(gone, more);
+  }
+
+  private void enterAll() {
+    if (4 * count > table.length) {
+      table = new int[2 * table.length];
+    } else {
+      Arrays.fill(table, 0);
+    }
+    hashed = true;
+    for (int at = 0; at < count; at++) {
+      enter(at);
+    }
+  }
+
+  private void enter(int at) {
+    int mask = table.length - 1;
+    int slot = mixed(hash[at]) & mask;
+    while (table[slot] != 0) {
+      slot = slot + 1 & mask;
+    }
+    table[slot] = at + 1;
+  }
+
+  /** Names that differ in their last letter have neighbouring hashes: spread over the table they do not meet. */
+  private static int mixed(int hash) {
+    int product = hash * 0x9E3779B1;
+    return product ^ product >>> 15;
+  }
+
+  boolean isObject() {
+    return isObject;
+  }
+
+  int depth() {
+    return depth;
+  }
+
+  /** How many positions there are, those of members that are gone among them. */
+  int positions() {
+    return count;
+  }
+
+  boolean isGone(int at) {
+    return gone[at];
+  }
+
+  /** The position of the member with a name, -1 if there is none. */
+  int find(Name name) {
+    return isObject ? find(name.bytes, 0, name.bytes.length, name.hash) : -1;
+  }
+
+  private int find(byte[] text, int from, int to, int nameHash) {
+    if (!hashed) {
+      for (int at = 0; at < count; at++) {
+        if (hash[at] == nameHash && !gone[at] && hasName(at, text, from, to)) {
+          return at;
+        }
+      }
+      return -1;
+    }
+    int mask = table.length - 1;
+    for (int slot = mixed(nameHash) & mask; table[slot] != 0; slot = slot + 1 & mask) {
+      int at = table[slot] - 1;
+      if (hash[at] == nameHash && !gone[at] && hasName(at, text, from, to)) {
+        return at;
+      }
+    }
+    return -1;
+  }
+
+  private boolean hasName(int at, byte[] text, int from, int to) {
+    Name name = newName[at];
+    if (name != null) {
+      return Arrays.equals(name.bytes, 0, name.bytes.length, text, from, to);
+    }
+    return Arrays.equals(source, nameStart[at], nameEnd[at], text, from, to);
+  }
+
+  /** The name of a member, as a text. */
+  String name(int at) {
+    if (newName[at] != null) {
+      return newName[at].text;
+    }
+    return new String(source, nameStart[at], nameEnd[at] - nameStart[at], StandardCharsets.UTF_8);
+  }
+
+  void drop(int at) {
+    gone[at] = true;
+    made[at] = null;
+  }
+
+  /** Puts a value in the place of another one. */
+  void set(int at, Object value) {
+    made[at] = value;
+  }
+
+  /** Puts a value under a name: in the place of the one that is there, else at the end. */
+  void put(Name name, Object value) {
+    int at = find(name);
+    if (at >= 0) {
+      set(at, value);
+    } else {
+      append(0, 0, name.hash, name, 0, 0, value);
+    }
+  }
+
+  /** What is at a position, so that it can be put elsewhere: a {@link Text}, or {@code Members}. */
+  Object value(int at) {
+    if (made[at] != null) {
+      return made[at];
+    }
+    return new Text(Arrays.copyOfRange(source, start[at], end[at]), false);
+  }
+
+  /** The bytes that the value at a position is in, or null if a path has led into it. */
+  byte[] text(int at) {
+    if (made[at] == null) {
+      return source;
+    }
+    return made[at] instanceof Text ? ((Text) made[at]).bytes : null;
+  }
+
+  int start(int at) {
+    return made[at] == null ? start[at] : 0;
+  }
+
+  int end(int at) {
+    return made[at] == null ? end[at] : ((Text) made[at]).bytes.length;
+  }
+
+  /** Whether Connect knows more of the value than its text shows. */
+  boolean isBoxed(int at) {
+    return made[at] instanceof Text && ((Text) made[at]).boxed;
+  }
+
+  Kind kind(int at) {
+    if (made[at] instanceof Members) {
+      return ((Members) made[at]).isObject ? Kind.MAP : Kind.ARRAY;
+    }
+    return Kind.of(text(at), start(at), end(at));
+  }
+
+  /**
+   * The object or array at a position, looked into; null if it is something else.
+   *
+   * @throws Left it is a number that nobody can hold
+   */
+  Members child(int at) {
+    if (made[at] instanceof Members) {
+      return (Members) made[at];
+    }
+    Kind kind = kind(at);
+    if (kind != Kind.MAP && kind != Kind.ARRAY) {
+      return null;
+    }
+    Members child = new Members();
+    child.read(text(at), start(at), end(at), depth + 1);
+    made[at] = child;
+    return child;
+  }
+
+  /** Whether a value is an object or array, without looking at numbers. */
+  boolean isContainer(int at) {
+    if (made[at] instanceof Members) {
+      return true;
+    }
+    byte first = text(at)[start(at)];
+    return first == '{' || first == '[';
+  }
+
+  /** Whether there is a value in it of which Connect knows more than its text shows. */
+  boolean hasBoxed() {
+    for (int at = 0; at < count; at++) {
+      boolean inside = made[at] instanceof Members && ((Members) made[at]).hasBoxed();
+      if (inside || isBoxed(at)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Writes the object or array: without blanks between members, their values as they stand. */
+  void write(Out out) {
+    out.put(isObject ? '{' : '[');
+    boolean first = true;
+    int at = 0;
+    while (at < count) {
+      if (gone[at]) {
+        at++;
+        continue;
+      }
+      if (!first) {
+        out.put(',');
+      }
+      first = false;
+      at = made[at] == null && newName[at] == null ? writeRun(out, at) : writeMade(out, at);
+    }
+    out.put(isObject ? '}' : ']');
+  }
+
+  private int writeMade(Out out, int at) {
+    if (newName[at] != null) {
+      out.put(newName[at].label);
+    } else if (isObject) {
+      out.put(source, nameStart[at] - 1, nameEnd[at] + 1);
+      out.put(':');
+    }
+    writeValue(out, at);
+    return at + 1;
+  }
+
+  private void writeValue(Out out, int at) {
+    if (made[at] instanceof Members) {
+      ((Members) made[at]).write(out);
+    } else {
+      out.put(text(at), start(at), end(at));
+    }
+  }
+
+  /** Copies members that nobody changed and that have no blanks between them, all at once. */
+  private int writeRun(Out out, int at) {
+    int from = isObject ? nameStart[at] - 1 : start[at];
+    if (isObject && start[at] != nameEnd[at] + 2) {
+      return writeMade(out, at); // blanks around the colon
+    }
+    int to = end[at];
+    int next = at + 1;
+    while (next < count && follows(next, to)) {
+      to = end[next];
+      next++;
+    }
+    out.put(source, from, to);
+    return next;
+  }
+
+  private boolean follows(int at, int previousEnd) {
+    if (gone[at] || made[at] != null || newName[at] != null) {
+      return false;
+    }
+    if (!isObject) {
+      return start[at] == previousEnd + 1;
+    }
+    return nameStart[at] == previousEnd + 2 && start[at] == nameEnd[at] + 2;
+  }
+}

@@ -1,0 +1,176 @@
+package dagstersmt;
+
+import java.math.BigDecimal;
+import java.math.MathContext;
+import java.math.RoundingMode;
+import java.nio.charset.StandardCharsets;
+
+/** Numbers of JSON and their texts, as Connect reads them and as the Python evaluator writes them. */
+final class Numbers {
+  /** So many digits always fit into 64 bits. */
+  private static final int SURE_DIGITS = 18;
+
+  private Numbers() {}
+
+  /** Whether the text of a number is that of an integer: those without fraction and exponent. */
+  static boolean isWhole(byte[] text, int start, int end) {
+    for (int i = start; i < end; i++) {
+      byte c = text[i];
+      if (c == '.' || c == 'e' || c == 'E') {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * The kind of a number.
+   *
+   * @throws Left 64 bits, or a double, cannot hold it
+   */
+  static Kind kind(byte[] text, int start, int end) {
+    if (!isWhole(text, start, end)) {
+      toDouble(text, start, end);
+      return Kind.FLOAT64;
+    }
+    if (end - start > SURE_DIGITS) {
+      toLong(text, start, end);
+    }
+    return Kind.INT64;
+  }
+
+  static long toLong(byte[] text, int start, int end) {
+    if (end - start > SURE_DIGITS) {
+      try {
+        return Long.parseLong(ascii(text, start, end));
+      } catch (NumberFormatException e) {
+        throw Left.LEFT;
+      }
+    }
+    boolean negative = text[start] == '-';
+    long number = 0;
+    for (int i = negative ? start + 1 : start; i < end; i++) {
+      number = number * 10 + text[i] - '0';
+    }
+    return negative ? -number : number;
+  }
+
+  static double toDouble(byte[] text, int start, int end) {
+    double number = Double.parseDouble(ascii(text, start, end));
+    if (Double.isInfinite(number)) {
+      throw Left.LEFT;
+    }
+    if (number == 0 && isZero(text, start, end)) {
+      return 0.0; // Connect reads numbers as BigDecimal, which has no -0.0; but -1e-400 becomes one
+    }
+    return number;
+  }
+
+  private static boolean isZero(byte[] text, int start, int end) {
+    for (int i = start; i < end && text[i] != 'e' && text[i] != 'E'; i++) {
+      if (text[i] >= '1' && text[i] <= '9') {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  static String ascii(byte[] text, int start, int end) {
+    return new String(text, start, end - start, StandardCharsets.ISO_8859_1);
+  }
+
+  /** A double as msgspec writes it: scientific below 1e-5 and from 1e16 on, without a plus. */
+  static Text json(double number) {
+    if (Double.isNaN(number) || Double.isInfinite(number)) {
+      throw Left.LEFT;
+    }
+    if (number == 0) {
+      return 1 / number < 0 ? Text.boxed("-0.0") : Text.of("0.0");
+    }
+    BigDecimal shortest = shortest(number);
+    String digits = shortest.unscaledValue().abs().toString();
+    int point = digits.length() - shortest.scale(); // digits before the decimal point
+    String minus = number < 0 ? "-" : "";
+    if (point > 16 || point < -4) {
+      String fraction = digits.length() > 1 ? "." + digits.substring(1) : "";
+      return Text.of(minus + digits.charAt(0) + fraction + "e" + (point - 1));
+    }
+    return Text.of(minus + positional(digits, point));
+  }
+
+  /** {@code Double.toString} as JDK 19 and later print it: the shortest digits. */
+  static String javaText(double number) {
+    return javaText(number, shortest(number));
+  }
+
+  /** {@code Float.toString}, likewise. */
+  static String javaText(float number) {
+    return javaText(number, shortest(number));
+  }
+
+  private static String javaText(double number, BigDecimal shortest) {
+    if (number == 0) {
+      return 1 / number < 0 ? "-0.0" : "0.0";
+    }
+    String digits = shortest.unscaledValue().abs().toString();
+    int point = digits.length() - shortest.scale();
+    String minus = number < 0 ? "-" : "";
+    if (point >= -2 && point <= 7) { // 0.001 <= |number| < 10,000,000
+      return minus + positional(digits, point);
+    }
+    String fraction = digits.length() > 1 ? digits.substring(1) : "0";
+    return minus + digits.charAt(0) + "." + fraction + "E" + (point - 1);
+  }
+
+  private static String positional(String digits, int point) {
+    if (point <= 0) {
+      return "0." + "0".repeat(-point) + digits;
+    }
+    if (point >= digits.length()) {
+      return digits + "0".repeat(point - digits.length()) + ".0";
+    }
+    return digits.substring(0, point) + "." + digits.substring(point);
+  }
+
+  /** The fewest digits that are read as the number again, without zeros at the end. */
+  private static BigDecimal shortest(double number) {
+    if (number == 0) {
+      return BigDecimal.ZERO;
+    }
+    if (Math.abs(number) < 1e-300) {
+      throw Left.LEFT; // near the smallest double Java prints two digits where one would do
+    }
+    BigDecimal printed = new BigDecimal(Double.toString(number)).stripTrailingZeros();
+    // until JDK 19 some numbers were printed with a digit too many, all of them long ones
+    BigDecimal exact = printed.precision() < 16 ? null : new BigDecimal(number);
+    for (int precision = printed.precision() - 1; exact != null && precision > 0; precision--) {
+      BigDecimal shorter = exact.round(new MathContext(precision, RoundingMode.HALF_EVEN));
+      if (shorter.doubleValue() != number) {
+        break;
+      }
+      printed = shorter.stripTrailingZeros();
+    }
+    return exact == null ? printed : nearest(exact, printed, number);
+  }
+
+  /** Of the texts with as many digits the nearest one: before JDK 19 another one was printed now and then. */
+  private static BigDecimal nearest(BigDecimal exact, BigDecimal printed, double number) {
+    BigDecimal rounded = exact.round(new MathContext(printed.precision(), RoundingMode.HALF_EVEN));
+    return rounded.doubleValue() == number ? rounded.stripTrailingZeros() : printed;
+  }
+
+  private static BigDecimal shortest(float number) {
+    if (number == 0) {
+      return BigDecimal.ZERO;
+    }
+    BigDecimal exact = new BigDecimal((double) number);
+    // Java prints at least two digits, and chooses among those of two the nearest
+    for (int precision = 2; precision < 9; precision++) {
+      BigDecimal shorter = exact.round(new MathContext(precision, RoundingMode.HALF_EVEN));
+      if (shorter.floatValue() == number) {
+        return shorter.stripTrailingZeros();
+      }
+    }
+    return exact.round(new MathContext(9, RoundingMode.HALF_EVEN)).stripTrailingZeros();
+  }
+}

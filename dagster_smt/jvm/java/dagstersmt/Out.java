@@ -1,0 +1,80 @@
+package dagstersmt;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/** Bytes that are written one after the other; the room for them is used again for the next record. */
+final class Out {
+  /** Room that is kept between records; one large record does not hold memory for ever. */
+  private static final int KEPT = 1 << 20;
+
+  private byte[] bytes = new byte[4096];
+  private int size;
+
+  void clear() {
+    size = 0;
+    if (bytes.length > KEPT) {
+      bytes = new byte[4096];
+    }
+  }
+
+  int size() {
+    return size;
+  }
+
+  /** Takes back all that was written after so many bytes. */
+  void cut(int size) {
+    this.size = size;
+  }
+
+  byte[] toBytes() {
+    return Arrays.copyOf(bytes, size);
+  }
+
+  void put(byte[] from, int start, int end) {
+    room(end - start);
+    System.arraycopy(from, start, bytes, size, end - start);
+    size += end - start;
+  }
+
+  void put(byte[] all) {
+    put(all, 0, all.length);
+  }
+
+  void put(char c) {
+    room(1);
+    bytes[size++] = (byte) c;
+  }
+
+  /** A string as msgspec writes it: quotes, backslashes and control characters are escaped, nothing else. */
+  void string(String text) {
+    put('"');
+    for (byte c : text.getBytes(StandardCharsets.UTF_8)) {
+      if (c >= 0x20 && c != '"' && c != '\\' || c < 0) {
+        put((char) (c & 0xFF));
+      } else {
+        escaped(c);
+      }
+    }
+    put('"');
+  }
+
+  private void escaped(byte c) {
+    int known = "\"\\\b\f\n\r\t".indexOf(c);
+    put('\\');
+    if (known >= 0) {
+      put("\"\\bfnrt".charAt(known));
+    } else {
+      put(String.format("u%04x", (int) c).getBytes(StandardCharsets.US_ASCII));
+    }
+  }
+
+  private void room(int more) {
+    int needed = Math.addExact(size, more);
+    if (needed > bytes.length) {
+      // twice as much, as far as an array can be
+      long larger = Math.min(2L * bytes.length, Integer.MAX_VALUE - 8L);
+      bytes = Arrays.copyOf(bytes, (int) Math.max(needed, larger));
+    }
+  }
+}

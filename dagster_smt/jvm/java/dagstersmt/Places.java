@@ -1,0 +1,51 @@
+package dagstersmt;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/** All places that several paths lead to, in the order in which they can be changed or dropped. */
+final class Places {
+  /** A place, and the number of the path that leads to it. */
+  static final class Numbered {
+    final int number;
+    final Place place;
+
+    Numbered(int number, Place place) {
+      this.number = number;
+      this.place = place;
+    }
+  }
+
+  private Places() {}
+
+  /**
+   * What is below comes before what is above, later elements of an array before earlier ones.
+   *
+   * @param once whether only the last path counts where several lead to one place
+   */
+  static List<Numbered> of(List<Path> paths, Members top, boolean once) {
+    List<Numbered> all = new ArrayList<>();
+    for (int number = 0; number < paths.size(); number++) {
+      List<Place> places = new ArrayList<>();
+      paths.get(number).find(top, places);
+      for (Place place : places) {
+        add(all, new Numbered(number, place), once);
+      }
+    }
+    all.sort(Comparator.comparingInt((Numbered each) -> -each.place.container.depth())
+        .thenComparingInt(each -> each.place.container.isObject() ? 0 : -each.place.position));
+    return all;
+  }
+
+  private static void add(List<Numbered> all, Numbered one, boolean once) {
+    for (int i = 0; i < all.size(); i++) {
+      Numbered other = all.get(i);
+      if (other.place.isSame(one.place) && (once || other.number == one.number)) {
+        all.set(i, one);
+        return;
+      }
+    }
+    all.add(one);
+  }
+}

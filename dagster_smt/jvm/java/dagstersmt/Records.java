@@ -1,0 +1,115 @@
+package dagstersmt;
+
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * The function {@code records}: a record of JSON without a schema goes through a chain.
+ *
+ * <p>Arguments: key, value, topic, partition, offset, timestamp in microseconds ({@link Row#NONE} for those that are
+ * not there; numbers that Spark has as null arrive as 0), and the program. Spark calls {@link #invoke} from its
+ * generated code.
+ */
+public final class Records implements ScalarFunction<InternalRow> {
+  private static final long serialVersionUID = 1L;
+  private static final ThreadLocal<Prepared> LAST = new ThreadLocal<>();
+
+  /** A program, and the text that it was made of: a literal, so the same object each time. */
+  private static final class Prepared {
+    final UTF8String text;
+    final Program program;
+
+    Prepared(UTF8String text) {
+      this.text = text.copy();
+      program = new Program(text.toString());
+    }
+
+    boolean isOf(UTF8String other) {
+      return text.equals(other);
+    }
+  }
+
+  @Override
+  public String name() {
+    return "records";
+  }
+
+  @Override
+  public String canonicalName() {
+    return "dagstersmt.records";
+  }
+
+  @Override
+  public DataType[] inputTypes() {
+    return new DataType[] {
+      DataTypes.BinaryType,
+      DataTypes.BinaryType,
+      DataTypes.StringType,
+      DataTypes.LongType,
+      DataTypes.LongType,
+      DataTypes.LongType,
+      DataTypes.StringType
+    };
+  }
+
+  @Override
+  public DataType resultType() {
+    return new StructType()
+        .add("status", DataTypes.ByteType, false)
+        .add("stage", DataTypes.IntegerType, false)
+        .add("touched", DataTypes.LongType, false)
+        .add("key", DataTypes.BinaryType)
+        .add("value", DataTypes.BinaryType)
+        .add("topic", DataTypes.StringType);
+  }
+
+  @Override
+  public boolean isResultNullable() {
+    return false;
+  }
+
+  /** Spark's "magic method". */
+  public static InternalRow invoke(
+      byte[] key,
+      byte[] value,
+      UTF8String topic,
+      long partition,
+      long offset,
+      long timestamp,
+      UTF8String program) {
+    Prepared prepared = LAST.get();
+    if (prepared == null || !prepared.isOf(program)) {
+      prepared = new Prepared(program);
+      LAST.set(prepared);
+    }
+    return run(prepared.program, key, value, topic, partition, offset, timestamp);
+  }
+
+  private static InternalRow run(
+      Program program, byte[] key, byte[] value, UTF8String topic, long partition, long offset, long timestamp) {
+    if (topic == null) {
+      return row(Program.LEFT, -1, 0, key, value, null);
+    }
+    Row record = program.row();
+    record.readTopic(topic);
+    record.partition = partition;
+    record.offset = offset;
+    record.timestamp = timestamp;
+    byte status = program.run(key, value);
+    if (status == Program.LEFT) {
+      return row(status, -1, 0, key, value, topic);
+    }
+    UTF8String target = record.isRouted() ? UTF8String.fromString(record.topic()) : topic;
+    return row(status, program.stage, record.touched, program.key, program.value, target);
+  }
+
+  private static InternalRow row(
+      byte status, int stage, long touched, byte[] key, byte[] value, UTF8String topic) {
+    return new GenericInternalRow(new Object[] {status, stage, touched, key, value, topic});
+  }
+}

@@ -1,0 +1,116 @@
+package dagstersmt;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/** Drops fields, then drops all but some, then gives fields new names. */
+final class Restructure implements Effect {
+  private final boolean onKey;
+  private final List<Path> drops = new ArrayList<>();
+  private final List<Long> dropBits = new ArrayList<>();
+  private final boolean dropsArePlain;
+  private final List<Keep> keeps = new ArrayList<>();
+  private final List<Rename> renames = new ArrayList<>();
+
+  private static final class Keep {
+    final List<Path> paths = new ArrayList<>();
+    final long bit;
+
+    Keep(JsonNode keep) {
+      keep.get("paths").forEach(path -> paths.add(new Path(path)));
+      bit = keep.get("bit").asLong();
+    }
+  }
+
+  private static final class Rename {
+    final Path path;
+    final Name name;
+    final long bit;
+
+    Rename(JsonNode rename) {
+      path = new Path(rename.get("path"));
+      name = new Name(rename.get("name").asText());
+      bit = rename.get("bit").asLong();
+    }
+  }
+
+  Restructure(JsonNode effect, boolean onKey) {
+    this.onKey = onKey;
+    List<JsonNode> nodes = new ArrayList<>();
+    effect.get("drops").forEach(nodes::add);
+    boolean plain = true;
+    for (JsonNode node : nodes) {
+      plain &= new Path(node.get("path")).isPlain();
+    }
+    if (plain) {
+      nodes.sort(Comparator.comparingInt((JsonNode node) -> -node.get("path").size()));
+    }
+    for (JsonNode node : nodes) {
+      drops.add(new Path(node.get("path")));
+      dropBits.add(node.get("bit").asLong());
+    }
+    dropsArePlain = plain;
+    effect.get("keeps").forEach(keep -> keeps.add(new Keep(keep)));
+    effect.get("renames").forEach(rename -> renames.add(new Rename(rename)));
+    renames.sort(Comparator.comparingInt((Rename rename) -> -rename.path.length()));
+  }
+
+  @Override
+  public void apply(Row row) {
+    Members top = (onKey ? row.key : row.value).object();
+    if (dropsArePlain) {
+      dropInTurn(top, row);
+    } else {
+      for (Places.Numbered each : Places.of(drops, top, true)) {
+        each.place.container.drop(each.place.position);
+        row.touched |= dropBits.get(each.number);
+      }
+    }
+    for (Keep keep : keeps) {
+      if (new Pruner(keep.paths, top).prune(top)) {
+        row.touched |= keep.bit;
+      }
+    }
+    if (!renames.isEmpty()) {
+      rename(top, row);
+    }
+  }
+
+  private void dropInTurn(Members top, Row row) {
+    for (int i = 0; i < drops.size(); i++) {
+      Members parent = drops.get(i).parent(top);
+      int at = parent == null ? -1 : parent.find(drops.get(i).leaf());
+      if (at >= 0) {
+        parent.drop(at);
+        row.touched |= dropBits.get(i);
+      }
+    }
+  }
+
+  /** All fields are taken out before any is put back: two can change their names. */
+  private void rename(Members top, Row row) {
+    List<Members> parents = new ArrayList<>();
+    List<Integer> positions = new ArrayList<>();
+    for (Rename rename : renames) {
+      Members parent = rename.path.parent(top);
+      parents.add(parent);
+      positions.add(parent == null ? -1 : parent.find(rename.path.leaf()));
+    }
+    List<Object> values = new ArrayList<>();
+    for (int i = 0; i < renames.size(); i++) {
+      int at = positions.get(i);
+      values.add(at < 0 ? null : parents.get(i).value(at));
+      if (at >= 0) {
+        parents.get(i).drop(at);
+      }
+    }
+    for (int i = 0; i < renames.size(); i++) {
+      if (values.get(i) != null) {
+        parents.get(i).put(renames.get(i).name, values.get(i));
+        row.touched |= renames.get(i).bit;
+      }
+    }
+  }
+}

@@ -1,0 +1,38 @@
+package dagstersmt;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** {@code org.apache.kafka.connect.transforms.RegexRouter}: the topic by a regular expression. */
+final class Route implements Effect {
+  private final Pattern pattern;
+  private final String replacement;
+  private final long bit;
+
+  /** The topic of the last record, and where it went. */
+  private String before;
+  private String after;
+  private boolean matches;
+
+  Route(JsonNode effect) {
+    pattern = Pattern.compile(effect.get("regex").asText());
+    replacement = effect.get("replacement").asText();
+    bit = effect.get("bit").asLong();
+  }
+
+  @Override
+  public void apply(Row row) {
+    if (!row.topic().equals(before)) {
+      before = null; // the replacement may name a group that is not there
+      Matcher matcher = pattern.matcher(new Bounded(row.topic()));
+      matches = matcher.matches();
+      after = matches ? matcher.replaceFirst(replacement) : row.topic();
+      before = row.topic();
+    }
+    if (matches) {
+      row.route(after);
+      row.touched |= bit;
+    }
+  }
+}

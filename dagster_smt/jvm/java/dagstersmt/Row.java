@@ -1,0 +1,49 @@
+package dagstersmt;
+
+import java.util.Objects;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** A record on its way through a chain; the same object for each record. */
+final class Row {
+  /** Stands for a partition, an offset or a timestamp that is not there. */
+  static final long NONE = Long.MIN_VALUE;
+
+  final Side key = new Side();
+  final Side value = new Side();
+  long partition;
+  long offset;
+
+  /** In microseconds, as Spark has it. */
+  long timestamp;
+
+  /** The bits of the ledger. */
+  long touched;
+
+  private UTF8String topicRead;
+  private String topicText;
+  private String topic;
+
+  void readTopic(UTF8String bytes) {
+    if (bytes == null) {
+      throw Left.LEFT;
+    }
+    if (!Objects.equals(bytes, topicRead)) {
+      topicRead = bytes.copy();
+      topicText = bytes.toString();
+    }
+    topic = topicText;
+  }
+
+  String topic() {
+    return topic;
+  }
+
+  void route(String newTopic) {
+    topic = newTopic;
+  }
+
+  /** Whether the topic is still the one that was read. */
+  boolean isRouted() {
+    return !topic.equals(topicText);
+  }
+}

@@ -1,0 +1,63 @@
+package dagstersmt;
+
+/** Looks for names in texts that nobody has looked into. */
+final class Search {
+  private Search() {}
+
+  /** Whether an object of a text may have a member of a name. Other spellings of the name have a backslash. */
+  static boolean mayHave(Name name, byte[] text, int start, int end) {
+    byte[] label = name.label;
+    int length = label.length - 1; // without the colon: there may be blanks before it
+    byte first = label.length > 3 ? label[1] : label[0];
+    int shift = label.length > 3 ? 1 : 0;
+    for (int at = start; at < end; at++) {
+      byte c = text[at];
+      if (c == '\\') {
+        return escaped(name, text, at, end) || rest(name, text, at, end);
+      }
+      if (c == first && isAt(label, length, text, at - shift, end)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean isAt(byte[] label, int length, byte[] text, int at, int end) {
+    if (at < 0 || at + length > end) {
+      return false;
+    }
+    for (int i = 0; i < length; i++) {
+      if (text[at + i] != label[i]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Whether there is an escape that a spelling of the name could have. */
+  private static boolean escaped(Name name, byte[] text, int start, int end) {
+    boolean plain = name.label.length - 3 == name.bytes.length && isPrintable(name.text);
+    if (!plain || name.text.indexOf('/') >= 0) {
+      return true;
+    }
+    for (int at = start; at < end - 1; at++) {
+      if (text[at] == '\\' && text[at + 1] == 'u') {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean rest(Name name, byte[] text, int start, int end) {
+    for (int at = start; at < end; at++) {
+      if (text[at] == '"' && isAt(name.label, name.label.length - 1, text, at, end)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean isPrintable(String text) {
+    return text.chars().allMatch(c -> c > 0x1F && c < 0x7F);
+  }
+}

@@ -1,0 +1,119 @@
+package dagstersmt;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/** A record's key or value on its way through a chain. */
+final class Side {
+  /** Where the top level of a side is read into, for one record after the other. */
+  private final Members room = new Members();
+
+  /** {@link Members}, a {@link Text}, or null. */
+  private Object content;
+
+  /** Whether the side has a schema of its own, such as a key of the string converter: no effect here is for it. */
+  private boolean typed;
+
+  private boolean changed;
+
+  /** Reads a JSON text; null and no bytes at all are null. */
+  void read(byte[] text) {
+    changed = false;
+    typed = false;
+    content = null;
+    if (text == null || text.length == 0) {
+      return;
+    }
+    int start = Json.afterBlanks(text, 0, text.length);
+    int end;
+    if (start < text.length && (text[start] == '{' || text[start] == '[')) {
+      end = room.read(text, start, text.length, 1);
+      content = room;
+    } else {
+      end = Json.afterValue(text, start, text.length, 0);
+      if (Kind.of(text, start, end) != Kind.NULL) {
+        content = new Text(Arrays.copyOfRange(text, start, end), false);
+      }
+    }
+    if (Json.afterBlanks(text, end, text.length) != text.length) {
+      throw Left.LEFT;
+    }
+  }
+
+  /** Notes a side that no effect here is for; it must be UTF-8 where {@code text} is given. */
+  void readTyped(byte[] text) {
+    changed = false;
+    content = null;
+    typed = text != null;
+    int at = 0;
+    while (text != null && at < text.length) {
+      at = text[at] >= 0 ? at + 1 : Json.afterWideCharacter(text, at, text.length);
+    }
+  }
+
+  boolean isNull() {
+    return content == null && !typed;
+  }
+
+  boolean isChanged() {
+    return changed;
+  }
+
+  void markChanged() {
+    changed = true;
+  }
+
+  /** The content as an object; {@code Left} for all else: Connect refuses it. */
+  Members object() {
+    if (!(content instanceof Members) || !((Members) content).isObject()) {
+      throw Left.LEFT;
+    }
+    return (Members) content;
+  }
+
+  /** The content where it has no schema. */
+  Object content() {
+    if (typed) {
+      throw Left.LEFT;
+    }
+    return content;
+  }
+
+  void set(Object newContent) {
+    content = newContent;
+    typed = false;
+    changed = true;
+  }
+
+  /** The JSON text of the content; null for null. */
+  byte[] write(Out out) {
+    if (content == null) {
+      return null;
+    }
+    if (content instanceof Text) {
+      return ((Text) content).bytes;
+    }
+    out.clear();
+    ((Members) content).write(out);
+    return out.toBytes();
+  }
+
+  /** As the string converter writes it; only plain values are told here. */
+  byte[] writeAsString() {
+    if (content == null) {
+      return null;
+    }
+    if (!(content instanceof Text)) {
+      throw Left.LEFT;
+    }
+    byte[] text = ((Text) content).bytes;
+    Kind kind = Kind.of(text, 0, text.length);
+    if (((Text) content).boxed || kind == Kind.FLOAT64 || kind == Kind.MAP || kind == Kind.ARRAY) {
+      throw Left.LEFT;
+    }
+    if (kind != Kind.STRING) {
+      return text;
+    }
+    return Rules.string(text, 0, text.length).getBytes(StandardCharsets.UTF_8);
+  }
+}

@@ -1,0 +1,118 @@
+package dagstersmt;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/**
+ * Changes the values under a name, or under names that match, at every level of a text that nobody has looked into.
+ *
+ * <p>Only those values are written anew: all else is copied as it stands, blanks too. The Python evaluator does the
+ * same where it can; where it decodes the text instead, the text must look the same before and after, or is left.
+ */
+final class Splice {
+  private final Step wanted;
+  private final Rule rule;
+  private final Out out = new Out();
+  private byte[] text;
+  private int end;
+  private int copied;
+  private boolean changed;
+  private boolean decodes;
+
+  Splice(Step wanted, Rule rule) {
+    this.wanted = wanted;
+    this.rule = rule;
+  }
+
+  /** Changes the object or array at a position; says whether anything was. */
+  boolean apply(Members container, int position) {
+    text = container.text(position);
+    end = container.end(position);
+    int start = container.start(position);
+    if (wanted.name != null && !Search.mayHave(wanted.name, text, start, end)) {
+      return false;
+    }
+    out.clear();
+    copied = start;
+    changed = false;
+    decodes = false;
+    walk(start, container.depth() + 1);
+    if (decodes && !Canonical.is(text, start, end)) {
+      throw Left.LEFT;
+    }
+    if (changed) {
+      out.put(text, copied, end);
+      container.set(position, new Text(out.toBytes(), false));
+    }
+    return changed;
+  }
+
+  /** The position after a value, all that is wanted in it changed. */
+  private int walk(int at, int depth) {
+    byte first = text[at];
+    if (first != '{' && first != '[') {
+      return Json.afterValue(text, at, end, depth);
+    }
+    at = Json.afterBlanks(text, at + 1, end);
+    while (text[at] != '}' && text[at] != ']') {
+      at = first == '{' ? walkMember(at, depth) : walk(at, depth + 1);
+      at = Json.afterBlanks(text, at, end);
+      if (text[at] == ',') {
+        at = Json.afterBlanks(text, at + 1, end);
+      }
+    }
+    return at + 1;
+  }
+
+  private int walkMember(int at, int depth) {
+    int nameEnd = Json.afterPlainString(text, at + 1, end) - 1;
+    boolean isWanted = isWanted(at + 1, nameEnd);
+    int value = Json.afterBlanks(text, Json.afterBlanks(text, nameEnd + 1, end) + 1, end);
+    if (!isWanted) {
+      return walk(value, depth + 1);
+    }
+    if (text[value] == '{' || text[value] == '[') {
+      return change(value, walkInside(value, depth));
+    }
+    return change(value, Json.afterValue(text, value, end, depth));
+  }
+
+  /** What is in a value that goes is changed too: the rule may refuse it. Nothing of it is written. */
+  private int walkInside(int value, int depth) {
+    decodes = true;
+    int size = out.size();
+    int before = copied;
+    boolean changedBefore = changed;
+    int after = walk(value, depth + 1);
+    out.cut(size);
+    copied = before;
+    changed = changedBefore;
+    return after;
+  }
+
+  private boolean isWanted(int from, int to) {
+    if (wanted.name != null) {
+      byte[] name = wanted.name.bytes;
+      return Arrays.equals(text, from, to, name, 0, name.length);
+    }
+    String name = new String(text, from, to - from, StandardCharsets.UTF_8);
+    return ((Step.Match) wanted).matches(name);
+  }
+
+  private int change(int from, int to) {
+    Kind kind = Kind.of(text, from, to);
+    Text after = kind == Kind.NULL ? null : rule.apply(kind, text, from, to);
+    if (after == null) {
+      return to;
+    }
+    // Python decodes the whole text then, and remembers what it is
+    if (after.boxed) {
+      throw Left.LEFT;
+    }
+    out.put(text, copied, from);
+    out.put(after.bytes);
+    copied = to;
+    changed = true;
+    return to;
+  }
+}

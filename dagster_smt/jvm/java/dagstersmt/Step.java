@@ -1,0 +1,173 @@
+package dagstersmt;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/** One step of a path: which members of an object, or elements of an array, it leads to. */
+abstract class Step {
+  private static final int[] NOWHERE = {};
+
+  /** The name, for a step that is one. */
+  final Name name;
+
+  /** Whether it stands for any number of levels, none included. */
+  final boolean deep;
+
+  private Step(Name name, boolean deep) {
+    this.name = name;
+    this.deep = deep;
+  }
+
+  /** The positions that the step leads to, in their order. */
+  abstract int[] positions(Members node);
+
+  /** Returns the step that a program describes: a text is a name, all others are objects. */
+  static Step of(JsonNode step) {
+    if (step.isTextual()) {
+      return new Named(step.asText());
+    }
+    String kind = step.fieldNames().next();
+    switch (kind) {
+      case "index":
+        return new Index(step.get(kind).asInt());
+      case "every":
+        return new Every();
+      case "deep":
+        return new Deep();
+      case "match":
+        return new Match(step.get(kind).asText());
+      case "kinds":
+        return new OfKind(step.get(kind));
+      default:
+        throw new IllegalArgumentException("no step " + kind);
+    }
+  }
+
+  private static final class Named extends Step {
+    Named(String name) {
+      super(new Name(name), false);
+    }
+
+    @Override
+    int[] positions(Members node) {
+      int at = node.find(name);
+      return at < 0 ? NOWHERE : new int[] {at};
+    }
+  }
+
+  /** One element, counted from 0, or from the end if negative. */
+  private static final class Index extends Step {
+    private final int number;
+
+    Index(int number) {
+      super(null, false);
+      this.number = number;
+    }
+
+    @Override
+    int[] positions(Members node) {
+      if (node.isObject()) {
+        return NOWHERE;
+      }
+      int[] all = live(node);
+      int at = number < 0 ? all.length + number : number;
+      return at < 0 || at >= all.length ? NOWHERE : new int[] {all[at]};
+    }
+  }
+
+  private static final class Every extends Step {
+    Every() {
+      super(null, false);
+    }
+
+    @Override
+    int[] positions(Members node) {
+      return live(node);
+    }
+  }
+
+  /** {@link Path} does this one itself. */
+  private static final class Deep extends Step {
+    Deep() {
+      super(null, true);
+    }
+
+    @Override
+    int[] positions(Members node) {
+      throw new IllegalStateException("a deep step is no place");
+    }
+  }
+
+  /** Every member in whose name a regular expression is found. */
+  static final class Match extends Step {
+    private static final int MOST = 10_000;
+    private final Pattern pattern;
+    private final Map<String, Boolean> known = new HashMap<>();
+
+    Match(String pattern) {
+      super(null, false);
+      this.pattern = Pattern.compile(pattern);
+    }
+
+    boolean matches(String memberName) {
+      Boolean answer = known.get(memberName);
+      if (answer == null) {
+        if (known.size() >= MOST) {
+          known.clear(); // names that are made of data never end
+        }
+        answer = pattern.matcher(new Bounded(memberName)).find();
+        known.put(memberName, answer);
+      }
+      return answer;
+    }
+
+    @Override
+    int[] positions(Members node) {
+      if (!node.isObject()) {
+        return NOWHERE;
+      }
+      return Arrays.stream(live(node)).filter(at -> matches(node.name(at))).toArray();
+    }
+  }
+
+  /** Every member or element of some kinds. */
+  private static final class OfKind extends Step {
+    private final Set<Kind> kinds = EnumSet.noneOf(Kind.class);
+
+    OfKind(JsonNode names) {
+      super(null, false);
+      for (JsonNode kind : names) {
+        kinds.add(Kind.valueOf(kind.asText().toUpperCase(Locale.ROOT)));
+      }
+    }
+
+    @Override
+    int[] positions(Members node) {
+      return Arrays.stream(live(node)).filter(at -> isOfKind(node, at)).toArray();
+    }
+
+    private boolean isOfKind(Members node, int at) {
+      if (node.isBoxed(at)) {
+        throw Left.LEFT;
+      }
+      return kinds.contains(node.kind(at));
+    }
+  }
+
+  private static int[] live(Members node) {
+    int[] all = new int[node.positions()];
+    int count = 0;
+    for (int at = 0; at < all.length; at++) {
+      if (!node.isGone(at)) {
+        all[count++] = at;
+      }
+    }
+    return Arrays.copyOf(all, count);
+  }
+}

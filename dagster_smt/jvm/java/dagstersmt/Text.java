@@ -1,0 +1,37 @@
+package dagstersmt;
+
+import java.nio.charset.StandardCharsets;
+
+/**
+ * A JSON text that a chain made.
+ *
+ * <p>{@code boxed}: Connect knows more of the value than its text shows: that it is an int8, say, or not a number.
+ */
+final class Text {
+  static final Text NULL = of("null");
+  static final Text TRUE = of("true");
+  static final Text FALSE = of("false");
+
+  final byte[] bytes;
+  final boolean boxed;
+
+  Text(byte[] bytes, boolean boxed) {
+    this.bytes = bytes;
+    this.boxed = boxed;
+  }
+
+  static Text of(String json) {
+    return new Text(json.getBytes(StandardCharsets.UTF_8), false);
+  }
+
+  static Text boxed(String json) {
+    return new Text(json.getBytes(StandardCharsets.UTF_8), true);
+  }
+
+  /** The JSON text of a string. */
+  static Text string(String text) {
+    Out out = new Out();
+    out.string(text);
+    return new Text(out.toBytes(), false);
+  }
+}

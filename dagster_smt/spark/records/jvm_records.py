@@ -1,0 +1,95 @@
+"""The JVM lane on Spark: records of JSON without a schema go through a chain inside Spark's generated code.
+
+A record that is not plain is left: its row has the status ``LEFT`` and what it was read as. Python runs those rows
+alone, and only where there are any.
+"""
+
+from pyspark.sql import DataFrame, SparkSession
+
+from dagster_smt.interpret.interpreter import reads_keys
+from dagster_smt.jvm.availability import CATALOG, has_lane
+from dagster_smt.jvm.program import program_of
+from dagster_smt.spark import sql as F
+from dagster_smt.spark.columns import PROBLEM_TYPE, RECORD_COLUMNS, UNREADABLE_TIMESTAMP
+from dagster_smt.spark.records.arrow_map import COMMON, ArrowMap, evaluate_records
+from dagster_smt.spark.sql import Column, select
+
+LEFT = 3
+"""The ``__status`` of a record that Python has to run."""
+_NONE = "-9223372036854775807L - 1L"
+"""``Row.NONE``: stands for a number that is not there."""
+
+
+def lane_program(session: SparkSession, job: ArrowMap) -> str | None:
+    """Returns the program of a job; None if the lane cannot run it, or the session has no lane."""
+    program = program_of_job(job)
+    return program if program is not None and has_lane(session) else None
+
+
+def program_of_job(job: ArrowMap) -> str | None:
+    """Returns the program of a job; None if the lane cannot run it."""
+    key_format = job.key.kind if reads_keys(job.chain, job.key) else ""
+    plain = job.value.kind == "json" and not job.value.options and not job.rewritten and not job.named
+    if not plain or key_format not in ("", "json", "string") or job.words > 1 or job.key.options:
+        return None
+    place = job.written.place if job.written is not None else ""
+    return program_of(job.chain, key_format, place)
+
+
+def evaluate_in_lane(frame: DataFrame, job: ArrowMap, program: str) -> DataFrame:
+    """Returns the columns of ``spark.columns``; rows with the status ``LEFT`` are as they were read."""
+    key = F.col("key") if _is_read(job) else F.lit(None).cast("binary")
+    numbers = (F.col("partition").cast("bigint"), F.col("offset"), F.call_function("unix_micros", F.col("timestamp")))
+    arguments = [key, F.col("value"), F.col("topic"), *map(_number, numbers), F.lit(program)]
+    call = Column(f"{CATALOG}.records({', '.join(argument.text for argument in arguments)})")
+    read = ("topic", "partition", "offset", "timestamp", "timestampType", "headers", "key", "value")
+    called = select(frame, *map(F.col, read), call.alias("__lane"))
+    unreadable = F.col("timestampType") == UNREADABLE_TIMESTAMP
+    touched = F.array(_of_lane("touched")) if job.words else F.array_repeat(F.lit(0).cast("bigint"), F.lit(0))
+    return select(
+        called,
+        *(F.col(name).alias(f"__{name}") for name in ("topic", "partition", "offset")),
+        F.when(F.coalesce(unreadable, F.lit(False)), F.lit(LEFT).cast("tinyint"))
+        .otherwise(_of_lane("status"))
+        .alias("__status"),
+        _of_lane("stage").alias("__stage"),
+        F.lit(None).cast(PROBLEM_TYPE).alias("__problem"),
+        touched.alias("__touched"),
+        _record(job).alias("__out"),
+    )
+
+
+def _is_read(job: ArrowMap) -> bool:
+    return reads_keys(job.chain, job.key)
+
+
+def _number(column: Column) -> Column:
+    return F.coalesce(column, Column(_NONE))
+
+
+def _record(job: ArrowMap) -> Column:
+    """The record that comes out, with the names and types of ``RECORD_COLUMNS``."""
+    out = {name: F.col(name) for name in RECORD_COLUMNS if name != "source_topic"}
+    out |= {"value": _of_lane("value"), "topic": _of_lane("topic"), "source_topic": F.col("topic")}
+    if _is_read(job):
+        out["key"] = _of_lane("key")
+    return F.struct(*(column.alias(name) for name, column in out.items()))
+
+
+def _of_lane(name: str) -> Column:
+    return F.col("__lane").getField(name)
+
+
+def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
+    """Returns the rows that the lane left, run by Python; ``lane``: what it gave, or what Spark keeps of that."""
+    rows = lane.where(f"__status = {LEFT}")
+    read = {"topic": "__topic", "partition": "__partition", "offset": "__offset"}
+    names = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
+    columns = [F.col(read[name]) if name in read else F.col("__out").getField(name) for name in names]
+    named = [column.alias(name) for name, column in zip(names, columns, strict=True)]
+    return evaluate_records(select(rows, *named), job).select(*COMMON, "__out")
+
+
+def with_left(lane: DataFrame, rest: DataFrame) -> DataFrame:
+    """Returns all rows: those that the lane ran, and the others."""
+    return lane.where(f"__status <> {LEFT}").union(rest)

@@ -1,0 +1,120 @@
+"""The JVM lane without Spark: one Java process for all tests, records in and records out."""
+
+import atexit
+import struct
+import subprocess
+import threading
+from datetime import datetime, timezone
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+
+from dagster_smt.jvm.build import build, class_path
+from dagster_smt.model.format import Format
+from dagster_smt.spark.columns import timestamp_micros
+from dagster_smt.spark.records.arrow_map import ArrowMap, BatchRunner
+from dagster_smt.spark.records.jvm_records import program_of_job
+
+LEFT = 3
+NONE = -(2**63)
+MOMENT = datetime(2026, 1, 1, 12, 0, 0, 123000, tzinfo=timezone.utc)
+SCHEMA = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.timestamp("us", tz="UTC")),
+        ("timestampType", pa.int32()),
+        ("headers", pa.string()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+    ]
+)
+
+
+@cache
+def _java():
+    command = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx1g", "-cp", f"{build()}:{class_path()}"]
+    process = subprocess.Popen(
+        [*command, str(Path(__file__).parent / "Harness.java")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    atexit.register(process.stdin.close)
+    return process
+
+
+def run(program, rows):
+    """What the lane makes of rows: (status, stage, touched, key, value, topic) of each."""
+    java = _java()
+    out = [_packed(program.encode()), struct.pack(">i", len(rows))]
+    for row in rows:
+        topic = row["topic"]
+        out += [_packed(row["key"]), _packed(row["value"]), _packed(None if topic is None else topic.encode())]
+        numbers = (row["partition"], row["offset"], row["micros"])
+        out.append(struct.pack(">qqq", *(NONE if n is None else n for n in numbers)))
+    # beside reading: Java waits where nobody reads what it writes
+    writing = threading.Thread(target=_send, args=(java.stdin, b"".join(out)))
+    writing.start()
+    done = [_row(java.stdout) for _ in rows]
+    writing.join()
+    return done
+
+
+def _send(stream, data):
+    stream.write(data)
+    stream.flush()
+
+
+def _packed(data):
+    return struct.pack(">i", -1) if data is None else struct.pack(">i", len(data)) + data
+
+
+def _row(stream):
+    status, stage, touched = struct.unpack(">biq", stream.read(13))
+    key, value, topic = (_unpacked(stream) for _ in range(3))
+    return status, stage, touched, key, value, None if topic is None else topic.decode()
+
+
+def _unpacked(stream):
+    (size,) = struct.unpack(">i", stream.read(4))
+    return None if size < 0 else stream.read(size)
+
+
+def batch_of(values, topics=("raw.eu",), partition=3, kind=0, keys=(b"7",)):
+    rows = [
+        {"topic": topics[n % len(topics)], "partition": partition, "offset": n - 2, "timestamp": MOMENT}
+        | {"timestampType": kind, "key": keys[n % len(keys)], "value": value}
+        for n, value in enumerate(values)
+    ]
+    return pa.RecordBatch.from_pylist(rows, SCHEMA)
+
+
+def job_of(chain, key="string"):
+    entries = sum(len(stage.transform.ledger()) for stage in chain.stages)
+    return ArrowMap(chain, Format(key), Format(), entries)
+
+
+def program(chain, key="string"):
+    """The chain's program; None if the lane cannot run it."""
+    return program_of_job(job_of(chain, key))
+
+
+def agree(chain, batch, key="string"):
+    """Assert that the lane gives what the interpreter gives; returns the offsets that it left to it."""
+    text = program(chain, key)
+    assert text is not None
+    rows = batch.to_pylist()
+    for row, micros in zip(rows, timestamp_micros(batch).to_pylist(), strict=True):
+        row["micros"] = micros
+    left = []
+    want = BatchRunner(job_of(chain, key)).run(batch).to_pylist()
+    for row, got, expected in zip(rows, run(text, rows), want, strict=True):
+        if got[0] == LEFT:
+            left.append(row["offset"])
+            continue
+        names = ("__status", "__stage", "__t0", "key", "value", "topic")
+        if got[0] == 1:  # nobody looks at a record that was dropped
+            names = names[:3]
+        wanted = tuple(expected.get(name, 0) for name in names)
+        assert got[: len(names)] == wanted, row["value"]
+    return left

@@ -1,0 +1,293 @@
+"""The JVM lane gives what the interpreter gives: the same bytes, ledger, outcomes, for whatever records hold."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.chain.registry import transforms
+from dagster_smt.effects.code import CodeTransform
+from dagster_smt.effects.effect import Change
+from dagster_smt.effects.rule import Constant, FieldRule
+from dagster_smt.errors import ConfigError
+from dagster_smt.parity.datums import case_chain, parse_cases
+from dagster_smt.transforms.cast import Cast
+from dagster_smt.transforms.mask_field import MaskField
+from tests.jvm.harness import SCHEMA, agree, batch_of, program
+from tests.jvm.random_records import PLAIN, broken, chains, objects
+from tests.random_chains import joined, parsed, stages
+from tests.random_records import documents
+
+EXAMPLES = settings(max_examples=settings.default.max_examples * 6)
+FLAT = {
+    "transforms": "hide,amount,route,tidy,keep,when,origin",
+    "transforms.hide.type": "MaskField$Value",
+    "transforms.hide.fields": "note,ref,gone",
+    "transforms.amount.type": "Cast$Value",
+    "transforms.amount.spec": "amount:float64,n:string",
+    "transforms.route.type": "RegexRouter",
+    "transforms.route.regex": "raw\\.(.*)",
+    "transforms.route.replacement": "clean.$1",
+    "transforms.tidy.type": "ReplaceField$Value",
+    "transforms.tidy.exclude": "device",
+    "transforms.tidy.renames": "status:state,n:m,m:n",
+    "transforms.keep.type": "MaskField$Value",
+    "transforms.keep.fields": "state",
+    "transforms.keep.replacement": "***",
+    "transforms.keep.predicate": "eu",
+    "predicates": "eu",
+    "predicates.eu.type": "TopicNameMatches",
+    "predicates.eu.pattern": ".*\\.eu",
+    "transforms.when.type": "TimestampConverter$Value",
+    "transforms.when.field": "ts",
+    "transforms.when.target.type": "string",
+    "transforms.when.format": "yyyy-MM-dd",
+    "transforms.origin.type": "InsertField$Value",
+    "transforms.origin.static.field": "origin",
+    "transforms.origin.static.value": 'a "text"',
+    "transforms.origin.topic.field": "topic",
+    "transforms.origin.partition.field": "partition",
+    "transforms.origin.offset.field": "offset",
+    "transforms.origin.timestamp.field": "timestamp",
+}
+
+
+ODD = [
+    b'{"n\\u006fte":"x"}',
+    b'{"a":"\\ud83d"}',
+    b'{"a":"\\ude00\\ud83d"}',
+    b"[1]",
+    b'"text"',
+    b"7",
+    b"",
+    None,
+    b'{"a":1',
+    b'{"a":1}}',
+    b'{"a":1,}',
+    b'{"a":01}',
+    b'{"a":.5}',
+    b'{"a":1.}',
+    b'{"a":-}',
+    b'{"a":1e}',
+    b'{"a":+1}',
+    b'{"a":tru}',
+    b'{"a":nul',
+    b'{"a":falsy}',
+    b'{"a":"\x01"}',
+    b'{"a":"\\x"}',
+    b'{"a":"\\u12g4"}',
+    b'{"a" 1}',
+    b"{a:1}",
+    b'{"a":[1,]}',
+    b'{"a":[1 2]}',
+    b'{"a":{"b":1,}}',
+    b'{"a":{"b"}}',
+    b'{"a":[}',
+    b"{,}",
+    b'{"a":1}x',
+    b"\x00",
+    b'{"amount":"much"}',
+    b'{"amount":{}}',
+    b'{"ts":"25.4.2019"}',
+    b'{"ts":{}}',
+    b'{"a":' + b"[" * 1000 + b"]" * 1000 + b"}",
+    b'{"a":' + b"[" * 100_000,
+]
+UNUSUAL = [
+    b'{"a":1,"a":2}',
+    b'{"note":"x","note":"y"}',
+    b'{"a":"\\ud83d\\ude00"}',
+    b'{"a":' + b"[" * 900 + b"]" * 900 + b"}",
+    b"{" + b",".join(b'"f%d":%d' % (n, n) for n in range(1100)) + b"}",
+    b'{"note":"' + b"x" * 5_000_000 + b'","n":1}',
+    b'{"a":' + b"1" * 400 + b"}",
+    b'{"a":"\\u0000"}',
+]
+
+
+@pytest.mark.parametrize("topics", [("raw.eu",), ("raw.us",), ("raw.eu", "raw.us", "other")], ids=str)
+def test_records_it_is_made_for(topics):
+    chain = parse_chain(FLAT)
+    assert agree(chain, batch_of(PLAIN, topics)) == []
+
+
+@pytest.mark.parametrize("value", ODD, ids=lambda value: repr(value)[:30])
+def test_records_that_it_leaves_to_the_interpreter(value):
+    chain = parse_chain(FLAT)
+    assert agree(chain, batch_of([*PLAIN[:2], value, *PLAIN[2:]])) == [0]
+
+
+@pytest.mark.parametrize("value", UNUSUAL, ids=lambda value: repr(value)[:30])
+def test_records_that_are_unusual_and_plain(value):
+    assert agree(parse_chain(FLAT), batch_of([*PLAIN[:2], value, *PLAIN[2:]])) == []
+
+
+CAST = {"type": "Cast$Value", "spec": "a:int8"}
+TWO = {
+    "a value that is dropped has been cast": ({"type": "ReplaceField$Value", "exclude": "a"}, [2]),
+    "a value that is replaced": ({"type": "InsertField$Value", "static.field": "a", "static.value": "x"}, [2]),
+    "a value that gets another name": ({"type": "ReplaceField$Value", "renames": "a:b"}, [2]),
+    "a value that another takes the name of": ({"type": "ReplaceField$Value", "renames": "b:a"}, [2]),
+    "the only field that is kept": ({"type": "ReplaceField$Value", "include": "a"}, [2]),
+    "all fields that are kept": ({"type": "ReplaceField$Value", "include": "a,b,c"}, [2]),
+    "a name that comes again": ({"type": "ReplaceField$Value", "exclude": "a", "renames": "b:a"}, [2]),
+}
+
+
+@pytest.mark.parametrize(("stage", "left"), TWO.values(), ids=TWO)
+def test_values_that_are_cast_before(stage, left):
+    stages = {"s": CAST, "t": stage}
+    options = {f"transforms.{alias}.{k}": v for alias, one in stages.items() for k, v in one.items()}
+    values = [b'{"a":300}', b'{"b":1}', b'{"a":"much","b":1}', b'{"a":1,"b":2,"c":3}', b'{"c":1,"d":2}', b"{}"]
+    batch = batch_of([b"{}", b"{}", *values])
+    assert agree(parse_chain({"transforms": "s,t", **options}), batch) == left
+
+
+def test_bytes_that_are_no_text():
+    batch = batch_of([*PLAIN, b'{"a":"\xff"}', b'{"a":"\xed\xa0\x80"}'])
+    assert len(agree(parse_chain(FLAT), batch)) == 2
+
+
+def test_slices_and_records_without_metadata():
+    chain, batch = parse_chain(FLAT), batch_of([*PLAIN, *ODD], ("raw.eu", None))
+    assert agree(chain, batch.slice(3, 5)) == [1, 3, 5]  # a router refuses records without a topic
+    assert agree(chain, batch.slice(0, 0)) == []
+    for name in ("partition", "offset", "timestamp"):
+        number = batch.schema.get_field_index(name)
+        agree(chain, batch.set_column(number, name, pa.nulls(len(batch), SCHEMA.field(name).type)))
+
+
+def test_values_keep_their_bytes_where_no_stage_changes_them():
+    chain = parse_chain({k: v for k, v in FLAT.items() if ".route." in k} | {"transforms": "route"})
+    assert agree(chain, batch_of(PLAIN)) == []
+
+
+def test_records_that_a_stage_drops():
+    chain = parse_chain({"transforms": "f", "transforms.f.type": "Filter"})
+    assert agree(chain, batch_of(PLAIN)) == []
+
+
+NOT_ELIGIBLE = [
+    {"type": "MaskField$Key", "fields": "a"},
+    {"type": "Flatten$Value"},
+    {"type": "TimestampRouter", "timestamp.format": "MMM"},
+    {"type": "TimestampConverter$Value", "field": "a", "target.type": "string", "format": "EEE"},
+    {"type": "TimestampConverter$Value", "field": "a", "target.type": "Timestamp"},
+    {"type": "DropHeaders", "headers": "a"},
+    {"type": "InsertHeader", "header": "a", "value.literal": "b"},
+]
+
+
+@pytest.mark.parametrize("stage", NOT_ELIGIBLE, ids=str)
+def test_stages_that_it_cannot_run(stage):
+    chain = parse_chain({"transforms": "s", **{f"transforms.s.{k}": v for k, v in stage.items()}})
+    assert program(chain) is None
+
+
+def test_a_class_that_is_code_is_not_run_whatever_it_says():
+    class Louder(CodeTransform, MaskField):
+        connect_class = "org.example.Louder"
+
+        def schemaless(self, bits):
+            return lambda value, record: {"all": "changed"}
+
+    chain = parse_chain({"transforms": "s", "transforms.s.type": "MaskField$Value", "transforms.s.fields": "a"})
+    assert program(chain) is not None
+    stage = chain.stages[0]
+    object.__setattr__(stage, "transform", Louder(fields="a"))
+    assert program(chain) is None
+
+
+def test_a_rule_of_ones_own_is_run():
+    class Own(FieldRule):
+        constant = True
+
+        def of_kind(self, kind):
+            return Constant("own")
+
+    class Both(Cast):
+        connect_class = "org.example.Both"
+
+        def effects(self):
+            return (Change(self.path("n"), Own(), "masked"),)
+
+    chain = parse_chain({"transforms": "s", "transforms.s.type": "Cast$Value", "transforms.s.spec": "n:string"})
+    object.__setattr__(chain.stages[0], "transform", Both(spec="n:string"))
+    assert program(chain) is not None
+    assert agree(chain, batch_of(PLAIN)) == []
+
+
+texts = objects.map(str.encode)
+records = st.lists(documents | texts | texts | broken(), max_size=6)
+
+
+@EXAMPLES
+@given(chains(), records)
+def test_any_chain_on_any_records(chain, values):
+    if program(chain) is not None:
+        agree(chain, batch_of(values, ("orders", "orders-eu")))
+
+
+@EXAMPLES
+@given(stages("a"), records)
+def test_any_transform_that_it_runs(stage, values):
+    chain = parsed(joined({"a": stage}))
+    if chain is not None and program(chain) is not None:
+        agree(chain, batch_of([*PLAIN, *values], ("orders",)))
+
+
+def test_most_random_chains_and_many_records_take_the_lane():
+    seen = []
+
+    @settings(max_examples=200, database=None)
+    @given(chains(), objects)
+    def look(chain, text):
+        if program(chain) is not None:
+            seen.append(len(agree(chain, batch_of([text.encode()]))))
+        else:
+            seen.append(2)
+
+    look()
+    assert seen.count(2) < len(seen) / 4
+    assert seen.count(0) > len(seen) / 5
+
+
+PARITY = sorted((Path(__file__).parents[1] / "parity").rglob("*.jsonl"))
+
+
+def test_the_chains_recorded_from_kafka():
+    """On the texts that stand in the cases; what Kafka makes of them is compared elsewhere, with the interpreter."""
+    ran = 0
+    for file in PARITY:
+        for case in parse_cases(file.read_bytes()):
+            try:
+                chain = case_chain(case)
+            except ConfigError:
+                continue
+            if program(chain) is not None:
+                texts = [value for record in case["records"] if (value := text_of(record.get("value"))) is not None]
+                ran += len(texts)
+                agree(chain, batch_of([*texts, *PLAIN[:3]], ("orders",)))
+    assert ran > 100
+
+
+def text_of(datum):
+    """The JSON text of a value without schema, if a case has one."""
+    text = datum.get("schemaless") or datum.get("envelope") if isinstance(datum, dict) else None
+    return text and text.encode("utf-8", "surrogatepass")
+
+
+def test_documented_examples():
+    ran = 0
+    for cls in transforms().values():
+        for example in cls.examples:
+            kind = cls.connect_class + ("$Value" if cls.sided else "")
+            options = {f"transforms.e.{key}": value for key, value in example.options.items()}
+            chain = parse_chain({"transforms": "e", "transforms.e.type": kind, **options})
+            if program(chain) is not None and example.shows == "value":
+                ran += 1
+                agree(chain, batch_of([example.before.encode(), *PLAIN], ("orders",)))
+    assert ran >= 10
