@@ -52,11 +52,11 @@ FIRST, SECOND = envelope(ONE, {"id": 1, "name": SECRET}), envelope(TWO, {"id": 2
 class Envelopes(World):
     """A topic of envelopes, and a table of columns."""
 
-    sink = IcebergSink
+    sink_type = IcebergSink
 
     def spec(self, *stages, key=None, topics=("orders",), kind="columns", **changes):
         table = TopicTable(self.topics, topics, key=key or Format("string"), value=Format("envelope"))
-        sink = self.sink(self.folder / "table", kind, source_columns=None)
+        sink = self.sink_type(self.folder / "table", kind, source_columns=None)
         return replace(super().spec(**changes), chain=chain_of(*stages), table=table, sink=sink)
 
     def codes(self):

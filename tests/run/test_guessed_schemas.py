@@ -64,7 +64,7 @@ def registry():
 class IcebergWorld(World):
     """What is read is the matter here, and not what is written."""
 
-    sink = IcebergSink
+    sink_type = IcebergSink
 
 
 class Both:

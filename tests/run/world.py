@@ -57,10 +57,10 @@ class World:
     """A folder with topics and a table.
 
     Attributes:
-        sink: The kind of the table. An Iceberg table costs a run about half of what a Delta table does.
+        sink_type: The kind of the table. An Iceberg table costs a run about half of what a Delta table does.
     """
 
-    sink: type[TableSink] = DeltaSink
+    sink_type: type[TableSink] = DeltaSink
 
     def __init__(self, folder: Path, session):
         self.folder, self.session = folder, session
@@ -72,7 +72,7 @@ class World:
 
     def spec(self, chain=MASK, kind="records", value=None, **changes) -> RunSpec:
         table = TopicTable(self.topics, ("orders",), value=value or Format())
-        sink = self.sink(self.folder / "table", kind)
+        sink = self.sink_type(self.folder / "table", kind)
         return RunSpec("orders", parse_chain(chain), table, sink, **changes)
 
     def run(self, *args, **kwargs) -> RunReport:
@@ -90,7 +90,7 @@ class World:
 
     @property
     def table(self):
-        return open_table(self.session, self.sink(self.folder / "table"))
+        return open_table(self.session, self.sink_type(self.folder / "table"))
 
     @property
     def state(self):

@@ -75,7 +75,7 @@ def test_functions_in_columns_keep_them_too(spark):
             break
         seen.add(worker)
     assert worker in seen and steady + empty == archives
-    assert empty > 3, "of jars without Python nothing is kept"
+    assert empty, "of jars without Python nothing is kept: of Spark's own there is one"
 
 
 def test_columns_with_offsets_of_64_bits_come_as_those_with_32(monkeypatch):
