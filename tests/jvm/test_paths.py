@@ -141,14 +141,17 @@ BLANKS_INSIDE = [
     b'{"a":{"b" :"x"}}',
     b'{"a":[ "x"]}',
     b'{"a": {"b" : [ "x" , {"b" : 1 } ] , "c" : { } }}',
+    b'{"a":{"c":"\\u0062", "b":"x"}}',
+    b'{"a":{"c":"\\u0062", "d":"x"}}',
+    b'{"a":{"c":"\\n", "b":"x"}}',
 ]
 
 
 @pytest.mark.parametrize("path", ["**.b", "a.b", "a[*]", "**./b/"])
 def test_blanks_and_doubled_names_inside(path):
     values = [*BLANKS_INSIDE, *DEEP]
-    assert len(agree(chain_of(mask(path)), batch_of(values))) <= 5
-    assert len(agree(chain_of(without(path)), batch_of(values))) <= 5
+    assert len(agree(chain_of(mask(path)), batch_of(values))) <= 7
+    assert len(agree(chain_of(without(path)), batch_of(values))) <= 7
 
 
 HIDDEN_TWICE = [
@@ -281,13 +284,18 @@ DEEP_OPTIONS = {
 FIRST = [[], [], ["ValueToKey"], ["ValueToKey", "ExtractField$Key"], ["MaskField", "ValueToKey", "ExtractField$Key"]]
 
 
+commas = st.sampled_from([",", ",", ", "])
+
+
 def tight(value):
-    """Values inside are without blanks, so that they are looked through; some have doubled names."""
+    """Most values inside are without blanks; some have doubled names."""
     members = st.lists(st.tuples(names, value), max_size=4, unique_by=lambda pair: pair[0]) | st.lists(
         st.tuples(names, value), max_size=2
     )
-    inside = members.map(lambda found: "{" + ",".join(f'"{name}":{text}' for name, text in found) + "}")
-    return inside | st.lists(value, max_size=3).map(lambda found: f"[{','.join(found)}]")
+    inside = st.tuples(members, commas).map(
+        lambda found: "{" + found[1].join(f'"{name}":{text}' for name, text in found[0]) + "}"
+    )
+    return inside | st.tuples(st.lists(value, max_size=3), commas).map(lambda found: f"[{found[1].join(found[0])}]")
 
 
 nested = st.recursive(spelled, tight, max_leaves=12)

@@ -13,7 +13,7 @@ final class Search {
     for (int at = start; at < end; at++) {
       byte c = text[at];
       if (c == '\\') {
-        return escaped(name, text, at, end) || rest(name, text, at, end);
+        return mayBeEscaped(name, text, at, end) || rest(name, text, at, end);
       }
       if (c == first && isAt(label, length, text, at - shift, end)) {
         return true;
@@ -35,13 +35,11 @@ final class Search {
   }
 
   /** Whether there is an escape that a spelling of the name could have. */
-  private static boolean escaped(Name name, byte[] text, int start, int end) {
-    boolean plain = name.label.length - 3 == name.bytes.length && isPrintable(name.text);
-    if (!plain || name.text.indexOf('/') >= 0) {
-      return true;
-    }
+  static boolean mayBeEscaped(Name name, byte[] text, int start, int end) {
+    boolean needsNone = name.label.length - 3 == name.bytes.length && isPrintable(name.text);
+    boolean isPlain = needsNone && name.text.indexOf('/') < 0;
     for (int at = start; at < end - 1; at++) {
-      if (text[at] == '\\' && text[at + 1] == 'u') {
+      if (text[at] == '\\' && (!isPlain || text[at + 1] == 'u')) {
         return true;
       }
     }

@@ -35,7 +35,8 @@ final class Splice {
     out.clear();
     copied = start;
     changed = false;
-    decodes = false;
+    // Python looks for other spellings of the name in what it has decoded
+    decodes = wanted.name != null && Search.mayBeEscaped(wanted.name, text, start, end);
     walk(start, container.depth() + 1);
     if (decodes && !Canonical.is(text, start, end)) {
       throw Left.LEFT;
