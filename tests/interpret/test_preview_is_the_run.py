@@ -13,9 +13,9 @@ from dagster_smt.interpret.interpreter import FAILED, KEPT
 from dagster_smt.interpret.preview import Sample, preview
 from dagster_smt.model.format import Format
 from dagster_smt.spark.records.arrow_map import ArrowMap, BatchRunner
+from tests.jvm.harness import MOMENT, SCHEMA
 from tests.random_chains import chains, joined, parsed, stages
 from tests.random_records import documents
-from tests.spark.lanes import MOMENT, SCHEMA
 
 EXAMPLES = settings(max_examples=settings.default.max_examples * 4, suppress_health_check=list(HealthCheck))
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))

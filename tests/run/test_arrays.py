@@ -238,11 +238,11 @@ def test_batches_count_records_and_rows(world):
 def test_records_that_are_not_read_are_missed(world, monkeypatch, lost):
     """Elements do not stand in for a record that the source left out, or gave twice."""
     world.add(*(record(one(n), one(n + 100)) for n in range(4)))
-    from dagster_smt.run.batch import spark_evaluate
+    from dagster_smt.spark.evaluate import evaluate
 
     def losing(frame, *args):
         other = frame.where("offset < 3") if lost > 0 else frame.union(frame.where("offset = 0"))
-        return spark_evaluate(other, *args)
+        return evaluate(other, *args)
 
     with pytest.raises(TableError, match="SMT544"):
         run(world.spec(), world.session, evaluate=losing)

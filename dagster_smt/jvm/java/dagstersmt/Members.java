@@ -7,8 +7,8 @@ import java.util.Arrays;
  * One level of a JSON object or array: where its names and values are in the text. What nobody looks at is copied as
  * it stands (difference D5).
  *
- * <p>A value is bytes of the text; or what was made in its place: a {@link Text}, or the {@code Members} that a path
- * has led into. Members that are gone stay in the arrays, so that positions keep their meaning.
+ * <p>A value is bytes of the text, or in their place a {@link Text}, or the {@code Members} that a path has led into.
+ * Members that are gone stay in the arrays, so that positions keep their meaning.
  */
 final class Members {
   private static final int FEW = 8;
@@ -23,7 +23,7 @@ final class Members {
   private Name[] newName = new Name[32];
   private int[] start = new int[32];
   private int[] end = new int[32];
-  private Object[] made = new Object[32];
+  private Object[] newValue = new Object[32];
   private boolean[] gone = new boolean[32];
 
   /** Positions by the hashes of names, plus one; only where there are more than a few. */
@@ -39,7 +39,7 @@ final class Members {
   }
 
   private void reset(byte[] text, boolean object, int level) {
-    Arrays.fill(made, 0, count, null);
+    Arrays.fill(newValue, 0, count, null);
     Arrays.fill(newName, 0, count, null);
     source = text;
     isObject = object;
@@ -116,7 +116,7 @@ final class Members {
     newName[at] = name;
     start[at] = from;
     end[at] = to;
-    made[at] = value;
+    newValue[at] = value;
     gone[at] = false;
     if (!isObject || count <= FEW) {
       return;
@@ -136,7 +136,7 @@ final class Members {
     newName = Arrays.copyOf(newName, more);
     start = Arrays.copyOf(start, more);
     end = Arrays.copyOf(end, more);
-    made = Arrays.copyOf(made, more);
+    newValue = Arrays.copyOf(newValue, more);
     gone = Arrays.copyOf(gone, more);
   }
 
@@ -226,12 +226,12 @@ final class Members {
 
   void drop(int at) {
     gone[at] = true;
-    made[at] = null;
+    newValue[at] = null;
   }
 
   /** Puts a value in the place of another one. */
   void set(int at, Object value) {
-    made[at] = value;
+    newValue[at] = value;
   }
 
   /** Puts a value under a name: in the place of the one that is there, else at the end. */
@@ -246,36 +246,36 @@ final class Members {
 
   /** What is at a position, so that it can be put elsewhere: a {@link Text}, or {@code Members}. */
   Object value(int at) {
-    if (made[at] != null) {
-      return made[at];
+    if (newValue[at] != null) {
+      return newValue[at];
     }
     return new Text(Arrays.copyOfRange(source, start[at], end[at]), false);
   }
 
   /** The bytes that the value at a position is in, or null if a path has led into it. */
   byte[] text(int at) {
-    if (made[at] == null) {
+    if (newValue[at] == null) {
       return source;
     }
-    return made[at] instanceof Text ? ((Text) made[at]).bytes : null;
+    return newValue[at] instanceof Text ? ((Text) newValue[at]).bytes : null;
   }
 
   int start(int at) {
-    return made[at] == null ? start[at] : 0;
+    return newValue[at] == null ? start[at] : 0;
   }
 
   int end(int at) {
-    return made[at] == null ? end[at] : ((Text) made[at]).bytes.length;
+    return newValue[at] == null ? end[at] : ((Text) newValue[at]).bytes.length;
   }
 
   /** Whether Connect knows more of the value than its text shows. */
   boolean isBoxed(int at) {
-    return made[at] instanceof Text && ((Text) made[at]).boxed;
+    return newValue[at] instanceof Text && ((Text) newValue[at]).boxed;
   }
 
   Kind kind(int at) {
-    if (made[at] instanceof Members) {
-      return ((Members) made[at]).isObject ? Kind.MAP : Kind.ARRAY;
+    if (newValue[at] instanceof Members) {
+      return ((Members) newValue[at]).isObject ? Kind.MAP : Kind.ARRAY;
     }
     return Kind.of(text(at), start(at), end(at));
   }
@@ -286,8 +286,8 @@ final class Members {
    * @throws Left it is a number that nobody can hold
    */
   Members child(int at) {
-    if (made[at] instanceof Members) {
-      return (Members) made[at];
+    if (newValue[at] instanceof Members) {
+      return (Members) newValue[at];
     }
     Kind kind = kind(at);
     if (kind != Kind.MAP && kind != Kind.ARRAY) {
@@ -295,13 +295,13 @@ final class Members {
     }
     Members child = new Members();
     child.read(text(at), start(at), end(at), depth + 1);
-    made[at] = child;
+    newValue[at] = child;
     return child;
   }
 
   /** Whether a value is an object or array, without looking at numbers. */
   boolean isContainer(int at) {
-    if (made[at] instanceof Members) {
+    if (newValue[at] instanceof Members) {
       return true;
     }
     byte first = text(at)[start(at)];
@@ -311,7 +311,7 @@ final class Members {
   /** Whether there is a value in it of which Connect knows more than its text shows. */
   boolean hasBoxed() {
     for (int at = 0; at < count; at++) {
-      boolean inside = made[at] instanceof Members && ((Members) made[at]).hasBoxed();
+      boolean inside = newValue[at] instanceof Members && ((Members) newValue[at]).hasBoxed();
       if (inside || isBoxed(at)) {
         return true;
       }
@@ -333,12 +333,12 @@ final class Members {
         out.put(',');
       }
       first = false;
-      at = made[at] == null && newName[at] == null ? writeRun(out, at) : writeMade(out, at);
+      at = newValue[at] == null && newName[at] == null ? writeRun(out, at) : writeNew(out, at);
     }
     out.put(isObject ? '}' : ']');
   }
 
-  private int writeMade(Out out, int at) {
+  private int writeNew(Out out, int at) {
     if (newName[at] != null) {
       out.put(newName[at].label);
     } else if (isObject) {
@@ -350,8 +350,8 @@ final class Members {
   }
 
   private void writeValue(Out out, int at) {
-    if (made[at] instanceof Members) {
-      ((Members) made[at]).write(out);
+    if (newValue[at] instanceof Members) {
+      ((Members) newValue[at]).write(out);
     } else {
       out.put(text(at), start(at), end(at));
     }
@@ -361,7 +361,7 @@ final class Members {
   private int writeRun(Out out, int at) {
     int from = isObject ? nameStart[at] - 1 : start[at];
     if (isObject && start[at] != nameEnd[at] + 2) {
-      return writeMade(out, at); // blanks around the colon
+      return writeNew(out, at); // blanks around the colon
     }
     int to = end[at];
     int next = at + 1;
@@ -374,7 +374,7 @@ final class Members {
   }
 
   private boolean follows(int at, int previousEnd) {
-    if (gone[at] || made[at] != null || newName[at] != null) {
+    if (gone[at] || newValue[at] != null || newName[at] != null) {
       return false;
     }
     if (!isObject) {
