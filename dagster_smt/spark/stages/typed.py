@@ -332,6 +332,9 @@ class _StepRun:
             column = self._computed(cell, F.col(self.before.columns[name]) if self._stays else None)
             self.after.columns[name] = column
             self.after.routed = self.after.routed or name == "topic"
+        chosen = after.target_partition
+        if chosen != before.target_partition and failing_calls(chosen.expr):
+            self._computed(chosen, None)  # a table has no partitions: only that a record with a wrong one is refused
 
     def _root(self, node: Node, old: Layout | None) -> Layout:
         found = self._layout(node, old)
