@@ -56,7 +56,7 @@ _PART = 4 << 20
 Run = Callable[[pa.RecordBatch], pa.RecordBatch]
 _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
-_SEEN = ("topic", "partition", "offset", "timestamp", "timestampType", "headers", "key", "value")
+READ_COLUMNS = ("topic", "partition", "offset", "timestamp", "timestampType", "headers", "key", "value")
 _COORDINATES = {"__topic": T.StringType(), "__partition": T.IntegerType(), "__offset": T.LongType()}
 _OUTCOMES = {"__status": T.ByteType(), "__stage": T.IntegerType(), "__problem": PROBLEM_TYPE}
 
@@ -106,7 +106,7 @@ def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
     headers, restored = F.col("headers"), F.col("headers")
     if not job.chain.reads_headers:
         headers, restored = F.to_json("headers"), F.from_json("headers", HEADERS_DDL)
-    seen = (*_SEEN, LEADER_EPOCH) if job.chain.reads_leader_epoch else _SEEN
+    seen = (*READ_COLUMNS, LEADER_EPOCH) if job.chain.reads_leader_epoch else READ_COLUMNS
     given = frame.select(*(headers.alias(n) if n == "headers" else F.col(n) for n in seen))
     fields = [given.schema[n] for n in ("timestamp", "timestampType", "headers", "key", "value", "topic")]
     chosen = {TARGET: T.IntegerType()} if job.chain.writes_partition else {}

@@ -11,7 +11,7 @@ from dagster_smt.jvm.availability import CATALOG, has_lane
 from dagster_smt.jvm.program import program_of
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.columns import PROBLEM_TYPE, RECORD_COLUMNS, UNREADABLE_TIMESTAMP
-from dagster_smt.spark.records.arrow_map import COMMON, ArrowMap, evaluate_records
+from dagster_smt.spark.records.arrow_map import COMMON, READ_COLUMNS, ArrowMap, evaluate_records
 from dagster_smt.spark.sql import Column, select
 
 LEFT = 3
@@ -28,7 +28,7 @@ def lane_program(session: SparkSession, job: ArrowMap) -> str | None:
 
 def program_of_job(job: ArrowMap) -> str | None:
     """Returns the program of a job; None if the lane cannot run it."""
-    key_format = job.key.kind if reads_keys(job.chain, job.key) else ""
+    key_format = job.key.kind if _is_read(job) else ""
     plain = job.value.kind == "json" and not job.value.options and not job.rewritten and not job.named
     if not plain or key_format not in ("", "json", "string") or job.words > 1 or job.key.options:
         return None
@@ -40,18 +40,17 @@ def evaluate_in_lane(frame: DataFrame, job: ArrowMap, program: str) -> DataFrame
     """Returns the columns of ``spark.columns``; rows with the status ``LEFT`` are as they were read."""
     key = F.col("key") if _is_read(job) else F.lit(None).cast("binary")
     numbers = (F.col("partition").cast("bigint"), F.col("offset"), F.call_function("unix_micros", F.col("timestamp")))
-    arguments = [key, F.col("value"), F.col("topic"), *map(_number, numbers), F.lit(program)]
+    # the lane leaves a record without a topic: so it does one whose timestamp the source could not read
+    readable = F.coalesce(F.col("timestampType") != UNREADABLE_TIMESTAMP, F.lit(True))
+    topic = F.when(readable, F.col("topic"))
+    arguments = [key, F.col("value"), topic, *map(_number, numbers), F.lit(program)]
     call = Column(f"{CATALOG}.records({', '.join(argument.text for argument in arguments)})")
-    read = ("topic", "partition", "offset", "timestamp", "timestampType", "headers", "key", "value")
-    called = select(frame, *map(F.col, read), call.alias("__lane"))
-    unreadable = F.col("timestampType") == UNREADABLE_TIMESTAMP
+    called = select(frame, *map(F.col, READ_COLUMNS), call.alias("__lane"))
     touched = F.array(_of_lane("touched")) if job.words else F.array_repeat(F.lit(0).cast("bigint"), F.lit(0))
     return select(
         called,
         *(F.col(name).alias(f"__{name}") for name in ("topic", "partition", "offset")),
-        F.when(F.coalesce(unreadable, F.lit(False)), F.lit(LEFT).cast("tinyint"))
-        .otherwise(_of_lane("status"))
-        .alias("__status"),
+        _of_lane("status").alias("__status"),
         _of_lane("stage").alias("__stage"),
         F.lit(None).cast(PROBLEM_TYPE).alias("__problem"),
         touched.alias("__touched"),
@@ -84,9 +83,8 @@ def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
     """Returns the rows that the lane left, run by Python; ``lane``: what it gave, or what Spark keeps of that."""
     rows = lane.where(f"__status = {LEFT}")
     read = {"topic": "__topic", "partition": "__partition", "offset": "__offset"}
-    names = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
-    columns = [F.col(read[name]) if name in read else F.col("__out").getField(name) for name in names]
-    named = [column.alias(name) for name, column in zip(names, columns, strict=True)]
+    out = F.col("__out")
+    named = [(F.col(read[name]) if name in read else out.getField(name)).alias(name) for name in READ_COLUMNS]
     return evaluate_records(select(rows, *named), job).select(*COMMON, "__out")
 
 

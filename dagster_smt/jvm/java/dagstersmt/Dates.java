@@ -108,43 +108,52 @@ final class Dates {
   private static int[][] fields(String pattern) {
     List<int[]> fields = new ArrayList<>();
     int at = 0;
-    while (at < pattern.length()) {
+    while (at >= 0 && at < pattern.length()) {
       char c = pattern.charAt(at);
-      int next = at;
-      while (next < pattern.length() && pattern.charAt(next) == c) {
-        next++;
-      }
       if (c == '\'') {
-        int close = pattern.indexOf('\'', at + 1);
-        if (next - at > 1 || close < 0 || !isPlain(pattern.substring(at + 1, close))) {
-          return null;
-        }
-        for (char literal : pattern.substring(at + 1, close).toCharArray()) {
-          fields.add(new int[] {0, literal});
-        }
-        if (close + 1 < pattern.length() && pattern.charAt(close + 1) == '\'') {
-          return null;
-        }
-        next = close + 1;
+        at = afterQuoted(pattern, at, fields);
       } else if (Character.isLetter(c)) {
-        if (!hasFixedDigits(c, next - at)) {
-          return null;
-        }
-        fields.add(new int[] {c, next - at});
-      } else if (isPlain(String.valueOf(c))) {
-        for (int i = at; i < next; i++) {
-          fields.add(new int[] {0, c});
-        }
+        at = afterField(pattern, at, fields);
       } else {
-        return null;
+        at = isPlain(String.valueOf(c)) ? at + 1 : -1;
+        fields.add(new int[] {0, c});
       }
-      at = next;
     }
-    return fields.toArray(new int[0][]);
+    return at < 0 ? null : fields.toArray(new int[0][]);
+  }
+
+  /** The position after a text in quotes; -1 for two quotes in a row, which stand for one, and for other characters. */
+  private static int afterQuoted(String pattern, int at, List<int[]> fields) {
+    int close = pattern.indexOf('\'', at + 1);
+    if (close <= at + 1 || !isPlain(pattern.substring(at + 1, close)) || pattern.startsWith("'", close + 1)) {
+      return -1;
+    }
+    for (char literal : pattern.substring(at + 1, close).toCharArray()) {
+      fields.add(new int[] {0, literal});
+    }
+    return close + 1;
+  }
+
+  /** The position after a letter and its repetitions; -1 if it has no fixed number of digits. */
+  private static int afterField(String pattern, int at, List<int[]> fields) {
+    char letter = pattern.charAt(at);
+    int next = at;
+    while (next < pattern.length() && pattern.charAt(next) == letter) {
+      next++;
+    }
+    fields.add(new int[] {letter, next - at});
+    return hasFixedDigits(letter, next - at) ? next : -1;
   }
 
   private static boolean hasFixedDigits(char letter, int count) {
-    return letter == 'y' ? count == 4 : letter == 'S' ? count == 3 : "MdHms".indexOf(letter) >= 0 && count == 2;
+    switch (letter) {
+      case 'y':
+        return count == 4;
+      case 'S':
+        return count == 3;
+      default:
+        return "MdHms".indexOf(letter) >= 0 && count == 2;
+    }
   }
 
   /** Whether a text stands for itself in JSON. */

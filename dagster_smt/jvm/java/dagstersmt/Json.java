@@ -122,8 +122,8 @@ final class Json {
   /** The position after a character of two to four bytes: neither overlong, nor a surrogate, nor beyond U+10FFFF. */
   static int afterWideCharacter(byte[] text, int at, int end) {
     int first = text[at] & 0xFF;
-    int length = first < 0xC2 || first > 0xF4 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-    if (length == 0 || at + length > end) {
+    int length = widthOf(first);
+    if (at + length > end) {
       throw Left.LEFT;
     }
     int second = text[at + 1] & 0xFF;
@@ -139,6 +139,17 @@ final class Json {
       }
     }
     return at + length;
+  }
+
+  /** How many bytes a character has, by its first one. */
+  private static int widthOf(int first) {
+    if (first < 0xC2 || first > 0xF4) {
+      throw Left.LEFT;
+    }
+    if (first < 0xE0) {
+      return 2;
+    }
+    return first < 0xF0 ? 3 : 4;
   }
 
   static int afterNumber(byte[] text, int at, int end) {
@@ -188,9 +199,9 @@ final class Json {
       case '"':
         return afterString(text, at + 1, end);
       case '{':
-        return afterObject(text, at, end, depth + 1);
+        return afterContainer(text, at, end, depth + 1, '}');
       case '[':
-        return afterArray(text, at, end, depth + 1);
+        return afterContainer(text, at, end, depth + 1, ']');
       case 't':
         return afterLiteral(text, at, end, "true");
       case 'f':
@@ -214,45 +225,40 @@ final class Json {
     return at + literal.length();
   }
 
-  private static int afterObject(byte[] text, int at, int end, int depth) {
+  /** The position after an object or array, which {@code close} ends. */
+  private static int afterContainer(byte[] text, int at, int end, int depth, char close) {
     if (depth > MAX_DEPTH) {
       throw Left.LEFT;
     }
     at = afterBlanks(text, at + 1, end);
-    if (at < end && text[at] == '}') {
+    if (at < end && text[at] == close) {
       return at + 1;
     }
     while (true) {
-      if (at >= end || text[at] != '"') {
-        throw Left.LEFT;
-      }
-      at = afterBlanks(text, afterString(text, at + 1, end), end);
-      if (at >= end || text[at] != ':') {
-        throw Left.LEFT;
-      }
-      at = afterBlanks(text, afterValue(text, afterBlanks(text, at + 1, end), end, depth), end);
-      if (at < end && text[at] == '}') {
+      int value = close == '}' ? afterName(text, at, end) : at;
+      at = afterBlanks(text, afterValue(text, value, end, depth), end);
+      if (at < end && text[at] == close) {
         return at + 1;
       }
       at = afterComma(text, at, end);
     }
   }
 
-  private static int afterArray(byte[] text, int at, int end, int depth) {
-    if (depth > MAX_DEPTH) {
+  /** The position of a member's value, after its name and the colon. */
+  private static int afterName(byte[] text, int at, int end) {
+    if (at >= end || text[at] != '"') {
       throw Left.LEFT;
     }
-    at = afterBlanks(text, at + 1, end);
-    if (at < end && text[at] == ']') {
-      return at + 1;
+    return afterColon(text, afterString(text, at + 1, end), end);
+  }
+
+  /** The position of what follows a colon, which blanks may precede. */
+  static int afterColon(byte[] text, int at, int end) {
+    at = afterBlanks(text, at, end);
+    if (at >= end || text[at] != ':') {
+      throw Left.LEFT;
     }
-    while (true) {
-      at = afterBlanks(text, afterValue(text, at, end, depth), end);
-      if (at < end && text[at] == ']') {
-        return at + 1;
-      }
-      at = afterComma(text, at, end);
-    }
+    return afterBlanks(text, at + 1, end);
   }
 
   /** The position of what follows a comma. */

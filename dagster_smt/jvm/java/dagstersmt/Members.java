@@ -89,11 +89,7 @@ final class Members {
     int nameStart = at + 1;
     int nameEnd = Json.afterPlainString(text, nameStart, end) - 1;
     int nameHash = Name.hash(text, nameStart, nameEnd);
-    int colon = Json.afterBlanks(text, nameEnd + 1, end);
-    if (colon >= end || text[colon] != ':') {
-      throw Left.LEFT;
-    }
-    int valueStart = Json.afterBlanks(text, colon + 1, end);
+    int valueStart = Json.afterColon(text, nameEnd + 1, end);
     int valueEnd = Json.afterValue(text, valueStart, end, depth);
     int same = find(text, nameStart, nameEnd, nameHash);
     if (same >= 0) {

@@ -8,11 +8,21 @@ import java.util.List;
 /** Drops fields, then drops all but some, then gives fields new names. */
 final class Restructure implements Effect {
   private final boolean onKey;
-  private final List<Path> drops = new ArrayList<>();
-  private final List<Long> dropBits = new ArrayList<>();
+  private final List<Drop> drops = new ArrayList<>();
+  private final List<Path> dropPaths = new ArrayList<>();
   private final boolean dropsArePlain;
   private final List<Keep> keeps = new ArrayList<>();
   private final List<Rename> renames = new ArrayList<>();
+
+  private static final class Drop {
+    final Path path;
+    final long bit;
+
+    Drop(JsonNode drop) {
+      path = new Path(drop.get("path"));
+      bit = drop.get("bit").asLong();
+    }
+  }
 
   private static final class Keep {
     final List<Path> paths = new ArrayList<>();
@@ -38,20 +48,12 @@ final class Restructure implements Effect {
 
   Restructure(JsonNode effect, boolean onKey) {
     this.onKey = onKey;
-    List<JsonNode> nodes = new ArrayList<>();
-    effect.get("drops").forEach(nodes::add);
-    boolean plain = true;
-    for (JsonNode node : nodes) {
-      plain &= new Path(node.get("path")).isPlain();
+    effect.get("drops").forEach(drop -> drops.add(new Drop(drop)));
+    dropsArePlain = drops.stream().allMatch(drop -> drop.path.isPlain());
+    if (dropsArePlain) {
+      drops.sort(Comparator.comparingInt((Drop drop) -> -drop.path.length()));
     }
-    if (plain) {
-      nodes.sort(Comparator.comparingInt((JsonNode node) -> -node.get("path").size()));
-    }
-    for (JsonNode node : nodes) {
-      drops.add(new Path(node.get("path")));
-      dropBits.add(node.get("bit").asLong());
-    }
-    dropsArePlain = plain;
+    drops.forEach(drop -> dropPaths.add(drop.path));
     effect.get("keeps").forEach(keep -> keeps.add(new Keep(keep)));
     effect.get("renames").forEach(rename -> renames.add(new Rename(rename)));
     renames.sort(Comparator.comparingInt((Rename rename) -> -rename.path.length()));
@@ -63,9 +65,9 @@ final class Restructure implements Effect {
     if (dropsArePlain) {
       dropInTurn(top, row);
     } else {
-      for (Places.Numbered each : Places.of(drops, top, true)) {
+      for (Places.Numbered each : Places.of(dropPaths, top, true)) {
         each.place.container.drop(each.place.position);
-        row.touched |= dropBits.get(each.number);
+        row.touched |= drops.get(each.number).bit;
       }
     }
     for (Keep keep : keeps) {
@@ -79,12 +81,12 @@ final class Restructure implements Effect {
   }
 
   private void dropInTurn(Members top, Row row) {
-    for (int i = 0; i < drops.size(); i++) {
-      Members parent = drops.get(i).parent(top);
-      int at = parent == null ? -1 : parent.find(drops.get(i).leaf());
+    for (Drop drop : drops) {
+      Members parent = drop.path.parent(top);
+      int at = parent == null ? -1 : parent.find(drop.path.leaf());
       if (at >= 0) {
         parent.drop(at);
-        row.touched |= dropBits.get(i);
+        row.touched |= drop.bit;
       }
     }
   }

@@ -177,7 +177,7 @@ final class Rules {
       toText = "string".equals(target);
       dates = format.isEmpty() ? null : new Dates(format);
       multiply = "seconds".equals(precision) ? 1000 : 1;
-      divide = "nanoseconds".equals(precision) ? 1_000_000 : "microseconds".equals(precision) ? 1000 : 1;
+      divide = partsOfAMillisecond(precision);
     }
 
     @Override
@@ -191,6 +191,13 @@ final class Rules {
         throw Left.LEFT;
       }
       return toText ? dates.json(instant) : Text.of(Long.toString(scaled(instant, divide, multiply)));
+    }
+
+    private static long partsOfAMillisecond(String precision) {
+      if ("nanoseconds".equals(precision)) {
+        return 1_000_000;
+      }
+      return "microseconds".equals(precision) ? 1000 : 1;
     }
 
     /** As {@code java.util.concurrent.TimeUnit} does it: cut off toward zero, and saturated. */

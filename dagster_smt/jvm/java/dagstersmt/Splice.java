@@ -68,7 +68,7 @@ final class Splice {
   private int walkMember(int at, int depth) {
     int nameEnd = Json.afterPlainString(text, at + 1, end) - 1;
     boolean isWanted = isWanted(at + 1, nameEnd);
-    int value = Json.afterBlanks(text, Json.afterBlanks(text, nameEnd + 1, end) + 1, end);
+    int value = Json.afterColon(text, nameEnd + 1, end);
     if (!isWanted) {
       return walk(value, depth + 1);
     }
