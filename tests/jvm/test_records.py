@@ -1,6 +1,7 @@
 """The JVM lane gives what the interpreter gives: the same bytes, ledger, outcomes, for whatever records hold."""
 
 from pathlib import Path
+from random import Random
 
 import pyarrow as pa
 import pytest
@@ -146,9 +147,37 @@ def test_values_that_are_cast_before(stage, left):
     assert agree(parse_chain({"transforms": "s,t", **options}), batch) == left
 
 
+def numbers(count):
+    """Texts of numbers: few and many digits, zeros at both ends, the point anywhere, now and then an exponent."""
+    random = Random(0)
+    for _ in range(count):
+        digits = "".join(random.choices("0000123456789", k=random.choice((1, 2, 3, 6, 9, 14, 15, 16, 17, 20))))
+        at = random.randint(1, len(digits))
+        whole, rest = digits[:at], digits[at:]
+        exponent = random.choice(("", "", "", "e5", "E-7", "e+20"))
+        yield random.choice(("", "-")) + (whole.lstrip("0") or "0") + (f".{rest}" if rest else "") + exponent
+
+
+def test_numbers_are_read_and_written_as_java_does():
+    options = {"type": "Cast$Value", "spec": "a:float64,b:float64,c:string,d:int32,e:float32"}
+    chain = parse_chain({"transforms": "s", **{f"transforms.s.{name}": text for name, text in options.items()}})
+    texts = [*numbers(3000), "0.0", "-0.0", "0.00001", "0.000009", "0.001", "0.0009", "9999999.9", "10000000.5"]
+    values = [f'{{"a":"{text}","b":{text},"c":{text},"d":{text},"e":{text}}}'.encode() for text in texts]
+    spelled = [f'{{"a":"{text}"}}'.encode() for text in ("1.", ".5", "+1", "007", "00.50", " 1.5", "1_0", "1.5f", "")]
+    left = agree(chain, batch_of([*values, *spelled]))
+    assert len(left) < len(values) / 10
+
+
 def test_bytes_that_are_no_text():
     batch = batch_of([*PLAIN, b'{"a":"\xff"}', b'{"a":"\xed\xa0\x80"}'])
     assert len(agree(parse_chain(FLAT), batch)) == 2
+
+
+def test_every_byte_at_every_place_of_a_word():
+    texts = [b"x" * at + bytes([byte]) + b"y" * (9 - at) for byte in range(256) for at in range(10)]
+    values = [b'{"' + text + b'":1,"note":"' + text + b'"}' for text in texts]
+    left = agree(parse_chain(FLAT), batch_of(values))
+    assert len(left) == 10 * (256 - 0x60 + 2)  # all but printable ASCII without the quote and the backslash
 
 
 def test_slices_and_records_without_metadata():

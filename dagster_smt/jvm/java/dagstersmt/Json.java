@@ -10,15 +10,6 @@ final class Json {
   /** How deeply JSON may be nested: the limit of Jackson, which Connect reads it with. */
   static final int MAX_DEPTH = 1000;
 
-  /** ASCII characters that stand for themselves in a string. */
-  private static final boolean[] PLAIN = new boolean[256];
-
-  static {
-    for (int c = 0x20; c < 0x80; c++) {
-      PLAIN[c] = c != '"' && c != '\\';
-    }
-  }
-
   private Json() {}
 
   static int afterBlanks(byte[] text, int at, int end) {
@@ -34,36 +25,28 @@ final class Json {
 
   /** The position after a string; {@code at} is after its opening quote. */
   static int afterString(byte[] text, int at, int end) {
-    while (at < end) {
-      int c = text[at] & 0xFF;
-      if (PLAIN[c]) {
-        at++;
-      } else if (c == '"') {
-        return at + 1;
-      } else if (c == '\\') {
-        at = afterEscape(text, at + 1, end);
-      } else {
-        at = afterWideCharacter(text, at, end);
-      }
+    at = Words.afterPlain(text, at, end);
+    while (at < end && text[at] != '"') {
+      int next = text[at] == '\\' ? afterEscape(text, at + 1, end) : afterWideCharacter(text, at, end);
+      at = Words.afterPlain(text, next, end);
     }
-    throw Left.LEFT;
+    return afterQuote(at, end);
   }
 
   /** As {@link #afterString} for a string without escapes, which other strings cannot be equal to. */
   static int afterPlainString(byte[] text, int at, int end) {
-    while (at < end) {
-      int c = text[at] & 0xFF;
-      if (PLAIN[c]) {
-        at++;
-      } else if (c == '"') {
-        return at + 1;
-      } else if (c == '\\') {
-        throw Left.LEFT;
-      } else {
-        at = afterWideCharacter(text, at, end);
-      }
+    at = Words.afterPlain(text, at, end);
+    while (at < end && text[at] != '"') {
+      at = Words.afterPlain(text, afterWideCharacter(text, at, end), end); // a backslash is none, either
     }
-    throw Left.LEFT;
+    return afterQuote(at, end);
+  }
+
+  private static int afterQuote(int at, int end) {
+    if (at >= end) {
+      throw Left.LEFT;
+    }
+    return at + 1;
   }
 
   private static int afterEscape(byte[] text, int at, int end) {

@@ -88,7 +88,7 @@ final class Members {
     }
     int nameStart = at + 1;
     int nameEnd = Json.afterPlainString(text, nameStart, end) - 1;
-    int nameHash = Name.hash(text, nameStart, nameEnd);
+    int nameHash = Words.hash(text, nameStart, nameEnd);
     int valueStart = Json.afterColon(text, nameEnd + 1, end);
     int valueEnd = Json.afterValue(text, valueStart, end, depth);
     int same = find(text, nameStart, nameEnd, nameHash);
@@ -150,17 +150,11 @@ final class Members {
 
   private void enter(int at) {
     int mask = table.length - 1;
-    int slot = mixed(hash[at]) & mask;
+    int slot = hash[at] & mask;
     while (table[slot] != 0) {
       slot = slot + 1 & mask;
     }
     table[slot] = at + 1;
-  }
-
-  /** Names that differ in their last letter have neighbouring hashes: spread over the table they do not meet. */
-  private static int mixed(int hash) {
-    int product = hash * 0x9E3779B1;
-    return product ^ product >>> 15;
   }
 
   boolean isObject() {
@@ -195,7 +189,7 @@ final class Members {
       return -1;
     }
     int mask = table.length - 1;
-    for (int slot = mixed(nameHash) & mask; table[slot] != 0; slot = slot + 1 & mask) {
+    for (int slot = nameHash & mask; table[slot] != 0; slot = slot + 1 & mask) {
       int at = table[slot] - 1;
       if (hash[at] == nameHash && !gone[at] && hasName(at, text, from, to)) {
         return at;

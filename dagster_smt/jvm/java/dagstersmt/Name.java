@@ -14,19 +14,10 @@ final class Name {
   Name(String text) {
     this.text = text;
     bytes = text.getBytes(StandardCharsets.UTF_8);
-    hash = hash(bytes, 0, bytes.length);
+    hash = Words.hash(bytes, 0, bytes.length);
     Out out = new Out();
     out.string(text);
     out.put(':');
     label = out.toBytes();
-  }
-
-  /** A hash of bytes. Names of one object are told apart by their bytes: the hash only finds them. */
-  static int hash(byte[] text, int start, int end) {
-    int hash = 1;
-    for (int i = start; i < end; i++) {
-      hash = 31 * hash + text[i];
-    }
-    return hash;
   }
 }

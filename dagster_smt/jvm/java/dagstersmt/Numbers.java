@@ -10,6 +10,11 @@ final class Numbers {
   /** So many digits always fit into 64 bits. */
   private static final int SURE_DIGITS = 18;
 
+  /** Doubles of JSON that are larger or smaller are written with an exponent. */
+  private static final int MOST_WHOLE_DIGITS = 16;
+
+  private static final int MOST_ZEROS = 4;
+
   private Numbers() {}
 
   /** Whether the text of a number is that of an integer: those without fraction and exponent. */
@@ -30,7 +35,9 @@ final class Numbers {
    */
   static Kind kind(byte[] text, int start, int end) {
     if (!isWhole(text, start, end)) {
-      toDouble(text, start, end);
+      if (!Decimal.is(text, start, end)) {
+        toDouble(text, start, end);
+      }
       return Kind.FLOAT64;
     }
     if (end - start > SURE_DIGITS) {
@@ -56,6 +63,9 @@ final class Numbers {
   }
 
   static double toDouble(byte[] text, int start, int end) {
+    if (Decimal.is(text, start, end)) {
+      return Decimal.value(text, start, end);
+    }
     double number = Double.parseDouble(ascii(text, start, end));
     if (Double.isInfinite(number)) {
       throw Left.LEFT;
@@ -79,6 +89,24 @@ final class Numbers {
     return new String(text, start, end - start, StandardCharsets.ISO_8859_1);
   }
 
+  /** As {@link #json(double)}, of a number of JSON. */
+  static Text json(byte[] text, int start, int end) {
+    Text same = shortJson(text, start, end);
+    return same == null ? json(toDouble(text, start, end)) : same;
+  }
+
+  /** The same for numbers of few digits, null for all others; the text need not be one of JSON. */
+  static Text shortJson(byte[] text, int start, int end) {
+    byte[] same = Decimal.text(text, start, end, MOST_WHOLE_DIGITS, MOST_ZEROS);
+    return same == null ? null : new Text(same, false);
+  }
+
+  /** As {@link #javaText(double)}, of a number of JSON. */
+  static String javaText(byte[] text, int start, int end) {
+    byte[] same = Decimal.text(text, start, end, 7, 2);
+    return same == null ? javaText(toDouble(text, start, end)) : ascii(same, 0, same.length);
+  }
+
   /** A double as msgspec writes it: scientific below 1e-5 and from 1e16 on, without a plus. */
   static Text json(double number) {
     if (Double.isNaN(number) || Double.isInfinite(number)) {
@@ -91,7 +119,7 @@ final class Numbers {
     String digits = shortest.unscaledValue().abs().toString();
     int point = digits.length() - shortest.scale(); // digits before the decimal point
     String minus = number < 0 ? "-" : "";
-    if (point > 16 || point < -4) {
+    if (point > MOST_WHOLE_DIGITS || point < -MOST_ZEROS) {
       String fraction = digits.length() > 1 ? "." + digits.substring(1) : "";
       return Text.of(minus + digits.charAt(0) + fraction + "e" + (point - 1));
     }

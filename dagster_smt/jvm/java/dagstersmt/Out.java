@@ -8,8 +8,17 @@ final class Out {
   /** Room that is kept between records; one large record does not hold memory for ever. */
   private static final int KEPT = 1 << 20;
 
-  private byte[] bytes = new byte[4096];
+  private byte[] bytes;
   private int size;
+
+  Out() {
+    this(4096);
+  }
+
+  /** With room for so many bytes at first. */
+  Out(int room) {
+    bytes = new byte[room];
+  }
 
   void clear() {
     size = 0;
@@ -49,14 +58,25 @@ final class Out {
   /** A string as msgspec writes it: quotes, backslashes and control characters are escaped, nothing else. */
   void string(String text) {
     put('"');
-    for (byte c : text.getBytes(StandardCharsets.UTF_8)) {
-      if (c >= 0x20 && c != '"' && c != '\\' || c < 0) {
-        put((char) (c & 0xFF));
-      } else {
-        escaped(c);
+    byte[] all = text.getBytes(StandardCharsets.UTF_8);
+    int at = 0;
+    while (at < all.length) {
+      int next = Words.afterPlain(all, at, all.length);
+      put(all, at, next);
+      at = next;
+      if (at < all.length) {
+        odd(all[at++]);
       }
     }
     put('"');
+  }
+
+  private void odd(byte c) {
+    if (c < 0) {
+      put((char) (c & 0xFF)); // a part of a wide character
+    } else {
+      escaped(c);
+    }
   }
 
   private void escaped(byte c) {

@@ -24,7 +24,11 @@ final class Program {
 
   private static final class Stage {
     final Predicate<Row> test;
-    final String side;
+
+    /** Whether the stage is about one side of a record; and which one. */
+    final boolean isSided;
+
+    final boolean onKey;
 
     /** Which records the stage drops; null for a stage that does something else. */
     final Predicate<Row> rejects;
@@ -32,26 +36,36 @@ final class Program {
     /** Whether the stage leaves a null alone. */
     final boolean passesNull;
 
-    final List<Effect> effects = new ArrayList<>();
+    final Effect[] effects;
 
     /** The bits of the ledger that earlier stages may set. */
     final long earlier;
 
     Stage(JsonNode stage) {
       test = stage.has("test") ? Test.of(stage.get("test")) : row -> true;
-      side = stage.get("side").asText();
+      String side = stage.get("side").asText();
+      isSided = !side.isEmpty();
+      onKey = "key".equals(side);
       earlier = stage.get("earlier").asLong();
       passesNull = "pass".equals(stage.get("null").asText());
+      List<Effect> all = new ArrayList<>();
       Predicate<Row> dropped = null;
       for (JsonNode effect : stage.get("effects")) {
         String name = effect.get("do").asText();
         if ("reject".equals(name)) {
           dropped = Test.of(effect.get("test"));
         } else {
-          effects.add(effect(name, effect, "key".equals(side)));
+          all.add(effect(name, effect, onKey));
         }
       }
+      effects = all.toArray(new Effect[0]);
       rejects = dropped;
+    }
+
+    void apply(Row row) {
+      for (Effect effect : effects) {
+        effect.apply(row);
+      }
     }
 
     private static Effect effect(String name, JsonNode effect, boolean onKey) {
@@ -78,7 +92,7 @@ final class Program {
     }
   }
 
-  private final List<Stage> stages = new ArrayList<>();
+  private final Stage[] stages;
 
   /** The format of keys that stages look at: json or string; empty if nobody does. */
   private final String keyFormat;
@@ -96,7 +110,9 @@ final class Program {
   Program(String json) {
     try {
       JsonNode program = new ObjectMapper().readTree(json);
-      program.get("stages").forEach(stage -> stages.add(new Stage(stage)));
+      List<Stage> all = new ArrayList<>();
+      program.get("stages").forEach(stage -> all.add(new Stage(stage)));
+      stages = all.toArray(new Stage[0]);
       keyFormat = program.get("key").asText();
       if (program.has("refused topics")) {
         refusedTopics = new ArrayList<>();
@@ -134,8 +150,8 @@ final class Program {
     } else {
       row.key.readTyped("string".equals(keyFormat) ? keyBytes : null);
     }
-    for (int number = 0; number < stages.size(); number++) {
-      Stage one = stages.get(number);
+    for (int number = 0; number < stages.length; number++) {
+      Stage one = stages[number];
       if (!one.test.test(row)) {
         continue;
       }
@@ -153,18 +169,18 @@ final class Program {
   }
 
   private void apply(Stage one) {
-    if (one.side.isEmpty()) {
-      one.effects.forEach(effect -> effect.apply(row));
+    if (!one.isSided) {
+      one.apply(row);
       return;
     }
-    Side side = "key".equals(one.side) ? row.key : row.value;
+    Side side = one.onKey ? row.key : row.value;
     if (side.content() == null) {
       if (one.passesNull) {
         return;
       }
       throw Left.LEFT;
     }
-    one.effects.forEach(effect -> effect.apply(row));
+    one.apply(row);
     side.markChanged();
   }
 

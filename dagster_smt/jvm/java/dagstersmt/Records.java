@@ -21,16 +21,18 @@ public final class Records implements ScalarFunction<InternalRow> {
 
   /** A program, and the text that it was made of: a literal, so the same object each time. */
   private static final class Prepared {
+    final UTF8String literal;
     final UTF8String text;
     final Program program;
 
-    Prepared(UTF8String text) {
-      this.text = text.copy();
+    Prepared(UTF8String literal) {
+      this.literal = literal;
+      text = literal.copy();
       program = new Program(text.toString());
     }
 
     boolean isOf(UTF8String other) {
-      return text.equals(other);
+      return literal == other || text.equals(other);
     }
   }
 
@@ -104,7 +106,7 @@ public final class Records implements ScalarFunction<InternalRow> {
     if (status == Program.LEFT) {
       return row(status, -1, 0, key, value, topic);
     }
-    UTF8String target = record.isRouted() ? UTF8String.fromString(record.topic()) : topic;
+    UTF8String target = record.topicBytes(topic);
     return row(status, program.stage, record.touched, program.key, program.value, target);
   }
 

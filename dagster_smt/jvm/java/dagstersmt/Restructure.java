@@ -93,24 +93,23 @@ final class Restructure implements Effect {
 
   /** All fields are taken out before any is put back: two can change their names. */
   private void rename(Members top, Row row) {
-    List<Members> parents = new ArrayList<>();
-    List<Integer> positions = new ArrayList<>();
-    for (Rename rename : renames) {
-      Members parent = rename.path.parent(top);
-      parents.add(parent);
-      positions.add(parent == null ? -1 : parent.find(rename.path.leaf()));
+    Members[] parents = new Members[renames.size()];
+    int[] positions = new int[parents.length];
+    for (int i = 0; i < parents.length; i++) {
+      Path path = renames.get(i).path;
+      parents[i] = path.parent(top);
+      positions[i] = parents[i] == null ? -1 : parents[i].find(path.leaf());
     }
-    List<Object> values = new ArrayList<>();
-    for (int i = 0; i < renames.size(); i++) {
-      int at = positions.get(i);
-      values.add(at < 0 ? null : parents.get(i).value(at));
-      if (at >= 0) {
-        parents.get(i).drop(at);
+    Object[] values = new Object[parents.length];
+    for (int i = 0; i < parents.length; i++) {
+      if (positions[i] >= 0) {
+        values[i] = parents[i].value(positions[i]);
+        parents[i].drop(positions[i]);
       }
     }
-    for (int i = 0; i < renames.size(); i++) {
-      if (values.get(i) != null) {
-        parents.get(i).put(renames.get(i).name, values.get(i));
+    for (int i = 0; i < parents.length; i++) {
+      if (values[i] != null) {
+        parents[i].put(renames.get(i).name, values[i]);
         row.touched |= renames.get(i).bit;
       }
     }

@@ -23,6 +23,11 @@ final class Row {
   private String topicText;
   private String topic;
 
+  /** The topic that the last record went to, as a text and as Spark has it. */
+  private String routed;
+
+  private UTF8String routedBytes;
+
   void readTopic(UTF8String bytes) {
     if (bytes == null) {
       throw Left.LEFT;
@@ -42,8 +47,15 @@ final class Row {
     topic = newTopic;
   }
 
-  /** Whether the topic is still the one that was read. */
-  boolean isRouted() {
-    return !topic.equals(topicText);
+  /** The topic as Spark has texts; {@code read}: the one that was read. */
+  UTF8String topicBytes(UTF8String read) {
+    if (topic.equals(topicText)) {
+      return read;
+    }
+    if (!topic.equals(routed)) {
+      routed = topic;
+      routedBytes = UTF8String.fromString(topic);
+    }
+    return routedBytes;
   }
 }

@@ -56,25 +56,32 @@ final class Rules {
   /** {@code org.apache.kafka.connect.transforms.Cast}, on values without a schema. */
   private static final class Cast implements Rule {
     private final String target;
+    private final boolean isDouble;
 
     Cast(String target) {
       this.target = target;
+      isDouble = "float64".equals(target);
     }
 
     @Override
     public Text apply(Kind kind, byte[] text, int start, int end) {
       switch (kind) {
         case STRING:
-          return ofString(string(text, start, end));
+          return ofString(text, start, end);
         case BOOLEAN:
           return ofBoolean(text[start] == 't');
         case INT64:
           return ofLong(Numbers.toLong(text, start, end));
         case FLOAT64:
-          return ofDouble(Numbers.toDouble(text, start, end));
+          return ofDouble(text, start, end);
         default:
           throw Left.LEFT;
       }
+    }
+
+    private Text ofString(byte[] text, int start, int end) {
+      Text decimal = isDouble ? Numbers.shortJson(text, start + 1, end - 1) : null;
+      return decimal == null ? ofString(string(text, start, end)) : decimal;
     }
 
     private Text ofString(String value) {
@@ -128,16 +135,23 @@ final class Rules {
       }
     }
 
-    private Text ofDouble(double value) {
+    private Text ofDouble(byte[] text, int start, int end) {
       switch (target) {
         case "string":
-          return Text.string(Numbers.javaText(value));
+          return Text.string(Numbers.javaText(text, start, end));
+        case "float64":
+          return Numbers.json(text, start, end);
+        default:
+          return ofDouble(Numbers.toDouble(text, start, end));
+      }
+    }
+
+    private Text ofDouble(double value) {
+      switch (target) {
         case "boolean":
           return (long) value != 0 ? Text.TRUE : Text.FALSE;
         case "float32":
           return ofFloat((float) value);
-        case "float64":
-          return Numbers.json(value);
         case "int64":
           return ofInteger((long) value);
         default:

@@ -30,7 +30,7 @@ final class Text {
 
   /** The JSON text of a string. */
   static Text string(String text) {
-    Out out = new Out();
+    Out out = new Out(text.length() + 16);
     out.string(text);
     return new Text(out.toBytes(), false);
   }

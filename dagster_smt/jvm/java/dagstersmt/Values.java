@@ -25,7 +25,7 @@ final class Values {
       case INT64:
         return Text.of(Long.toString(Numbers.toLong(text, start, end)));
       case FLOAT64:
-        return Numbers.json(Numbers.toDouble(text, start, end));
+        return Numbers.json(text, start, end);
       default:
         return text[start] == 't' ? Text.TRUE : Text.FALSE;
     }
