@@ -349,6 +349,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "masked_values": ("sample",),
     "lag": ("state", "topics"),
     "contract": ("columns", "contract"),
+    "no_dead_letters": (),
+    "key_matches_value": (),
 }
 """What a check needs to have been looked at after a run: see ``TableFacts.unseen``."""
 

@@ -121,4 +121,4 @@ def test_a_broken_neighbour_hides_nothing(spark, tmp_path):
 
 
 def test_every_check_that_looks_at_the_table_says_what_it_needs():
-    assert set(NEEDED) | {"no_dead_letters", "key_matches_value"} == set(CHECKS)
+    assert set(NEEDED) == set(CHECKS)

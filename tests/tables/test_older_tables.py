@@ -1,7 +1,7 @@
 """Tables that older commits of this package wrote: a run of today goes on with them.
 
 Each folder of ``older`` holds the topics and the Delta table of a commit, which has read ten records in two runs: 2 and
-7 failed, 4 is a tombstone. Three records have come since. docs/explanation/versions.md says how to add one.
+7 failed, 4 is a tombstone. Three records have come since. docs/versions.md says how to add one.
 """
 
 import shutil
