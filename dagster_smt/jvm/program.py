@@ -4,61 +4,75 @@ A program says what stages do, with paths, rules and parameters; it has nothing 
 the lane has no Java for have no program: the Python evaluator runs them.
 """
 
+import base64
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from dagster_smt.authoring.scan import kinds_of
 from dagster_smt.authoring.stage import Chain, Stage
-from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain.plan import first_entries
 from dagster_smt.effects.code import CodeTransform
-from dagster_smt.effects.condition import Always, Condition, Not, NullValue, TopicPasses
 from dagster_smt.effects.effect import (
+    AddHeader,
+    ByField,
+    ByFieldTime,
+    ByHeader,
     ByPattern,
     ByTime,
     Change,
+    CopyToHeader,
     Drop,
+    DropHeaders,
     Effect,
     Extract,
     Insert,
+    Join,
     Keep,
     MakeKey,
+    NeedsSchema,
+    Nullify,
     Rebuild,
     Reject,
     Rename,
     Route,
+    SetTimestamp,
     Wrap,
-    family_of,
     only,
 )
 from dagster_smt.effects.rule import Constant, FieldRule
 from dagster_smt.errors import DataError
-from dagster_smt.model.path import FieldPath
-from dagster_smt.model.path_steps import Deep, Every, Index, Match, OfLogical, OfType, Step
+from dagster_smt.jvm.conditions import test_of, test_of_predicate
+from dagster_smt.jvm.paths import KINDS, path_of
+from dagster_smt.jvm.paths import NoJavaError as NoJavaError
 from dagster_smt.model.runtime import JavaDouble
 from dagster_smt.model.topic_names import INTERNAL
-from dagster_smt.values.java_regex import Matches
+from dagster_smt.values.header_literals import parse_literal, simple_header_bytes
 from dagster_smt.values.lazy import encoder
 
-MOST_ENTRIES = 62
-"""Ledger entries that a program can have: they are bits of a signed word."""
-KINDS = {
-    "string": "string",
-    "boolean": "boolean",
-    "int64": "int64",
-    "double": "float64",
-    "map": "map",
-    "array": "array",
-}
-"""Kinds of values without a schema (``model.runtime.kind_of``), and how the lane calls them."""
-_KNOWN = (Change, Drop, Extract, Insert, Keep, MakeKey, Rebuild, Reject, Rename, Route, Wrap)
-"""The kinds of effects that the lane has Java for, as long as their rules and paths are such, too."""
 _DATE_LETTERS = frozenset("yMdHmsS")
 
 
-class NoJavaError(Exception):
-    """The lane has no Java for a part of a chain."""
+@dataclass(frozen=True)
+class KeptOut:
+    """What keeps a chain out of the lane.
+
+    Attributes:
+        stage: The stage; None if it is no single one.
+        what: What the lane has no Java for.
+    """
+
+    stage: Stage | None
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.stage.place} has {self.what}" if self.stage is not None else self.what
+
+
+class _KeptOutError(Exception):
+    def __init__(self, stage: Stage | None, what: str):
+        self.kept_out = KeptOut(stage, what)
+        super().__init__(what)
 
 
 def program_of(chain: Chain, key_format: str = "", place: str = "") -> str | None:
@@ -69,162 +83,172 @@ def program_of(chain: Chain, key_format: str = "", place: str = "") -> str | Non
         key_format: ``json`` or ``string``, if keys are decoded; empty if their bytes are handed on.
         place: Where records are written to, as ``model.format.Formats.place`` says it; empty for no topics.
     """
-    if chain.reads_headers or chain.writes_timestamp or chain.writes_partition or chain.reads_timestamp_type:
-        return None
-    firsts = first_entries(chain)
-    entries = firsts[-1] + len(chain.stages[-1].transform.ledger()) if chain.stages else 0
-    if entries > MOST_ENTRIES or place == "file_topics":
-        return None
     try:
-        stages = list(_stages(chain, firsts, key_format))
-    except NoJavaError:
+        return json.dumps(_program(chain, key_format, place), ensure_ascii=False)
+    except _KeptOutError:
         return None
-    program: dict[str, Any] = {"key": key_format, "stages": stages}
+
+
+def kept_out(chain: Chain, key_format: str = "", place: str = "") -> KeptOut | None:
+    """Returns what keeps a chain out of the lane; None if the lane can run it. The arguments: of ``program_of``."""
+    try:
+        _program(chain, key_format, place)
+    except _KeptOutError as error:
+        return error.kept_out
+    return None
+
+
+def _program(chain: Chain, key_format: str, place: str) -> dict[str, Any]:
+    if place == "file_topics":
+        raise _KeptOutError(None, "records are written to files")
+    firsts = first_entries(chain)
+    program: dict[str, Any] = {
+        "key": key_format,
+        "headers": chain.reads_headers,
+        "entries": firsts[-1] + len(chain.stages[-1].transform.ledger()) if chain.stages else 0,
+        "stages": list(_stages(chain, firsts, key_format)),
+    }
     if place:
         program["refused topics"] = sorted(INTERNAL)
-    return json.dumps(program, ensure_ascii=False)
+    return program
 
 
 def _stages(chain: Chain, firsts: Sequence[int], key_format: str) -> Iterator[dict[str, Any]]:
     key_is_json = key_format == "json"
     for stage, first in zip(chain.stages, firsts, strict=True):
-        program = _stage(stage, first)
-        if stage.side == "key" and not key_is_json:
-            raise NoJavaError  # a key with a schema of its own
+        if stage.acts_on == "key" and not key_is_json:
+            raise _KeptOutError(stage, "a key that is not JSON without a schema")
+        try:
+            program = _stage(stage, first)
+        except NoJavaError as error:
+            raise _KeptOutError(stage, str(error)) from None
         key_is_json |= any(effect["do"] == "make key" for effect in program["effects"])
         yield program
 
 
 def _stage(stage: Stage, first: int) -> dict[str, Any]:
+    transform = stage.transform
+    if isinstance(transform, CodeTransform):
+        raise NoJavaError("Python code")
+    on_null = transform.on_null()
     program: dict[str, Any] = {
-        "side": stage.side,
-        "null": "pass" if stage.transform.on_null() == "pass" else "leave",
-        "earlier": (1 << first) - 1,
-        "effects": _effects(stage.transform, first),
+        "side": stage.acts_on,
+        "sided": bool(stage.side),
+        "null": on_null if on_null in ("pass", "drop") else "leave",
+        "effects": _effects(transform.effects(), first, stage.acts_on),
     }
     if stage.predicate is not None:
-        program["test"] = _test(stage.predicate.condition(), stage.negate)
+        program["test"] = test_of_predicate(stage.predicate, stage.negate)
     return program
 
 
-def _test(condition: Condition, negate: bool = False) -> dict[str, Any]:
-    match condition:
-        case Not(inner):
-            return _test(inner, not negate)
-        case TopicPasses(Matches(pattern)):
-            return {"name": "topic", "pattern": pattern, "negate": negate}
-        case NullValue():
-            return {"name": "tombstone", "negate": negate}
-        case Always():
-            return {"name": "always", "negate": negate}
-    raise NoJavaError
+def _effects(effects: tuple[Effect, ...], first: int, side: str) -> list[dict[str, Any]]:
+    """Effects that act one after the other; those of a kind that act at once are one."""
+    if only(effects, NeedsSchema):
+        raise NoJavaError("an effect that needs a schema")
+    entries = _entries(effects, first)
+    programs = [_alone(effect, side) | {"entry": entries[id(effect)]} for effect in effects if _is_alone(effect)]
+    changes, inserts = only(effects, Change), only(effects, Insert)
+    if changes:
+        each = [_change(one, entries) for one in changes]
+        programs.append({"do": "change", "fills": changes[0].fills, "changes": each})
+    if inserts:
+        programs.append({"do": "insert", "inserts": [_insert(one, entries) for one in inserts]})
+    if any(isinstance(effect, Drop | Keep | Rename) for effect in effects):
+        programs.append(_restructure(effects, entries))
+    return programs
 
 
-def _effects(transform: Transform, first: int) -> list[dict[str, Any]]:
-    effects = transform.effects()
-    if isinstance(transform, CodeTransform) or not all(isinstance(effect, _KNOWN) for effect in effects):
-        raise NoJavaError
-    return [_family(effects, first)]
+def _is_alone(effect: Effect) -> bool:
+    return not isinstance(effect, Change | Insert | Drop | Keep | Rename | Rebuild)
 
 
-def _family(effects: tuple[Effect, ...], first: int) -> dict[str, Any]:
-    family = family_of(effects)
-    bits = _bits(effects, first)
-    if family == {Change}:
-        changes = only(effects, Change)
-        return {"do": "change", "fills": changes[0].fills, "changes": [_change(one, bits) for one in changes]}
-    if family == {Insert}:
-        return {"do": "insert", "inserts": [_insert(one, bits) for one in only(effects, Insert)]}
-    if family == {Extract}:
-        (extract,) = only(effects, Extract)
-        return {"do": "extract", "path": _path(extract.path), "bit": bits[id(extract)]}
-    if family == {Wrap}:
-        (wrap,) = only(effects, Wrap)
-        return {"do": "wrap", "path": _path(wrap.path), "name": wrap.name, "bit": bits[id(wrap)]}
-    if family == {MakeKey}:
-        (key,) = only(effects, MakeKey)
-        fields = [{"path": _path(path), "name": path.leaf} for path in key.paths]
-        return {"do": "make key", "fields": fields, "bits": bits[id(key)]}
-    if family == {Route}:
-        (route,) = only(effects, Route)
-        return _route(route) | {"bit": bits[id(route)]}
-    if family == {Reject}:
-        (reject,) = only(effects, Reject)
-        return {"do": "reject", "test": _reject(reject.condition)}
-    if family <= {Drop, Keep, Rename}:
-        return {
-            "do": "restructure",
-            "drops": [{"path": _path(one.path), "bit": bits[id(one)]} for one in only(effects, Drop)],
-            "keeps": [{"paths": list(map(_path, one.paths)), "bit": bits[id(one)]} for one in only(effects, Keep)],
-            "renames": [_rename(one, bits) for one in only(effects, Rename)],
-        }
-    raise NoJavaError
+def _entries(effects: Iterable[Effect], first: int) -> dict[int, int]:
+    """Returns the first entry in the ledger of each effect, by the effect's identity."""
+    entries = {}
+    for effect in effects:
+        entries[id(effect)] = first
+        first += len(effect.entries)
+    return entries
+
+
+def _alone(effect: Effect, side: str) -> dict[str, Any]:
+    match effect:
+        case Extract(path):
+            return {"do": "extract", "path": path_of(path)}
+        case Wrap(path, name):
+            return {"do": "wrap", "path": path_of(path), "name": name}
+        case Join(name, names, delimiter, missing):
+            return {"do": "join", "target": name, "names": names, "delimiter": delimiter, "missing": missing}
+        case Nullify():
+            return {"do": "nullify"}
+        case MakeKey(paths):
+            return {"do": "make key", "fields": [{"path": path_of(path), "name": path.leaf} for path in paths]}
+        case SetTimestamp(name, unit):
+            return {"do": "set timestamp", "name": name, "unit": unit}
+        case Route():
+            return _route(effect)
+        case Reject(condition):
+            return {"do": "reject", "test": test_of(condition, side)}
+        case AddHeader(name, text):
+            return {"do": "add header", "name": name, "value": _header(text)}
+        case DropHeaders(names):
+            return {"do": "drop headers", "names": names}
+        case CopyToHeader(path, header):
+            return {"do": "copy to header", "path": path_of(path), "name": header}
+    raise NoJavaError(f"the effect {type(effect).__name__}")
+
+
+def _header(text: str) -> str | None:
+    """Returns the bytes of a header's value in Base64."""
+    value = simple_header_bytes(*parse_literal(text))
+    return None if value is None else base64.b64encode(value).decode()
+
+
+def _restructure(effects: tuple[Effect, ...], entries: Mapping[int, int]) -> dict[str, Any]:
+    return {
+        "do": "restructure",
+        "drops": [{"path": path_of(one.path), "entry": entries[id(one)]} for one in only(effects, Drop)],
+        "keeps": [{"paths": list(map(path_of, one.paths)), "entry": entries[id(one)]} for one in only(effects, Keep)],
+        "renames": [_rename(one, entries) for one in only(effects, Rename)],
+    }
 
 
 def _route(route: Route) -> dict[str, Any]:
     match route.by:
         case ByPattern(regex, replacement):
             return {"do": "route", "regex": regex, "replacement": replacement}
-        case ByTime(topic_format, timestamp_format) if _is_numeric(timestamp_format):
+        case ByTime(topic_format, timestamp_format):
+            _check_pattern(timestamp_format)
             return {"do": "route by time", "topic": topic_format, "timestamp": timestamp_format}
-    raise NoJavaError
+        case ByHeader(name, skips):
+            return {"do": "route by text", "header": name, "skips": skips, "converts": False, "blank is none": False}
+        case ByField(path, skips, converts, blank_is_none):
+            by = {"skips": skips, "converts": converts, "blank is none": blank_is_none}
+            return {"do": "route by text", "path": path_of(path), **by}
+        case ByFieldTime():
+            raise NoJavaError("a topic by the time in a field")
 
 
-def _reject(condition: Condition) -> dict[str, Any]:
-    if isinstance(condition, NullValue):
-        raise NoJavaError  # the null rule says what becomes of the record
-    return _test(condition)
+def _change(change: Change, entries: Mapping[int, int]) -> dict[str, Any]:
+    return {"path": path_of(change.path), "rule": _rule(change.rule), "entry": entries[id(change)]}
 
 
-def _bits(effects: Iterable[Effect], first: int) -> dict[int, int]:
-    """Returns the bits of the ledger that each effect sets, by the effect's identity."""
-    bits = {}
-    for effect in effects:
-        count = len(effect.entries)
-        bits[id(effect)] = ((1 << count) - 1) << first
-        first += count
-    return bits
-
-
-def _change(change: Change, bits: Mapping[int, int]) -> dict[str, Any]:
-    return {"path": _path(change.path), "rule": _rule(change.rule), "bit": bits[id(change)]}
-
-
-def _insert(insert: Insert, bits: Mapping[int, int]) -> dict[str, Any]:
+def _insert(insert: Insert, entries: Mapping[int, int]) -> dict[str, Any]:
     return {
-        "path": _path(insert.path),
+        "path": path_of(insert.path),
         "source": insert.source,
         "text": encoder.encode(insert.text).decode(),
         "parents": insert.makes_parents,
         "overwrites": insert.existing == "overwrite",
-        "bit": bits[id(insert)],
+        "entry": entries[id(insert)],
     }
 
 
-def _rename(rename: Rename, bits: Mapping[int, int]) -> dict[str, Any]:
+def _rename(rename: Rename, entries: Mapping[int, int]) -> dict[str, Any]:
     if not rename.path.plain or rename.name.pattern is not None:
-        raise NoJavaError
-    return {"path": _path(rename.path), "name": rename.name.text, "bit": bits[id(rename)]}
-
-
-def _path(path: FieldPath) -> list[Any]:
-    return list(map(_step, path.steps))
-
-
-def _step(step: Step) -> str | dict[str, Any]:
-    match step:
-        case str():
-            return step
-        case Index(number):
-            return {"index": number}
-        case Every():
-            return {"every": True}
-        case Deep():
-            return {"deep": True}
-        case Match():
-            return {"match": step.java}
-        case OfType() | OfLogical():
-            return {"kinds": sorted(KINDS[kind] for kind in kinds_of(step) if kind in KINDS)}
+        raise NoJavaError("new names by a pattern")
+    return {"path": path_of(rename.path), "name": rename.name.text, "entry": entries[id(rename)]}
 
 
 def _rule(rule: FieldRule) -> dict[str, Any]:
@@ -234,7 +258,9 @@ def _rule(rule: FieldRule) -> dict[str, Any]:
         return {"name": "cast", "target": rule.parameters["target"].name.lower()}
     if rule.name == "time":
         return _time(rule)
-    raise NoJavaError
+    if rule.name == "case":
+        return {"name": "case", "upper": rule.parameters["upper"]}
+    raise NoJavaError(f"the rule {type(rule).__name__}")
 
 
 def _constant(rule: FieldRule, kind: str) -> str | None:
@@ -249,15 +275,17 @@ def _constant(rule: FieldRule, kind: str) -> str | None:
 
 
 def _time(rule: FieldRule) -> dict[str, Any]:
-    """Dates as texts of numbers alone, or as Unix time: others are no JSON, or have the words of a language."""
+    """Dates as texts, or as Unix time: others are no JSON."""
     target, pattern = rule.parameters["target_type"], rule.parameters["format"]
-    if target not in ("string", "unix") or not _is_numeric(pattern):
-        raise NoJavaError
+    if target not in ("string", "unix"):
+        raise NoJavaError(f"times as {target}, which JSON does not have")
+    _check_pattern(pattern)
     return {"name": "time", "target": target, "format": pattern, "precision": rule.parameters["precision"]}
 
 
-def _is_numeric(pattern: str) -> bool:
-    """Whether a pattern of dates makes numbers alone."""
+def _check_pattern(pattern: str) -> None:
+    """Refuses patterns of dates that have more than numbers."""
     outside_quotes = "".join(pattern.split("'")[::2])
     letters = {letter for letter in outside_quotes if letter.isalpha()}
-    return letters <= _DATE_LETTERS and "MMM" not in pattern
+    if not letters <= _DATE_LETTERS or "MMM" in pattern:
+        raise NoJavaError("dates with words")

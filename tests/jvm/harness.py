@@ -18,7 +18,7 @@ from dagster_smt.spark.records.jvm_records import program_of_job
 
 LEFT = 3
 NONE = -(2**63)
-MOMENT = datetime(2026, 1, 1, 12, 0, 0, 123000, tzinfo=timezone.utc)
+MOMENT = datetime(2026, 1, 1, 12, 0, 0, 123456, tzinfo=timezone.utc)
 SCHEMA = pa.schema(
     [
         ("topic", pa.string()),
@@ -26,7 +26,7 @@ SCHEMA = pa.schema(
         ("offset", pa.int64()),
         ("timestamp", pa.timestamp("us", tz="UTC")),
         ("timestampType", pa.int32()),
-        ("headers", pa.string()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
         ("key", pa.binary()),
         ("value", pa.binary()),
     ]
@@ -44,12 +44,15 @@ def _java():
 
 
 def run(program, rows):
-    """What the lane makes of rows: (status, stage, touched, key, value, topic) of each."""
+    """What the lane makes of rows: status, stage, words of touched entries, key, value, … of each, by column."""
     java = _java()
     out = [_packed(program.encode()), struct.pack(">i", len(rows))]
     for row in rows:
         topic = row["topic"]
         out += [_packed(row["key"]), _packed(row["value"]), _packed(None if topic is None else topic.encode())]
+        headers = row.get("headers")
+        out.append(struct.pack(">i", -1 if headers is None else len(headers)))
+        out += [_packed(part) for each in headers or () for part in (each["key"].encode(), each["value"])]
         numbers = (row["partition"], row["offset"], row["micros"])
         out.append(struct.pack(">qqq", *(NONE if n is None else n for n in numbers)))
     # beside reading: Java waits where nobody reads what it writes
@@ -70,9 +73,20 @@ def _packed(data):
 
 
 def _row(stream):
-    status, stage, touched = struct.unpack(">biq", stream.read(13))
+    status, stage, words = struct.unpack(">bii", stream.read(9))
+    touched = struct.unpack(f">{words}q", stream.read(8 * words))
     key, value, topic = (_unpacked(stream) for _ in range(3))
-    return status, stage, touched, key, value, None if topic is None else topic.decode()
+    row = {"__status": status, "__stage": stage} | {f"__t{n}": word for n, word in enumerate(touched)}
+    row |= {"key": key, "value": value, "topic": None if topic is None else topic.decode()}
+    (micros,) = struct.unpack(">q", stream.read(8))
+    return row | {"timestamp": None if micros == NONE else micros, "headers": _headers(stream)}
+
+
+def _headers(stream):
+    (count,) = struct.unpack(">i", stream.read(4))
+    if count < 0:
+        return None
+    return [{"key": _unpacked(stream).decode(), "value": _unpacked(stream)} for _ in range(count)]
 
 
 def _unpacked(stream):
@@ -80,10 +94,18 @@ def _unpacked(stream):
     return None if size < 0 else stream.read(size)
 
 
-def batch_of(values, topics=("raw.eu",), partition=3, kind=0, keys=(b"7",)):
+HEADERS = [
+    None,
+    [],
+    [{"key": "a", "value": b"1"}, {"key": "b", "value": None}, {"key": "a", "value": b"orders-x"}],
+    [{"key": "trace", "value": b"\xff"}, {"key": "\u00e9", "value": b""}],
+]
+
+
+def batch_of(values, topics=("raw.eu",), partition=3, kind=0, keys=(b"7",), headers=HEADERS):
     rows = [
         {"topic": topics[n % len(topics)], "partition": partition, "offset": n - 2, "timestamp": MOMENT}
-        | {"timestampType": kind, "key": keys[n % len(keys)], "value": value}
+        | {"timestampType": kind, "key": keys[n % len(keys)], "value": value, "headers": headers[n % len(headers)]}
         for n, value in enumerate(values)
     ]
     return pa.RecordBatch.from_pylist(rows, SCHEMA)
@@ -107,14 +129,18 @@ def agree(chain, batch, key="string"):
     for row, micros in zip(rows, timestamp_micros(batch).to_pylist(), strict=True):
         row["micros"] = micros
     left = []
-    want = BatchRunner(job_of(chain, key)).run(batch).to_pylist()
-    for row, got, expected in zip(rows, run(text, rows), want, strict=True):
-        if got[0] == LEFT:
+    job = job_of(chain, key)
+    want = BatchRunner(job).run(batch)
+    micros = timestamp_micros(want).to_pylist()
+    outcome = ("__status", "__stage", *(f"__t{n}" for n in range(job.words)))
+    record = ["key", "value", "topic"] + ["headers"] * chain.reads_headers
+    for row, got, expected, time in zip(rows, run(text, rows), want.to_pylist(), micros, strict=True):
+        if got["__status"] == LEFT:
             left.append(row["offset"])
             continue
-        names = ("__status", "__stage", "__t0", "key", "value", "topic")
-        if got[0] == 1:  # nobody looks at a record that was dropped
-            names = names[:3]
-        wanted = tuple(expected.get(name, 0) for name in names)
-        assert got[: len(names)] == wanted, row["value"]
+        # nobody looks at a record that was dropped
+        names = outcome if got["__status"] == 1 else (*outcome, *record)
+        assert {name: got[name] for name in names} == {name: expected[name] for name in names}, row["value"]
+        if chain.writes_timestamp and got["__status"] == 0:
+            assert got["timestamp"] == time, row["value"]
     return left

@@ -13,6 +13,7 @@ from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.jvm.harness import batch_of, job_of
 from tests.jvm.random_records import PLAIN
 from tests.jvm.test_records import FLAT, ODD
+from tests.jvm.test_stages import chain_of, field_is, has_header, masked, stage
 
 KAFKA = "topic string, partition int, offset long, timestamp timestamp, timestampType int, "
 KAFKA += "headers array<struct<key: string, value: binary>>, key binary, value binary"
@@ -62,6 +63,25 @@ def test_what_is_left_goes_through_python(spark, key):
     kept = lane.persist()
     assert rows_of(with_left(kept, rest(kept))) == want
     kept.unpersist()
+
+
+HEADERS = chain_of(
+    stage("HeaderFrom$Value", fields="note,ref", headers="a,b", operation="move", predicate=has_header("x")),
+    stage("InsertHeader", header="x", value_literal="7"),
+    stage(
+        "io.aiven.kafka.connect.transforms.ExtractTimestamp$Value", field_name="ts", predicate=field_is("n", value="7")
+    ),
+    masked(*(f"f{n}" for n in range(70))),
+    masked("status"),
+)
+
+
+def test_headers_timestamps_and_long_ledgers(spark):
+    for headers in (None, [], [("x", bytearray(b"1")), ("y", None)]):
+        frame = frame_of(spark, [*PLAIN, *ODD[:12]], headers=headers)
+        whole, _ = evaluated(frame, HEADERS, whole=True)
+        assert "dagstersmt.Records.invoke(" in physical_plan(whole)
+        assert rows_of(whole) == rows_of(evaluate_records(frame, job_of(HEADERS)))
 
 
 def test_records_without_what_they_have_elsewhere(spark):

@@ -10,7 +10,7 @@ from dagster_smt.interpret.interpreter import reads_keys
 from dagster_smt.jvm.availability import CATALOG, has_lane
 from dagster_smt.jvm.program import program_of
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.columns import PROBLEM_TYPE, RECORD_COLUMNS, UNREADABLE_TIMESTAMP
+from dagster_smt.spark.columns import HEADERS_DDL, PROBLEM_TYPE, RECORD_COLUMNS, UNREADABLE_TIMESTAMP
 from dagster_smt.spark.records.arrow_map import COMMON, READ_COLUMNS, ArrowMap, evaluate_records
 from dagster_smt.spark.sql import Column, select
 
@@ -30,7 +30,7 @@ def program_of_job(job: ArrowMap) -> str | None:
     """Returns the program of a job; None if the lane cannot run it."""
     key_format = job.key.kind if _is_read(job) else ""
     plain = job.value.kind == "json" and not job.value.options and not job.rewritten and not job.named
-    if not plain or key_format not in ("", "json", "string") or job.words > 1 or job.key.options:
+    if not plain or key_format not in ("", "json", "string") or job.key.options:
         return None
     place = job.written.place if job.written is not None else ""
     return program_of(job.chain, key_format, place)
@@ -43,17 +43,17 @@ def evaluate_in_lane(frame: DataFrame, job: ArrowMap, program: str) -> DataFrame
     # the lane leaves a record without a topic: so it does one whose timestamp the source could not read
     readable = F.coalesce(F.col("timestampType") != UNREADABLE_TIMESTAMP, F.lit(True))
     topic = F.when(readable, F.col("topic"))
-    arguments = [key, F.col("value"), topic, *map(_number, numbers), F.lit(program)]
+    headers = F.col("headers") if job.chain.reads_headers else F.lit(None).cast(HEADERS_DDL)
+    arguments = [key, F.col("value"), topic, *map(_number, numbers), headers, F.lit(program)]
     call = Column(f"{CATALOG}.records({', '.join(argument.text for argument in arguments)})")
     called = select(frame, *map(F.col, READ_COLUMNS), call.alias("__lane"))
-    touched = F.array(_of_lane("touched")) if job.words else F.array_repeat(F.lit(0).cast("bigint"), F.lit(0))
     return select(
         called,
         *(F.col(name).alias(f"__{name}") for name in ("topic", "partition", "offset")),
         _of_lane("status").alias("__status"),
         _of_lane("stage").alias("__stage"),
         F.lit(None).cast(PROBLEM_TYPE).alias("__problem"),
-        touched.alias("__touched"),
+        _touched(job).alias("__touched"),
         _record(job).alias("__out"),
     )
 
@@ -66,12 +66,22 @@ def _number(column: Column) -> Column:
     return F.coalesce(column, Column(_NONE))
 
 
+def _touched(job: ArrowMap) -> Column:
+    if job.words > 1:
+        return _of_lane("words")
+    return F.array(_of_lane("touched")) if job.words else F.array_repeat(F.lit(0).cast("bigint"), F.lit(0))
+
+
 def _record(job: ArrowMap) -> Column:
     """The record that comes out, with the names and types of ``RECORD_COLUMNS``."""
     out = {name: F.col(name) for name in RECORD_COLUMNS if name != "source_topic"}
     out |= {"value": _of_lane("value"), "topic": _of_lane("topic"), "source_topic": F.col("topic")}
     if _is_read(job):
         out["key"] = _of_lane("key")
+    if job.chain.reads_headers:
+        out["headers"] = _of_lane("headers")
+    if job.chain.writes_timestamp:
+        out["timestamp"] = F.call_function("timestamp_micros", _of_lane("timestamp"))
     return F.struct(*(column.alias(name) for name, column in out.items()))
 
 

@@ -10,12 +10,12 @@ final class Changes implements Effect {
   private static final class Change {
     final Path path;
     final Rule rule;
-    final long bit;
+    final int entry;
 
     Change(JsonNode change) {
       path = new Path(change.get("path"));
       rule = Rules.of(change.get("rule"));
-      bit = change.get("bit").asLong();
+      entry = change.get("entry").asInt();
     }
   }
 
@@ -112,7 +112,7 @@ final class Changes implements Effect {
     }
     if (after != null) {
       side.set(after);
-      row.touched |= whole.bit;
+      row.touched.add(whole.entry);
     }
   }
 
@@ -137,7 +137,7 @@ final class Changes implements Effect {
       if (node.text(at) == null) {
         splice(node.child(at), change, splice, row);
       } else if (splice.apply(node, at)) {
-        row.touched |= change.bit;
+        row.touched.add(change.entry);
       }
     }
     if (node.isObject()) {
@@ -188,7 +188,7 @@ final class Changes implements Effect {
         : change.rule.apply(kind, text, container.start(at), container.end(at));
     if (after != null) {
       container.set(at, after);
-      row.touched |= change.bit;
+      row.touched.add(change.entry);
     }
   }
 }

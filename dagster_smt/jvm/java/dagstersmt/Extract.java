@@ -6,12 +6,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 final class Extract implements Effect {
   private final boolean onKey;
   private final Path path;
-  private final long bit;
+  private final int entry;
 
   Extract(JsonNode effect, boolean onKey) {
     this.onKey = onKey;
     path = new Path(effect.get("path"));
-    bit = effect.get("bit").asLong();
+    entry = effect.get("entry").asInt();
   }
 
   @Override
@@ -22,7 +22,7 @@ final class Extract implements Effect {
       content = below(content, path.step(i));
     }
     if (content != null) {
-      row.touched |= bit;
+      row.touched.add(entry);
     }
     side.set(content);
   }

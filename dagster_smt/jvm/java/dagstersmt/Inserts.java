@@ -13,7 +13,7 @@ final class Inserts implements Effect {
     final Text text;
     final boolean makesParents;
     final boolean overwrites;
-    final long bit;
+    final int entry;
 
     Insert(JsonNode insert) {
       List<Name> names = new ArrayList<>();
@@ -24,7 +24,7 @@ final class Inserts implements Effect {
       text = "static".equals(source) ? Text.of(insert.get("text").asText()) : null;
       makesParents = insert.get("parents").asBoolean();
       overwrites = insert.get("overwrites").asBoolean();
-      bit = insert.get("bit").asLong();
+      entry = insert.get("entry").asInt();
     }
   }
 
@@ -51,7 +51,7 @@ final class Inserts implements Effect {
       Members fields = parent(top, insert);
       if (fields != null && (insert.overwrites || fields.find(insert.name) < 0)) {
         fields.put(insert.name, text);
-        row.touched |= insert.bit;
+        row.touched.add(insert.entry);
       }
     }
   }

@@ -1,5 +1,7 @@
 package dagstersmt;
 
+import java.util.Locale;
+
 /** What a JSON value is, in the words of Connect's types; without a schema there are no others. */
 enum Kind {
   NULL,
@@ -9,6 +11,11 @@ enum Kind {
   FLOAT64,
   MAP,
   ARRAY;
+
+  /** The kind that programs call so. */
+  static Kind called(String name) {
+    return valueOf(name.toUpperCase(Locale.ROOT));
+  }
 
   /**
    * The kind of the value at a position.

@@ -8,14 +8,14 @@ import java.util.List;
 final class MakeKey implements Effect {
   private final List<Path> paths = new ArrayList<>();
   private final List<Name> names = new ArrayList<>();
-  private final long bits;
+  private final int firstEntry;
 
   MakeKey(JsonNode effect) {
     for (JsonNode field : effect.get("fields")) {
       paths.add(new Path(field.get("path")));
       names.add(new Name(field.get("name").asText()));
     }
-    bits = effect.get("bits").asLong();
+    firstEntry = effect.get("entry").asInt();
   }
 
   @Override
@@ -23,23 +23,10 @@ final class MakeKey implements Effect {
     Members top = row.value.object();
     Members key = Members.empty(1);
     for (int i = 0; i < paths.size(); i++) {
-      key.put(names.get(i), copied(valueAt(top, paths.get(i))));
+      key.put(names.get(i), copied(paths.get(i).valueAt(top)));
+      row.touched.add(firstEntry + i);
     }
     row.key.set(key);
-    row.touched |= bits;
-  }
-
-  /** The value at a path; null where a step is missing or leads nowhere. */
-  private static Object valueAt(Members top, Path path) {
-    Object content = top;
-    for (int i = 0; i < path.length() && content != null; i++) {
-      if (!(content instanceof Members)) {
-        return null;
-      }
-      int[] positions = path.step(i).positions((Members) content);
-      content = positions.length == 0 ? null : Values.taken((Members) content, positions[0]);
-    }
-    return content;
   }
 
   /** What the key has shares nothing with the value, which later stages may change. */

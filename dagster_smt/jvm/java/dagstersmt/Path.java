@@ -64,6 +64,19 @@ final class Path {
     return at == null || !at.isObject() ? null : at;
   }
 
+  /** The value at a path that leads to one at most; null where a step is missing or leads nowhere. */
+  Object valueAt(Object top) {
+    Object content = top;
+    for (int i = 0; i < steps.length && content != null; i++) {
+      if (!(content instanceof Members)) {
+        return null;
+      }
+      int[] positions = steps[i].positions((Members) content);
+      content = positions.length == 0 ? null : Values.taken((Members) content, positions[0]);
+    }
+    return content;
+  }
+
   /** All that the path leads to: what is above before what is below, elements in their order. */
   void find(Members top, List<Place> places) {
     walk(0, top, null, places);

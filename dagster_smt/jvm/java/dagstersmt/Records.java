@@ -2,6 +2,7 @@ package dagstersmt;
 
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -12,7 +13,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  * The function {@code records}: a record of JSON without a schema goes through a chain.
  *
  * <p>Arguments: key, value, topic, partition, offset, timestamp in microseconds ({@link Row#NONE} for those that are
- * not there; numbers that Spark has as null arrive as 0), and the program. Spark calls {@link #invoke} from its
+ * not there; numbers that Spark has as null arrive as 0), headers where a stage looks at them, and the program. Spark calls {@link #invoke} from its
  * generated code.
  */
 public final class Records implements ScalarFunction<InternalRow> {
@@ -55,6 +56,7 @@ public final class Records implements ScalarFunction<InternalRow> {
       DataTypes.LongType,
       DataTypes.LongType,
       DataTypes.LongType,
+      Headers.type(),
       DataTypes.StringType
     };
   }
@@ -65,9 +67,12 @@ public final class Records implements ScalarFunction<InternalRow> {
         .add("status", DataTypes.ByteType, false)
         .add("stage", DataTypes.IntegerType, false)
         .add("touched", DataTypes.LongType, false)
+        .add("words", DataTypes.createArrayType(DataTypes.LongType, false))
         .add("key", DataTypes.BinaryType)
         .add("value", DataTypes.BinaryType)
-        .add("topic", DataTypes.StringType);
+        .add("topic", DataTypes.StringType)
+        .add("timestamp", DataTypes.LongType)
+        .add("headers", Headers.type());
   }
 
   @Override
@@ -83,35 +88,45 @@ public final class Records implements ScalarFunction<InternalRow> {
       long partition,
       long offset,
       long timestamp,
+      ArrayData headers,
       UTF8String program) {
     Prepared prepared = LAST.get();
     if (prepared == null || !prepared.isOf(program)) {
       prepared = new Prepared(program);
       LAST.set(prepared);
     }
-    return run(prepared.program, key, value, topic, partition, offset, timestamp);
-  }
-
-  private static InternalRow run(
-      Program program, byte[] key, byte[] value, UTF8String topic, long partition, long offset, long timestamp) {
     if (topic == null) {
-      return row(Program.LEFT, -1, 0, key, value, null);
+      return left(key, value, null, timestamp, headers);
     }
-    Row record = program.row();
+    Row record = prepared.program.row();
     record.readTopic(topic);
     record.partition = partition;
     record.offset = offset;
     record.timestamp = timestamp;
-    byte status = program.run(key, value);
-    if (status == Program.LEFT) {
-      return row(status, -1, 0, key, value, topic);
-    }
-    UTF8String target = record.topicBytes(topic);
-    return row(status, program.stage, record.touched, program.key, program.value, target);
+    byte status = prepared.program.run(key, value, headers);
+    return status == Program.LEFT ? left(key, value, topic, timestamp, headers) : row(status, prepared.program, topic);
   }
 
-  private static InternalRow row(
-      byte status, int stage, long touched, byte[] key, byte[] value, UTF8String topic) {
-    return new GenericInternalRow(new Object[] {status, stage, touched, key, value, topic});
+  /** What was read. */
+  private static InternalRow left(byte[] key, byte[] value, UTF8String topic, long timestamp, ArrayData headers) {
+    Long micros = timestamp == Row.NONE ? null : timestamp;
+    return new GenericInternalRow(new Object[] {Program.LEFT, -1, 0L, null, key, value, topic, micros, headers});
+  }
+
+  private static InternalRow row(byte status, Program done, UTF8String topicRead) {
+    Row record = done.row();
+    Touched touched = record.touched;
+    return new GenericInternalRow(
+        new Object[] {
+          status,
+          done.stage,
+          touched.firstWord(),
+          touched.words(),
+          done.key,
+          done.value,
+          record.topicBytes(topicRead),
+          record.wholeMilliseconds(),
+          done.headers()
+        });
   }
 }

@@ -16,33 +16,33 @@ final class Restructure implements Effect {
 
   private static final class Drop {
     final Path path;
-    final long bit;
+    final int entry;
 
     Drop(JsonNode drop) {
       path = new Path(drop.get("path"));
-      bit = drop.get("bit").asLong();
+      entry = drop.get("entry").asInt();
     }
   }
 
   private static final class Keep {
     final List<Path> paths = new ArrayList<>();
-    final long bit;
+    final int entry;
 
     Keep(JsonNode keep) {
       keep.get("paths").forEach(path -> paths.add(new Path(path)));
-      bit = keep.get("bit").asLong();
+      entry = keep.get("entry").asInt();
     }
   }
 
   private static final class Rename {
     final Path path;
     final Name name;
-    final long bit;
+    final int entry;
 
     Rename(JsonNode rename) {
       path = new Path(rename.get("path"));
       name = new Name(rename.get("name").asText());
-      bit = rename.get("bit").asLong();
+      entry = rename.get("entry").asInt();
     }
   }
 
@@ -67,12 +67,12 @@ final class Restructure implements Effect {
     } else {
       for (Places.Numbered each : Places.of(dropPaths, top, true)) {
         each.place.container.drop(each.place.position);
-        row.touched |= drops.get(each.number).bit;
+        row.touched.add(drops.get(each.number).entry);
       }
     }
     for (Keep keep : keeps) {
       if (new Pruner(keep.paths, top).prune(top)) {
-        row.touched |= keep.bit;
+        row.touched.add(keep.entry);
       }
     }
     if (!renames.isEmpty()) {
@@ -86,7 +86,7 @@ final class Restructure implements Effect {
       int at = parent == null ? -1 : parent.find(drop.path.leaf());
       if (at >= 0) {
         parent.drop(at);
-        row.touched |= drop.bit;
+        row.touched.add(drop.entry);
       }
     }
   }
@@ -110,7 +110,7 @@ final class Restructure implements Effect {
     for (int i = 0; i < parents.length; i++) {
       if (values[i] != null) {
         parents[i].put(renames.get(i).name, values[i]);
-        row.touched |= renames.get(i).bit;
+        row.touched.add(renames.get(i).entry);
       }
     }
   }

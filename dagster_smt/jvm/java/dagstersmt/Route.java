@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 final class Route implements Effect {
   private final Pattern pattern;
   private final String replacement;
-  private final long bit;
+  private final int entry;
 
   /** The topic of the last record, and where it went. */
   private String before;
@@ -18,7 +18,7 @@ final class Route implements Effect {
   Route(JsonNode effect) {
     pattern = Pattern.compile(effect.get("regex").asText());
     replacement = effect.get("replacement").asText();
-    bit = effect.get("bit").asLong();
+    entry = effect.get("entry").asInt();
   }
 
   @Override
@@ -32,7 +32,7 @@ final class Route implements Effect {
     }
     if (matches) {
       row.route(after);
-      row.touched |= bit;
+      row.touched.add(entry);
     }
   }
 }

@@ -6,12 +6,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 final class RouteByTime implements Effect {
   private final String topic;
   private final Dates timestamp;
-  private final long bit;
+  private final int entry;
 
   RouteByTime(JsonNode effect) {
     topic = effect.get("topic").asText();
     timestamp = new Dates(effect.get("timestamp").asText());
-    bit = effect.get("bit").asLong();
+    entry = effect.get("entry").asInt();
   }
 
   @Override
@@ -21,6 +21,6 @@ final class RouteByTime implements Effect {
     }
     String text = timestamp.text(Math.floorDiv(row.timestamp, 1000L));
     row.route(topic.replace("${topic}", row.topic()).replace("${timestamp}", text));
-    row.touched |= bit;
+    row.touched.add(entry);
   }
 }

@@ -16,8 +16,8 @@ final class Row {
   /** In microseconds, as Spark has it. */
   long timestamp;
 
-  /** The bits of the ledger. */
-  long touched;
+  final Touched touched = new Touched();
+  final Headers headers = new Headers();
 
   private UTF8String topicRead;
   private String topicText;
@@ -37,6 +37,11 @@ final class Row {
       topicText = bytes.toString();
     }
     topic = topicText;
+  }
+
+  /** The timestamp as Connect has it, in microseconds; null if there is none. */
+  Long wholeMilliseconds() {
+    return timestamp == NONE ? null : Long.valueOf(Math.floorDiv(timestamp, 1000L) * 1000);
   }
 
   String topic() {

@@ -18,6 +18,8 @@ final class Rules {
         return constant(rule.get("values"));
       case "cast":
         return new Cast(rule.get("target").asText());
+      case "case":
+        return new LetterCase(rule.get("upper").asBoolean());
       case "time":
         return new Time(rule.get("target").asText(), rule.get("format").asText(), rule.get("precision").asText());
       default:

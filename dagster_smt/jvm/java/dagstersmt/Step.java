@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.HashMap;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -143,7 +142,7 @@ abstract class Step {
     OfKind(JsonNode names) {
       super(null, false);
       for (JsonNode kind : names) {
-        kinds.add(Kind.valueOf(kind.asText().toUpperCase(Locale.ROOT)));
+        kinds.add(Kind.called(kind.asText()));
       }
     }
 

@@ -3,6 +3,7 @@ package dagstersmt;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /** Predicates of Connect: whether a stage acts on a record. */
 final class Test {
@@ -21,6 +22,14 @@ final class Test {
         return row -> true;
       case "tombstone":
         return row -> row.value.isNull();
+      case "on value":
+        Predicate<Row> inside = of(test.get("test"));
+        return row -> !row.value.isNull() && inside.test(row);
+      case "field":
+        return new FieldTest(test);
+      case "header":
+        UTF8String header = UTF8String.fromString(test.get("header").asText());
+        return row -> row.headers.has(header);
       case "topic":
         return new TopicMatches(test.get("pattern").asText());
       default:

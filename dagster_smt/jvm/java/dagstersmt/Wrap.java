@@ -7,13 +7,13 @@ final class Wrap implements Effect {
   private final boolean onKey;
   private final Path path;
   private final Name name;
-  private final long bit;
+  private final int entry;
 
   Wrap(JsonNode effect, boolean onKey) {
     this.onKey = onKey;
     path = new Path(effect.get("path"));
     name = new Name(effect.get("name").asText());
-    bit = effect.get("bit").asLong();
+    entry = effect.get("entry").asInt();
   }
 
   @Override
@@ -30,7 +30,7 @@ final class Wrap implements Effect {
     Members wrapper = Members.empty(0);
     wrapper.put(name, content);
     side.set(wrapper);
-    row.touched |= bit;
+    row.touched.add(entry);
   }
 
   private void wrapInside(Members top, Row row) {
@@ -43,6 +43,6 @@ final class Wrap implements Effect {
     wrapper.put(path.leaf(), parent.value(at));
     parent.drop(at);
     parent.put(name, wrapper);
-    row.touched |= bit;
+    row.touched.add(entry);
   }
 }

@@ -1,0 +1,73 @@
+package dagstersmt;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** The headers of a record, in their order. */
+final class Headers {
+  private final List<UTF8String> names = new ArrayList<>();
+  private final List<byte[]> values = new ArrayList<>();
+
+  /** The type of Spark's column. */
+  static ArrayType type() {
+    return DataTypes.createArrayType(
+        new StructType().add("key", DataTypes.StringType).add("value", DataTypes.BinaryType));
+  }
+
+  /** Reads Spark's column; null has no headers. */
+  void read(ArrayData headers) {
+    names.clear();
+    values.clear();
+    for (int i = 0; headers != null && i < headers.numElements(); i++) {
+      InternalRow header = headers.isNullAt(i) ? null : headers.getStruct(i, 2);
+      if (header == null || header.isNullAt(0)) {
+        throw Left.LEFT;
+      }
+      add(header.getUTF8String(0), header.isNullAt(1) ? null : header.getBinary(1));
+    }
+  }
+
+  void add(UTF8String name, byte[] value) {
+    names.add(name);
+    values.add(value);
+  }
+
+  boolean has(UTF8String name) {
+    return names.contains(name);
+  }
+
+  /** The position of the last header of a name, -1 if there is none. */
+  int last(UTF8String name) {
+    return names.lastIndexOf(name);
+  }
+
+  byte[] value(int at) {
+    return values.get(at);
+  }
+
+  /** Drops all headers of a name. */
+  void drop(UTF8String name) {
+    for (int i = names.size() - 1; i >= 0; i--) {
+      if (names.get(i).equals(name)) {
+        names.remove(i);
+        values.remove(i);
+      }
+    }
+  }
+
+  ArrayData write() {
+    Object[] all = new Object[names.size()];
+    for (int i = 0; i < all.length; i++) {
+      all[i] = new GenericInternalRow(new Object[] {names.get(i), values.get(i)});
+    }
+    return new GenericArrayData(all);
+  }
+}

@@ -1,0 +1,21 @@
+package dagstersmt;
+
+import java.util.Locale;
+
+/** Texts in upper or lower case; other values become their texts first. */
+final class LetterCase implements Rule {
+  private final boolean upper;
+
+  LetterCase(boolean upper) {
+    this.upper = upper;
+  }
+
+  @Override
+  public Text apply(Kind kind, byte[] text, int start, int end) {
+    String before = Scalar.text(kind, text, start, end);
+    if (before.chars().anyMatch(c -> c > 0x7F)) {
+      throw Left.LEFT; // each version of Java and of Python knows other letters
+    }
+    return Text.string(upper ? before.toUpperCase(Locale.ROOT) : before.toLowerCase(Locale.ROOT));
+  }
+}

@@ -1,0 +1,120 @@
+package dagstersmt;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Predicate;
+
+/** One stage of a chain. */
+final class Stage {
+  /** Which records it acts on; null for all. */
+  private final Predicate<Row> test;
+
+  /** Whether the stage changes one side of a record. */
+  private final boolean isSided;
+
+  /** Whether it looks at a side, and which one; what becomes of a record where that side is null. */
+  private final boolean looks;
+
+  private final boolean onKey;
+  private final String onNull;
+
+  /** Which records the stage drops; null for a stage that does something else. */
+  private final Predicate<Row> rejects;
+
+  private final Effect[] effects;
+
+  Stage(JsonNode stage) {
+    test = stage.has("test") ? Test.of(stage.get("test")) : null;
+    isSided = stage.get("sided").asBoolean();
+    String side = stage.get("side").asText();
+    looks = !side.isEmpty();
+    onKey = "key".equals(side);
+    onNull = stage.get("null").asText();
+    List<Effect> all = new ArrayList<>();
+    Predicate<Row> dropped = null;
+    for (JsonNode effect : stage.get("effects")) {
+      String name = effect.get("do").asText();
+      if ("reject".equals(name)) {
+        dropped = Test.of(effect.get("test"));
+      } else {
+        all.add(effect(name, effect, onKey));
+      }
+    }
+    effects = all.toArray(new Effect[0]);
+    rejects = dropped;
+  }
+
+  private static Effect effect(String name, JsonNode effect, boolean onKey) {
+    switch (name) {
+      case "change":
+        return new Changes(effect, onKey);
+      case "restructure":
+        return new Restructure(effect, onKey);
+      case "insert":
+        return new Inserts(effect, onKey);
+      case "extract":
+        return new Extract(effect, onKey);
+      case "wrap":
+        return new Wrap(effect, onKey);
+      case "join":
+        return new Join(effect, onKey);
+      case "nullify":
+        return nullify(effect, onKey);
+      case "make key":
+        return new MakeKey(effect);
+      case "set timestamp":
+        return new SetTimestamp(effect, onKey);
+      case "route":
+        return new Route(effect);
+      case "route by time":
+        return new RouteByTime(effect);
+      case "route by text":
+        return new RouteByText(effect, onKey);
+      case "add header":
+        return HeaderEffects.add(effect);
+      case "drop headers":
+        return HeaderEffects.drop(effect);
+      case "copy to header":
+        return HeaderEffects.copy(effect, onKey);
+      default:
+        throw new IllegalArgumentException("no effect " + name);
+    }
+  }
+
+  private static Effect nullify(JsonNode effect, boolean onKey) {
+    int entry = effect.get("entry").asInt();
+    return row -> {
+      (onKey ? row.key : row.value).set(null);
+      row.touched.add(entry);
+    };
+  }
+
+  /** Whether the record goes on to the next stage; else this one drops it. */
+  boolean run(Row row) {
+    if (test != null && !test.test(row)) {
+      return true;
+    }
+    Side side = onKey ? row.key : row.value;
+    if (looks && side.content() == null) {
+      return passesNull();
+    }
+    if (rejects != null && rejects.test(row)) {
+      return false;
+    }
+    for (Effect effect : effects) {
+      effect.apply(row);
+    }
+    if (isSided) {
+      side.markChanged();
+    }
+    return true;
+  }
+
+  private boolean passesNull() {
+    if ("leave".equals(onNull)) {
+      throw Left.LEFT;
+    }
+    return "pass".equals(onNull);
+  }
+}

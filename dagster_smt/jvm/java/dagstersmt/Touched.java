@@ -1,0 +1,35 @@
+package dagstersmt;
+
+import java.util.Arrays;
+import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+
+/** Which entries of the ledger a record has touched. */
+final class Touched {
+  /** Entries in one word, as the column {@code __touched} has them. */
+  private static final int BITS = 62;
+
+  private long[] words = new long[1];
+
+  /** Makes room for so many entries. */
+  void resize(int entries) {
+    words = new long[Math.max(1, (entries + BITS - 1) / BITS)];
+  }
+
+  void clear() {
+    Arrays.fill(words, 0);
+  }
+
+  void add(int entry) {
+    words[entry / BITS] |= 1L << entry % BITS;
+  }
+
+  long firstWord() {
+    return words[0];
+  }
+
+  /** All words where there are several; null where the first is the only one. */
+  ArrayData words() {
+    return words.length == 1 ? null : UnsafeArrayData.fromPrimitiveArray(words);
+  }
+}

@@ -1,0 +1,42 @@
+"""Paths of effects and conditions, as programs of the JVM lane have them (``Path.java``, ``Step.java``)."""
+
+from typing import Any
+
+from dagster_smt.authoring.scan import kinds_of
+from dagster_smt.model.path import FieldPath
+from dagster_smt.model.path_steps import Deep, Every, Index, Match, OfLogical, OfType, Step
+
+KINDS = {
+    "string": "string",
+    "boolean": "boolean",
+    "int64": "int64",
+    "double": "float64",
+    "map": "map",
+    "array": "array",
+}
+"""Kinds of values without a schema (``model.runtime.kind_of``), and how the lane calls them."""
+
+
+class NoJavaError(Exception):
+    """The lane has no Java for a part of a chain; the text says for what."""
+
+
+def path_of(path: FieldPath) -> list[Any]:
+    """Returns the steps of a path as plain data."""
+    return list(map(_step, path.steps))
+
+
+def _step(step: Step) -> str | dict[str, Any]:
+    match step:
+        case str():
+            return step
+        case Index(number):
+            return {"index": number}
+        case Every():
+            return {"every": True}
+        case Deep():
+            return {"deep": True}
+        case Match():
+            return {"match": step.java}
+        case OfType() | OfLogical():
+            return {"kinds": sorted(KINDS[kind] for kind in kinds_of(step) if kind in KINDS)}
