@@ -31,7 +31,7 @@ demo dev check: export DAGSTER_HOME := $(CURDIR)/$(INSTANCE)
 # dg looks at every component there is, and warns of one that dagster-spark brings along
 dev check: export PYTHONWARNINGS := ignore:Class `SparkDeclarativePipelineScaffolder`
 
-.PHONY: help setup demo dev kafka kafka-stop test test-long test-ui test-fast check bench docs clean
+.PHONY: help setup demo dev kafka kafka-stop test test-long test-ui test-fast check bench docs docs-site dist clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -68,13 +68,14 @@ test-ui: setup ## Drive Dagster's web interface with a browser (Chromium, or CHR
 test-fast: setup ## Run the tests that need no Spark
 	@$(BIN)/python -m pytest -q $(PARALLEL) -m "not spark and not ui and not long" $(ARGS)
 
-check: setup $(INSTANCE)/dagster.yaml ## Lint, format, types, import rules, definitions, generated pages, what a new class owes
+check: setup $(INSTANCE)/dagster.yaml ## Lint, format, types, import rules, definitions, generated pages, the site, what a new class owes
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/dg check defs
 	$(BIN)/python -m dagster_smt.reference --check
+	@$(MAKE) -s docs-site
 	$(if $(OWED),$(BIN)/python -m pytest -q -m "not spark and not ui and not long" $(OWED))
 
 bench: setup ## Measure against bare Spark (ARGS="--records 100000 --only lazy"; CONNECT=1: beside Kafka Connect, with targets; KAFKA=1: from a broker)
@@ -82,6 +83,12 @@ bench: setup ## Measure against bare Spark (ARGS="--records 100000 --only lazy";
 
 docs: setup ## Write the generated reference pages again
 	@$(BIN)/python -m dagster_smt.reference
+
+docs-site: setup ## Build the documentation as a site in build/site; a broken link or a missing docstring is an error
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q
+
+dist: setup ## Build wheel and sdist in dist, install each into an empty environment, and run the README's lines there
+	@$(BIN)/python .ci/dist.py
 
 clean: ## Remove everything that is not source, .venv included
 	rm -rf .venv .demo .kafka .bench .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis

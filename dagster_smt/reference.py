@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic_core import PydanticUndefined
 
+from dagster_smt import gallery
 from dagster_smt.authoring.bundles import NestedPaths
 from dagster_smt.authoring.options import Options
 from dagster_smt.authoring.path_forms import FORMS, SITUATIONS
@@ -69,6 +70,8 @@ def pages(classes: Sequence[type[Options]], report: ParityReport, vendors: Parit
     yield "paths.md", paths_page()
     yield "parity.md", parity_page(report, vendors)
     yield "problem-codes.md", codes_page()
+    if gallery.FILE.exists():
+        yield "gallery.md", gallery.page(gallery.entries())
     yield "README.md", index_page(classes)
 
 
@@ -247,7 +250,8 @@ def index_page(classes: Sequence[type[Options]]) -> str:
         "\n".join(
             [
                 *lines,
-                "[Field paths](paths.md), [parity with Kafka Connect](parity.md), [problem codes](problem-codes.md)",
+                "[Field paths](paths.md), [gallery of chains](gallery.md), [parity with Kafka Connect](parity.md), "
+                "[problem codes](problem-codes.md)",
             ]
         )
         + "\n"

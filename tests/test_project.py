@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tokenize
 from graphlib import CycleError, TopologicalSorter
-from importlib.metadata import version
+from importlib.metadata import metadata, version
 from pathlib import Path
 
 import grimp
@@ -173,6 +173,8 @@ def test_the_makefile_has_the_targets_that_the_documentation_names():
         "kafka",
         "kafka-stop",
         "docs",
+        "docs-site",
+        "dist",
         "clean",
     }
 
@@ -232,3 +234,31 @@ def test_no_modules_import_each_other():
     in_order(imports)
     with pytest.raises(CycleError):
         in_order(imports | {"dagster_smt.errors": {"dagster_smt.chain.plan"}})
+
+
+def test_the_page_of_the_python_api_has_every_public_name_once():
+    page = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^::: dagster_smt\.(\w+)$", page, re.MULTILINE)) == sorted(dagster_smt.__all__)
+
+
+def test_the_packages_metadata_says_what_the_project_says():
+    data = metadata("dagster_smt")
+    assert (data["License-Expression"], data["Version"]) == ("Apache-2.0", dagster_smt.__version__)
+    pythons = {
+        c.rpartition(" :: ")[2] for c in data.get_all("Classifier") if c.startswith("Programming Language :: Py")
+    }
+    assert {"3.10", "3.11", "3.12", "3.13"} <= pythons
+    assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
+
+
+TOP = set("pyproject.toml README.md workspace.yaml dagster_smt definitions tests Makefile constraints.txt docs".split())
+TOP |= set("benchmarks .ci .github .gitignore .pre-commit-config.yaml mkdocs.yml".split())
+TOP |= set("LICENSE NOTICE CONTRIBUTING.md CHANGELOG.md SECURITY.md".split())
+"""What lies in the top folder; another file there is a decision."""
+
+
+def test_nothing_else_lies_in_the_top_folder():
+    if not (ROOT / ".git").exists():
+        pytest.skip("no checkout: nothing tells what is a file of the project")
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert {line.partition("/")[0] for line in done.stdout.splitlines()} <= TOP

@@ -78,7 +78,8 @@ def build_smt_asset(
         backfill_policy: All partitions of a backfill in one run by default; of topics and times each in its own.
         pool: Dagster pool; one per asset by default, as a table has one writer.
         errors_tolerance: ``none`` fails the run before it commits, ``all`` makes dead letters.
-        dead_letters, dead_letter_topic: Where dead letters go.
+        dead_letters: Where dead letters go, if not beside the topics read.
+        dead_letter_topic: The topic of the dead letters; empty for none.
         checks: Which checks it has, and what a failed one means.
         dead_paths: What a mask, drop or rename is that can touch nothing: an ``error`` (by default, unless the chain
             says otherwise), or only a warning (``warn``).
@@ -86,8 +87,14 @@ def build_smt_asset(
             or drops something: who may launch a run could see it unmasked.
         retry_policy: Safe: a retried run takes the same window. Wrong configurations and rejected records never retry.
         translator: Customises the asset spec.
-        group_name, description, tags, owners, kinds, metadata, automation_condition, freshness_policy: As in
-            ``dg.AssetSpec``; ``kinds`` replace those that say source and sink.
+        group_name: As in ``dg.AssetSpec``.
+        description: As in ``dg.AssetSpec``.
+        tags: As in ``dg.AssetSpec``.
+        owners: As in ``dg.AssetSpec``.
+        kinds: As in ``dg.AssetSpec``; they replace the kinds of source and sink.
+        metadata: As in ``dg.AssetSpec``.
+        automation_condition: As in ``dg.AssetSpec``.
+        freshness_policy: As in ``dg.AssetSpec``.
         deps: Upstream assets beside the topics.
         op_tags: As in ``dg.asset``.
 
@@ -143,7 +150,11 @@ def build_smt_assets(
     Args:
         name: Name of the op.
         tables: The tables; all with the same ``partitions_def``, or none.
-        spark_key, backfill_policy, retry_policy, translator, op_tags: As in ``build_smt_asset``.
+        spark_key: As in ``build_smt_asset``.
+        backfill_policy: As in ``build_smt_asset``.
+        retry_policy: As in ``build_smt_asset``.
+        translator: As in ``build_smt_asset``.
+        op_tags: As in ``build_smt_asset``.
         pool: Dagster pool; named after the op by default.
 
     Raises:

@@ -56,10 +56,18 @@ def build_smt_op(
         name: The op's name.
         asset_key: Logs a materialization of this asset after each run.
         ins: Inputs, only to wait for: ``{"start": dg.In(dg.Nothing)}``.
-        chain, table, sink, spark_key, errors_tolerance, dead_letters, dead_letter_topic: As in ``build_smt_asset``.
-        dead_paths, allow_chain_override: As in ``build_smt_asset``.
-        pool, retry_policy, description: As in ``dg.op``; the pool is named after the op by default, and the description
-            names topics and stages.
+        chain: As in ``build_smt_asset``.
+        table: As in ``build_smt_asset``.
+        sink: As in ``build_smt_asset``.
+        spark_key: As in ``build_smt_asset``.
+        errors_tolerance: As in ``build_smt_asset``.
+        dead_letters: As in ``build_smt_asset``.
+        dead_letter_topic: As in ``build_smt_asset``.
+        dead_paths: As in ``build_smt_asset``.
+        allow_chain_override: As in ``build_smt_asset``.
+        pool: Dagster pool; named after the op by default.
+        retry_policy: As in ``dg.op``.
+        description: As in ``dg.op``; by default it names topics and stages.
 
     Raises:
         ConfigError: The chain is wrong, with all problems.

@@ -78,7 +78,8 @@ def build_new_topic_sensor(
         max_new_per_tick: At most so many new topics per tick; the others wait for the next.
         max_topics: No more partitions than this: a guard against routers that make a topic of every value.
         on_vanished: What becomes of partitions whose topics are gone: they are reported, and kept, or deleted.
-        minimum_interval_seconds, default_status: As in ``dg.sensor``.
+        minimum_interval_seconds: As in ``dg.sensor``.
+        default_status: As in ``dg.sensor``.
 
     Raises:
         ConfigError: SMT039, the asset has no dynamic partitions, or the table no pattern.
@@ -279,7 +280,8 @@ def build_lag_sensor(
         max_age_seconds: Ask for fewer, too, once the last run that told of anything is so long ago, and every so many
             seconds again, also after a run that failed. Without it a run that failed is asked for again once there are
             new records.
-        minimum_interval_seconds, default_status: As in ``dg.sensor``.
+        minimum_interval_seconds: As in ``dg.sensor``.
+        default_status: As in ``dg.sensor``.
 
     Raises:
         ConfigError: SMT039, the topics are those of a table, which only Spark can ask; or partitions are times; or the

@@ -66,7 +66,11 @@ def build_topic_assets(
     Args:
         tables: The tables; all from the same source. Those of a ``TableSource`` have assets of their own already.
         name: Name of the op.
-        group_name, tags, owners, automation_condition, freshness_policy: As in ``dg.AssetSpec``.
+        group_name: As in ``dg.AssetSpec``.
+        tags: As in ``dg.AssetSpec``.
+        owners: As in ``dg.AssetSpec``.
+        automation_condition: As in ``dg.AssetSpec``.
+        freshness_policy: As in ``dg.AssetSpec``.
         translator: Customises the specs (``get_topic_spec``); give the same to the tables, whose upstream keys follow.
 
     Raises:
