@@ -87,7 +87,7 @@ docs: setup ## Write the generated reference pages again
 docs-site: setup ## Build the documentation as a site in build/site; a broken link or a missing docstring is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q
 
-dist: setup ## Build wheel and sdist in dist, install each into an empty environment, and run the README's lines there
+dist: setup ## Build wheel and sdist in dist, install each into an empty environment, and run the documented lines there
 	@$(BIN)/python .ci/dist.py
 
 clean: ## Remove everything that is not source, .venv included

@@ -1,7 +1,7 @@
-"""Builds wheel and sdist, installs each into an empty environment, and runs the README's lines for users there.
+"""Builds wheel and sdist, installs each into an empty environment, and runs the documented lines for users there.
 
-``make dist`` calls it. The lines are those of "How a chain is written" that need no checkout, and the definitions of
-"As a Dagster asset". It ends with an error at the first failure; ``dist`` then holds what was built.
+``make dist`` calls it. The lines are those of docs/chains.md that need no checkout, and the definitions of
+docs/asset.md. It ends with an error at the first failure; ``dist`` then holds what was built.
 """
 
 import os
@@ -66,12 +66,12 @@ def run(command: Sequence[str], folder: Path) -> None:
         sys.exit(f"dist: exit code {done.returncode} of: {' '.join(command)}")
 
 
-def block(section: str, language: str) -> str:
-    """Returns the first block of a language in a section of the README."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8").partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+def block(page: str, language: str) -> str:
+    """Returns the first block of a language on a page."""
+    text = (ROOT / page).read_text(encoding="utf-8")
     match = re.search(rf"```{language}\n(.*?)```", text, re.DOTALL)
     if match is None:
-        sys.exit(f"dist: the README has no block of {language} in '{section}'")
+        sys.exit(f"dist: {page} has no block of {language}")
     return match[1]
 
 
@@ -89,14 +89,14 @@ def try_package(package: Path) -> None:
 
 
 def use(folder: Path, python: Path) -> None:
-    """Runs the README's lines in a folder."""
-    (folder / "chain.properties").write_text(block("How a chain is written", "properties"), encoding="utf-8")
-    lines = [line for line in block("How a chain is written", "sh").splitlines() if "tests/" not in line]
+    """Runs the documented lines in a folder."""
+    (folder / "chain.properties").write_text(block("docs/chains.md", "properties"), encoding="utf-8")
+    lines = [line for line in block("docs/chains.md", "sh").splitlines() if "tests/" not in line]
     script = f'set -eux\nPATH="{python.parent}:$PATH"\n' + "\n".join(lines) + "\n"
     run(["bash", "-c", script], folder)
     (folder / "chains").mkdir()
     shutil.copy(folder / "chain.properties", folder / "chains/orders.properties")
-    (folder / "definitions.py").write_text(block("As a Dagster asset", "python"), encoding="utf-8")
+    (folder / "definitions.py").write_text(block("docs/asset.md", "python"), encoding="utf-8")
     run([str(python), "-c", LOAD.format(version=VERSION, root=str(ROOT))], folder)
 
 

@@ -23,7 +23,7 @@ FILE = Path("tests/gallery.yaml")
 _HEAD = """# Gallery of chains
 
 Twelve chains with records, results and reports. Generating this page runs the chains. In a report, "records" counts the
-records that reached a stage. [README](../../README.md#how-a-chain-is-written) shows how to run a chain of your own; the
+records that reached a stage. [Chains](../chains.md) shows how to run a chain of your own; the
 [glossary](../glossary.md) explains the words.
 """
 

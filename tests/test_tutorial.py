@@ -1,4 +1,4 @@
-"""The lines that newcomers type: those of the tutorial and the README's, run one after the other in an empty folder."""
+"""The lines that newcomers type: of the tutorial, the README and the page about chains, run in an empty folder."""
 
 import os
 import re
@@ -113,16 +113,18 @@ def test_the_lines_of_the_readmes_own_project_run(folder):
     shell = Shell(folder, "lake")
     follow(shell, part("docs/tutorial.md", "## 1. A", "## 2. "))  # a connector, and a topic with records
     servers = (folder / ".kafka" / "servers").read_text().strip()
-    follow(shell, part("README.md", "## In a project of your own", "## How a chain is written"), servers)
+    follow(shell, part("README.md", "## In a project of your own", "## Is it the same"), servers)
 
 
-def test_the_commands_of_the_readme_run(tmp_path):
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_commands_of_the_page_about_chains_run(tmp_path):
+    text = (ROOT / "docs/chains.md").read_text(encoding="utf-8")
     (tmp_path / "chain.properties").write_text(re.search(r"```properties\n(.*?)```", text, re.DOTALL)[1])
     (tmp_path / "tests/parity").mkdir(parents=True)
     (tmp_path / "tests/parity/cast.jsonl").symlink_to(ROOT / "tests/parity/cast.jsonl")
     make_project(tmp_path, "none")
-    printed = follow(Shell(tmp_path, "none"), part("README.md", "With the first of these as", "Connectors are read by"))
+    printed = follow(
+        Shell(tmp_path, "none"), part("docs/chains.md", "With the first of these as", "Connectors are read by")
+    )
     assert "MaskField" in printed
 
 

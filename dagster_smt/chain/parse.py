@@ -68,7 +68,7 @@ def _drafts(source: Any) -> tuple[list[Draft], list[Problem]]:
     if isinstance(source, Sequence) and not isinstance(source, str):
         return drafts_from_list(source)
     statement = "a chain is a mapping of properties or a list of stages"
-    return [], [config_problem("SMT001", "", statement, "see the README: how a chain is written")]
+    return [], [config_problem("SMT001", "", statement, "see docs/chains.md: how a chain is written")]
 
 
 def _load(path: Path) -> Any:
