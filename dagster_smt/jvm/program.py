@@ -50,7 +50,8 @@ from dagster_smt.model.topic_names import INTERNAL
 from dagster_smt.values.header_literals import parse_literal, simple_header_bytes
 from dagster_smt.values.lazy import encoder
 
-_DATE_LETTERS = frozenset("yMdHmsS")
+_DATE_LETTERS = frozenset("yMdHmsSEahkKXZ")
+"""Not among them: names of zones, of which Java keeps the last one it met, and what few patterns have."""
 
 
 @dataclass(frozen=True)
@@ -226,8 +227,11 @@ def _route(route: Route) -> dict[str, Any]:
         case ByField(path, skips, converts, blank_is_none):
             by = {"skips": skips, "converts": converts, "blank is none": blank_is_none}
             return {"do": "route by text", "path": path_of(path), **by}
-        case ByFieldTime():
-            raise NoJavaError("a topic by the time in a field")
+        case ByFieldTime(topic_format, timestamp_format, names, field_format):
+            _check_pattern(timestamp_format)
+            _check_pattern(field_format)
+            route_by = {"topic": topic_format, "timestamp": timestamp_format}
+            return {"do": "route by time", **route_by, "fields": names, "field format": field_format}
 
 
 def _change(change: Change, entries: Mapping[int, int]) -> dict[str, Any]:
@@ -284,8 +288,7 @@ def _time(rule: FieldRule) -> dict[str, Any]:
 
 
 def _check_pattern(pattern: str) -> None:
-    """Refuses patterns of dates that have more than numbers."""
     outside_quotes = "".join(pattern.split("'")[::2])
     letters = {letter for letter in outside_quotes if letter.isalpha()}
-    if not letters <= _DATE_LETTERS or "MMM" in pattern:
-        raise NoJavaError("dates with words")
+    if not letters <= _DATE_LETTERS:
+        raise NoJavaError("dates with letters that are seldom used")

@@ -1,5 +1,6 @@
 """The JVM lane gives what the interpreter gives: the same bytes, ledger, outcomes, for whatever records hold."""
 
+import json
 from pathlib import Path
 from random import Random
 
@@ -17,6 +18,7 @@ from dagster_smt.errors import ConfigError
 from dagster_smt.parity.datums import case_chain, parse_cases
 from dagster_smt.transforms.cast import Cast
 from dagster_smt.transforms.mask_field import MaskField
+from dagster_smt.values.java_dates import date_format
 from tests.jvm.harness import SCHEMA, agree, batch_of, program
 from tests.jvm.random_records import PLAIN, broken, chains, objects
 from tests.random_chains import joined, parsed, stages
@@ -168,6 +170,48 @@ def test_numbers_are_read_and_written_as_java_does():
     assert len(left) < len(values) / 10
 
 
+PATTERNS = [
+    "yyyy-MM-dd'T'HH:mm:ss.SSSX",
+    "yyyy-MM-dd'T'HH:mm:ssXXX",
+    "yyyy-MM-dd HH:mm:ss Z",
+    "EEE, dd MMM yyyy HH:mm:ss",
+    "EEEE d MMMM y",
+    "dd-MMM-yy",
+    "hh:mm:ss a, M/d/yyyy",
+    "K:mm a kk 'o''clock' ''yy",
+]
+TEXTS = [
+    "2024-02-30T25:61:61.1234Z",
+    "2024-02-29T12:00:00+02:00",
+    "2024-02-29T12:00:00-0530",
+    "2024-02-29 12:00:00 +0100",
+    "thu, 29 FEBRUARY 2024 12:00:00",
+    "Thursday 29 Feb 2024",
+    "29-sept-24",
+    "31-Sep-99",
+    "12:00:00 pm, 2/29/2024 and more",
+    "0:30 AM 24 o'clock '49",
+    "Sunday",
+    "",
+]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_dates_with_words_and_offsets(pattern):
+    unix = {"type": "TimestampConverter$Value", "field": "a", "target.type": "unix", "format": pattern}
+    text = unix | {"target.type": "string"}
+    moments = [0, -1, 1556204536123, 1709164800000, 951827696789, -62135596800000, -99999999999999, 253402300800000]
+    moments += [1577836800000 + day * 86_400_000 * 29 + day * 3_723_004 for day in range(40)]
+    to_text = parse_chain({"transforms": "s", **{f"transforms.s.{name}": value for name, value in text.items()}})
+    to_unix = parse_chain({"transforms": "s", **{f"transforms.s.{name}": value for name, value in unix.items()}})
+    numbers = [f'{{"a":{moment}}}'.encode() for moment in moments]
+    assert agree(to_text, batch_of(numbers)) == []
+    texts = [date_format(pattern).format(moment) for moment in moments]
+    values = [json.dumps({"a": text}).encode() for text in [*texts, *TEXTS]]
+    assert len(agree(to_unix, batch_of(values))) < len(TEXTS)
+    agree(to_text, batch_of(values))
+
+
 def test_bytes_that_are_no_text():
     batch = batch_of([*PLAIN, b'{"a":"\xff"}', b'{"a":"\xed\xa0\x80"}'])
     assert len(agree(parse_chain(FLAT), batch)) == 2
@@ -202,8 +246,8 @@ def test_records_that_a_stage_drops():
 NOT_ELIGIBLE = [
     {"type": "MaskField$Key", "fields": "a"},
     {"type": "Flatten$Value"},
-    {"type": "TimestampRouter", "timestamp.format": "MMM"},
-    {"type": "TimestampConverter$Value", "field": "a", "target.type": "string", "format": "EEE"},
+    {"type": "TimestampRouter", "timestamp.format": "z"},
+    {"type": "TimestampConverter$Value", "field": "a", "target.type": "string", "format": "D"},
     {"type": "TimestampConverter$Value", "field": "a", "target.type": "Timestamp"},
     {"type": "SetSchemaMetadata$Value", "schema.name": "a"},
 ]

@@ -23,6 +23,10 @@ SCALARS = [
     b'{ "a" : "Orders.EU" , "f" : { "g" : "in" } , "b" : "no topic!" }',
     '{"a":"é","b":"ÄÖ","c":"ß"}'.encode(),
     b'{"a":"x7","b":"x7"}',
+    b'{"a":"2020-01-01","day":"2024-02-29 and more","e":null}',
+    b'{"a":"2020-01-01","day":"29.2.2024"}',
+    b'{"a":"2020-01-01","day":7}',
+    b'{"a":"2020-01-01"}',
     b"{}",
     b'{"a":["x"],"b":{"x":1}}',
     b"null",
@@ -148,6 +152,15 @@ RUN = {
     "a topic from inside": [
         stage(CONFLUENT + "ExtractTopic$Value", field="$.f.g", field_format="JSON_PATH", skip_missing_or_null="true")
     ],
+    "a topic from the time in a field": [
+        stage(
+            CONFLUENT + "MessageTimestampRouter",
+            topic_format="${topic}-${timestamp}",
+            topic_timestamp_format="yyyy-MM",
+            message_timestamp_keys="e,day,a",
+            message_timestamp_format="yyyy-MM-dd",
+        )
+    ],
     "seventy entries": [
         masked(*(f"f{n}" for n in range(40))),
         masked(*(f"g{n}" for n in range(22)), "a"),
@@ -194,6 +207,7 @@ def test_few_records_with_scalars_are_left():
         "upper case",
         "lower case",
         "kept by a number",
+        "a topic from the time in a field",
         "kept by the whole value",
         "the whole value",
     }, left
