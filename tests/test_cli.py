@@ -147,6 +147,14 @@ def test_explain_writes_one_page(run, files):
 def test_explain_without_a_schema(run):
     code, out, _ = run("explain", "chain.properties")
     assert (code, out.splitlines()[:2]) == (0, ["input", "  value: JSON without schema; unknown fields pass untouched"])
+    assert out.splitlines()[-1] == "records run in the JVM"
+
+
+def test_explain_says_which_stage_keeps_records_out_of_the_jvm(run, files):
+    (files / "flat.properties").write_text("transforms=mine\ntransforms.mine.type=Flatten$Value\n")
+    _, out, _ = run("explain", "flat.properties")
+    slower = "records run in Python, which takes several times as long"
+    assert out.splitlines()[-1] == f"{slower}: transforms.mine (Flatten$Value) has Python code"
 
 
 def test_preview(run):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dagster_smt.authoring.options import Options
+from dagster_smt.authoring.stage import Chain
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.explain import explain
 from dagster_smt.chain.problems import did_you_mean
@@ -17,6 +18,7 @@ from dagster_smt.cli.page import page
 from dagster_smt.cli.schemas import planned, read_schema, read_table
 from dagster_smt.cli.terminal import say
 from dagster_smt.errors import ConfigError, PlanError, Problem, SmtError
+from dagster_smt.jvm.program import in_python, kept_out
 from dagster_smt.model.topic_columns import describe_columns
 from dagster_smt.tables.push_down import explained
 
@@ -93,10 +95,18 @@ def _explain(arguments: argparse.Namespace) -> int:
             say(line)
     if arguments.html is None:
         say(explain(plan, full=arguments.full))
+        if not plan.typed and (table is None or table.value.kind == "json"):
+            say(_lane(chain, "json" if table is None else table.key.kind))
         return 0
     arguments.html.write_text(page(plan, arguments.chain.name, full=arguments.full), encoding="utf-8")
     say(f"written: {arguments.html}")
     return 0
+
+
+def _lane(chain: Chain, key_format: str) -> str:
+    """Where JSON without a schema runs (decision 31)."""
+    out = kept_out(chain, key_format)
+    return "records run in the JVM" if out is None else in_python(out)
 
 
 def _list(arguments: argparse.Namespace) -> int:

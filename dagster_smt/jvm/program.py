@@ -46,7 +46,7 @@ from dagster_smt.jvm.conditions import test_of, test_of_predicate
 from dagster_smt.jvm.paths import KINDS, path_of
 from dagster_smt.jvm.paths import NoJavaError as NoJavaError
 from dagster_smt.model.runtime import JavaDouble
-from dagster_smt.model.topic_names import INTERNAL
+from dagster_smt.model.topic_names import names_of
 from dagster_smt.values.header_literals import parse_literal, simple_header_bytes
 from dagster_smt.values.lazy import encoder
 
@@ -68,6 +68,11 @@ class KeptOut:
 
     def __str__(self) -> str:
         return f"{self.stage.place} has {self.what}" if self.stage is not None else self.what
+
+
+def in_python(out: KeptOut) -> str:
+    """Returns what people are told of a chain that the lane does not run."""
+    return f"records run in Python, which takes several times as long: {out}"
 
 
 class _KeptOutError(Exception):
@@ -100,8 +105,6 @@ def kept_out(chain: Chain, key_format: str = "", place: str = "") -> KeptOut | N
 
 
 def _program(chain: Chain, key_format: str, place: str) -> dict[str, Any]:
-    if place == "file_topics":
-        raise _KeptOutError(None, "records are written to files")
     firsts = first_entries(chain)
     program: dict[str, Any] = {
         "key": key_format,
@@ -110,7 +113,8 @@ def _program(chain: Chain, key_format: str, place: str) -> dict[str, Any]:
         "stages": list(_stages(chain, firsts, key_format)),
     }
     if place:
-        program["refused topics"] = sorted(INTERNAL)
+        pattern, refused = names_of(place)
+        program["topics"] = {"pattern": pattern, "refused": sorted(refused)}
     return program
 
 

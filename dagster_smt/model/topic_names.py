@@ -3,6 +3,7 @@
 import re
 
 _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
+_FILE_TOPIC = re.compile(r"(?!\.)" + _TOPIC.pattern)
 INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
 """Topics of the brokers themselves: they refuse records of others."""
 
@@ -14,11 +15,15 @@ def is_topic(name: str) -> bool:
 
 def is_file_topic(name: str) -> bool:
     """Whether a folder of topics can hold one of this name: what begins with a dot is the folder's own."""
-    return is_topic(name) and not name.startswith(".")
+    return _FILE_TOPIC.fullmatch(name) is not None
 
 
 def takes_records(name: str, place: str) -> bool:
     """Whether records can be written to a topic; ``place`` as ``model.format.Formats.place`` says it."""
-    if place == "file_topics":
-        return is_file_topic(name)
-    return is_topic(name) and name not in INTERNAL
+    pattern, refused = names_of(place)
+    return name not in refused and re.fullmatch(pattern, name) is not None
+
+
+def names_of(place: str) -> tuple[str, frozenset[str]]:
+    """Returns the pattern of topics that take records, as Python and Java read it, and those that take none though."""
+    return (_FILE_TOPIC.pattern, frozenset()) if place == "file_topics" else (_TOPIC.pattern, INTERNAL)

@@ -32,6 +32,7 @@ from dagster_smt.run.dead_letters import Letters, publish
 from dagster_smt.run.divided import Parts
 from dagster_smt.run.failures import coded_failures
 from dagster_smt.run.going_on import keep, mirror, state_to_go_on_from
+from dagster_smt.run.lane import what_runs_in_python
 from dagster_smt.run.late import late_offsets
 from dagster_smt.run.letter_place import check_dead_letters
 from dagster_smt.run.output import output_rows
@@ -44,7 +45,7 @@ from dagster_smt.run.staging import Staged, staged
 from dagster_smt.run.starting_over import with_columns
 from dagster_smt.run.topic_demands import unmet, without_unmet
 from dagster_smt.run.unmasked import repaired
-from dagster_smt.run.unread import counted, needed, records_of, with_unread
+from dagster_smt.run.unread import counted, needed, records_of, what_is_unread, with_unread
 from dagster_smt.spark import evaluate as on_spark
 from dagster_smt.spark.environment import check_settings
 from dagster_smt.spark.executors import check_executors
@@ -60,8 +61,6 @@ from dagster_smt.tables.spec import TableSink
 from dagster_smt.tables.windows import Resolved, choose_topics, describe, resolve_window
 
 Failures = dict[str, list[Problem]]
-NAMED = 5
-"""Lines of one kind in the log."""
 MANY = 100_000
 """Looking at so many records takes longer than a guess, which may cost a Python worker of the source."""
 
@@ -242,6 +241,8 @@ class _Run:
     ) -> "_Attempt":
         """The work of the run, put together and looked at."""
         spec = self.spec
+        for line in what_runs_in_python(spec, plan):
+            self.say(line)
         with self.timed("read"):
             evaluated = self.evaluate(frame, plan, spec.table, spec.sink.kind, spec.written, found)
             schema = self.checked_schema(evaluated, draft.replaced)
@@ -251,10 +252,8 @@ class _Run:
         """What of the window must be read; says what need not be."""
         with self.timed("window"):
             narrow = counted(needed(self.spec, window, self.source), self.source)
-        for unread in narrow.unread[:NAMED]:
-            self.say(unread.text)
-        if len(narrow.unread) > NAMED:
-            self.say(f"nor were those of {len(narrow.unread) - NAMED} more topics and stages")
+        for line in what_is_unread(narrow):
+            self.say(line)
         return narrow
 
     def resolve(self, state: TableState | None) -> tuple[Resolved, dict[str, str]]:

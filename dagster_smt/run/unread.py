@@ -15,6 +15,9 @@ from dagster_smt.tables.spec import KafkaTopics
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_NAMED = 5
+"""Topics and stages of which a run says that they are not read."""
+
 
 def needed(spec: RunSpec, window: Window, source: Source) -> Narrowed:
     """What a run must read of its window; the rest is not counted."""
@@ -33,6 +36,13 @@ def records_of(spec: RunSpec, source: Source, window: Window, say: Callable[[str
     if isinstance(spec.table.source, KafkaTopics):
         say("leader epochs: the client of confluent-kafka reads the records, slower than Spark's reader")
     return source.read_with_epochs(window, beat)
+
+
+def what_is_unread(found: Narrowed) -> list[str]:
+    """Returns lines on what is not read; of many topics and stages the first ones."""
+    lines = [unread.text for unread in found.unread[:_NAMED]]
+    more = len(found.unread) - _NAMED
+    return [*lines, f"nor were those of {more} more topics and stages"] if more > 0 else lines
 
 
 def counted(found: Narrowed, source: Source) -> Narrowed:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from dagster_smt.jvm.build import build, class_path
-from dagster_smt.model.format import Format
+from dagster_smt.model.format import Format, Formats
 from dagster_smt.spark.columns import timestamp_micros
 from dagster_smt.spark.records.arrow_map import ArrowMap, BatchRunner
 from dagster_smt.spark.records.jvm_records import program_of_job
@@ -111,25 +111,26 @@ def batch_of(values, topics=("raw.eu",), partition=3, kind=0, keys=(b"7",), head
     return pa.RecordBatch.from_pylist(rows, SCHEMA)
 
 
-def job_of(chain, key="string"):
+def job_of(chain, key="string", place=""):
     entries = sum(len(stage.transform.ledger()) for stage in chain.stages)
-    return ArrowMap(chain, Format(key), Format(), entries)
+    written = Formats(Format(key), Format(), place) if place else None
+    return ArrowMap(chain, Format(key), Format(), entries, written=written)
 
 
-def program(chain, key="string"):
+def program(chain, key="string", place=""):
     """The chain's program; None if the lane cannot run it."""
-    return program_of_job(job_of(chain, key))
+    return program_of_job(job_of(chain, key, place))
 
 
-def agree(chain, batch, key="string"):
+def agree(chain, batch, key="string", place=""):
     """Assert that the lane gives what the interpreter gives; returns the offsets that it left to it."""
-    text = program(chain, key)
+    text = program(chain, key, place)
     assert text is not None
     rows = batch.to_pylist()
     for row, micros in zip(rows, timestamp_micros(batch).to_pylist(), strict=True):
         row["micros"] = micros
     left = []
-    job = job_of(chain, key)
+    job = job_of(chain, key, place)
     want = BatchRunner(job).run(batch)
     micros = timestamp_micros(want).to_pylist()
     outcome = ("__status", "__stage", *(f"__t{n}" for n in range(job.words)))

@@ -1,5 +1,7 @@
 """Headers, conditions on fields, vendors' transforms, long ledgers: the JVM lane gives what the interpreter gives."""
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from dagster_smt.chain import parse_chain
 from dagster_smt.effects.code import Code, CodePredicate
 from dagster_smt.effects.condition import Not
+from dagster_smt.model.topic_names import INTERNAL
 from dagster_smt.predicates.aiven.field_value_matches import FieldValueMatches
 from tests.jvm.harness import LEFT, agree, batch_of, program, run
 from tests.jvm.random_records import PLAIN, objects
@@ -211,6 +214,17 @@ def test_few_records_with_scalars_are_left():
         "kept by the whole value",
         "the whole value",
     }, left
+
+
+NAMES = [".", "..", "...", ".x", "x.", "a-B_9.", "é", "", " a", "a/b", "x" * 249, "x" * 250, "a\n", *INTERNAL]
+
+
+@pytest.mark.parametrize("place", ["", "file_topics", "kafka"])
+def test_topics_that_take_no_records(place):
+    chain = chain_of(stage(CONFLUENT + "ExtractTopic$Value", field="a"))
+    values = [json.dumps({"a": name}, ensure_ascii=False).encode() for name in ["x", *NAMES, "x"]]
+    left = agree(chain, batch_of(values), place=place)
+    assert len(left) == {"": 1, "file_topics": 10, "kafka": 12}[place]
 
 
 def test_records_that_are_left_keep_their_headers_and_timestamp():

@@ -8,12 +8,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from dagster_smt.interpret.interpreter import reads_keys
 from dagster_smt.jvm.availability import CATALOG, has_lane
-from dagster_smt.jvm.program import program_of
+from dagster_smt.jvm.program import KeptOut, kept_out, program_of
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.columns import HEADERS_DDL, PROBLEM_TYPE, RECORD_COLUMNS, UNREADABLE_TIMESTAMP
 from dagster_smt.spark.records.arrow_map import COMMON, READ_COLUMNS, ArrowMap, evaluate_records
 from dagster_smt.spark.sql import Column, select
 
+_OTHER_FORMATS = "keys of another format, formats with options, or another format that is written"
 LEFT = 3
 """The ``__status`` of a record that Python has to run."""
 _NONE = "-9223372036854775807L - 1L"
@@ -28,12 +29,26 @@ def lane_program(session: SparkSession, job: ArrowMap) -> str | None:
 
 def program_of_job(job: ArrowMap) -> str | None:
     """Returns the program of a job; None if the lane cannot run it."""
-    key_format = job.key.kind if _is_read(job) else ""
-    plain = job.value.kind == "json" and not job.value.options and not job.rewritten and not job.named
-    if not plain or key_format not in ("", "json", "string") or job.key.options:
+    return program_of(job.chain, *_formats(job)) if _is_plain(job) else None
+
+
+def why_not(job: ArrowMap) -> KeptOut | None:
+    """Returns what keeps a job on JSON without a schema out of the lane; None for others, and where nothing does."""
+    if job.value.kind != "json":
         return None
+    return kept_out(job.chain, *_formats(job)) if _is_plain(job) else KeptOut(None, _OTHER_FORMATS)
+
+
+def _is_plain(job: ArrowMap) -> bool:
+    has_options = bool(job.value.options or job.key.options)
+    keys = job.key.kind in ("json", "string") or not _is_read(job)
+    return job.value.kind == "json" and keys and not has_options and not job.rewritten and not job.named
+
+
+def _formats(job: ArrowMap) -> tuple[str, str]:
+    """The format of keys, and where records are written to, as ``program_of`` has them."""
     place = job.written.place if job.written is not None else ""
-    return program_of(job.chain, key_format, place)
+    return job.key.kind if _is_read(job) else "", place
 
 
 def evaluate_in_lane(frame: DataFrame, job: ArrowMap, program: str) -> DataFrame:

@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 
 /**
@@ -20,7 +19,6 @@ final class Program {
 
   static final byte DROPPED = 1;
   static final byte LEFT = 3;
-  private static final Pattern TOPIC = Pattern.compile("(?!\\.{1,2}$)[A-Za-z0-9._-]{1,249}");
 
   private final Stage[] stages;
 
@@ -30,8 +28,8 @@ final class Program {
   /** The format of keys that stages look at: json or string; empty if nobody does. */
   private final String keyFormat;
 
-  /** Topics that no record may be written to; null if records go to no topics. */
-  private final List<String> refusedTopics;
+  /** Null if records go to no topics. */
+  private final TopicNames topicNames;
 
   private final Out out = new Out();
   private final Row row = new Row();
@@ -49,12 +47,7 @@ final class Program {
       row.touched.resize(program.get("entries").asInt());
       hasHeaders = program.get("headers").asBoolean();
       keyFormat = program.get("key").asText();
-      if (program.has("refused topics")) {
-        refusedTopics = new ArrayList<>();
-        program.get("refused topics").forEach(topic -> refusedTopics.add(topic.asText()));
-      } else {
-        refusedTopics = null;
-      }
+      topicNames = program.has("topics") ? new TopicNames(program.get("topics")) : null;
     } catch (JsonProcessingException e) {
       throw new IllegalArgumentException(e);
     }
@@ -99,18 +92,11 @@ final class Program {
         return DROPPED;
       }
     }
-    checkTopic();
+    if (topicNames != null) {
+      topicNames.check(row.topic());
+    }
     write();
     return KEPT;
-  }
-
-  private void checkTopic() {
-    if (refusedTopics == null) {
-      return;
-    }
-    if (refusedTopics.contains(row.topic()) || !TOPIC.matcher(row.topic()).matches()) {
-      throw Left.LEFT;
-    }
   }
 
   private void write() {

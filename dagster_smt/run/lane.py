@@ -1,0 +1,16 @@
+"""What a run says of the JVM lane (decision 31)."""
+
+from dagster_smt.chain import Plan
+from dagster_smt.jvm.program import in_python
+from dagster_smt.run.spec import RunSpec
+from dagster_smt.spark.records.arrow_map import ArrowMap
+from dagster_smt.spark.records.jvm_records import why_not
+
+
+def what_runs_in_python(spec: RunSpec, plan: Plan) -> list[str]:
+    """Returns a line on what keeps records without a schema out of the lane; none if nothing does."""
+    if spec.sink.kind != "records":
+        return []
+    table = spec.table
+    out = why_not(ArrowMap(plan.chain, table.key, table.value, len(plan.entries), written=spec.written))
+    return [] if out is None else [in_python(out)]
