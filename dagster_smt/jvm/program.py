@@ -224,7 +224,7 @@ def _route(route: Route) -> dict[str, Any]:
         case ByPattern(regex, replacement):
             return {"do": "route", "regex": regex, "replacement": replacement}
         case ByTime(topic_format, timestamp_format):
-            _check_pattern(timestamp_format)
+            check_pattern(timestamp_format)
             return {"do": "route by time", "topic": topic_format, "timestamp": timestamp_format}
         case ByHeader(name, skips):
             return {"do": "route by text", "header": name, "skips": skips, "converts": False, "blank is none": False}
@@ -232,8 +232,8 @@ def _route(route: Route) -> dict[str, Any]:
             by = {"skips": skips, "converts": converts, "blank is none": blank_is_none}
             return {"do": "route by text", "path": path_of(path), **by}
         case ByFieldTime(topic_format, timestamp_format, names, field_format):
-            _check_pattern(timestamp_format)
-            _check_pattern(field_format)
+            check_pattern(timestamp_format)
+            check_pattern(field_format)
             route_by = {"topic": topic_format, "timestamp": timestamp_format}
             return {"do": "route by time", **route_by, "fields": names, "field format": field_format}
 
@@ -287,11 +287,11 @@ def _time(rule: FieldRule) -> dict[str, Any]:
     target, pattern = rule.parameters["target_type"], rule.parameters["format"]
     if target not in ("string", "unix"):
         raise NoJavaError(f"times as {target}, which JSON does not have")
-    _check_pattern(pattern)
+    check_pattern(pattern)
     return {"name": "time", "target": target, "format": pattern, "precision": rule.parameters["precision"]}
 
 
-def _check_pattern(pattern: str) -> None:
+def check_pattern(pattern: str) -> None:
     outside_quotes = "".join(pattern.split("'")[::2])
     letters = {letter for letter in outside_quotes if letter.isalpha()}
     if not letters <= _DATE_LETTERS:

@@ -23,10 +23,10 @@ from dagster_smt.model.report import SchemaUse, TopicCounts, add_up
 from dagster_smt.model.window import Range
 from dagster_smt.run.counts import FAILED, count_columns, read_counts
 from dagster_smt.run.divided import PART, with_part
-from dagster_smt.spark.columns import schema_column
+from dagster_smt.spark.columns import LEFT, LEFT_RECORD, schema_column
 from dagster_smt.spark.reading.arrays import ELEMENT
 from dagster_smt.spark.reading.found_forms import GUESSED, FoundForms, guess_columns
-from dagster_smt.spark.records.jvm_records import LEFT, with_left
+from dagster_smt.spark.records.jvm_records import with_left
 from dagster_smt.tables.spec import TopicTable
 
 RunLeft = Callable[[DataFrame], DataFrame]
@@ -115,6 +115,7 @@ def staged(evaluated: DataFrame, plan: Plan, left: RunLeft, division: Division =
             kept.append(left(frame).persist(StorageLevel.MEMORY_AND_DISK))
             frame = with_left(*kept)
             rows = _counts(frame, plan, division)
+        frame = frame.drop(LEFT_RECORD)
         guessed = GUESSED in frame.columns
         parts: tuple[dict[str, TopicCounts], ...] = tuple({} for _ in range(division.parts))
         named, other = Counter[str](), 0

@@ -3,12 +3,13 @@
 | column | type | meaning |
 |---|---|---|
 | ``__topic``, ``__partition``, ``__offset`` | | the record's coordinates as read |
-| ``__status`` | tinyint | 0 kept, 1 dropped, 2 failed |
+| ``__status`` | tinyint | 0 kept, 1 dropped, 2 failed; ``LEFT`` on the way: Python has to run the record |
 | ``__stage`` | int | stage that dropped or failed it; -1 none, -2 key converter, -3 value converter |
 | ``__problem`` | struct | why it failed |
 | ``__touched`` | array<bigint> | bitmap over the plan's ledger entries, 62 in each element |
 | ``__out`` | struct | the output row; of records that are not kept it may be null, or say anything |
 | ``__element`` | int | only where arrays are rows: the position in the array, -1 for an empty one |
+| ``__left`` | struct | only where the JVM lane read columns: the record as it was read, if it is left to Python |
 | ``__guessed`` | tinyint | only where schemas were guessed: whether the record names them (``reading.found_forms``) |
 """
 
@@ -22,6 +23,9 @@ from dagster_smt.spark import sql as F
 from dagster_smt.spark.sql import Column
 from dagster_smt.values.headers import HEADERS_DDL
 
+LEFT = 3
+"""The ``__status`` of a record that the JVM lane leaves to Python."""
+LEFT_RECORD = "__left"
 BITS = 62
 """Ledger entries per element of ``__touched``."""
 

@@ -9,15 +9,17 @@ from pyspark.sql import DataFrame
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import PlanError, UnsupportedError
 from dagster_smt.interpret.interpreter import VALUE_CONVERTER
+from dagster_smt.jvm.availability import has_lane
 from dagster_smt.model.format import REGISTERED, SELF_DESCRIBED, Format, Formats
 from dagster_smt.model.record import Side
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.by_schema import by_schema
-from dagster_smt.spark.columns import PROBLEM_TYPE
+from dagster_smt.spark.columns import LEFT, LEFT_RECORD, PROBLEM_TYPE
 from dagster_smt.spark.layout import Leaf
 from dagster_smt.spark.reading.arrays import ELEMENT, IN_ELEMENT, rows_of_arrays, with_element_named
 from dagster_smt.spark.reading.avro_columns import AvroSide
 from dagster_smt.spark.reading.found_forms import GUESSED, IN_GUESSED, FoundForms, as_guessed
+from dagster_smt.spark.reading.jvm_columns import IN_RECORD
 from dagster_smt.spark.reading.start import problem_struct, typed_evaluator
 from dagster_smt.spark.records.arrow_map import ArrowMap, evaluate_records
 from dagster_smt.spark.records.envelopes import evaluate_envelopes
@@ -77,7 +79,10 @@ def evaluate(
     if table.value.arrays_as_rows:
         return with_element_named(_columns(rows_of_arrays(frame), plan, table, plan, {}, ledger, beat))
     if table.value.kind not in SELF_DESCRIBED:
-        return _columns(frame, plan, table, plan, {}, ledger, beat)
+        lane = _columns(frame, plan, table, plan, {}, ledger, beat, lane=has_lane(frame.sparkSession))
+        if LEFT_RECORD not in lane.columns or not whole:
+            return lane
+        return with_left(lane, _columns(_left(lane), plan, table, plan, {}, ledger, beat))
     schemas = by_schema(frame.sparkSession, plan, table, found) if found else ()
     if schemas and found and found.guessed:
         frame = frame.withColumn(IN_GUESSED, as_guessed(table, found))
@@ -103,6 +108,8 @@ def left_records(evaluated: DataFrame, plan: Plan, table: TopicTable, written: F
         evaluated: What ``evaluate`` gave with ``whole=False``, or what Spark keeps of it.
         plan, table, written: As they were given to ``evaluate``.
     """
+    if LEFT_RECORD in evaluated.columns:
+        return _columns(_left(evaluated), plan, table, plan, {}, True, no_beat)
     return run_left(evaluated, _job(plan, table, written, ledger=True))
 
 
@@ -114,15 +121,24 @@ def _columns(
     avro: Mapping[str, AvroSide],
     ledger: bool,
     beat: Beat,
+    *,
+    lane: bool = False,
 ) -> DataFrame:
-    """Run a typed plan; ``rows``: the plan of the table's rows, which may have more columns."""
+    """Run a typed plan.
+
+    Args:
+        frame, plan, table, ledger, beat: As they were given to ``evaluate``.
+        rows: The plan of the table's rows, which may have more columns.
+        avro: Sides whose records all name one schema.
+        lane: Whether the JVM lane may read; then there may be the column ``LEFT_RECORD``.
+    """
     wanted, after = output_schema(rows, "columns"), rows.after
     assert after is not None
-    evaluator = typed_evaluator(frame, plan, table.key, table.value, avro=avro, ledger=ledger, beat=beat)
+    evaluator = typed_evaluator(frame, plan, table.key, table.value, avro=avro, ledger=ledger, beat=beat, lane=lane)
     evaluator.run()
     words = [F.col(n) for n in evaluator.touched]
     done = _without_tombstones(evaluator) if is_struct(after) else evaluator.frame
-    kept = {IN_ELEMENT: ELEMENT, IN_GUESSED: GUESSED}
+    kept = {IN_ELEMENT: ELEMENT, IN_GUESSED: GUESSED, IN_RECORD: LEFT_RECORD}
     shown = [
         *(F.col(name).alias(shown) for name, shown in kept.items() if name in evaluator.columns),
         *map(F.col, ("__topic", "__partition", "__offset")),
@@ -132,6 +148,11 @@ def _columns(
         (F.array(*words) if words else F.array_repeat(F.lit(0).cast("bigint"), F.lit(0))).alias("__touched"),
     ]
     return with_output(done, shown, after, wanted, evaluator.states)
+
+
+def _left(evaluated: DataFrame) -> DataFrame:
+    """Returns the records that the JVM lane left, as they were read."""
+    return evaluated.where(f"__status = {LEFT}").select(f"{LEFT_RECORD}.*")
 
 
 def _without_tombstones(evaluator: TypedEvaluator) -> DataFrame:

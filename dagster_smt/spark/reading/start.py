@@ -1,7 +1,9 @@
 """From Kafka's columns to the state a plan starts from: both sides read in their formats."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 from types import MappingProxyType
 
 from pyspark.sql import DataFrame
@@ -18,6 +20,7 @@ from dagster_smt.spark import sql as F
 from dagster_smt.spark.column_values import check_defaults
 from dagster_smt.spark.columns import (
     LEADER_EPOCH,
+    LEFT,
     NO_ROW,
     PROBLEM_FIELDS,
     PROBLEM_TYPE,
@@ -31,6 +34,7 @@ from dagster_smt.spark.reading.arrays import EMPTY, IN_ELEMENT
 from dagster_smt.spark.reading.avro_columns import AvroSide
 from dagster_smt.spark.reading.early_masks import Masks, below, early_masks
 from dagster_smt.spark.reading.json_columns import ReadColumns, SideColumns
+from dagster_smt.spark.reading.jvm_columns import IN_RECORD, RECORD, is_left, lane_programs, read_in_lane
 from dagster_smt.spark.reading.narrow import narrowed, needs_key
 from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.stages.early_calls import EarlyCalls, runs_python
@@ -52,6 +56,7 @@ def typed_evaluator(
     ledger: bool = True,
     headers: bool = False,
     beat: Beat = no_beat,
+    lane: bool = False,
 ) -> TypedEvaluator:
     """Read the sides of a frame and make the evaluator of a plan.
 
@@ -63,6 +68,8 @@ def typed_evaluator(
         ledger: Whether to keep the bitmap of ledger entries.
         headers: Whether to keep the headers although no stage needs them.
         beat: Called now and then; it may raise to stop the work.
+        lane: Whether the JVM lane may read sides. Rows that it leaves have the status ``LEFT``, and the record as it
+            was read in the column ``IN_RECORD``.
 
     Raises:
         PlanError: SMT209, the value's format has no schema; SMT207, Spark has no type for a part of one.
@@ -71,13 +78,13 @@ def typed_evaluator(
         hint = "declare a schema for the value, or write records"
         raise PlanError(Problem("SMT209", "", "a table of columns needs values with a schema", hint))
     rest, masks = (plan, {}) if avro else early_masks(plan)
-    start = _Start(frame, plan, headers, masks)
+    start = _Start(frame, plan, headers, masks, lane)
     for side, form in {"value": value, "key": key}.items():
         if side in avro:
             start.read_avro(side, form, avro[side])
         elif side == "value" or (plan.key is not None and form.known_schema is not None):
             start.read(side, form)
-    state, early = start.state(), EarlyCalls(start.fields)
+    state, early = start.state(), EarlyCalls(start.fields, in_lane=lane)
     if any(map(runs_python, rest.steps)):
         TypedEvaluator(rest, None, [], state, ledger=ledger, early=early).run()
     early.settled = True
@@ -116,13 +123,14 @@ class _Start:
     ``bad_key`` and ``bad_value`` say what is wrong with a side, or, where that is ``known``, only whether it is.
     """
 
-    def __init__(self, frame: DataFrame, plan: Plan, headers: bool, masks: Masks):
-        self.plan, self.masks = plan, masks
+    def __init__(self, frame: DataFrame, plan: Plan, headers: bool, masks: Masks, lane: bool):
+        self.plan, self.masks, self.lane = plan, masks, lane
         self.problems: list[Problem] = []
         self.known: dict[str, Problem] = {}
         self.messages: set[str] = set()
         self.layouts: dict[str, Layout] = {}
         self.declared: list[_Declared] = []
+        self.left: list[str] = []
         chain = plan.chain
         read = {
             "timestamp": chain.reads_metadata,
@@ -138,9 +146,11 @@ class _Start:
             "leader_epoch": F.col(LEADER_EPOCH).alias("leader_epoch"),
         }
         metadata = (made.get(name, F.col(name)) for name in self.metadata)
+        self.record = {name: f"{RECORD}{name}" for name in frame.columns} if lane else {}
+        record = [F.col(name).alias(column) for name, column in self.record.items()]
         self.frame, self.columns = frame, list[str]()
         self.fields: dict[str, tuple[str, str]] = {}
-        self._select([*metadata, *map(F.col, extra), unreadable, F.col("key"), F.col("value")])
+        self._select([*metadata, *map(F.col, extra), *record, unreadable, F.col("key"), F.col("value")])
 
     def read(self, side: str, form: Format) -> None:
         """Add the columns of a side: its value, and why it could not be read."""
@@ -230,7 +240,7 @@ class _Start:
         return State(dict(self.layouts), {name: f"m_{name}" for name in self.metadata})
 
     def finish(self, early: EarlyCalls) -> None:
-        """Read what is to be read in Python, and add the record's status: a bad key comes before a bad value."""
+        """Read the sides with declared schemas, and add the record's status: a bad key comes before a bad value."""
         if self.declared:
             self._parse(early)
         status, stage, why = F.lit(0), F.lit(NO_STAGE), F.lit(-1)
@@ -256,6 +266,11 @@ class _Start:
         problem = F.when(gone, problem_struct(UNREADABLE)).otherwise(problem)
         self.problems.append(UNREADABLE)
         kept = [F.col(c) for c in self.columns if c.startswith(("in_", "s_", "read_", "unread_"))]
+        if self.left:
+            is_left = reduce(or_, map(F.col, self.left))
+            status = F.when(is_left, F.lit(LEFT)).otherwise(status)
+            record = F.struct(*(F.col(column).alias(name) for name, column in self.record.items()))
+            kept.append(F.when(is_left, record).alias(IN_RECORD))
         renamed = [F.col(n).alias(f"__{n}") for n in _COORDINATES] + [F.col(n).alias(f"m_{n}") for n in self.metadata]
         meta = [status.cast("tinyint").alias("__status"), stage.alias("__stage"), why.alias("__why")]
         self._select([*renamed, *kept, problem.alias("in_problem"), *meta])
@@ -268,23 +283,32 @@ class _Start:
         return column, F.when(column, problem_struct(self.known[side]))
 
     def _parse(self, early: EarlyCalls) -> None:
-        """Read the sides with declared schemas, in Python."""
+        """Read the sides with declared schemas: in the JVM lane, or in Python."""
         sides = tuple(replace(d.columns, calls=tuple(early.calls.get(d.columns.column, ()))) for d in self.declared)
-        texts = [side.side for side in sides]
+        programs = lane_programs(sides) if self.lane else None
         idle = [] if needs_key(self.plan) else [c for c in self.columns if c == "s_key"]
-        kept = [c for c in self.columns if c not in ("key", "value", *idle)]
-        fields = [self.frame.schema[c] for c in kept]
+        unread = ("key", "value", *idle, *([] if programs else self.record.values()))
+        kept = [c for c in self.columns if c not in unread]
         columns = [F.lit(None).cast(self.frame.schema[c].dataType).alias(c) for c in idle] + [F.col(c) for c in kept]
         for side, declared in zip(sides, self.declared, strict=True):
+            columns += map(F.col, ([side.column] if side.columns() else []) + [side.there, side.bad])
+            columns += [column.alias(name) for name, column in declared.made.items()]
+        if programs:
+            self.left = [is_left(side) for side in sides]
+            columns += map(F.col, self.left)
+            self.frame = read_in_lane(self.frame, sides, programs, kept)
+        else:
+            self.frame = self._read_in_python(sides, kept)
+        self._select(columns)
+
+    def _read_in_python(self, sides: Sequence[SideColumns], kept: Sequence[str]) -> DataFrame:
+        fields = [self.frame.schema[c] for c in kept]
+        for side in sides:
             read = [T.StructField(name, plain_type(child)) for name, child in side.columns().items()]
             read = [T.StructField(side.column, T.StructType(read))] if side.apart and read else read
-            read += [T.StructField(side.there, T.BooleanType()), T.StructField(side.bad, PROBLEM_TYPE)]
-            fields += read
-            columns += [F.col(field.name) for field in read]
-            columns += [column.alias(name) for name, column in declared.made.items()]
-        given = select(self.frame, *map(F.col, (*kept, *texts)))
-        self.frame = map_in_arrow(given, ReadColumns(sides, tuple(kept)), T.StructType(fields))
-        self._select(columns)
+            fields += [*read, T.StructField(side.there, T.BooleanType()), T.StructField(side.bad, PROBLEM_TYPE)]
+        given = select(self.frame, *map(F.col, (*kept, *(side.side for side in sides))))
+        return map_in_arrow(given, ReadColumns(tuple(sides), tuple(kept)), T.StructType(fields))
 
 
 def _column(side: str, read: str | None, schema: Schema, made: dict[str, Column]) -> str:

@@ -10,13 +10,18 @@ from dagster_smt.interpret.interpreter import reads_keys
 from dagster_smt.jvm.availability import CATALOG, has_lane
 from dagster_smt.jvm.program import KeptOut, kept_out, program_of
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.columns import HEADERS_DDL, PROBLEM_TYPE, RECORD_COLUMNS, UNREADABLE_TIMESTAMP
+from dagster_smt.spark.columns import (
+    HEADERS_DDL,
+    LEFT,
+    LEFT_RECORD,
+    PROBLEM_TYPE,
+    RECORD_COLUMNS,
+    UNREADABLE_TIMESTAMP,
+)
 from dagster_smt.spark.records.arrow_map import COMMON, READ_COLUMNS, ArrowMap, evaluate_records
 from dagster_smt.spark.sql import Column, select
 
 _OTHER_FORMATS = "keys of another format, formats with options, or another format that is written"
-LEFT = 3
-"""The ``__status`` of a record that Python has to run."""
 _NONE = "-9223372036854775807L - 1L"
 """``Row.NONE``: stands for a number that is not there."""
 
@@ -115,4 +120,4 @@ def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
 
 def with_left(lane: DataFrame, rest: DataFrame) -> DataFrame:
     """Returns all rows: those that the lane ran, and the others."""
-    return lane.where(f"__status <> {LEFT}").union(rest)
+    return lane.where(f"__status <> {LEFT}").drop(LEFT_RECORD).union(rest)

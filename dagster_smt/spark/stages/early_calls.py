@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from dagster_smt.chain.plan import Step
 from dagster_smt.errors import DataError, SmtError, problem_of_record
+from dagster_smt.jvm.columns import is_slow_in_spark
 from dagster_smt.model.cell import Call, Cell, Node, Rule, calls_in
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
 from dagster_smt.spark.column_values import arrow_type
@@ -78,11 +79,17 @@ class EarlyCalls:
         fields: By column of a state: the column of the side that it was read from, and its name there.
         calls: By column of a side, in the order in which they were asked for.
         settled: Whether the reader is made: what is asked for later is too late.
+        in_lane: Whether the JVM lane is to read: it does what it can faster than Catalyst.
     """
 
     fields: Mapping[str, tuple[str, str]]
     calls: dict[str, list[EarlyCall]] = field(default_factory=dict)
     settled: bool = False
+    in_lane: bool = False
+
+    def wants(self, rule: Rule, source: Schema) -> bool:
+        """Returns whether a rule that Catalyst can do is better done while reading."""
+        return self.in_lane and is_slow_in_spark(rule, source)
 
     def place(self, call: Call, column: str, source: Schema, returns: Schema) -> tuple[str, EarlyCall] | None:
         """The column of a side and the call, if the reader does it; ``column``: that of the only argument."""

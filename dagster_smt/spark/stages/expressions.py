@@ -164,6 +164,9 @@ class Scope:
         if isinstance(call.rule, AppendHeader):
             return self._appended(call.rule, *call.args)
         if not is_python(call):
+            early = self._early_in_lane(call, schema)
+            if early is not None:
+                return early
             column = call.rule.column(F, *self.arguments(call))
             # what always fails is a null without type
             return column if schema is None or not call.rule.may_fail else column.cast(internal_type(schema))
@@ -202,6 +205,15 @@ class Scope:
             column = F.when(topic == F.lit(name), literal(value, returns)).otherwise(column)
         self.raised.append((raised, rule))
         return column
+
+    def _early_in_lane(self, call: Call, returns: Schema | None) -> Column | None:
+        """The result of a call that Catalyst could do, if the JVM lane does it while reading."""
+        if self.early is None or returns is None or len(call.args) != 1:
+            return None
+        source = self.schema_of(call.args[0])
+        if source is None or not self.early.wants(call.rule, source):
+            return None
+        return self._early(call, source, returns)
 
     def _early(self, call: Call, source: Schema | None, returns: Schema) -> Column | None:
         """The result of a call on a field as it was read, if the reader gives it."""

@@ -1,5 +1,6 @@
 package dagstersmt;
 
+import java.util.function.Function;
 import org.apache.spark.sql.connector.catalog.FunctionCatalog;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
@@ -23,26 +24,32 @@ public final class Functions implements FunctionCatalog {
 
   @Override
   public Identifier[] listFunctions(String[] namespace) {
-    return new Identifier[] {Identifier.of(new String[0], "records"), Identifier.of(new String[0], "version")};
+    return new Identifier[] {identifier("columns"), identifier("records"), identifier("version")};
+  }
+
+  private static Identifier identifier(String function) {
+    return Identifier.of(new String[0], function);
   }
 
   @Override
   public UnboundFunction loadFunction(Identifier function) {
     switch (function.name()) {
+      case "columns":
+        return unbound("columns", arguments -> new Columns(arguments.fields()[2].dataType()));
       case "records":
-        return unbound("records", new Records());
+        return unbound("records", arguments -> new Records());
       case "version":
-        return unbound("version", new Version());
+        return unbound("version", arguments -> new Version());
       default:
         throw new IllegalArgumentException("no function " + function.name());
     }
   }
 
-  private static UnboundFunction unbound(String name, BoundFunction function) {
+  private static UnboundFunction unbound(String name, Function<StructType, BoundFunction> binder) {
     return new UnboundFunction() {
       @Override
       public BoundFunction bind(StructType arguments) {
-        return function;
+        return binder.apply(arguments);
       }
 
       @Override

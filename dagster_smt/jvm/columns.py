@@ -1,0 +1,158 @@
+"""From a declared schema to a program of the JVM lane: what JSON texts are read as, which ``RowReader.java`` reads.
+
+A schema with a type that the lane has no Java for has no program: Python reads such texts.
+"""
+
+import base64
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from dagster_smt.jvm.program import NoJavaError, is_numeric
+from dagster_smt.model.cell import Rule
+from dagster_smt.model.format import DECLARED, Format
+from dagster_smt.model.schema import FLOATS, INTEGER_BITS, MAX_DIGITS, JavaDate, Schema, Type
+from dagster_smt.values.cast import DAY, CastTo
+from dagster_smt.values.timestamps import PRECISIONS, ConvertTime
+
+Place = tuple[str | None, ...]
+"""Field names from the top down; None is each element of an array, or each value of a map."""
+_CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
+_PARSED = (*INTEGER_BITS, *FLOATS)
+_MOMENTS = ("Date", "Time", "Timestamp")
+
+
+@dataclass(frozen=True)
+class ColumnCall:
+    """A rule on a field of the row.
+
+    Attributes:
+        field: The field's position.
+        rule: The rule.
+        source: The schema of the field.
+    """
+
+    field: int
+    rule: Rule
+    source: Schema
+
+
+def columns_program(
+    schema: Schema, form: Format, masks: Mapping[Place, Any], calls: Iterable[ColumnCall] = ()
+) -> str | None:
+    """Returns the program that reads texts of a struct's schema; None if the lane cannot read them.
+
+    Args:
+        schema: The fields to read.
+        form: The format of the texts; the lane reads ``json_schema``.
+        masks: Values to put at places, in the Python form of their schemas.
+        calls: Rules whose results are further columns.
+    """
+    if form.kind != "json_schema" or schema.logical is not None or schema.type is not Type.STRUCT:
+        return None
+    try:
+        row = _Types(form, masks).struct(schema, ())
+        program = {"row": row, "calls": [{"field": call.field, "rule": _rule(call)} for call in calls]}
+    except NoJavaError:
+        return None
+    return json.dumps(program, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class _Types:
+    """Says how the lane reads schemas of one format."""
+
+    form: Format
+    masks: Mapping[Place, Any]
+
+    def struct(self, schema: Schema, place: Place) -> dict[str, Any]:
+        fields = [{"name": name, "value": self.type(child, (*place, name))} for name, child in schema.fields]
+        return {"type": "struct", "null": self._takes_null(schema), "fields": fields}
+
+    def type(self, schema: Schema, place: Place) -> dict[str, Any]:
+        """Returns what the program says of a schema at a place."""
+        if schema.logical is None and schema.type in _CONTAINERS:
+            return self._container(schema, place)
+        program: dict[str, Any] = {"null": self._takes_null(schema), **self._scalar(schema)}
+        if place in self.masks:
+            program["mask"] = _constant(schema, self.masks[place])
+        if schema.default is not None and self.form.replace_null_with_default:
+            program["default"] = _constant(schema, schema.default)
+        return program
+
+    def _takes_null(self, schema: Schema) -> bool:
+        return schema.optional or (schema.default is not None and self.form.replace_null_with_default)
+
+    def _container(self, schema: Schema, place: Place) -> dict[str, Any]:
+        if schema.default is not None or schema.mislabelled:
+            raise NoJavaError
+        if schema.type is Type.STRUCT:
+            return self.struct(schema, place)
+        if schema.values is None:
+            raise NoJavaError
+        inside = {"null": self._takes_null(schema), "values": self.type(schema.values, (*place, None))}
+        if schema.type is Type.ARRAY:
+            return {"type": "array", **inside}
+        if schema.keys is None or schema.keys.logical is not None or schema.keys.type is not Type.STRING:
+            raise NoJavaError  # an array of pairs
+        return {"type": "map", **inside}
+
+    def _scalar(self, schema: Schema) -> dict[str, Any]:
+        if schema.mislabelled:
+            raise NoJavaError
+        if schema.logical == "Decimal":
+            return self._decimal(schema)
+        if schema.logical in _MOMENTS:
+            texts = {"texts": True} if self.form.text_standard else {}
+            return {"type": schema.logical.lower(), **texts}
+        return {"type": schema.type.name.lower()}
+
+    def _decimal(self, schema: Schema) -> dict[str, Any]:
+        declared = schema.precision if self.form.kind in DECLARED else None
+        return {"type": "decimal", "scale": schema.scale, "precision": declared or MAX_DIGITS}
+
+
+def _constant(schema: Schema, value: Any) -> str | bool:
+    """Returns a value in the form in which the lane's readers take it."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, JavaDate):
+        return str(int(value) // (DAY if schema.logical == "Date" else 1))
+    if isinstance(value, float):
+        return _float_text(value)
+    if isinstance(value, int | Decimal):
+        return str(value)
+    if isinstance(value, str):
+        return value
+    raise NoJavaError
+
+
+def _float_text(value: float) -> str:
+    """Returns the text of a float as Java reads it."""
+    names = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
+    return names.get(str(value), repr(float(value)))
+
+
+def _rule(call: ColumnCall) -> dict[str, Any]:
+    rule = call.rule
+    if type(rule) is CastTo and is_slow_in_spark(rule, call.source):
+        return {"name": "cast", "target": rule.target.name.lower()}
+    if type(rule) is ConvertTime and rule.target == "string" and rule.source != "string" and is_numeric(rule.format):
+        multiply, divide = PRECISIONS[rule.precision] if rule.source == "unix" else (1, 1)
+        if divide == 1:
+            unit = DAY if rule.source == "Date" else multiply
+            return {"name": "time to text", "format": rule.format, "millis": unit}
+    raise NoJavaError
+
+
+def is_slow_in_spark(rule: Rule, source: Schema) -> bool:
+    """Returns whether the lane does a rule faster than Spark's expressions: casts between texts and numbers."""
+    if type(rule) is not CastTo or source.logical is not None:
+        return False
+    if source.type is Type.STRING:
+        return rule.target in _PARSED
+    return source.type in FLOATS and rule.target is Type.STRING

@@ -1,0 +1,80 @@
+package dagstersmt;
+
+import com.fasterxml.jackson.databind.JsonNode;
+
+/**
+ * Reads the JSON of one declared type into a value as Spark has it. It takes what Connect takes, and no more: all else
+ * is {@link Left} to Python.
+ */
+abstract class ColumnReader {
+  /** What was read last. */
+  Object value;
+
+  private boolean takesNull;
+  private Object ifNull;
+  private Object mask;
+
+  static ColumnReader of(JsonNode type) {
+    ColumnReader reader = ofType(type);
+    reader.takesNull = type.get("null").asBoolean();
+    if (type.has("default")) {
+      reader.ifNull = reader.constant(type.get("default"));
+    }
+    if (type.has("mask")) {
+      reader.mask = reader.constant(type.get("mask"));
+      reader.ifNull = reader.ifNull == null ? null : reader.mask;
+    }
+    return reader;
+  }
+
+  private static ColumnReader ofType(JsonNode type) {
+    String name = type.get("type").asText();
+    switch (name) {
+      case "struct":
+        return new StructReader(type);
+      case "array":
+        return new ArrayReader(type);
+      case "map":
+        return new MapReader(type);
+      default:
+        return Scalars.of(name, type);
+    }
+  }
+
+  /** Reads a value that is not null; returns the position after it. */
+  abstract int readValue(byte[] text, int at, int end, int depth);
+
+  /** The value that a constant of the program stands for. */
+  Object constant(JsonNode constant) {
+    throw new IllegalArgumentException("no constants of this type");
+  }
+
+  /**
+   * Reads a value into {@link #value}.
+   *
+   * @param depth how many objects and arrays the value is in
+   * @return the position after it
+   */
+  final int read(byte[] text, int at, int end, int depth) {
+    if (at >= end) {
+      throw Left.LEFT;
+    }
+    if (text[at] == 'n') {
+      value = ofNull();
+      return Json.afterValue(text, at, end, depth);
+    }
+    int after = readValue(text, at, end, depth);
+    if (mask != null) {
+      value = mask;
+    }
+    return after;
+  }
+
+  /** What a null, or a field that is not there, is read as. */
+  final Object ofNull() {
+    if (!takesNull) {
+      throw Left.LEFT;
+    }
+    return ifNull;
+  }
+}

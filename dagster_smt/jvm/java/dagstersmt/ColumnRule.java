@@ -1,0 +1,73 @@
+package dagstersmt;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** What a stage makes of the value of a column. */
+interface ColumnRule {
+  /**
+   * The result for a value that is not null; null where the rule fails.
+   *
+   * @throws Left Python has to say what the result is
+   */
+  Object apply(Object value);
+
+  /** Returns the rule that a program describes. */
+  static ColumnRule of(JsonNode rule) {
+    String name = rule.get("name").asText();
+    switch (name) {
+      case "cast":
+        String target = rule.get("target").asText();
+        return value -> value instanceof UTF8String ? parsed(value.toString(), target) : text((Number) value);
+      case "time to text":
+        return timeToText(rule.get("format").asText(), rule.get("millis").asLong());
+      default:
+        throw new IllegalArgumentException("no rule " + name);
+    }
+  }
+
+  /** {@code org.apache.kafka.connect.transforms.Cast} from texts to numbers. */
+  private static Object parsed(String text, String target) {
+    try {
+      switch (target) {
+        case "float32":
+          return Float.parseFloat(text);
+        case "float64":
+          return Double.parseDouble(text);
+        case "int8":
+          return Byte.parseByte(text);
+        case "int16":
+          return Short.parseShort(text);
+        case "int32":
+          return Integer.parseInt(text);
+        default:
+          return Long.parseLong(text);
+      }
+    } catch (NumberFormatException e) {
+      return null;
+    }
+  }
+
+  /** The same from floating point to texts. */
+  private static UTF8String text(Number value) {
+    if (Double.isNaN(value.doubleValue()) || Double.isInfinite(value.doubleValue())) {
+      return UTF8String.fromString(value.toString());
+    }
+    boolean isSingle = value instanceof Float;
+    return UTF8String.fromString(
+        isSingle ? Numbers.javaText(value.floatValue()) : Numbers.javaText(value.doubleValue()));
+  }
+
+  /**
+   * {@code org.apache.kafka.connect.transforms.TimestampConverter} from numbers to texts.
+   *
+   * @param millis how many milliseconds the number 1 stands for
+   */
+  private static ColumnRule timeToText(String format, long millis) {
+    Dates dates = new Dates(format);
+    return value -> {
+      byte[] json = dates.json(Math.multiplyExact(((Number) value).longValue(), millis)).bytes;
+      return Scalars.text(json, 0, json.length);
+    };
+  }
+}

@@ -1,0 +1,74 @@
+package dagstersmt;
+
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * The function {@code columns}: reads a key or value of JSON with a declared schema into a row.
+ *
+ * <p>Arguments: the JSON text, the program ({@code dagster_smt.jvm.columns}), and a null of the row's type, which is
+ * how Spark gets to know that type. The result: {@code status} ({@link #READ}, {@link #NULL} or {@link Program#LEFT})
+ * and {@code value}, the row.
+ */
+public final class Columns implements ScalarFunction<InternalRow> {
+  static final byte READ = 0;
+
+  /** There is no key or value. */
+  static final byte NULL = 1;
+
+  private static final long serialVersionUID = 1L;
+  private static final ThreadLocal<Programs<RowReader>> PROGRAMS =
+      ThreadLocal.withInitial(() -> new Programs<>(RowReader::new));
+
+  private final DataType row;
+
+  Columns(DataType row) {
+    this.row = row;
+  }
+
+  @Override
+  public String name() {
+    return "columns";
+  }
+
+  @Override
+  public String canonicalName() {
+    return "dagstersmt.columns";
+  }
+
+  @Override
+  public DataType[] inputTypes() {
+    return new DataType[] {DataTypes.BinaryType, DataTypes.StringType, row};
+  }
+
+  @Override
+  public DataType resultType() {
+    return new StructType().add("status", DataTypes.ByteType, false).add("value", row);
+  }
+
+  @Override
+  public boolean isResultNullable() {
+    return false;
+  }
+
+  /** Spark's "magic method"; {@code row} is always null. */
+  public static InternalRow invoke(byte[] text, UTF8String program, InternalRow row) {
+    if (text == null || text.length == 0) {
+      return result(NULL, null);
+    }
+    try {
+      return result(READ, PROGRAMS.get().of(program).read(text));
+    } catch (RuntimeException | StackOverflowError | OutOfMemoryError e) {
+      return result(Program.LEFT, null); // whatever it is, Python comes upon it again, and says what it is
+    }
+  }
+
+  private static InternalRow result(byte status, InternalRow value) {
+    return new GenericInternalRow(new Object[] {status, value});
+  }
+}

@@ -1,0 +1,47 @@
+package dagstersmt;
+
+import java.util.function.Function;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * The programs that a thread runs, by their texts. A text is a literal of a query, so nearly always the same object as
+ * for the record before.
+ *
+ * @param <P> what is made of a text
+ */
+final class Programs<P> {
+  /** More than a query calls side by side. */
+  private static final int KEPT = 8;
+
+  private final Function<String, P> reader;
+  private final UTF8String[] literals = new UTF8String[KEPT];
+  private final Object[] programs = new Object[KEPT];
+  private int next;
+
+  Programs(Function<String, P> reader) {
+    this.reader = reader;
+  }
+
+  P of(UTF8String literal) {
+    for (int at = 0; at < KEPT; at++) {
+      if (literals[at] == literal) {
+        return program(at);
+      }
+    }
+    for (int at = 0; at < KEPT; at++) {
+      if (literal.equals(literals[at])) {
+        return program(at);
+      }
+    }
+    P program = reader.apply(literal.toString());
+    literals[next] = literal;
+    programs[next] = program;
+    next = (next + 1) % KEPT;
+    return program;
+  }
+
+  @SuppressWarnings("unchecked") // only programs are put there
+  private P program(int at) {
+    return (P) programs[at];
+  }
+}

@@ -1,0 +1,250 @@
+package dagstersmt;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.math.BigDecimal;
+import java.util.Base64;
+import java.util.Locale;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** Readers of values that are neither objects nor arrays. */
+final class Scalars {
+  private static final long DAY = 86_400_000;
+
+  /** The latest moment that Spark can hold, in milliseconds; without its sign the earliest. */
+  private static final long MAX_MILLIS = Long.MAX_VALUE / 1000;
+
+  private Scalars() {}
+
+  static ColumnReader of(String name, JsonNode type) {
+    switch (name) {
+      case "string":
+        return new StringReader();
+      case "boolean":
+        return new BooleanReader();
+      case "bytes":
+        return new BytesReader();
+      case "float32":
+        return new FloatReader();
+      case "float64":
+        return new DoubleReader();
+      case "decimal":
+        return new DecimalReader(type);
+      default:
+        return IntegerReader.of(name, type);
+    }
+  }
+
+  /** The text of a string as Spark has it; its bytes stay where they are, unless there are escapes. */
+  static UTF8String text(byte[] json, int start, int end) {
+    for (int at = start + 1; at < end - 1; at++) {
+      if (json[at] == '\\') {
+        return UTF8String.fromString(Strings.decoded(json, start, end));
+      }
+    }
+    return UTF8String.fromBytes(json, start + 1, end - start - 2);
+  }
+
+  private static int afterString(byte[] text, int at, int end) {
+    if (text[at] != '"') {
+      throw Left.LEFT;
+    }
+    return Json.afterString(text, at + 1, end);
+  }
+
+  static final class StringReader extends ColumnReader {
+    @Override
+    int readValue(byte[] text, int at, int end, int depth) {
+      int after = afterString(text, at, end);
+      value = text(text, at, after);
+      return after;
+    }
+
+    @Override
+    Object constant(JsonNode constant) {
+      return UTF8String.fromString(constant.asText());
+    }
+  }
+
+  private static final class BooleanReader extends ColumnReader {
+    @Override
+    int readValue(byte[] text, int at, int end, int depth) {
+      if (text[at] != 't' && text[at] != 'f') {
+        throw Left.LEFT;
+      }
+      value = text[at] == 't';
+      return Json.afterValue(text, at, end, depth);
+    }
+
+    @Override
+    Object constant(JsonNode constant) {
+      return constant.asBoolean();
+    }
+  }
+
+  private static final class BytesReader extends ColumnReader {
+    @Override
+    int readValue(byte[] text, int at, int end, int depth) {
+      int after = afterString(text, at, end);
+      if ((after - at - 2) % 4 != 0) {
+        throw Left.LEFT; // Java would do without the padding
+      }
+      value = Base64.getDecoder().decode(Numbers.ascii(text, at + 1, after - 1));
+      return after;
+    }
+
+    @Override
+    Object constant(JsonNode constant) {
+      return Base64.getDecoder().decode(constant.asText());
+    }
+  }
+
+  private static final class FloatReader extends ColumnReader {
+    @Override
+    int readValue(byte[] text, int at, int end, int depth) {
+      int after = Json.afterNumber(text, at, end);
+      float number = Float.parseFloat(Numbers.ascii(text, at, after));
+      if (Float.isInfinite(number) || number == 0 && text[at] == '-') {
+        throw Left.LEFT;
+      }
+      value = number;
+      return after;
+    }
+
+    @Override
+    Object constant(JsonNode constant) {
+      return Float.parseFloat(constant.asText());
+    }
+  }
+
+  private static final class DoubleReader extends ColumnReader {
+    @Override
+    int readValue(byte[] text, int at, int end, int depth) {
+      int after = Json.afterNumber(text, at, end);
+      value = Numbers.toDouble(text, at, after);
+      return after;
+    }
+
+    @Override
+    Object constant(JsonNode constant) {
+      return Double.parseDouble(constant.asText());
+    }
+  }
+
+  /** Reads numbers into decimals of 38 digits. Base64, as which Connect writes them by default, is Python's. */
+  private static final class DecimalReader extends ColumnReader {
+    private static final int MOST_DIGITS = 38;
+
+    /** A text is short: what is longer may be a number that takes minutes to lay out. */
+    private static final int SHORT = 60;
+
+    private final int scale;
+
+    /** Digits that there may be before the point. */
+    private final int whole;
+
+    DecimalReader(JsonNode type) {
+        scale = type.get("scale").asInt();
+      whole = type.get("precision").asInt() - scale;
+    }
+
+    @Override
+    int readValue(byte[] text, int at, int end, int depth) {
+      int after = Json.afterNumber(text, at, end);
+      if (after - at > SHORT) {
+        throw Left.LEFT;
+      }
+      value = decimal(Numbers.ascii(text, at, after));
+      return after;
+    }
+
+    private Decimal decimal(String text) {
+      BigDecimal number = new BigDecimal(text);
+      boolean isExact = number.scale() >= 0 && number.scale() <= scale;
+      if (!isExact || number.precision() - number.scale() > whole) {
+        throw Left.LEFT; // it is rounded, or does not fit
+      }
+      return Decimal.apply(number.setScale(scale), MOST_DIGITS, scale);
+    }
+
+    @Override
+    Object constant(JsonNode constant) {
+      return Decimal.apply(new BigDecimal(constant.asText()).setScale(scale), MOST_DIGITS, scale);
+    }
+  }
+
+  /** Whole numbers, and what Connect has whole numbers for: days, moments, times of day. */
+  private static final class IntegerReader extends ColumnReader {
+    private final String name;
+    private final long least;
+    private final long most;
+
+    /** Reads texts, where days and moments are texts; else null. */
+    private final Moments moments;
+
+    private IntegerReader(String name, JsonNode type, long least, long most) {
+        this.name = name;
+      this.least = least;
+      this.most = most;
+      boolean isText = type.has("texts");
+      moments = isText ? Moments.valueOf(name.toUpperCase(Locale.ROOT)) : null;
+    }
+
+    static ColumnReader of(String name, JsonNode type) {
+      switch (name) {
+        case "int8":
+          return new IntegerReader(name, type, Byte.MIN_VALUE, Byte.MAX_VALUE);
+        case "int16":
+          return new IntegerReader(name, type, Short.MIN_VALUE, Short.MAX_VALUE);
+        case "int32":
+        case "date":
+          return new IntegerReader(name, type, Integer.MIN_VALUE, Integer.MAX_VALUE);
+        case "time":
+          return new IntegerReader(name, type, 0, DAY);
+        case "timestamp":
+          return new IntegerReader(name, type, -MAX_MILLIS, MAX_MILLIS);
+        case "int64":
+          return new IntegerReader(name, type, Long.MIN_VALUE, Long.MAX_VALUE);
+        default:
+          throw new IllegalArgumentException("no type " + name);
+      }
+    }
+
+    @Override
+    int readValue(byte[] text, int at, int end, int depth) {
+      boolean isText = text[at] == '"' && moments != null;
+      int after = isText ? Json.afterPlainString(text, at + 1, end) : Json.afterNumber(text, at, end);
+      value = boxed(isText ? moments.read(text, at + 1, after - 1) : whole(text, at, after));
+      return after;
+    }
+
+    private static long whole(byte[] text, int start, int end) {
+      if (!Numbers.isWhole(text, start, end)) {
+        throw Left.LEFT;
+      }
+      return Numbers.toLong(text, start, end);
+    }
+
+    private Object boxed(long number) {
+      if (number < least || number > most) {
+        throw Left.LEFT;
+      }
+      switch (name) {
+        case "int8":
+          return (byte) number;
+        case "int16":
+          return (short) number;
+        case "int64":
+        case "timestamp":
+          return number;
+        default:
+          return (int) number;
+      }
+    }
+
+    @Override
+    Object constant(JsonNode constant) {
+      return boxed(Long.parseLong(constant.asText()));
+    }
+  }
+}

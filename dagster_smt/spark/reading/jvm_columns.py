@@ -1,0 +1,82 @@
+"""JSON with a declared schema read inside Spark's generated code, by the JVM lane: no text travels to Python.
+
+The lane takes what Connect takes; a record with a text that is not plain, or does not fit, is left. Its row keeps the
+record, and Python reads that one again: the reader of ``json_columns`` has the last word.
+"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from dagster_smt.jvm.availability import CATALOG
+from dagster_smt.jvm.columns import ColumnCall, columns_program
+from dagster_smt.spark import sql as F
+from dagster_smt.spark.columns import LEFT, PROBLEM_TYPE
+from dagster_smt.spark.plain import plain_type
+from dagster_smt.spark.reading.json_columns import SideColumns
+from dagster_smt.spark.sql import Column, select
+
+IN_RECORD = "in_record"
+"""The column of the record as it was read, for those that are left."""
+RECORD = "record_"
+"""What the names of a record's columns begin with on the way there."""
+
+
+def lane_programs(sides: Sequence[SideColumns]) -> list[str] | None:
+    """Returns the program of each side; None if the lane cannot read one of them."""
+    programs = []
+    for side in sides:
+        calls = [ColumnCall(_position(call.field), call.rule, call.source) for call in side.calls]
+        program = columns_program(side.schema, side.form, side.masks, calls)
+        if program is None or not side.schema.fields:
+            return None
+        programs.append(program)
+    return programs
+
+
+def _position(field: str) -> int:
+    """The position of a field that ``SideColumns.fields`` names."""
+    return int(field.removeprefix("f"))
+
+
+def read_in_lane(
+    frame: DataFrame, sides: Sequence[SideColumns], programs: Sequence[str], columns: Sequence[str]
+) -> DataFrame:
+    """Returns a frame with some of its columns and those of the sides that the lane reads.
+
+    Args:
+        frame: It has the sides' texts.
+        sides: What to read.
+        programs: Their programs.
+        columns: The columns to keep.
+    """
+    others = list(map(F.col, columns))
+    calls = [_call(side, program).alias(_result(side)) for side, program in zip(sides, programs, strict=True)]
+    frame = select(frame, *others, *calls)
+    read: list[Column] = []
+    for side in sides:
+        result = F.col(_result(side))
+        value = result.getField("value")
+        read += [
+            value.alias(side.column),
+            F.when(value.isNotNull(), F.lit(True)).alias(side.there),
+            F.lit(None).cast(PROBLEM_TYPE).alias(side.bad),
+            (result.getField("status") == F.lit(LEFT)).alias(is_left(side)),
+        ]
+    return select(frame, *others, *read)
+
+
+def is_left(side: SideColumns) -> str:
+    """The name of the column that tells whether the lane left a side."""
+    return f"left_{side.side}"
+
+
+def _result(side: SideColumns) -> str:
+    return f"lane_{side.side}"
+
+
+def _call(side: SideColumns, program: str) -> Column:
+    row = T.StructType([T.StructField(name, plain_type(child)) for name, child in side.columns().items()])
+    arguments = F.col(side.side), F.lit(program), F.lit(None).cast(row)
+    return Column(f"{CATALOG}.columns({', '.join(argument.text for argument in arguments)})")
