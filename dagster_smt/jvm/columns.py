@@ -12,7 +12,7 @@ from typing import Any
 
 from dagster_smt.jvm.program import NoJavaError, is_numeric
 from dagster_smt.model.cell import Rule
-from dagster_smt.model.format import DECLARED, Format
+from dagster_smt.model.format import Format
 from dagster_smt.model.schema import FLOATS, INTEGER_BITS, MAX_DIGITS, JavaDate, Schema, Type
 from dagster_smt.values.cast import DAY, CastTo
 from dagster_smt.values.timestamps import PRECISIONS, ConvertTime
@@ -40,23 +40,31 @@ class ColumnCall:
 
 
 def columns_program(
-    schema: Schema, form: Format, masks: Mapping[Place, Any], calls: Iterable[ColumnCall] = ()
+    schema: Schema,
+    form: Format,
+    masks: Mapping[Place, Any],
+    calls: Iterable[ColumnCall] = (),
+    envelope: bytes | None = None,
 ) -> str | None:
     """Returns the program that reads texts of a struct's schema; None if the lane cannot read them.
 
     Args:
         schema: The fields to read.
-        form: The format of the texts; the lane reads ``json_schema``.
+        form: The format of the texts; the lane reads ``json_schema``, and ``envelope``.
         masks: Values to put at places, in the Python form of their schemas.
         calls: Rules whose results are further columns.
+        envelope: The text of the schema in the envelopes; others are left to Python.
     """
-    if form.kind != "json_schema" or schema.logical is not None or schema.type is not Type.STRUCT:
+    is_read = form.kind == "json_schema" or (form.kind == "envelope" and envelope is not None)
+    if not is_read or schema.logical is not None or schema.type is not Type.STRUCT:
         return None
     try:
         row = _Types(form, masks).struct(schema, ())
         program = {"row": row, "calls": [{"field": call.field, "rule": _rule(call)} for call in calls]}
     except NoJavaError:
         return None
+    if envelope is not None:
+        program["envelope"] = envelope.decode()
     return json.dumps(program, ensure_ascii=False)
 
 
@@ -110,8 +118,8 @@ class _Types:
         return {"type": schema.type.name.lower()}
 
     def _decimal(self, schema: Schema) -> dict[str, Any]:
-        declared = schema.precision if self.form.kind in DECLARED else None
-        return {"type": "decimal", "scale": schema.scale, "precision": declared or MAX_DIGITS}
+        base64_texts = {} if self.form.text_standard else {"base64": True}
+        return {"type": "decimal", "scale": schema.scale, "precision": schema.precision or MAX_DIGITS, **base64_texts}
 
 
 def _constant(schema: Schema, value: Any) -> str | bool:

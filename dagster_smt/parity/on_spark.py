@@ -15,12 +15,14 @@ from dagster_smt.chain import Chain
 from dagster_smt.chain.plan import fold_chain
 from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
 from dagster_smt.interpret.interpreter import KEPT, KEY_CONVERTER, VALUE_CONVERTER
+from dagster_smt.jvm.availability import has_lane
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import Schema
 from dagster_smt.parity.datums import DROPPED, Converter, case_chain, failure
 from dagster_smt.parity.judge import BYTES, SPARK
 from dagster_smt.parity.runner import answer_to, broken
 from dagster_smt.spark import sql as F
+from dagster_smt.spark.columns import LEFT
 from dagster_smt.spark.layout import Layout, built
 from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.spark.plain import reader, to_plain
@@ -89,7 +91,7 @@ class SparkAnswers:
         done = 0
         for batch in answer.batches():
             try:
-                found = batch.run(self.session, answer)
+                found = list(batch.run(self.session, answer))
             except (PlanError, UnsupportedError) as error:
                 self.unplanned.append(f"{answer.case['id']}: {error.problems[0].code} {error.problems[0].statement}")
                 continue
@@ -224,10 +226,15 @@ class _Batch:
             for s in (self.key, self.value)
         ]
         frame = session.createDataFrame(self._table(records))
-        evaluator = typed_evaluator(frame, plan, *formats, headers=True)
-        evaluator.run()
-        rows = _collected(evaluator.frame, evaluator).collect()
-        return ((row["in_row"], _result(row, evaluator, answer)) for row in rows)
+        for lane in (True, False) if has_lane(session) else (False,):
+            evaluator = typed_evaluator(frame, plan, *formats, headers=True, lane=lane)
+            evaluator.run()
+            rows = _collected(evaluator.frame, evaluator).collect()
+            yield from ((row["in_row"], _result(row, evaluator, answer)) for row in rows if row["__status"] != LEFT)
+            left = [row["in_row"] for row in rows if row["__status"] == LEFT]
+            if not left:
+                return
+            frame = frame.where(f"in_row IN ({', '.join(map(str, left))})")
 
     def _table(self, records: list[Case]) -> pa.Table:
         columns: dict[str, list[Any]] = {

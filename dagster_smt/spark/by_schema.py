@@ -4,7 +4,7 @@ Records of several schemas are several frames with a plan each, of which a table
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -16,15 +16,17 @@ from dagster_smt.errors import Problem, problem_of_record
 from dagster_smt.interpret.avro import Avro
 from dagster_smt.interpret.interpreter import reads_keys
 from dagster_smt.interpret.registered import HEADER, header_of, registered_avro
-from dagster_smt.model.format import SELF_DESCRIBED, Format
+from dagster_smt.interpret.sides import self_described
+from dagster_smt.jvm.availability import has_lane
+from dagster_smt.model.format import SELF_DESCRIBED, Format, Formats
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark.avro_limits import has_limits
 from dagster_smt.spark.reading.avro_columns import AvroSide, UnableError, avro_side, reads_avro
-from dagster_smt.spark.reading.found_forms import FoundForms
+from dagster_smt.spark.reading.found_forms import TEXTS_IN_SQL, FoundForms
 from dagster_smt.spark.reading.narrow import narrowed
 from dagster_smt.tables.spec import TopicTable
 
-_AVRO = "avro-confluent"
+_AVRO, _ENVELOPE = "avro-confluent", "envelope"
 _MOST, _RECORDS = 8, 20_000
 """Each schema is a pass over the window and code that Spark compiles: so many at most, and so many records for each."""
 
@@ -35,20 +37,30 @@ class OneSchema:
 
     Attributes:
         plan: The chain on it.
-        sides: How the sides are read that name one.
-        others: What the values begin with that name another schema: all but them are read with this one.
+        text: What describes the values: the beginning of Avro, the schema of an envelope.
+        sides: How Avro's sides are read.
+        envelopes: Schemas of sides that are envelopes, and their texts.
+        others: What describes the values of the other schemas: all but them are read with this one.
     """
 
     plan: Plan
-    sides: Mapping[str, AvroSide]
+    text: bytes
+    sides: Mapping[str, AvroSide] = field(default_factory=dict)
+    envelopes: Mapping[str, tuple[Schema, bytes]] = field(default_factory=dict)
     others: tuple[bytes, ...] | None = None
 
     def of(self, frame: DataFrame) -> DataFrame:
         """Its records, and for one of the schemas those that name none."""
-        begins = F.substring("value", 1, HEADER)
+        named = F.expr(TEXTS_IN_SQL[_ENVELOPE].format("value")) if self.envelopes else F.substring("value", 1, HEADER)
         if self.others is None:
-            return frame.where(begins == F.lit(self.sides["value"].header))
-        return frame.where(~F.coalesce(begins.isin(*self.others), F.lit(False))) if self.others else frame
+            return frame.where(named == F.lit(self.text))
+        return frame.where(~F.coalesce(named.isin(*self.others), F.lit(False))) if self.others else frame
+
+    def formats(self, table: TopicTable) -> Formats:
+        """Returns the formats of a table's records, with the schemas of envelopes."""
+        forms = {"key": table.key, "value": table.value}
+        forms |= {side: replace(forms[side], schema=schema) for side, (schema, _) in self.envelopes.items()}
+        return Formats(forms["key"], forms["value"])
 
 
 def by_schema(session: SparkSession, plan: Plan, table: TopicTable, found: FoundForms) -> tuple[OneSchema, ...]:
@@ -67,12 +79,12 @@ def by_schema(session: SparkSession, plan: Plan, table: TopicTable, found: Found
     if not found.forms or not _possible(plan, table, found):
         return ()
     uses = [use for use in found.uses if use.side == "value"]
-    ids = {int(name): tuple(u.topic for u in uses if u.schema == name) for name in (use.schema for use in uses)}
+    ids = {name: tuple(use.topic for use in uses if use.schema == name) for name in (use.schema for use in uses)}
     many = len(ids) > 1 and (len(ids) > _MOST or sum(use.records for use in uses) < _RECORDS * len(ids))
     if many:
         return ()
     try:
-        schemas = _schemas(plan, table, found, ids)
+        schemas = _kinds[table.value.kind](plan, table, found, ids)
     except UnableError:
         return ()
     except Exception as error:  # noqa: BLE001 a schema that nothing can be made of is a matter of its records
@@ -80,23 +92,59 @@ def by_schema(session: SparkSession, plan: Plan, table: TopicTable, found: Found
         return ()
     if not _make(plan.after, [one.plan.after for one in schemas]):
         return ()
+    if table.value.kind == _ENVELOPE:
+        return schemas if has_lane(session) else ()
     return schemas if has_limits(session) and reads_avro(session) else ()
 
 
 def _possible(plan: Plan, table: TopicTable, found: FoundForms) -> bool:
-    """Whether values are Avro, keys have one schema, and no stage sees nulls."""
-    if table.value.kind != _AVRO or (found.nulls and any(map(_sees_null, plan.chain.stages))):
+    """Whether values are Avro or envelopes, keys have one schema, and no stage sees nulls."""
+    if table.value.kind not in (_AVRO, _ENVELOPE) or (found.nulls and any(map(_sees_null, plan.chain.stages))):
         return False
     if not reads_keys(plan.chain, table.key):
         return True
     keys = {(_unversioned(form.key), form.free_key) for form in found.forms}
-    return len(keys) == 1 and not found.forms[0].free_key and table.key.kind not in set(SELF_DESCRIBED) - {_AVRO}
+    return (
+        len(keys) == 1
+        and not found.forms[0].free_key
+        and table.key.kind not in set(SELF_DESCRIBED) - {table.value.kind}
+    )
 
 
-def _schemas(
-    plan: Plan, table: TopicTable, found: FoundForms, ids: Mapping[int, Sequence[str]]
+def _envelope_schemas(
+    plan: Plan, table: TopicTable, found: FoundForms, names: Mapping[str, Sequence[str]]
+) -> tuple[OneSchema, ...]:
+    """Returns the schemas of envelopes with these names, which records of some topics hold."""
+    key_schema = found.forms[0].key if reads_keys(plan.chain, table.key) else None
+    key = _envelope_key(table, found, key_schema)
+    texts = [found.texts["value", name] for name in names]
+    reader = self_described(table.value)
+    made: list[OneSchema] = []
+    for text, topics in zip(texts, names.values(), strict=True):
+        schema = reader.schema(text)
+        if schema is None:
+            raise UnableError("no schema")
+        there, others = (topics, None) if made else (plan.topics, tuple(texts[1:]))
+        typed = plan_chain(plan.chain, key_schema, schema, topics=there, typed=True)
+        made.append(OneSchema(typed, text, envelopes={"value": (schema, text), **key}, others=others))
+    return tuple(made)
+
+
+def _envelope_key(table: TopicTable, found: FoundForms, schema: Schema | None) -> dict[str, tuple[Schema, bytes]]:
+    """Returns how keys that are envelopes are read, if the chain looks at them."""
+    if table.key.kind != _ENVELOPE or schema is None:
+        return {}
+    texts = {found.texts["key", use.schema] for use in found.uses if use.side == "key"}
+    if len(texts) != 1:
+        raise UnableError("several schemas")
+    return {"key": (schema, texts.pop())}
+
+
+def _avro_schemas(
+    plan: Plan, table: TopicTable, found: FoundForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
     """The schemas with these ids, which records of some topics name; records that name none are in any topic."""
+    ids = {int(name): topics for name, topics in names.items()}
     form = found.forms[0]
     key = _key(table.key, found, form.key) if table.key.kind == _AVRO else {}
     key_schema = form.key if reads_keys(plan.chain, table.key) else None
@@ -109,8 +157,11 @@ def _schemas(
         there, others = (topics, None) if made else (plan.topics, rest)
         typed = plan_chain(plan.chain, key_schema, avro.schema, topics=there, typed=True)
         side = avro_side(header_of(number), avro, narrowed(typed, avro.schema))
-        made.append(OneSchema(typed, {"value": side, **key}, others))
+        made.append(OneSchema(typed, header_of(number), {"value": side, **key}, others=others))
     return tuple(made)
+
+
+_kinds = {_AVRO: _avro_schemas, _ENVELOPE: _envelope_schemas}
 
 
 def _make(after: Schema | None, parts: Sequence[Schema | None]) -> bool:

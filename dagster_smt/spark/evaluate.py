@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import reduce
+from types import MappingProxyType
 from typing import Literal
 
 from pyspark.sql import DataFrame
@@ -13,7 +14,7 @@ from dagster_smt.jvm.availability import has_lane
 from dagster_smt.model.format import REGISTERED, SELF_DESCRIBED, Format, Formats
 from dagster_smt.model.record import Side
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.by_schema import by_schema
+from dagster_smt.spark.by_schema import OneSchema, by_schema
 from dagster_smt.spark.columns import LEFT, LEFT_RECORD, PROBLEM_TYPE
 from dagster_smt.spark.layout import Leaf
 from dagster_smt.spark.reading.arrays import ELEMENT, IN_ELEMENT, rows_of_arrays, with_element_named
@@ -76,23 +77,50 @@ def evaluate(
             return evaluate_records(frame, job)
         lane = evaluate_in_lane(frame, job, program)
         return with_left(lane, run_left(lane, job)) if whole else lane
+    forms = Formats(table.key, table.value)
     if table.value.arrays_as_rows:
-        return with_element_named(_columns(rows_of_arrays(frame), plan, table, plan, {}, ledger, beat))
+        return with_element_named(_columns(rows_of_arrays(frame), plan, forms, plan, {}, ledger, beat))
     if table.value.kind not in SELF_DESCRIBED:
-        lane = _columns(frame, plan, table, plan, {}, ledger, beat, lane=has_lane(frame.sparkSession))
-        if LEFT_RECORD not in lane.columns or not whole:
+        lane = _columns(frame, plan, forms, plan, {}, ledger, beat, lane=has_lane(frame.sparkSession))
+        if not whole or not _has_left(lane):
             return lane
-        return with_left(lane, _columns(_left(lane), plan, table, plan, {}, ledger, beat))
+        return with_left(lane, _columns(_left(lane), plan, forms, plan, {}, ledger, beat))
     schemas = by_schema(frame.sparkSession, plan, table, found) if found else ()
     if schemas and found and found.guessed:
         frame = frame.withColumn(IN_GUESSED, as_guessed(table, found))
     try:
-        parts = [_columns(s.of(frame), s.plan, table, plan, s.sides, ledger, beat) for s in schemas]
+        parts = [_of_schema(frame, schema, plan, table, ledger, beat) for schema in schemas]
     except (PlanError, UnsupportedError):  # Python does it
         parts = []
     if parts:
-        return reduce(DataFrame.union, parts)
+        rows = reduce(DataFrame.union, parts)
+        return with_left(rows, _left_envelopes(rows, plan, table, ledger)) if whole and _has_left(rows) else rows
     return evaluate_envelopes(frame, plan, table, output_schema(plan, "columns"), ledger=ledger)
+
+
+def _of_schema(
+    frame: DataFrame, schema: OneSchema, plan: Plan, table: TopicTable, ledger: bool, beat: Beat
+) -> DataFrame:
+    texts = {side: text for side, (_, text) in schema.envelopes.items()}
+    return _columns(
+        schema.of(frame),
+        schema.plan,
+        schema.formats(table),
+        plan,
+        schema.sides,
+        ledger,
+        beat,
+        lane=bool(texts),
+        envelopes=texts,
+    )
+
+
+def _left_envelopes(rows: DataFrame, plan: Plan, table: TopicTable, ledger: bool) -> DataFrame:
+    return evaluate_envelopes(_left(rows), plan, table, output_schema(plan, "columns"), ledger=ledger)
+
+
+def _has_left(evaluated: DataFrame) -> bool:
+    return LEFT_RECORD in evaluated.columns
 
 
 def _job(plan: Plan, table: TopicTable, written: Formats | None, ledger: bool) -> ArrowMap:
@@ -108,33 +136,40 @@ def left_records(evaluated: DataFrame, plan: Plan, table: TopicTable, written: F
         evaluated: What ``evaluate`` gave with ``whole=False``, or what Spark keeps of it.
         plan, table, written: As they were given to ``evaluate``.
     """
-    if LEFT_RECORD in evaluated.columns:
-        return _columns(_left(evaluated), plan, table, plan, {}, True, no_beat)
+    if _has_left(evaluated) and table.value.kind in SELF_DESCRIBED:
+        return _left_envelopes(evaluated, plan, table, ledger=True)
+    if _has_left(evaluated):
+        return _columns(_left(evaluated), plan, Formats(table.key, table.value), plan, {}, True, no_beat)
     return run_left(evaluated, _job(plan, table, written, ledger=True))
 
 
 def _columns(
     frame: DataFrame,
     plan: Plan,
-    table: TopicTable,
+    forms: Formats,
     rows: Plan,
     avro: Mapping[str, AvroSide],
     ledger: bool,
     beat: Beat,
     *,
     lane: bool = False,
+    envelopes: Mapping[str, bytes] = MappingProxyType({}),
 ) -> DataFrame:
     """Run a typed plan.
 
     Args:
-        frame, plan, table, ledger, beat: As they were given to ``evaluate``.
+        frame, plan, ledger, beat: As they were given to ``evaluate``.
+        forms: The formats of both sides.
         rows: The plan of the table's rows, which may have more columns.
         avro: Sides whose records all name one schema.
         lane: Whether the JVM lane may read; then there may be the column ``LEFT_RECORD``.
+        envelopes: Sides that are envelopes, with the text of their schema.
     """
     wanted, after = output_schema(rows, "columns"), rows.after
     assert after is not None
-    evaluator = typed_evaluator(frame, plan, table.key, table.value, avro=avro, ledger=ledger, beat=beat, lane=lane)
+    evaluator = typed_evaluator(
+        frame, plan, forms.key, forms.value, avro=avro, ledger=ledger, beat=beat, lane=lane, envelopes=envelopes
+    )
     evaluator.run()
     words = [F.col(n) for n in evaluator.touched]
     done = _without_tombstones(evaluator) if is_struct(after) else evaluator.frame

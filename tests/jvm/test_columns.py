@@ -39,8 +39,6 @@ LEAVES = {
     '{"q\\"\\u00e9\\/":"1"}',
     '{"i":"x","i":1}',  # the first of two values does not fit, and does not count
     '{"f":-0.0,"f4":-0.0}',
-    '{"b":"","d":"AA=="}',  # decimals in base64
-    '{"d":"MDk=","prices":["AQ==","/w=="]}',
     '{"d":1e2}',
 }
 """Texts that fit, and that the lane leaves to Python."""
@@ -124,7 +122,10 @@ def test_days_and_moments_as_texts(standard):
 
 def test_decimals_with_digits():
     schema = Schema(Type.STRUCT, fields=(("d", decimal(2, 4)),))
-    texts = [b'{"d":%s}' % n for n in (b"1", b"12.34", b"-99.99", b"100", b"0.001", b"0", b"-0.0", b"1e1", b"0.10")]
+    base64 = (b'"AA=="', b'"/w=="', b'"JxA="', b'"gAAAAA=="', b'""', b'"AQ"', b'"AQ==\\n"')
+    texts = [
+        b'{"d":%s}' % n for n in (*base64, b"1", b"12.34", b"-99.99", b"100", b"0.001", b"0", b"-0.0", b"1e1", b"0.10")
+    ]
     assert set(agree(side(schema), texts)) <= {b'{"d":0.001}', b'{"d":1e1}'}
 
 
@@ -161,23 +162,6 @@ def test_calls(source, rule):
 
 
 NUMBERS = ["1", " 12 ", "+7", "-0", "1.5", "1e3", "0x1p3", "1f", "1_0", "NaN", "-Infinity", "٣", "much", "", "1e400"]
-    "1",
-    " 12 ",
-    "+7",
-    "-0",
-    "1.5",
-    "1e3",
-    "0x1p3",
-    "1f",
-    "1_0",
-    "NaN",
-    "-Infinity",
-    "٣",
-    "much",
-    "",
-    "300",
-    "1e400",
-]
 FLOATING = ["0", "-0.5", "1e10", "123456789.125", "1e-7", "0.1", "3.4e38", "1e7", "9999999.5", "2e-3"]
 
 

@@ -1,8 +1,8 @@
 """What the records of a window bring along: the schemas that they hold or name, found before a chain is planned."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import and_
 
@@ -14,9 +14,10 @@ from dagster_smt.chain.forms import Form
 from dagster_smt.errors import problem_of_record
 from dagster_smt.interpret.registered import header_of
 from dagster_smt.interpret.sides import self_described
+from dagster_smt.jvm.availability import CATALOG, has_lane
 from dagster_smt.model.format import SELF_DESCRIBED, Format
 from dagster_smt.model.report import SchemaUse
-from dagster_smt.model.schema_size import MAX_SCHEMAS
+from dagster_smt.model.schema_size import MAX_SCHEMAS, MAX_TEXT
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables.spec import TopicTable
 
@@ -29,7 +30,11 @@ _SEEN = {
 }
 _TEXTS = {**_SEEN, "records": pa.int64()}
 _AVRO_HEADER = "CASE WHEN length({0}) >= 5 AND substring({0}, 1, 1) = X'00' THEN substring({0}, 1, 5) END"
-"""What ``interpret.registry`` reads of an Avro record. In SQL it is no way to Python and back for every record."""
+"""What ``interpret.registry`` reads of an Avro record."""
+TEXTS_IN_SQL = {"avro-confluent": _AVRO_HEADER, "envelope": f"{CATALOG}.envelope_schema({{0}}, {MAX_TEXT})"}
+"""What describes a side of records, by its format. In SQL it is no way to Python and back for every record."""
+_ODD = b""
+"""Stands for the schema of an envelope that the JVM lane leaves to Python."""
 _TEXTS_DDL = "`topic` string, `partition` int, `offset` bigint, `key` binary, `value` binary, `records` bigint"
 IN_GUESSED, GUESSED = "in_guessed", "__guessed"
 """Column of ``as_guessed`` on the way through an evaluator, and in its result."""
@@ -46,12 +51,14 @@ class FoundForms:
         uses: How many name each schema.
         nulls: Whether there may be values that are null.
         guessed: Whether only one record was looked at, and the others are taken to name the same: see ``as_guessed``.
+        texts: By side and the name in ``uses``: what describes the records.
     """
 
     forms: tuple[Form, ...]
     uses: tuple[SchemaUse, ...]
     nulls: bool = True
     guessed: bool = False
+    texts: Mapping[tuple[str, str], bytes] = field(default_factory=dict, hash=False)
 
 
 def found_forms(frame: DataFrame, table: TopicTable) -> FoundForms:
@@ -64,15 +71,21 @@ def found_forms(frame: DataFrame, table: TopicTable) -> FoundForms:
         frame: Kafka's columns.
         table: Where the records come from; the format of the values is one of ``SELF_DESCRIBED``.
     """
-    seen = schema_texts(frame, table)
+    rows, cut = _most_used(schema_texts(frame, table))
+    if any(_ODD in (row.key, row.value) for row in rows):
+        rows, cut = _most_used(schema_texts(frame, table, lane=False))
+    nulls = cut or not _in_sql(frame, table) or any(row.value is None for row in rows)
+    return replace(_found(rows, table), nulls=nulls)
+
+
+def _most_used(seen: DataFrame) -> tuple[list[Row], bool]:
+    """Returns the texts that most records have, by place, and whether there may be more of them."""
     # a minimum of structs would make Spark sort all records, so partitions come apart and are joined here
     wanted = F.min("offset").alias("offset"), F.sum("records").alias("records")
     apart = seen.groupBy("topic", "partition", "key", "value").agg(*wanted)
     # a producer may have another schema in each record: those of most records are planned for
     most = apart.orderBy(F.desc("records"), "topic", "partition", "offset").limit(MAX_SCHEMAS).collect()
-    rows = sorted(most, key=lambda row: (row.topic, row.partition, row.offset))
-    found, cut = _found(rows, table), len(rows) == MAX_SCHEMAS
-    return replace(found, nulls=cut or not _all_avro(table) or any(row.value is None for row in rows))
+    return sorted(most, key=lambda row: (row.topic, row.partition, row.offset)), len(most) == MAX_SCHEMAS
 
 
 def guessed_forms(frame: DataFrame, table: TopicTable) -> FoundForms | None:
@@ -114,12 +127,15 @@ def _found(rows: Sequence[Row], table: TopicTable) -> FoundForms:
     keys, values = self_described(table.key, "key"), self_described(table.value)
     found: dict[Form, None] = {}
     uses: Counter[tuple[str, str, str]] = Counter()
+    texts: dict[tuple[str, str], bytes] = {}
     for row in rows:
         if row.value is None:
             continue
         uses[row.topic, "value", values.schema_id(bytes(row.value))] += row.records
+        texts["value", values.schema_id(bytes(row.value))] = bytes(row.value)
         if key_describes and row.key is not None:
             uses[row.topic, "key", keys.schema_id(bytes(row.key))] += row.records
+            texts["key", keys.schema_id(bytes(row.key))] = bytes(row.key)
         try:
             value, key = values.schema(bytes(row.value), row.topic), table.key.known_schema
             if key_describes and row.key is not None:
@@ -130,17 +146,26 @@ def _found(rows: Sequence[Row], table: TopicTable) -> FoundForms:
         free_key = key is None and (row.key is not None or table.key.kind == "json")
         if value is not None:
             found[Form(row.topic, key, value, free_key)] = None
-    return FoundForms(tuple(found), tuple(SchemaUse(*use, records) for use, records in uses.items()))
+    return FoundForms(tuple(found), tuple(SchemaUse(*use, records) for use, records in uses.items()), texts=texts)
 
 
 def _all_avro(table: TopicTable) -> bool:
-    """Whether SQL finds what describes records."""
+    """Whether what describes records is where Avro has it."""
     return all(kind == "avro-confluent" for kind in (table.key.kind, table.value.kind) if kind in SELF_DESCRIBED)
 
 
-def schema_texts(frame: DataFrame, table: TopicTable) -> DataFrame:
-    """What describes records, with the first places where it was seen and how many records have it; null for nulls."""
-    if not _all_avro(table):
+def _in_sql(frame: DataFrame, table: TopicTable) -> bool:
+    """Whether SQL finds what describes records: that of Avro, and with the JVM lane that of envelopes."""
+    kinds = {kind for kind in (table.key.kind, table.value.kind) if kind in SELF_DESCRIBED}
+    return kinds <= TEXTS_IN_SQL.keys() and ("envelope" not in kinds or has_lane(frame.sparkSession))
+
+
+def schema_texts(frame: DataFrame, table: TopicTable, *, lane: bool = True) -> DataFrame:
+    """What describes records, with the first places where it was seen and how many records have it; null for nulls.
+
+    ``lane``: whether the JVM lane may look; ``_ODD`` stands for what it leaves to Python.
+    """
+    if not _all_avro(table) and not (lane and _in_sql(frame, table)):
         return map_in_arrow(frame.select(*_SEEN), SchemaTexts(table.key, table.value), _TEXTS_DDL)
     found, readable = _described(table)
     key = found.get("key", F.lit(None).cast("binary"))
@@ -150,9 +175,10 @@ def schema_texts(frame: DataFrame, table: TopicTable) -> DataFrame:
 
 
 def _described(table: TopicTable) -> tuple[dict[str, Column], Column]:
-    """What describes the sides of records in Avro, and whether a record's value is described and its key readable."""
+    """What describes the sides of records, and whether a record's value is described and its key readable."""
     sides = {"key": table.key.kind, "value": table.value.kind}
-    found = {side: F.expr(_AVRO_HEADER.format(side)) for side, kind in sides.items() if kind in SELF_DESCRIBED}
+    texts = {side: TEXTS_IN_SQL[kind].format(side) for side, kind in sides.items() if kind in SELF_DESCRIBED}
+    found = {side: F.expr(text) for side, text in texts.items()}
     readable = found["value"].isNotNull()
     if "key" in found:
         readable &= F.col("key").isNull() | found["key"].isNotNull()

@@ -61,6 +61,7 @@ class SideColumns:
         schema: The fields to read of it; the others are skipped.
         masks: What to mask in it, by place (``early_masks``).
         calls: Rules to run on its fields, if they are taken apart, once they are masked.
+        envelope: The text of the schema, if the texts are envelopes: the JVM lane alone reads them here.
     """
 
     side: str
@@ -68,6 +69,7 @@ class SideColumns:
     schema: Schema
     masks: Masks = field(default_factory=dict, hash=False)
     calls: tuple[EarlyCall, ...] = ()
+    envelope: bytes | None = None
 
     @property
     def apart(self) -> bool:

@@ -28,7 +28,7 @@ def lane_programs(sides: Sequence[SideColumns]) -> list[str] | None:
     programs = []
     for side in sides:
         calls = [ColumnCall(_position(call.field), call.rule, call.source) for call in side.calls]
-        program = columns_program(side.schema, side.form, side.masks, calls)
+        program = columns_program(side.schema, side.form, side.masks, calls, side.envelope)
         if program is None or not side.schema.fields:
             return None
         programs.append(program)

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from dagster_smt.chain.plan import Plan
-from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
+from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem, UnsupportedError
 from dagster_smt.interpret.avro import unreadable
 from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CONVERTER
 from dagster_smt.model.change_formats import is_change
@@ -42,6 +42,7 @@ from dagster_smt.spark.stages.typed import Beat, State, TypedEvaluator, no_beat
 from dagster_smt.spark.types import internal_type, spark_type
 from dagster_smt.spark.workers import map_in_arrow
 
+_NO_LANE = Problem("SMT903", "value.converter", "the JVM lane cannot read these envelopes", "Python reads them")
 _COORDINATES = ("topic", "partition", "offset")
 _CODES = {"key": KEY_CONVERTER, "value": VALUE_CONVERTER}
 
@@ -57,6 +58,7 @@ def typed_evaluator(
     headers: bool = False,
     beat: Beat = no_beat,
     lane: bool = False,
+    envelopes: Mapping[str, bytes] = MappingProxyType({}),
 ) -> TypedEvaluator:
     """Read the sides of a frame and make the evaluator of a plan.
 
@@ -70,15 +72,17 @@ def typed_evaluator(
         beat: Called now and then; it may raise to stop the work.
         lane: Whether the JVM lane may read sides. Rows that it leaves have the status ``LEFT``, and the record as it
             was read in the column ``IN_RECORD``.
+        envelopes: Sides that are envelopes, with the text of their schema. The lane has to read them.
 
     Raises:
         PlanError: SMT209, the value's format has no schema; SMT207, Spark has no type for a part of one.
+        UnsupportedError: The lane cannot read an envelope.
     """
     if value.known_schema is None and "value" not in avro:
         hint = "declare a schema for the value, or write records"
         raise PlanError(Problem("SMT209", "", "a table of columns needs values with a schema", hint))
     rest, masks = (plan, {}) if avro else early_masks(plan)
-    start = _Start(frame, plan, headers, masks, lane)
+    start = _Start(frame, plan, headers, masks, lane, envelopes)
     for side, form in {"value": value, "key": key}.items():
         if side in avro:
             start.read_avro(side, form, avro[side])
@@ -123,8 +127,10 @@ class _Start:
     ``bad_key`` and ``bad_value`` say what is wrong with a side, or, where that is ``known``, only whether it is.
     """
 
-    def __init__(self, frame: DataFrame, plan: Plan, headers: bool, masks: Masks, lane: bool):
-        self.plan, self.masks, self.lane = plan, masks, lane
+    def __init__(
+        self, frame: DataFrame, plan: Plan, headers: bool, masks: Masks, lane: bool, envelopes: Mapping[str, bytes]
+    ):
+        self.plan, self.masks, self.lane, self.envelopes = plan, masks, lane, envelopes
         self.problems: list[Problem] = []
         self.known: dict[str, Problem] = {}
         self.messages: set[str] = set()
@@ -181,7 +187,7 @@ class _Start:
         spark_type(whole, side)
         check_defaults(whole, side)
         schema = narrowed(self.plan, whole) if side == "value" and form.kind not in READ_WHOLE else whole
-        columns = SideColumns(side, form, schema, below(self.masks, side))
+        columns = SideColumns(side, form, schema, below(self.masks, side), envelope=self.envelopes.get(side))
         self.declared.append(self._laid_out(side, whole, columns))
 
     def read_avro(self, side: str, form: Format, read: AvroSide) -> None:
@@ -297,6 +303,8 @@ class _Start:
             self.left = [is_left(side) for side in sides]
             columns += map(F.col, self.left)
             self.frame = read_in_lane(self.frame, sides, programs, kept)
+        elif self.envelopes:
+            raise UnsupportedError(_NO_LANE)
         else:
             self.frame = self._read_in_python(sides, kept)
         self._select(columns)

@@ -58,11 +58,12 @@ public final class Columns implements ScalarFunction<InternalRow> {
 
   /** Spark's "magic method"; {@code row} is always null. */
   public static InternalRow invoke(byte[] text, UTF8String program, InternalRow row) {
-    if (text == null || text.length == 0) {
+    if (text == null) {
       return result(NULL, null);
     }
     try {
-      return result(READ, PROGRAMS.get().of(program).read(text));
+      InternalRow read = PROGRAMS.get().of(program).read(text);
+      return result(read == null ? NULL : READ, read);
     } catch (RuntimeException | StackOverflowError | OutOfMemoryError e) {
       return result(Program.LEFT, null); // whatever it is, Python comes upon it again, and says what it is
     }

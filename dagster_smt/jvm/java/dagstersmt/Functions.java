@@ -24,7 +24,9 @@ public final class Functions implements FunctionCatalog {
 
   @Override
   public Identifier[] listFunctions(String[] namespace) {
-    return new Identifier[] {identifier("columns"), identifier("records"), identifier("version")};
+    return new Identifier[] {
+      identifier("columns"), identifier("envelope_schema"), identifier("records"), identifier("version")
+    };
   }
 
   private static Identifier identifier(String function) {
@@ -36,6 +38,8 @@ public final class Functions implements FunctionCatalog {
     switch (function.name()) {
       case "columns":
         return unbound("columns", arguments -> new Columns(arguments.fields()[2].dataType()));
+      case "envelope_schema":
+        return unbound("envelope_schema", arguments -> new EnvelopeSchema());
       case "records":
         return unbound("records", arguments -> new Records());
       case "version":

@@ -2,6 +2,7 @@ package dagstersmt;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.util.Base64;
 import java.util.Locale;
 import org.apache.spark.sql.types.Decimal;
@@ -52,6 +53,14 @@ final class Scalars {
     return Json.afterString(text, at + 1, end);
   }
 
+  /** The bytes that a string has in base64. */
+  private static byte[] bytes(byte[] json, int start, int end) {
+    if ((end - start - 2) % 4 != 0) {
+      throw Left.LEFT; // Java would do without the padding
+    }
+    return Base64.getDecoder().decode(Numbers.ascii(json, start + 1, end - 1));
+  }
+
   static final class StringReader extends ColumnReader {
     @Override
     int readValue(byte[] text, int at, int end, int depth) {
@@ -86,10 +95,7 @@ final class Scalars {
     @Override
     int readValue(byte[] text, int at, int end, int depth) {
       int after = afterString(text, at, end);
-      if ((after - at - 2) % 4 != 0) {
-        throw Left.LEFT; // Java would do without the padding
-      }
-      value = Base64.getDecoder().decode(Numbers.ascii(text, at + 1, after - 1));
+      value = bytes(text, at, after);
       return after;
     }
 
@@ -131,7 +137,7 @@ final class Scalars {
     }
   }
 
-  /** Reads numbers into decimals of 38 digits. Base64, as which Connect writes them by default, is Python's. */
+  /** Reads numbers, and base64 as which Connect writes them by default, into decimals of 38 digits. */
   private static final class DecimalReader extends ColumnReader {
     private static final int MOST_DIGITS = 38;
 
@@ -143,33 +149,41 @@ final class Scalars {
     /** Digits that there may be before the point. */
     private final int whole;
 
+    /** Whether a text is base64 of the digits; else texts are Python's. */
+    private final boolean hasBase64;
+
     DecimalReader(JsonNode type) {
-        scale = type.get("scale").asInt();
+      scale = type.get("scale").asInt();
       whole = type.get("precision").asInt() - scale;
+      hasBase64 = type.has("base64");
     }
 
     @Override
     int readValue(byte[] text, int at, int end, int depth) {
-      int after = Json.afterNumber(text, at, end);
+      boolean isBase64 = text[at] == '"' && hasBase64;
+      int after = isBase64 ? afterString(text, at, end) : Json.afterNumber(text, at, end);
       if (after - at > SHORT) {
         throw Left.LEFT;
       }
-      value = decimal(Numbers.ascii(text, at, after));
-      return after;
-    }
-
-    private Decimal decimal(String text) {
-      BigDecimal number = new BigDecimal(text);
+      BigDecimal number =
+          isBase64
+              ? new BigDecimal(new BigInteger(bytes(text, at, after)), scale)
+              : new BigDecimal(Numbers.ascii(text, at, after));
       boolean isExact = number.scale() >= 0 && number.scale() <= scale;
       if (!isExact || number.precision() - number.scale() > whole) {
         throw Left.LEFT; // it is rounded, or does not fit
       }
+      value = decimal(number);
+      return after;
+    }
+
+    private Decimal decimal(BigDecimal number) {
       return Decimal.apply(number.setScale(scale), MOST_DIGITS, scale);
     }
 
     @Override
     Object constant(JsonNode constant) {
-      return Decimal.apply(new BigDecimal(constant.asText()).setScale(scale), MOST_DIGITS, scale);
+      return decimal(new BigDecimal(constant.asText()));
     }
   }
 
