@@ -1,7 +1,9 @@
 """Random envelopes and chains: what is in the columns is what the Python evaluator makes of each record."""
 
 import json
+from collections import Counter
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -14,6 +16,7 @@ from dagster_smt.model.record import Header, Record
 from dagster_smt.model.schema import Type
 from dagster_smt.model.schema_json import schema_to_json
 from dagster_smt.spark import sql
+from dagster_smt.spark.by_schema import by_schema
 from dagster_smt.spark.evaluate import evaluate, output_schema
 from dagster_smt.spark.plain import reader, to_plain
 from dagster_smt.spark.reading.found_forms import found_forms
@@ -44,11 +47,11 @@ def without_defaults(schema):
 
 @st.composite
 def windows(draw):
-    """Records of two schemas, and a chain that knows the names of the first."""
+    """Records of one schema or two, and a chain that knows the names of the first."""
     first = draw(examples(rows=5))
-    second = draw(structs(2))
+    second = draw(structs(2)) if draw(st.integers(0, 2)) == 0 else None
     rows = [(in_envelope(first.schema, text), topic, headers) for text, topic, headers in first.rows]
-    for text in draw(st.lists(texts_of(second), min_size=3, max_size=3)):
+    for text in draw(st.lists(texts_of(second), min_size=3, max_size=3)) if second else ():
         rows.append((in_envelope(second, text), draw(st.sampled_from(TOPICS)), ()))
     return draw(chains(first.schema)), rows
 
@@ -63,18 +66,32 @@ def expected(chain, rows):
         yield (interpreter.run(record) if outcome.status == KEPT else outcome), record
 
 
+@pytest.fixture(scope="module")
+def ways():
+    """How many windows the JVM lane read (True), and how many Python did."""
+    return Counter()
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    """A few records are enough for a pass of their own."""
+    monkeypatch.setattr("dagster_smt.spark.by_schema._RECORDS", 0)
+
+
 @SLOW
-@given(window=windows())
-def test_random_windows_agree(spark, window):
+@given(window=windows(), lane=st.booleans())
+def test_random_windows_agree(spark, ways, window, lane):
     stages, rows = window
     frame = frame_of(spark, rows)
     try:
         chain = parse_chain(stages)
-        plan = plan_forms(chain, found_forms(frame, TABLE).forms, topics=TOPICS)
+        found = found_forms(frame, TABLE)
+        plan = plan_forms(chain, found.forms, topics=TOPICS)
         wanted = output_schema(plan, "columns")
     except (ConfigError, PlanError, UnsupportedError):
         assume(False)
-    result = evaluate(frame, plan, TABLE, "columns")
+    result = evaluate(frame, plan, TABLE, "columns", found=found if lane else None)
+    ways[lane and bool(by_schema(spark, plan, TABLE, found))] += 1
     assert bare(result.schema["__out"].dataType) == bare(wanted)
     schema = outer(plan.after)
     plain = to_plain(sql.col("__out").cast(internal_type(schema)), schema).alias("__out")
@@ -82,6 +99,11 @@ def test_random_windows_agree(spark, window):
     assert sorted(found) == list(range(len(rows)))
     for offset, (outcome, record) in enumerate(expected(chain, rows)):
         same(found[offset], outcome, record, plan)
+
+
+def test_both_ways_were_taken(ways):
+    """Runs after the test above."""
+    assert min(ways[True], ways[False]) >= 2, ways
 
 
 def same(row, outcome, record, plan):
