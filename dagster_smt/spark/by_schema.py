@@ -22,7 +22,7 @@ from dagster_smt.model.format import SELF_DESCRIBED, Format, Formats
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark.avro_limits import has_limits
 from dagster_smt.spark.reading.avro_columns import AvroSide, UnableError, avro_side, reads_avro
-from dagster_smt.spark.reading.found_forms import TEXTS_IN_SQL, FoundForms
+from dagster_smt.spark.reading.found_forms import FoundForms, schema_text
 from dagster_smt.spark.reading.narrow import narrowed
 from dagster_smt.tables.spec import TopicTable
 
@@ -51,7 +51,7 @@ class OneSchema:
 
     def of(self, frame: DataFrame) -> DataFrame:
         """Its records, and for one of the schemas those that name none."""
-        named = F.expr(TEXTS_IN_SQL[_ENVELOPE].format("value")) if self.envelopes else F.substring("value", 1, HEADER)
+        named = schema_text("value", _ENVELOPE) if self.envelopes else F.substring("value", 1, HEADER)
         if self.others is None:
             return frame.where(named == F.lit(self.text))
         return frame.where(~F.coalesce(named.isin(*self.others), F.lit(False))) if self.others else frame

@@ -31,7 +31,7 @@ _SEEN = {
 _TEXTS = {**_SEEN, "records": pa.int64()}
 _AVRO_HEADER = "CASE WHEN length({0}) >= 5 AND substring({0}, 1, 1) = X'00' THEN substring({0}, 1, 5) END"
 """What ``interpret.registry`` reads of an Avro record."""
-TEXTS_IN_SQL = {"avro-confluent": _AVRO_HEADER, "envelope": f"{CATALOG}.envelope_schema({{0}}, {MAX_TEXT})"}
+_TEXTS_IN_SQL = {"avro-confluent": _AVRO_HEADER, "envelope": f"{CATALOG}.envelope_schema({{0}}, {MAX_TEXT})"}
 """What describes a side of records, by its format. In SQL it is no way to Python and back for every record."""
 _ODD = b""
 """Stands for the schema of an envelope that the JVM lane leaves to Python."""
@@ -157,7 +157,7 @@ def _all_avro(table: TopicTable) -> bool:
 def _in_sql(frame: DataFrame, table: TopicTable) -> bool:
     """Whether SQL finds what describes records: that of Avro, and with the JVM lane that of envelopes."""
     kinds = {kind for kind in (table.key.kind, table.value.kind) if kind in SELF_DESCRIBED}
-    return kinds <= TEXTS_IN_SQL.keys() and ("envelope" not in kinds or has_lane(frame.sparkSession))
+    return kinds <= _TEXTS_IN_SQL.keys() and ("envelope" not in kinds or has_lane(frame.sparkSession))
 
 
 def schema_texts(frame: DataFrame, table: TopicTable, *, lane: bool = True) -> DataFrame:
@@ -174,11 +174,15 @@ def schema_texts(frame: DataFrame, table: TopicTable, *, lane: bool = True) -> D
     return frame.where(readable | F.col("value").isNull()).select(*places, key.alias("key"), value)
 
 
+def schema_text(side: str, kind: str) -> Column:
+    """Returns what describes a side of records in a format, one of those that SQL finds it in."""
+    return F.expr(_TEXTS_IN_SQL[kind].format(side))
+
+
 def _described(table: TopicTable) -> tuple[dict[str, Column], Column]:
     """What describes the sides of records, and whether a record's value is described and its key readable."""
     sides = {"key": table.key.kind, "value": table.value.kind}
-    texts = {side: TEXTS_IN_SQL[kind].format(side) for side, kind in sides.items() if kind in SELF_DESCRIBED}
-    found = {side: F.expr(text) for side, text in texts.items()}
+    found = {side: schema_text(side, kind) for side, kind in sides.items() if kind in SELF_DESCRIBED}
     readable = found["value"].isNotNull()
     if "key" in found:
         readable &= F.col("key").isNull() | found["key"].isNotNull()

@@ -18,12 +18,21 @@ interface ColumnRule {
     switch (name) {
       case "cast":
         String target = rule.get("target").asText();
+        if ("float64".equals(target)) {
+          return value -> parsedDouble((UTF8String) value);
+        }
         return value -> value instanceof UTF8String ? parsed(value.toString(), target) : text((Number) value);
       case "time to text":
         return timeToText(rule.get("format").asText(), rule.get("millis").asLong());
       default:
         throw new IllegalArgumentException("no rule " + name);
     }
+  }
+
+  private static Object parsedDouble(UTF8String text) {
+    byte[] bytes = text.getBytes();
+    boolean isPlain = Decimal.is(bytes, 0, bytes.length) && bytes[0] != '-'; // 0 may have a sign
+    return isPlain ? Decimal.value(bytes, 0, bytes.length) : parsed(text.toString(), "float64");
   }
 
   /** {@code org.apache.kafka.connect.transforms.Cast} from texts to numbers. */

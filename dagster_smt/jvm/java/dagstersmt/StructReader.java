@@ -100,7 +100,7 @@ final class StructReader extends ColumnReader {
     if (expected < names.length && isNamed(expected, text, from, to)) {
       return expected;
     }
-    for (int slot = slot(Name.hash(text, from, to)); table[slot] != 0; slot = slot + 1 & table.length - 1) {
+    for (int slot = slot(Words.hash(text, from, to)); table[slot] != 0; slot = slot + 1 & table.length - 1) {
       int at = table[slot] - 1;
       if (isNamed(at, text, from, to)) {
         return at;
