@@ -11,6 +11,7 @@ from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import PlanError, UnsupportedError
 from dagster_smt.interpret.interpreter import VALUE_CONVERTER
 from dagster_smt.jvm.availability import has_lane
+from dagster_smt.jvm.program import NoJavaError
 from dagster_smt.model.format import REGISTERED, SELF_DESCRIBED, Format, Formats
 from dagster_smt.model.record import Side
 from dagster_smt.spark import sql as F
@@ -90,7 +91,7 @@ def evaluate(
         frame = frame.withColumn(IN_GUESSED, as_guessed(table, found))
     try:
         parts = [_of_schema(frame, schema, plan, table, ledger, beat) for schema in schemas]
-    except (PlanError, UnsupportedError):  # Python does it
+    except (PlanError, UnsupportedError, NoJavaError):  # Python does it
         parts = []
     if parts:
         rows = reduce(DataFrame.union, parts)

@@ -10,9 +10,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from dagster_smt.chain.plan import Plan
-from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem, UnsupportedError
+from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
 from dagster_smt.interpret.avro import unreadable
 from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CONVERTER
+from dagster_smt.jvm.program import NoJavaError
 from dagster_smt.model.change_formats import is_change
 from dagster_smt.model.format import READ_WHOLE, Format
 from dagster_smt.model.schema import Schema
@@ -42,7 +43,6 @@ from dagster_smt.spark.stages.typed import Beat, State, TypedEvaluator, no_beat
 from dagster_smt.spark.types import internal_type, spark_type
 from dagster_smt.spark.workers import map_in_arrow
 
-_NO_LANE = Problem("SMT903", "value.converter", "the JVM lane cannot read these envelopes", "Python reads them")
 _COORDINATES = ("topic", "partition", "offset")
 _CODES = {"key": KEY_CONVERTER, "value": VALUE_CONVERTER}
 
@@ -76,7 +76,7 @@ def typed_evaluator(
 
     Raises:
         PlanError: SMT209, the value's format has no schema; SMT207, Spark has no type for a part of one.
-        UnsupportedError: The lane cannot read an envelope.
+        NoJavaError: The lane cannot read an envelope.
     """
     if value.known_schema is None and "value" not in avro:
         hint = "declare a schema for the value, or write records"
@@ -304,7 +304,7 @@ class _Start:
             columns += map(F.col, self.left)
             self.frame = read_in_lane(self.frame, sides, programs, kept)
         elif self.envelopes:
-            raise UnsupportedError(_NO_LANE)
+            raise NoJavaError
         else:
             self.frame = self._read_in_python(sides, kept)
         self._select(columns)
