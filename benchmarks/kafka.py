@@ -10,7 +10,9 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from benchmarks.cases import DDL, FLAT, Case, Setting, Taken
+from benchmarks.beside_connect import FIVE
+from benchmarks.cases import DDL, FLAT, Case, Setting, Taken, Target
+from benchmarks.connect.iceberg import IcebergWorker, iceberg_worker
 from benchmarks.connect.standalone import Worker, worker
 from benchmarks.records import TOPIC, value_schema
 from dagster_smt.chain import parse_chain
@@ -19,11 +21,12 @@ from dagster_smt.run.batch import run
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.kafka.client import KafkaClient
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
-from dagster_smt.tables.spec import DeltaSink, KafkaSink, SinkKind, TopicTable
+from dagster_smt.tables.spec import DeltaSink, IcebergSink, KafkaSink, SinkKind, TopicTable
 from dagster_smt.testing import KafkaBroker
 
 PARTITIONS = 4
 _CONNECT = "Kafka Connect, two tasks: Kafka to Kafka"
+_ICEBERG = "Kafka Connect, Iceberg's sink, two tasks: Kafka to Iceberg, five stages"
 _BARE = "bare Kafka to Delta columns"
 _COPY = "bare Kafka to Kafka"
 _READER = {"kafka.fetch.max.wait.ms": "50", "kafka.max.poll.records": "5000"}
@@ -31,6 +34,7 @@ _WRITER = {"kafka.linger.ms": "20", "kafka.batch.size": "131072"}
 _broker: dict[str, KafkaTopics] = {}
 _kept = ExitStack()
 _worker: list[Worker] = []
+_iceberg_worker: list[IcebergWorker] = []
 
 
 @contextmanager
@@ -106,6 +110,23 @@ def connect_copy(setting: Setting) -> Taken:
     return Taken(_worker[0].round())
 
 
+def to_iceberg(setting: Setting) -> None:
+    """Declared values into an Iceberg table of columns."""
+    table = TopicTable(_topic(setting), (TOPIC,), value=Format("json_schema", value_schema()))
+    _run(setting, RunSpec("benchmark", parse_chain(FIVE), table, IcebergSink(setting.scratch)))
+    shutil.rmtree(setting.scratch)
+
+
+def connect_iceberg(setting: Setting) -> Taken:
+    """The same by Kafka Connect, with the sink of the Iceberg project: until all rows are committed."""
+    if not _iceberg_worker:
+        topics = _topic(setting)
+        folder = setting.scratch.with_name("connect-iceberg")
+        worker = iceberg_worker(folder, topics.servers, TOPIC, FIVE, setting.records)
+        _iceberg_worker.append(_kept.enter_context(worker))
+    return Taken(_iceberg_worker[0].round())
+
+
 def _run(setting: Setting, spec: RunSpec) -> None:
     report = run(spec, setting.frame.sparkSession)
     if report.records_out != setting.records:
@@ -117,8 +138,15 @@ def _run(setting: Setting, spec: RunSpec) -> None:
 CASES = (
     Case(_BARE, bare_table),
     Case("a run: Kafka to Delta records, six stages", to_table("records"), _BARE),
-    Case("a run: Kafka to Delta columns, six stages", to_table("columns"), _BARE),
+    Case("a run: Kafka to Delta columns, six stages", to_table("columns"), _BARE, target=Target(bare=0.9)),
     Case(_COPY, bare_copy),
     Case(_CONNECT, connect_copy, _COPY),
-    Case("a run: Kafka to Kafka, six stages", to_topic, _COPY, connect=_CONNECT),
+    Case("a run: Kafka to Kafka, six stages", to_topic, _COPY, connect=_CONNECT, target=Target(connect=1)),
+    Case(_ICEBERG, connect_iceberg),
+    Case(
+        "a run: Kafka to Iceberg columns, five stages",
+        to_iceberg,
+        connect=_ICEBERG,
+        target=Target(connect=0.5),
+    ),
 )

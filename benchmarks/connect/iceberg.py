@@ -1,0 +1,187 @@
+"""A standalone worker of Kafka Connect with the Iceberg project's own sink: a topic into a table, round after round."""
+
+import fcntl
+import json
+import shutil
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyspark
+
+from benchmarks.connect.jvm import class_path, started, write_properties
+from dagster_smt.testing.broker import cache_folder, free_port, java
+
+VERSION = "1.10.1"
+TASKS = 2
+_ARTIFACTS = ("iceberg-kafka-connect", "iceberg-parquet")
+_BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
+_JSON = "org.apache.kafka.connect.json.JsonConverter"
+_SECONDS = 300
+_COMMIT_MILLIS = 5000
+_LOGGING = """rootLogger.level = warn
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d %p %c %m%n%ex{3}
+"""
+
+
+class IcebergWorker:
+    """A running worker; each round is a connector of its own that writes all records into a new table."""
+
+    def __init__(self, url: str, folder: Path, servers: str, topic: str, chain: Mapping[str, str], records: int):
+        self._url, self._folder, self._servers = url, folder, servers
+        self._topic, self._chain, self._records = topic, chain, records
+        self._rounds = 0
+
+    def round(self) -> float:
+        """Write all records; seconds from the moment in which both tasks run to the last commit."""
+        self._rounds += 1
+        name = f"iceberg{self._rounds}"
+        self._ask("POST", "/connectors", {"name": name, "config": self._config(name)})
+        self._wait(lambda: self._running(name) == TASKS)
+        began = time.perf_counter()
+        self._wait(lambda: self._committed(name) >= self._records)
+        seconds = time.perf_counter() - began
+        if self._committed(name) != self._records:
+            raise RuntimeError(f"{self._records} records were to be committed; {self._committed(name)} were")
+        self._ask("DELETE", f"/connectors/{name}")
+        shutil.rmtree(self._folder / "lake")
+        return seconds
+
+    def ready(self) -> None:
+        """Wait until the worker answers."""
+        self._wait(lambda: self._ask("GET", "/connectors") == [])
+
+    def _wait(self, is_done: Any) -> None:
+        end = time.monotonic() + _SECONDS
+        while time.monotonic() < end:
+            try:
+                if is_done():
+                    return
+            except OSError:
+                pass  # it does not listen yet
+            time.sleep(0.05)
+        log = (self._folder / "worker.log").read_text()
+        raise RuntimeError(f"Kafka Connect did not come to an end in {_SECONDS} s: {log[-3000:]}")
+
+    def _running(self, name: str) -> int:
+        tasks = self._ask("GET", f"/connectors/{name}/status")["tasks"]
+        return sum(task["state"] == "RUNNING" for task in tasks)
+
+    def _committed(self, name: str) -> int:
+        """How many records the table's snapshot has."""
+        metadata = self._folder / "lake" / "bench" / name / "metadata"
+        try:
+            version = (metadata / "version-hint.text").read_text().strip()
+            table = json.loads((metadata / f"v{version}.metadata.json").read_text())
+        except (OSError, ValueError):  # none yet, or one that is being written
+            return 0
+        current = table.get("current-snapshot-id")
+        summaries = [s["summary"] for s in table.get("snapshots", []) if s["snapshot-id"] == current]
+        return int(summaries[0]["total-records"]) if summaries else 0
+
+    def _ask(self, method: str, path: str, body: Any = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self._url + path, data, {"Content-Type": "application/json"}, method=method)
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            text = answer.read()
+        return json.loads(text) if text else None
+
+    def _config(self, name: str) -> dict[str, str]:
+        return {
+            "name": name,
+            "connector.class": "org.apache.iceberg.connect.IcebergSinkConnector",
+            "tasks.max": str(TASKS),
+            "topics": self._topic,
+            "iceberg.tables": f"bench.{name}",
+            "iceberg.tables.auto-create-enabled": "true",
+            "iceberg.control.topic": f"control-{name}",
+            "iceberg.control.commit.interval-ms": str(_COMMIT_MILLIS),
+            "iceberg.kafka.bootstrap.servers": self._servers,
+            "iceberg.catalog.type": "hadoop",
+            "iceberg.catalog.warehouse": f"file://{self._folder / 'lake'}",
+            **self._chain,
+        }
+
+
+@contextmanager
+def iceberg_worker(
+    folder: Path, servers: str, topic: str, chain: Mapping[str, str], records: int
+) -> Iterator[IcebergWorker]:
+    """A worker that listens on a port of 127.0.0.1; it is ended by its id.
+
+    Args:
+        folder: Where its tables, settings and log go.
+        servers: The broker.
+        topic: What it reads.
+        chain: ``transforms`` properties.
+        records: How many a round has.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "log4j2.properties").write_text(_LOGGING)
+    port = free_port()
+    file = folder / "worker.properties"
+    write_properties(file, _worker(folder, servers, port))
+    main = "org.apache.kafka.connect.cli.ConnectStandalone"
+    # the sink reads the worker's settings from the file that the command line names
+    arguments = ["-Xmx2g", f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}", "-cp", _class_path()]
+    with started([*arguments, main, str(file)], folder / "worker.log"):
+        worker = IcebergWorker(f"http://127.0.0.1:{port}", folder, servers, topic, chain, records)
+        worker.ready()
+        yield worker
+
+
+def _worker(folder: Path, servers: str, port: int) -> dict[str, str]:
+    return {
+        "bootstrap.servers": servers,
+        "listeners": f"http://127.0.0.1:{port}",
+        "key.converter": _BYTES,
+        "value.converter": _JSON,
+        "value.converter.schemas.enable": "false",
+        "offset.storage.file.filename": str(folder / "offsets"),
+        # the sink answers its coordinator only where it gets records, or after so long: by default 60 s, twice
+        "offset.flush.interval.ms": "500",
+        "plugin.discovery": "only_scan",
+        "consumer.auto.offset.reset": "earliest",
+        "consumer.max.poll.records": "5000",
+    }
+
+
+def _class_path() -> str:
+    """Kafka Connect's jars, the sink's, and Hadoop's as PySpark ships them."""
+    ships = Path(pyspark.__file__).parent / "jars"
+    names = ("hadoop-client-", "commons-logging-", "log4j-", "slf4j-api-")
+    first = [str(jar) for jar in sorted(ships.glob("*.jar")) if jar.name.startswith(names)]
+    # before Kafka's: an older slf4j there finds no logger, and nothing of what goes wrong is told
+    return ":".join([*first, f"{_fetch()}/*", class_path()])
+
+
+def _fetch() -> Path:
+    """The folder of the sink's jars; they come from Maven Central once."""
+    cache = cache_folder()
+    jars = cache / f"iceberg-kafka-connect-{VERSION}"
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:  # Ivy's cache takes one process at a time
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not jars.is_dir():
+            part = jars.with_name(f"{jars.name}.part")
+            for artifact in _ARTIFACTS:
+                _retrieve(artifact, cache / "ivy", part)
+            part.rename(jars)
+    return jars
+
+
+def _retrieve(artifact: str, ivy: Path, into: Path) -> None:
+    ships = Path(pyspark.__file__).parent / "jars" / "*"
+    what = ["-dependency", "org.apache.iceberg", artifact, VERSION, "-confs", "default"]
+    pattern = f"{into}/[artifact]-[revision](-[classifier]).[ext]"
+    command = [java(), "-cp", str(ships), "org.apache.ivy.Main", "-cache", str(ivy), *what, "-retrieve", pattern]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
