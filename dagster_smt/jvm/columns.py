@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from dagster_smt.jvm.program import NoJavaError, is_numeric
+from dagster_smt.jvm.program import NoJavaError, check_pattern
 from dagster_smt.model.cell import Rule
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import FLOATS, INTEGER_BITS, MAX_DIGITS, JavaDate, Schema, Type
@@ -149,7 +149,8 @@ def _rule(call: ColumnCall) -> dict[str, Any]:
     rule = call.rule
     if type(rule) is CastTo and is_slow_in_spark(rule, call.source):
         return {"name": "cast", "target": rule.target.name.lower()}
-    if type(rule) is ConvertTime and rule.target == "string" and rule.source != "string" and is_numeric(rule.format):
+    if type(rule) is ConvertTime and rule.target == "string" and rule.source != "string":
+        check_pattern(rule.format)
         multiply, divide = PRECISIONS[rule.precision] if rule.source == "unix" else (1, 1)
         if divide == 1:
             unit = DAY if rule.source == "Date" else multiply
