@@ -118,7 +118,10 @@ PLACES = {
         lambda name, node: name.startswith(("subprocess.", "os.system", "os.popen", "os.exec", "os.spawn")),
         "interpret/protobuf_text.py jvm/build.py spark/environment.py testing/broker.py",
     ),
-    "YAML": (lambda name, node: name.startswith("yaml."), "chain/parse.py connect/component.py connect/places.py"),
+    "YAML": (
+        lambda name, node: name.startswith("yaml."),
+        "chain/parse.py connect/component.py connect/places.py gallery.py",
+    ),
     "HTTP": (lambda name, node: name.startswith(("urllib.request", "http.", "requests.")), "connect/places.py"),
     "options of reads and writes": (
         lambda name, node: name.endswith((".write.format('kafka').options", ".read.format('kafka').options")),

@@ -232,6 +232,7 @@ def test_markdown_is_made_in_known_places_only():
         if name in ("code", "plain", "fenced") and not module.startswith(("values/", "effects/"))  # have their own
     }
     assert writing == {
+        "gallery.py",
         "interpret/examples.py",
         "orchestration/report.py",
         "orchestration/schema_metadata.py",
