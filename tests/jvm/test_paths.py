@@ -233,6 +233,13 @@ def test_keys_that_are_given(key, kind, topics):
     agree(chain, batch_of(values, topics, keys=[b'"\xff"', key, None]), key=kind)
 
 
+def test_names_that_never_end():
+    """More of them than a pattern remembers, each at several places."""
+    values = [json.dumps({f"n{n}": 1, "in": {f"n{n}": n, f"m{n}": 2}}).replace(" ", "").encode() for n in range(6000)]
+    many = json.dumps({f"n{n}": n for n in range(5000)}).replace(" ", "").encode()
+    assert agree(chain_of(mask("**./[37]$/", replacement="7")), batch_of([*values, many, *values[:10]])) == []
+
+
 def test_the_webhooks():
     """Every one of GitHub's webhooks takes the lane in the demo's chain."""
     chain, count = parse_chain(WEBHOOKS), 0

@@ -1,6 +1,5 @@
 package dagstersmt;
 
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
@@ -206,12 +205,12 @@ final class Members {
     return Arrays.equals(source, nameStart[at], nameEnd[at], text, from, to);
   }
 
-  /** The name of a member, as a text. */
-  String name(int at) {
-    if (newName[at] != null) {
-      return newName[at].text;
+  boolean nameMatches(int at, NamePattern pattern) {
+    Name name = newName[at];
+    if (name != null) {
+      return pattern.matches(name.bytes, 0, name.bytes.length, name.hash);
     }
-    return new String(source, nameStart[at], nameEnd[at] - nameStart[at], StandardCharsets.UTF_8);
+    return pattern.matches(source, nameStart[at], nameEnd[at], hash[at]);
   }
 
   void drop(int at) {

@@ -8,6 +8,9 @@ final class Name {
   final byte[] bytes;
   final int hash;
 
+  /** Whether the only escapes that the name can be spelled with are those by number. */
+  final boolean isPlain;
+
   /** The name in quotes, and a colon. */
   final byte[] label;
 
@@ -19,5 +22,6 @@ final class Name {
     out.string(text);
     out.put(':');
     label = out.toBytes();
+    isPlain = text.chars().allMatch(c -> c > 0x1F && c < 0x7F && c != '"' && c != '\\' && c != '/');
   }
 }

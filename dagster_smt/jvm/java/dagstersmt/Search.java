@@ -36,12 +36,12 @@ final class Search {
 
   /** Whether there is an escape that a spelling of the name could have. */
   static boolean mayBeEscaped(Name name, byte[] text, int start, int end) {
-    boolean needsNone = name.label.length - 3 == name.bytes.length && isPrintable(name.text);
-    boolean isPlain = needsNone && name.text.indexOf('/') < 0;
-    for (int at = start; at < end - 1; at++) {
-      if (text[at] == '\\' && (!isPlain || text[at + 1] == 'u')) {
+    int at = Words.find(text, (byte) '\\', start, end - 1);
+    while (at < end - 1) {
+      if (!name.isPlain || text[at + 1] == 'u') {
         return true;
       }
+      at = Words.find(text, (byte) '\\', at + 1, end - 1);
     }
     return false;
   }
@@ -53,9 +53,5 @@ final class Search {
       }
     }
     return false;
-  }
-
-  private static boolean isPrintable(String text) {
-    return text.chars().allMatch(c -> c > 0x1F && c < 0x7F);
   }
 }

@@ -1,6 +1,5 @@
 package dagstersmt;
 
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
@@ -96,8 +95,7 @@ final class Splice {
       byte[] name = wanted.name.bytes;
       return Arrays.equals(text, from, to, name, 0, name.length);
     }
-    String name = new String(text, from, to - from, StandardCharsets.UTF_8);
-    return ((Step.Match) wanted).matches(name);
+    return ((Step.Match) wanted).pattern.matches(text, from, to, Words.hash(text, from, to));
   }
 
   private int change(int from, int to) {

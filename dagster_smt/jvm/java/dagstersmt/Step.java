@@ -3,10 +3,7 @@ package dagstersmt;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.Arrays;
 import java.util.EnumSet;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.Set;
-import java.util.regex.Pattern;
 
 /** One step of a path: which members of an object, or elements of an array, it leads to. */
 abstract class Step {
@@ -105,33 +102,24 @@ abstract class Step {
 
   /** Every member in whose name a regular expression is found. */
   static final class Match extends Step {
-    private static final int MOST = 10_000;
-    private final Pattern pattern;
-    private final Map<String, Boolean> known = new HashMap<>();
+    final NamePattern pattern;
 
     Match(String pattern) {
       super(null, false);
-      this.pattern = Pattern.compile(pattern);
-    }
-
-    boolean matches(String memberName) {
-      Boolean answer = known.get(memberName);
-      if (answer == null) {
-        if (known.size() >= MOST) {
-          known.clear(); // names that are made of data never end
-        }
-        answer = pattern.matcher(new Bounded(memberName)).find();
-        known.put(memberName, answer);
-      }
-      return answer;
+      this.pattern = new NamePattern(pattern);
     }
 
     @Override
     int[] positions(Members node) {
-      if (!node.isObject()) {
-        return NOWHERE;
+      int[] found = NOWHERE;
+      int count = 0;
+      for (int at = 0; node.isObject() && at < node.positions(); at++) {
+        if (!node.isGone(at) && node.nameMatches(at, pattern)) {
+          found = count < found.length ? found : Arrays.copyOf(found, 2 * count + 1);
+          found[count++] = at;
+        }
       }
-      return Arrays.stream(live(node)).filter(at -> matches(node.name(at))).toArray();
+      return count == found.length ? found : Arrays.copyOf(found, count);
     }
   }
 

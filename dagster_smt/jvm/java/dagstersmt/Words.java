@@ -17,6 +17,22 @@ final class Words {
 
   private Words() {}
 
+  /** The position of the first byte that is {@code wanted}, or {@code end}. */
+  static int find(byte[] text, byte wanted, int at, int end) {
+    while (at + 8 <= end) {
+      long other = (long) WORD.get(text, at) ^ wanted * ONES;
+      long same = other - ONES & ~other & HIGH;
+      if (same != 0) {
+        return at + (Long.numberOfTrailingZeros(same) >>> 3);
+      }
+      at += 8;
+    }
+    while (at < end && text[at] != wanted) {
+      at++;
+    }
+    return at;
+  }
+
   /** The position of the first byte that does not stand for itself in a string of JSON, or {@code end}. */
   static int afterPlain(byte[] text, int at, int end) {
     while (at + 8 <= end) {
