@@ -36,6 +36,20 @@ def pytest_collection_modifyitems(items):
             item.add_marker("spark")
 
 
+@pytest.fixture(autouse=True)
+def dagster_forgets_instances_that_are_gone():
+    """A context that a test built and did not close leaves its instance's storage to all later tests of the process.
+
+    Dagster notes that storage in a variable of the process, and loading definitions then asks an instance that is gone.
+    """
+    yield
+    module = sys.modules.get("dagster._core.storage.defs_state.base")
+    storage = module._current_storage.get() if module is not None else None
+    instance = getattr(storage, "_instance_weakref", None)
+    if instance is not None and instance() is None:
+        module._current_storage.set(None)
+
+
 ICEBERG = {
     "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
     "spark.sql.catalog.ice.type": "hadoop",

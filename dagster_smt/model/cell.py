@@ -144,7 +144,7 @@ class Group:
     """
 
     schema: Schema
-    fields: tuple[tuple[str, "Node"], ...]
+    fields: "tuple[tuple[str, Node], ...]"
     present: Expr | None
     sources: frozenset[str] = frozenset()
     nullable: bool = False

@@ -82,7 +82,7 @@ class Schema:
     doc: str | None = None
     parameters: tuple[tuple[str, str], ...] = ()
     default: Any = field(default=None, hash=False)
-    fields: tuple[tuple[str, "Schema"], ...] = ()
+    fields: "tuple[tuple[str, Schema], ...]" = ()
     keys: "Schema | None" = None
     values: "Schema | None" = None
     zoned: bool = False
