@@ -161,6 +161,15 @@ def test_calls(source, rule):
     assert set(left) <= {texts[-1]}
 
 
+@pytest.mark.parametrize("kind", INTEGER_BITS, ids=lambda kind: kind.name)
+def test_the_ends_of_whole_numbers(kind):
+    most = 2 ** (INTEGER_BITS[kind] - 1) - 1
+    schema = Schema(Type.STRUCT, fields=(("n", Schema(kind)),))
+    texts = [b'{"n":%d}' % n for n in (0, 1, most, most + 1, -most - 1, -most - 2, 10 * most)]
+    assert agree(side(schema), texts) == []
+    assert [row[0] for row in in_java(side(schema), texts)] == [0, 0, 0, LEFT, 0, LEFT, LEFT]
+
+
 NUMBERS = ["1", " 12 ", "+7", "-0", "1.5", "1e3", "0x1p3", "1f", "1_0", "NaN", "-Infinity", "٣", "much", "", "1e400"]
 FLOATING = ["0", "-0.5", "1e10", "123456789.125", "1e-7", "0.1", "3.4e38", "1e7", "9999999.5", "2e-3"]
 
