@@ -10,6 +10,7 @@ import pytest
 from dagster_smt.cli import main
 from dagster_smt.cli.schemas import read_schema
 from dagster_smt.errors import ConfigError
+from dagster_smt.version import __version__
 
 HERE = Path(__file__).parent
 CHAIN = """
@@ -67,6 +68,13 @@ def run(files, capsys):
         return code, *capsys.readouterr()
 
     return call
+
+
+def test_the_version(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"dagster-smt {__version__}\n"
 
 
 def test_lint(run):

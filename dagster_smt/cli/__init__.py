@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dagster_smt.cli import chains, connectors, parity, preview, schema, topics
 from dagster_smt.cli.terminal import say
 from dagster_smt.errors import SmtError
+from dagster_smt.version import __version__
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,6 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def argument_parser() -> argparse.ArgumentParser:
     """The commands and their switches."""
     parser = argparse.ArgumentParser(prog="dagster-smt", description="Kafka Connect transforms on Spark and Dagster.")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for room in (chains, connectors, schema, preview, topics, parity):
         room.add_commands(commands)
