@@ -129,7 +129,8 @@ def _constant(schema: Schema, value: Any) -> str | bool:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, JavaDate):
-        return str(int(value) // (DAY if schema.logical == "Date" else 1))
+        unit = DAY if schema.logical == "Date" else 1
+        return str(int(value) // unit)
     if isinstance(value, float):
         return _float_text(value)
     if isinstance(value, int | Decimal):

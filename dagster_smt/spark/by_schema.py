@@ -12,11 +12,11 @@ from pyspark.sql import functions as F
 from dagster_smt.authoring.stage import Stage
 from dagster_smt.chain.merge import merge
 from dagster_smt.chain.plan import Plan, plan_chain
-from dagster_smt.errors import Problem, problem_of_record
+from dagster_smt.errors import DataError, Problem, problem_of_record
 from dagster_smt.interpret.avro import Avro
 from dagster_smt.interpret.interpreter import reads_keys
 from dagster_smt.interpret.registered import HEADER, header_of, registered_avro
-from dagster_smt.interpret.sides import self_described
+from dagster_smt.interpret.sides import SelfDescribed, self_described
 from dagster_smt.jvm.availability import has_lane
 from dagster_smt.model.format import SELF_DESCRIBED, Format, Formats
 from dagster_smt.model.schema import Schema, Type
@@ -117,17 +117,26 @@ def _envelope_schemas(
     """Returns the schemas of envelopes with these names, which records of some topics hold."""
     key_schema = found.forms[0].key if reads_keys(plan.chain, table.key) else None
     key = _envelope_key(table, found, key_schema)
-    texts = [found.texts["value", name] for name in names]
     reader = self_described(table.value)
+    texts = {name: found.texts["value", name] for name in names}
+    schemas = {name: _readable(reader, text) for name, text in texts.items()}
+    planned = [name for name, schema in schemas.items() if schema is not None]
     made: list[OneSchema] = []
-    for text, topics in zip(texts, names.values(), strict=True):
-        schema = reader.schema(text)
-        if schema is None:
-            raise UnableError("no schema")
-        there, others = (topics, None) if made else (plan.topics, tuple(texts[1:]))
+    for name in planned:
+        schema, text = schemas[name], texts[name]
+        there, others = (names[name], None) if made else (plan.topics, tuple(texts[other] for other in planned[1:]))
         typed = plan_chain(plan.chain, key_schema, schema, topics=there, typed=True)
+        assert schema is not None
         made.append(OneSchema(typed, text, envelopes={"value": (schema, text), **key}, others=others))
     return tuple(made)
+
+
+def _readable(reader: SelfDescribed, text: bytes) -> Schema | None:
+    """Returns a schema; None if the text has none, or cannot be read: Python says what is wrong with its records."""
+    try:
+        return reader.schema(text)
+    except DataError:
+        return None
 
 
 def _envelope_key(table: TopicTable, found: FoundForms, schema: Schema | None) -> dict[str, tuple[Schema, bytes]]:

@@ -5,11 +5,14 @@ import json
 import pytest
 
 from dagster_smt.chain import parse_chain, plan_chain
+from dagster_smt.chain.forms import plan_forms
 from dagster_smt.jvm.availability import VARIABLE
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import INT64, STRING, Schema, Type, optional, timestamp
+from dagster_smt.spark.by_schema import by_schema
 from dagster_smt.spark.columns import LEFT, LEFT_RECORD
 from dagster_smt.spark.evaluate import evaluate, left_records
+from dagster_smt.spark.reading.found_forms import found_forms
 from dagster_smt.spark.records.jvm_records import with_left
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.spark.test_json_columns import DOES_NOT_FIT, FITS, OPTIONAL
@@ -112,3 +115,33 @@ def test_both_sides_are_read(spark, monkeypatch):
     frame = frame_of(spark, RECORDS, key=b'{"id":1,"note":"x"}')
     want = in_python(monkeypatch, frame, chain, FLAT, FLAT)
     assert rows_of(evaluated(frame, chain, FLAT, FLAT)[0]) == want
+
+
+SCHEMA = b'{"type":"struct","fields":[{"type":"string","field":"a"},{"type":"int64","optional":true,"field":"n"}]}'
+ENVELOPES = [
+    b'{"schema":%b,"payload":{"a":"x","n":5}}' % SCHEMA,
+    b'{"payload":{"a":"y"},"schema":%b}' % SCHEMA,
+    b'{"schema":%b,"payload":{"a":"x","n":"5"}}' % SCHEMA,  # a field that goes does not fit
+    b'{"schema":%b,"payload":null}' % SCHEMA,
+    b'{"schema":%b,"payload":{"a":"x"},"more":1}' % SCHEMA,
+    b'{"schema":null,"payload":{"a":"x"}}',
+    b"",
+    b"{",
+]
+
+
+def test_envelopes_are_what_python_makes_of_them(spark, monkeypatch):
+    monkeypatch.setattr("dagster_smt.spark.by_schema._RECORDS", 0)
+    topics = ("raw.eu", "raw.us")
+    table = TopicTable(FileTopics("topics"), topics=topics, value=Format("envelope"))
+    chain = {"transforms": "d", "transforms.d.type": "ReplaceField$Value", "transforms.d.exclude": "n"}
+    frame = frame_of(spark, ENVELOPES)
+    found = found_forms(frame, table)
+    plan = plan_forms(parse_chain(chain), found.forms, topics=topics)
+    assert len(by_schema(spark, plan, table, found)) == 1
+    want = rows_of(evaluate(frame, plan, table, "columns"))
+    assert [row["__status"] for row in want] == [0, 0, 2, 2, 2, 2, 2, 2]
+    assert rows_of(evaluate(frame, plan, table, "columns", found=found)) == want
+    kept = evaluate(frame, plan, table, "columns", found=found, whole=False).persist()
+    assert rows_of(with_left(kept, left_records(kept, plan, table))) == want
+    kept.unpersist()

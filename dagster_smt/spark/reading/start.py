@@ -186,7 +186,8 @@ class _Start:
         assert whole is not None
         spark_type(whole, side)
         check_defaults(whole, side)
-        schema = narrowed(self.plan, whole) if side == "value" and form.kind not in READ_WHOLE else whole
+        is_whole = side != "value" or form.kind in READ_WHOLE or side in self.envelopes
+        schema = whole if is_whole else narrowed(self.plan, whole)
         columns = SideColumns(side, form, schema, below(self.masks, side), envelope=self.envelopes.get(side))
         self.declared.append(self._laid_out(side, whole, columns))
 
