@@ -1,9 +1,7 @@
 """A standalone worker of Kafka Connect with the Iceberg project's own sink: a topic into a table, round after round."""
 
-import fcntl
 import json
 import shutil
-import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -14,7 +12,7 @@ from typing import Any
 import pyspark
 
 from benchmarks.connect.jvm import class_path, started, write_properties
-from dagster_smt.testing.broker import cache_folder, free_port, java
+from dagster_smt.testing.broker import fetch_from_maven, free_port
 
 VERSION = "1.10.1"
 TASKS = 2
@@ -161,27 +159,5 @@ def _class_path() -> str:
     names = ("hadoop-client-", "commons-logging-", "log4j-", "slf4j-api-")
     first = [str(jar) for jar in sorted(ships.glob("*.jar")) if jar.name.startswith(names)]
     # before Kafka's: an older slf4j there finds no logger, and nothing of what goes wrong is told
-    return ":".join([*first, f"{_fetch()}/*", class_path()])
-
-
-def _fetch() -> Path:
-    """The folder of the sink's jars; they come from Maven Central once."""
-    cache = cache_folder()
-    jars = cache / f"iceberg-kafka-connect-{VERSION}"
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / "lock").open("w") as lock:  # Ivy's cache takes one process at a time
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not jars.is_dir():
-            part = jars.with_name(f"{jars.name}.part")
-            for artifact in _ARTIFACTS:
-                _retrieve(artifact, cache / "ivy", part)
-            part.rename(jars)
-    return jars
-
-
-def _retrieve(artifact: str, ivy: Path, into: Path) -> None:
-    ships = Path(pyspark.__file__).parent / "jars" / "*"
-    what = ["-dependency", "org.apache.iceberg", artifact, VERSION, "-confs", "default"]
-    pattern = f"{into}/[artifact]-[revision](-[classifier]).[ext]"
-    command = [java(), "-cp", str(ships), "org.apache.ivy.Main", "-cache", str(ivy), *what, "-retrieve", pattern]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    jars = fetch_from_maven("org.apache.iceberg", _ARTIFACTS, VERSION)
+    return ":".join([*first, f"{jars}/*", class_path()])

@@ -59,33 +59,55 @@ def fetch_jars(*artifacts: str, folder: Path | None = None) -> Path:
     Raises:
         UnsupportedError: SMT960, the jars cannot be had.
     """
-    names = artifacts or ("kafka_2.13",)
+    return fetch_from_maven("org.apache.kafka", artifacts or ("kafka_2.13",), KAFKA, folder)
+
+
+def fetch_from_maven(group: str, artifacts: Sequence[str], version: str, folder: Path | None = None) -> Path:
+    """Fetch artifacts of Maven Central with all that they need, once.
+
+    Args:
+        group: Their group, such as ``org.apache.kafka``.
+        artifacts: Their names.
+        version: Their version.
+        folder: Where to keep them.
+
+    Returns:
+        A folder of jars.
+
+    Raises:
+        UnsupportedError: SMT960, the jars cannot be had.
+    """
     cache = folder or cache_folder()
-    jars = cache / f"kafka-{KAFKA}-{'-'.join(names)}"
+    jars = cache / f"{_project(group)}-{version}-{'-'.join(artifacts)}"
     if jars.is_dir():
         return jars
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "lock").open("w") as lock:  # Ivy's cache takes one process at a time
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not jars.is_dir():
-            made = jars.with_name(f"{jars.name}.{os.getpid()}")
-            for name in names:
-                _retrieve(name, cache / "ivy", made)
-            made.rename(jars)
+            part = jars.with_name(f"{jars.name}.{os.getpid()}")
+            for artifact in artifacts:
+                _retrieve(group, artifact, version, cache / "ivy", part)
+            part.rename(jars)
     return jars
 
 
-def _retrieve(artifact: str, ivy: Path, into: Path) -> None:
+def _project(group: str) -> str:
+    """The last part of a group: ``kafka`` of ``org.apache.kafka``."""
+    return group.rpartition(".")[2]
+
+
+def _retrieve(group: str, artifact: str, version: str, ivy: Path, into: Path) -> None:
     import pyspark
 
     ships = Path(pyspark.__file__).parent / "jars" / "*"
     pattern = f"{into}/[artifact]-[revision](-[classifier]).[ext]"
-    what = ["-dependency", "org.apache.kafka", artifact, KAFKA, "-confs", "default", "-retrieve", pattern]
+    what = ["-dependency", group, artifact, version, "-confs", "default", "-retrieve", pattern]
     command = [java(), "-cp", str(ships), "org.apache.ivy.Main", "-cache", str(ivy), *what]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode or not list(into.glob(f"{artifact}-*.jar")):
         hint = "connect to a network that reaches Maven Central, or copy the jars there"
-        statement = f"the jars of Kafka {KAFKA} could not be fetched"
+        statement = f"the jars of {_project(group).capitalize()} {version} could not be fetched"
         raise UnsupportedError(Problem("SMT960", str(into.parent), statement, hint))
 
 
