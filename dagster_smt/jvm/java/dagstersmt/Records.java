@@ -18,24 +18,8 @@ import org.apache.spark.unsafe.types.UTF8String;
  */
 public final class Records implements ScalarFunction<InternalRow> {
   private static final long serialVersionUID = 1L;
-  private static final ThreadLocal<Prepared> LAST = new ThreadLocal<>();
-
-  /** A program, and the text that it was made of: a literal, so the same object each time. */
-  private static final class Prepared {
-    final UTF8String literal;
-    final UTF8String text;
-    final Program program;
-
-    Prepared(UTF8String literal) {
-      this.literal = literal;
-      text = literal.copy();
-      program = new Program(text.toString());
-    }
-
-    boolean isOf(UTF8String other) {
-      return literal == other || text.equals(other);
-    }
-  }
+  private static final ThreadLocal<Programs<Program>> PROGRAMS =
+      ThreadLocal.withInitial(() -> new Programs<>(Program::new));
 
   @Override
   public String name() {
@@ -89,22 +73,18 @@ public final class Records implements ScalarFunction<InternalRow> {
       long offset,
       long timestamp,
       ArrayData headers,
-      UTF8String program) {
-    Prepared prepared = LAST.get();
-    if (prepared == null || !prepared.isOf(program)) {
-      prepared = new Prepared(program);
-      LAST.set(prepared);
-    }
+      UTF8String literal) {
+    Program program = PROGRAMS.get().of(literal);
     if (topic == null) {
       return left(key, value, null, timestamp, headers);
     }
-    Row record = prepared.program.row();
+    Row record = program.row();
     record.readTopic(topic);
     record.partition = partition;
     record.offset = offset;
     record.timestamp = timestamp;
-    byte status = prepared.program.run(key, value, headers);
-    return status == Program.LEFT ? left(key, value, topic, timestamp, headers) : row(status, prepared.program, topic);
+    byte status = program.run(key, value, headers);
+    return status == Program.LEFT ? left(key, value, topic, timestamp, headers) : row(status, program, topic);
   }
 
   /** What was read. */
