@@ -1,47 +1,26 @@
 """The columns that the JVM lane reads, without Spark, beside those that Python reads."""
 
-import atexit
 import base64
 import json
 import struct
-import subprocess
-import threading
 from decimal import Decimal
-from functools import cache
-from pathlib import Path
 
 import pyarrow as pa
 
-from dagster_smt.jvm.build import build, class_path
 from dagster_smt.model.schema import Type
 from dagster_smt.spark.reading.json_columns import ReadColumns
 from dagster_smt.spark.reading.jvm_columns import lane_programs
+from tests.jvm.java_process import ask, packed
 
 READ, NULL, LEFT = 0, 1, 3
-
-
-@cache
-def _java():
-    command = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx1g", "-cp", f"{build()}:{class_path()}"]
-    process = subprocess.Popen(
-        [*command, str(Path(__file__).parent / "ColumnsHarness.java")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    atexit.register(process.stdin.close)
-    return process
 
 
 def in_java(side, texts):
     """What the lane reads of texts: (status, row) of each."""
     programs = lane_programs([side])
     assert programs is not None
-    java = _java()
-    out = [_packed(programs[0].encode()), struct.pack(">i", len(texts)), *map(_packed, texts)]
-    # beside reading: Java waits where nobody reads what it writes
-    writing = threading.Thread(target=_send, args=(java.stdin, b"".join(out)))
-    writing.start()
-    rows = [tuple(json.loads(java.stdout.readline())) for _ in texts]
-    writing.join()
-    return rows
+    out = [packed(programs[0].encode()), struct.pack(">i", len(texts)), *map(packed, texts)]
+    return ask("ColumnsHarness.java", out, lambda stream: tuple(json.loads(stream.readline())), len(texts))
 
 
 def in_python(side, texts):
@@ -69,15 +48,6 @@ def agree(side, texts):
         else:
             assert java == python, text
     return left
-
-
-def _send(stream, data):
-    stream.write(data)
-    stream.flush()
-
-
-def _packed(data):
-    return struct.pack(">i", -1) if data is None else struct.pack(">i", len(data)) + data
 
 
 def _plain(value, schema):

@@ -1,20 +1,15 @@
 """The JVM lane without Spark: one Java process for all tests, records in and records out."""
 
-import atexit
 import struct
-import subprocess
-import threading
 from datetime import datetime, timezone
-from functools import cache
-from pathlib import Path
 
 import pyarrow as pa
 
-from dagster_smt.jvm.build import build, class_path
 from dagster_smt.model.format import Format, Formats
 from dagster_smt.spark.columns import timestamp_micros
 from dagster_smt.spark.records.arrow_map import ArrowMap, BatchRunner
 from dagster_smt.spark.records.jvm_records import program_of_job
+from tests.jvm.java_process import ask, packed
 
 LEFT = 3
 NONE = -(2**63)
@@ -33,43 +28,18 @@ SCHEMA = pa.schema(
 )
 
 
-@cache
-def _java():
-    command = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx1g", "-cp", f"{build()}:{class_path()}"]
-    process = subprocess.Popen(
-        [*command, str(Path(__file__).parent / "Harness.java")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    atexit.register(process.stdin.close)
-    return process
-
-
 def run(program, rows):
     """What the lane makes of rows: status, stage, words of touched entries, key, value, … of each, by column."""
-    java = _java()
-    out = [_packed(program.encode()), struct.pack(">i", len(rows))]
+    out = [packed(program.encode()), struct.pack(">i", len(rows))]
     for row in rows:
         topic = row["topic"]
-        out += [_packed(row["key"]), _packed(row["value"]), _packed(None if topic is None else topic.encode())]
+        out += [packed(row["key"]), packed(row["value"]), packed(None if topic is None else topic.encode())]
         headers = row.get("headers")
         out.append(struct.pack(">i", -1 if headers is None else len(headers)))
-        out += [_packed(part) for each in headers or () for part in (each["key"].encode(), each["value"])]
+        out += [packed(part) for each in headers or () for part in (each["key"].encode(), each["value"])]
         numbers = (row["partition"], row["offset"], row["micros"])
         out.append(struct.pack(">qqq", *(NONE if n is None else n for n in numbers)))
-    # beside reading: Java waits where nobody reads what it writes
-    writing = threading.Thread(target=_send, args=(java.stdin, b"".join(out)))
-    writing.start()
-    done = [_row(java.stdout) for _ in rows]
-    writing.join()
-    return done
-
-
-def _send(stream, data):
-    stream.write(data)
-    stream.flush()
-
-
-def _packed(data):
-    return struct.pack(">i", -1) if data is None else struct.pack(">i", len(data)) + data
+    return ask("Harness.java", out, _row, len(rows))
 
 
 def _row(stream):
