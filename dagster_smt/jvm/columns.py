@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from dagster_smt.jvm.program import NoJavaError, check_pattern
+from dagster_smt.jvm.paths import NoJavaError
+from dagster_smt.jvm.program import check_pattern
 from dagster_smt.model.cell import Rule
 from dagster_smt.model.format import Format
 from dagster_smt.model.schema import FLOATS, INTEGER_BITS, MAX_DIGITS, JavaDate, Schema, Type

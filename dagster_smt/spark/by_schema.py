@@ -79,12 +79,14 @@ def by_schema(session: SparkSession, plan: Plan, table: TopicTable, found: Found
     if not found.forms or not _possible(plan, table, found):
         return ()
     uses = [use for use in found.uses if use.side == "value"]
-    ids = {name: tuple(use.topic for use in uses if use.schema == name) for name in (use.schema for use in uses)}
-    many = len(ids) > 1 and (len(ids) > _MOST or sum(use.records for use in uses) < _RECORDS * len(ids))
-    if many:
+    names: dict[str, tuple[str, ...]] = {}
+    for use in uses:
+        names[use.schema] = (*names.get(use.schema, ()), use.topic)
+    has_few_records = sum(use.records for use in uses) < _RECORDS * len(names)
+    if len(names) > 1 and (len(names) > _MOST or has_few_records):
         return ()
     try:
-        schemas = _kinds[table.value.kind](plan, table, found, ids)
+        schemas = _kinds[table.value.kind](plan, table, found, names)
     except UnableError:
         return ()
     except Exception as error:  # noqa: BLE001 a schema that nothing can be made of is a matter of its records

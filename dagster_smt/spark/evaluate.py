@@ -11,7 +11,7 @@ from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import PlanError, UnsupportedError
 from dagster_smt.interpret.interpreter import VALUE_CONVERTER
 from dagster_smt.jvm.availability import has_lane
-from dagster_smt.jvm.program import NoJavaError
+from dagster_smt.jvm.paths import NoJavaError
 from dagster_smt.model.format import REGISTERED, SELF_DESCRIBED, Format, Formats
 from dagster_smt.model.record import Side
 from dagster_smt.spark import sql as F

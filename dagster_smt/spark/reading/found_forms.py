@@ -131,11 +131,13 @@ def _found(rows: Sequence[Row], table: TopicTable) -> FoundForms:
     for row in rows:
         if row.value is None:
             continue
-        uses[row.topic, "value", values.schema_id(bytes(row.value))] += row.records
-        texts["value", values.schema_id(bytes(row.value))] = bytes(row.value)
+        name = values.schema_id(bytes(row.value))
+        uses[row.topic, "value", name] += row.records
+        texts["value", name] = bytes(row.value)
         if key_describes and row.key is not None:
-            uses[row.topic, "key", keys.schema_id(bytes(row.key))] += row.records
-            texts["key", keys.schema_id(bytes(row.key))] = bytes(row.key)
+            name = keys.schema_id(bytes(row.key))
+            uses[row.topic, "key", name] += row.records
+            texts["key", name] = bytes(row.key)
         try:
             value, key = values.schema(bytes(row.value), row.topic), table.key.known_schema
             if key_describes and row.key is not None:

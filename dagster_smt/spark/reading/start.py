@@ -13,7 +13,7 @@ from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
 from dagster_smt.interpret.avro import unreadable
 from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CONVERTER
-from dagster_smt.jvm.program import NoJavaError
+from dagster_smt.jvm.paths import NoJavaError
 from dagster_smt.model.change_formats import is_change
 from dagster_smt.model.format import READ_WHOLE, Format
 from dagster_smt.model.schema import Schema
