@@ -74,7 +74,7 @@ check: setup $(INSTANCE)/dagster.yaml ## Lint, format, types, import rules, defi
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/dg check defs
-	$(BIN)/python -m dagster_smt.reference --check
+	$(BIN)/python -m dagster_smt.tools.reference --check
 	@$(MAKE) -s docs-site
 	$(if $(OWED),$(BIN)/python -m pytest -q -m "not spark and not ui and not long" $(OWED))
 
@@ -82,7 +82,7 @@ bench: setup ## Measure against bare Spark (ARGS="--records 100000 --only lazy";
 	@$(BIN)/python -m benchmarks $(DEMO_KAFKA) $(if $(CONNECT),--connect) $(ARGS)
 
 docs: setup ## Write the generated reference pages again
-	@$(BIN)/python -m dagster_smt.reference
+	@$(BIN)/python -m dagster_smt.tools.reference
 
 docs-site: setup ## Build the documentation as a site in build/site; a broken link or a missing docstring is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q

@@ -14,9 +14,9 @@ from benchmarks.cases import FLAT, NOTHING, Case, Setting, Target, write_counted
 from benchmarks.records import TOPIC, value_schema
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.forms import plan_forms
-from dagster_smt.interpret.avro_write import avro_out
-from dagster_smt.interpret.sides import side_codec
-from dagster_smt.model.format import Format
+from dagster_smt.formats.avro.write import avro_out
+from dagster_smt.formats.sides import side_codec
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.reading.found_forms import FoundForms, found_forms, guessed_forms
 from dagster_smt.tables.spec import FileTopics, TopicTable

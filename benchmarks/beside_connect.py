@@ -38,13 +38,13 @@ from benchmarks.runs import one_topic
 from benchmarks.wide_records import wide_schema
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.properties import read_properties
-from dagster_smt.interpret.garbage import no_collection
 from dagster_smt.interpret.interpreter import KEPT
-from dagster_smt.model.format import Format
 from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.topics.format import Format
 from dagster_smt.run.batch import run
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.spark.evaluate import evaluate
+from dagster_smt.spark.garbage import no_collection
 from dagster_smt.spark.records.arrow_map import ArrowMap
 from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable
 

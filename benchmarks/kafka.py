@@ -16,7 +16,7 @@ from benchmarks.connect.iceberg import IcebergWorker, iceberg_worker
 from benchmarks.connect.standalone import Worker, worker
 from benchmarks.records import TOPIC, value_schema
 from dagster_smt.chain import parse_chain
-from dagster_smt.model.format import Format
+from dagster_smt.model.topics.format import Format
 from dagster_smt.run.batch import run
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.kafka.client import KafkaClient

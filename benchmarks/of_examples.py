@@ -13,12 +13,12 @@ from benchmarks.records import START, value_of, value_schema
 from dagster_smt.authoring.transform import Example
 from dagster_smt.chain.parse import parse_chain
 from dagster_smt.errors import PlanError
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.interpret.examples import is_envelope, schema_of
 from dagster_smt.interpret.interpreter import KEPT, Interpreter
-from dagster_smt.interpret.sides import side_codec
-from dagster_smt.model.format import Format
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema
+from dagster_smt.model.topics.format import Format
 
 
 @dataclass(frozen=True)

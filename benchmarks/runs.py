@@ -10,10 +10,10 @@ from pyspark.sql import functions as F
 from benchmarks.cases import DDL, FLAT, Case, Setting
 from benchmarks.records import TOPIC, value_schema
 from dagster_smt.chain import parse_chain
-from dagster_smt.model.format import Format
-from dagster_smt.model.offsets import offsets_of
-from dagster_smt.model.table_state import TableState
-from dagster_smt.model.window import Range
+from dagster_smt.model.topics.format import Format
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.windows.offsets import offsets_of
+from dagster_smt.model.windows.window import Range
 from dagster_smt.run.batch import run
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.sinks import open_table

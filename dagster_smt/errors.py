@@ -46,7 +46,7 @@ class Problem:
 class SmtError(Exception):
     """Root of all errors of this package. Carries one or more problems.
 
-    It never shows the error that it was raised for, whose message may quote values: see ``model/causes.py``.
+    It never shows the error that it was raised for, whose message may quote values: see ``model/reports/causes.py``.
     """
 
     def __init__(self, problems: Iterable[Problem] | Problem):

@@ -22,12 +22,12 @@ from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.registry import own
 from dagster_smt.interpret.interpreter import Interpreter
-from dagster_smt.model.format import Format
 from dagster_smt.model.record import Record
+from dagster_smt.model.topics.format import Format
 from dagster_smt.transforms.aiven.hash import Hash
 from dagster_smt.transforms.debezium.extract_new_record_state import ExtractNewRecordState
 from dagster_smt.transforms.debezium.header_to_value import HeaderToValue
-from dagster_smt.transforms.hoist_field import HoistField
+from dagster_smt.transforms.kafka.hoist_field import HoistField
 
 NONE = {"flat": Setting(None, 6000, None)}
 

@@ -15,19 +15,19 @@ from tests.orchestration.test_checks import GOOD, reported
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 BLOCKS = dict(re.findall(r"<!-- (\S+) -->\n```python\n(.*?)```", PAGE, re.DOTALL))
-WRITTEN = {"dagster_smt/transforms/trim_field.py", "dagster_smt/transforms/drop_topics.py"}
-WRITTEN |= {"tests/transforms/test_trim_field.py", "tests/transforms/test_drop_topics.py"}
+WRITTEN = {"dagster_smt/transforms/kafka/trim_field.py", "dagster_smt/transforms/kafka/drop_topics.py"}
+WRITTEN |= {"tests/transforms/kafka/test_trim_field.py", "tests/transforms/kafka/test_drop_topics.py"}
 
 
 @pytest.mark.parametrize(("module", "name"), [("trim_field", "TrimField"), ("drop_topics", "DropTopics")])
 def test_the_transforms_pass_their_cases(module, name, monkeypatch):
-    code = ModuleType(f"dagster_smt.transforms.{module}")
+    code = ModuleType(f"dagster_smt.transforms.kafka.{module}")
     monkeypatch.setitem(sys.modules, code.__name__, code)
-    exec(BLOCKS[f"dagster_smt/transforms/{module}.py"], vars(code))
+    exec(BLOCKS[f"dagster_smt/transforms/kafka/{module}.py"], vars(code))
     transform = getattr(code, name)
     monkeypatch.setitem(transforms(), transform.connect_class, transform)
     table: dict = {}
-    exec(BLOCKS[f"tests/transforms/test_{module}.py"], table)
+    exec(BLOCKS[f"tests/transforms/kafka/test_{module}.py"], table)
     assert table["CASES"]
     for case in (*table["CASES"], *transform.examples):
         table["check"](transform, case)

@@ -277,7 +277,7 @@ def test_each_exception_is_needed(done):
     from dagster_smt.chain import parse_chain
     from dagster_smt.interpret.preview import Sample
     from dagster_smt.interpret.residue import residue
-    from dagster_smt.model.format import Format
+    from dagster_smt.model.topics.format import Format
 
     samples = [Sample(topic, 0, offset, 0, b"x", json.dumps(value).encode(), ()) for topic, offset, value in payloads()]
     found = {place.replace("[]", "") for _, place in residue(parse_chain(CHAIN), samples, Format("string"), Format())}

@@ -12,11 +12,11 @@ from dagster_smt.chain.explain import explain
 from dagster_smt.chain.registry import predicates, transforms
 from dagster_smt.errors import PlanError, SmtError, UnsupportedError
 from dagster_smt.interpret.interpreter import FAILED, KEPT, KEPT_OUTCOME, Interpreter
-from dagster_smt.model.format import Format
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.topics.format import Format
 from dagster_smt.tables.spec import FileTopics, TopicTable
-from dagster_smt.values.header_literals import parse_simple_header
+from dagster_smt.values.headers.literals import parse_simple_header
 from tests.chain.record_transforms import DropIfNull
 from tests.random_chains import chains, check_problem, joined, parsed, stages, strategies
 from tests.random_records import as_text, documents, payload, record, structs, typed

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from dagster_smt import gallery
 from dagster_smt.chain.properties import read_properties
 from dagster_smt.run.batch import run
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.sources.file_writer import NewRecord
 from dagster_smt.tables.spec import DeltaSink, TopicTable
+from dagster_smt.tools import gallery
 from tests.run.world import World
 
 CHAINS = gallery.entries()

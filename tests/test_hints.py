@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import dagster_smt
-from dagster_smt import problem_codes
 from dagster_smt.cli import main
+from dagster_smt.tools import problem_codes
 
 ROOT = Path(problem_codes.ROOT)
 DOCS = ROOT.parent / "docs"

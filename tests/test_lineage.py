@@ -10,9 +10,9 @@ from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.explain import explain
 from dagster_smt.errors import PlanError, SmtError, UnsupportedError
 from dagster_smt.interpret.interpreter import KEPT, Interpreter
-from dagster_smt.model.extended_path import below
-from dagster_smt.model.format import Format
+from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import STRING, Schema, Type, optional
+from dagster_smt.model.topics.format import Format
 from tests.random_chains import chains
 from tests.random_records import payload, record, structs, typed
 

@@ -1,6 +1,6 @@
 """Codes of problems: each means one thing, and the reference lists them all."""
 
-from dagster_smt.problem_codes import AREAS, by_code, codes_page, taken_twice, uses
+from dagster_smt.tools.problem_codes import AREAS, by_code, codes_page, taken_twice, uses
 
 
 def test_no_code_is_used_for_two_things():

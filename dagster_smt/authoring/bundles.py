@@ -9,9 +9,9 @@ from dagster_smt.authoring.options import Flag, Text, option, path_items
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.errors import ConfigError
 from dagster_smt.model.java_text import trim
-from dagster_smt.model.path import EXTENDED, V1, V2, FieldPath, parse_path
-from dagster_smt.model.path_steps import Match
-from dagster_smt.values.java_regex import compile_java
+from dagster_smt.model.paths.connect import EXTENDED, V1, V2, FieldPath, parse_path
+from dagster_smt.model.paths.steps import Match
+from dagster_smt.values.java.regex import compile_java
 
 _VERSIONS = {version.lower(): version for version in (V1, V2, EXTENDED)}
 

@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from dagster_smt.model.extended_path import STEP, step_text
-from dagster_smt.model.path import FieldPath
-from dagster_smt.model.path_steps import Deep, Every
+from dagster_smt.model.paths.connect import FieldPath
+from dagster_smt.model.paths.extended import STEP, step_text
+from dagster_smt.model.paths.steps import Deep, Every
 
 _ELEMENT = r"(?:\[\])*"  # a field in an array is named as if there were one of it
 

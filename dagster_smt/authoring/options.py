@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticUndefined
 
 from dagster_smt.model.java_text import trim
-from dagster_smt.model.path import split_paths
+from dagster_smt.model.paths.connect import split_paths
 from dagster_smt.values.numbers import parse_integer
 
 _COMMA = re.compile(r"\s*,\s*", re.ASCII)

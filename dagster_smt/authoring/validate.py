@@ -8,8 +8,8 @@ from pydantic import AfterValidator, BeforeValidator
 from dagster_smt.authoring.options import Names, RawText, Text
 from dagster_smt.errors import ConfigError
 from dagster_smt.model.java_text import trim
-from dagster_smt.values.java_dates import date_format
-from dagster_smt.values.java_regex import compile_java
+from dagster_smt.values.java.dates import date_format
+from dagster_smt.values.java.regex import compile_java
 
 
 def _some(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dagster_smt.authoring.stage import Stage
 from dagster_smt.errors import Problem
 from dagster_smt.model.cell import Call, Cell, Group, Node, calls_in
-from dagster_smt.model.extended_path import below
+from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import Type
 from dagster_smt.values.cast import CastTo
 

@@ -14,7 +14,7 @@ from dagster_smt.chain.plan import Plan, StagePlan, columns, first_entries, fold
 from dagster_smt.chain.problems import config_problem, pattern_hint
 from dagster_smt.errors import PlanError, Problem
 from dagster_smt.model.cell import Cell
-from dagster_smt.model.path import seems_pattern
+from dagster_smt.model.paths.connect import seems_pattern
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import Schema
 

@@ -7,8 +7,8 @@ from dagster_smt.authoring.mask_exception import MaskException
 from dagster_smt.authoring.options import split_list
 from dagster_smt.chain.problems import config_problem
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.path import EXTENDED, FieldPath, parse_path
-from dagster_smt.model.path_steps import Deep, Every
+from dagster_smt.model.paths.connect import EXTENDED, FieldPath, parse_path
+from dagster_smt.model.paths.steps import Deep, Every
 
 KEY = "mask.exceptions"
 _ROOTS = ("key", "value", "topic", "header")

@@ -3,7 +3,7 @@
 from dagster_smt.chain.plan import Plan, Step, columns
 from dagster_smt.model.cell import Const
 from dagster_smt.model.record import PlanRecord
-from dagster_smt.model.report import LedgerEntry, leaf_labels
+from dagster_smt.model.reports.report import LedgerEntry, leaf_labels
 from dagster_smt.visible import visible
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dagster_smt.errors import PlanError, Problem
 from dagster_smt.model.cell import Node
-from dagster_smt.model.extended_path import below
+from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import Schema, Type, optional
 
 

@@ -19,10 +19,10 @@ from dagster_smt.effects.conditions_on_plan import plan_condition
 from dagster_smt.effects.on_plan_record import plan_record
 from dagster_smt.errors import ClassError, DataError, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, field_nodes, restart, split_mark
-from dagster_smt.model.extended_path import WHOLE, below
 from dagster_smt.model.guarded import SIDES, check_references, hidden, revealed, undeclared
+from dagster_smt.model.paths.extended import WHOLE, below
 from dagster_smt.model.record import PlanRecord, Side
-from dagster_smt.model.report import LedgerEntry
+from dagster_smt.model.reports.report import LedgerEntry
 from dagster_smt.model.schema import BOOLEAN, INT32, INT64, STRING, Schema, Type, optional, timestamp
 from dagster_smt.values.basic import IsNull, WhereThere
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from dagster_smt.authoring.options import Options
 from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, Problem
-from dagster_smt.model.path import V1, V2, seems_pattern
+from dagster_smt.model.paths.connect import V1, V2, seems_pattern
 
 
 def config_problem(code: str, place: str, statement: str, hint: str = "") -> Problem:

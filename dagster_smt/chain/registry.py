@@ -13,6 +13,7 @@ from dagster_smt import transforms as own_transforms
 from dagster_smt.authoring.options import Options
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import Transform
+from dagster_smt.chain.vendors import is_kafkas
 
 TRANSFORM_GROUP, PREDICATE_GROUP = "dagster_smt.transforms", "dagster_smt.predicates"
 
@@ -35,7 +36,12 @@ def predicates() -> dict[str, type[Predicate]]:
 def own(base: type[PluginT]) -> tuple[type[PluginT], ...]:
     """Our own classes, Kafka's first."""
     package = own_transforms if issubclass(Transform, base) else own_predicates
-    return tuple(_checked(cls, base, package.__name__) for cls in listed(package))
+    classes = [_checked(cls, base, package.__name__) for cls in listed(package)]
+    return tuple(sorted(classes, key=_is_of_a_vendor))
+
+
+def _is_of_a_vendor(cls: type[Options]) -> bool:
+    return not is_kafkas(cls.connect_class)
 
 
 def listed(package: ModuleType) -> Iterator[type]:

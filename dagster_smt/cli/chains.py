@@ -19,7 +19,7 @@ from dagster_smt.cli.schemas import planned, read_schema, read_table
 from dagster_smt.cli.terminal import say
 from dagster_smt.errors import ConfigError, PlanError, Problem, SmtError
 from dagster_smt.jvm.program import in_python, kept_out
-from dagster_smt.model.topic_columns import describe_columns
+from dagster_smt.model.topics.columns import describe_columns
 from dagster_smt.tables.push_down import explained
 
 _EPOCHS = "leader epochs: the client of confluent-kafka reads the topics of a cluster, slower than Spark's reader"

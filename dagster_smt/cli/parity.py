@@ -22,11 +22,11 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _parity(arguments: argparse.Namespace) -> int:
-    from dagster_smt.parity.runner import on_python, run_files
+    from dagster_smt.tools.parity.runner import on_python, run_files
 
     evaluate = on_python
     if arguments.spark:
-        from dagster_smt.parity.on_spark import on_spark
+        from dagster_smt.tools.parity.on_spark import on_spark
 
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Spark's workers need this environment
 
@@ -38,7 +38,7 @@ def _parity(arguments: argparse.Namespace) -> int:
     if arguments.report == "json":
         say(json.dumps(report.to_json(), ensure_ascii=False))
     else:
-        from dagster_smt.parity.table import report_table
+        from dagster_smt.tools.parity.table import report_table
 
         say(report_table(report))
     return int(report.count("different") > 0)

@@ -15,7 +15,7 @@ from dagster_smt.cli.schemas import planned, read_schema, read_table
 from dagster_smt.cli.terminal import shown
 from dagster_smt.interpret.leaves import Number, leaves
 from dagster_smt.interpret.preview import Sample, Shown, Snapshot, preview
-from dagster_smt.model.format import Format
+from dagster_smt.model.topics.format import Format
 from dagster_smt.visible import visible
 
 _WIDTH = 20

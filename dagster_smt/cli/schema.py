@@ -9,7 +9,7 @@ from dagster_smt.cli.arguments import count
 from dagster_smt.cli.terminal import say
 from dagster_smt.cli.topics import topics_at
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.format import REGISTERED
+from dagster_smt.model.topics.format import REGISTERED
 
 _SECONDS = 10.0
 """For one question to a broker: somebody waits."""

@@ -32,9 +32,9 @@ def read_schema(text: str | None) -> Schema | None:
         return None
     path = Path(text)
     if path.suffix == ".json":
-        from dagster_smt.interpret.codec import resolve_defaults
-        from dagster_smt.model.format import Format
+        from dagster_smt.formats.json import resolve_defaults
         from dagster_smt.model.schema_json import schema_from_json
+        from dagster_smt.model.topics.format import Format
 
         try:
             data = json.loads(path.read_text(encoding="utf-8"))

@@ -161,7 +161,7 @@ def _committed(topics: "FileTopics | KafkaTopics", group: str) -> Mapping[tuple[
         if not committed:
             raise TableError(Problem("SMT522", group, "there is no progress of this group", "name another"))
         return committed
-    from dagster_smt.model.table_state import TableState
+    from dagster_smt.model.topics.state import TableState
 
     file = topics.root / ".progress" / f"{group}.json"
     try:

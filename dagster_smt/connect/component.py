@@ -18,7 +18,7 @@ from dagster_smt.connect.schema import SchemaProposal, proposed_schema, seen_enc
 from dagster_smt.connect.survey import Verdict
 from dagster_smt.connect.template_text import template_text, template_texts
 from dagster_smt.connect.topics import topics_of
-from dagster_smt.model.format import SELF_DESCRIBED
+from dagster_smt.model.topics.format import SELF_DESCRIBED
 from dagster_smt.tables.proposal.look import Look, Seen
 
 CHAIN_FILE = "chain.properties"

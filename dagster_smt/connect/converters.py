@@ -7,8 +7,8 @@ from dagster_smt.connect.connectors import Connector
 from dagster_smt.connect.rules import OptionVerdict
 from dagster_smt.connect.survey import Verdict
 from dagster_smt.connect.template_text import template_text
-from dagster_smt.model.format import REGISTERED, STRATEGIES
 from dagster_smt.model.secrets import is_reference, refers, shows_secret, without_login
+from dagster_smt.model.topics.format import REGISTERED, STRATEGIES
 from dagster_smt.tables.proposal.encodings import Encoding
 
 _KAFKA = "org.apache.kafka.connect."

@@ -9,7 +9,7 @@ from dagster_smt.authoring.stage import Stage
 from dagster_smt.chain import parse_chain
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.path import V1
+from dagster_smt.model.paths.connect import V1
 
 IGNORED = "SMT011"
 """An option that Kafka ignores."""

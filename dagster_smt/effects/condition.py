@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 from dagster_smt.authoring.transform import Parts
 from dagster_smt.errors import DATA_EXCEPTION
 from dagster_smt.model.cell import Rule
-from dagster_smt.model.json_path import JsonPath
-from dagster_smt.model.path import FieldPath
+from dagster_smt.model.paths.connect import FieldPath
+from dagster_smt.model.paths.json_path import JsonPath
 from dagster_smt.model.schema import Schema
-from dagster_smt.values.java_equals import IsLiteral
+from dagster_smt.values.java.regex_equals import IsLiteral
 from dagster_smt.values.texts import TextPasses
 
 

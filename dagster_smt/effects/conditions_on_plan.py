@@ -1,8 +1,8 @@
 """Conditions on a symbolic record: the expression that yields a boolean, or the answer where it is known."""
 
-from dagster_smt.authoring.edit import struct_of
-from dagster_smt.authoring.json_path import planned_answer
-from dagster_smt.authoring.reading import read_field
+from dagster_smt.authoring.fields.edit import struct_of
+from dagster_smt.authoring.fields.json_path import planned_answer
+from dagster_smt.authoring.fields.read import read_field
 from dagster_smt.authoring.texts import default_of, literal_text_of
 from dagster_smt.authoring.transform import Planning, refuse
 from dagster_smt.effects.condition import (
@@ -20,9 +20,9 @@ from dagster_smt.errors import PlanError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Node, Ref, open_struct
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import BOOLEAN, Type
-from dagster_smt.values import headers
 from dagster_smt.values.basic import IsNull, WhereThere
-from dagster_smt.values.java_equals import EqualsLiteral, IsLiteral
+from dagster_smt.values.headers import fields as headers
+from dagster_smt.values.java.regex_equals import EqualsLiteral, IsLiteral
 from dagster_smt.values.needs import Differs, Needed, Unless
 from dagster_smt.values.texts import IsOneOf, TextPasses
 

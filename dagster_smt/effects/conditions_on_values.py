@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from dagster_smt.authoring.schemaless import require_map, value_at
+from dagster_smt.authoring.fields.schemaless import require_map, value_at
 from dagster_smt.effects.condition import Always, Condition, FieldPasses, Not, NoTest, NullValue, PathFinds
 from dagster_smt.errors import data_error
 from dagster_smt.model.runtime import java_class
-from dagster_smt.values.java_equals import IsLiteral
-from dagster_smt.values.json_path import answer
+from dagster_smt.values.java.regex_equals import IsLiteral
+from dagster_smt.values.json.path import answer
 
 Test = Callable[[Any], bool]
 

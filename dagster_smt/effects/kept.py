@@ -1,6 +1,6 @@
 """Which records a stage keeps, as far as it can be told before they are read (``model.keeps``, decision 16)."""
 
-from dagster_smt.authoring.json_path import finding
+from dagster_smt.authoring.fields.json_path import finding
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.stage import Stage
 from dagster_smt.effects.code import CodeTransform
@@ -16,7 +16,7 @@ from dagster_smt.effects.condition import (
 )
 from dagster_smt.effects.effect import Reject, only
 from dagster_smt.model import keeps
-from dagster_smt.values.json_path import FOUND
+from dagster_smt.values.json.path import FOUND
 
 
 def kept(stage: Stage) -> keeps.Condition | None:

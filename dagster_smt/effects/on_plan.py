@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from dagster_smt.authoring.copying import copied, copied_fields, validated
-from dagster_smt.authoring.edit import (
+from dagster_smt.authoring.fields.edit import (
     Changed,
     Renamed,
     Target,
@@ -18,8 +18,8 @@ from dagster_smt.authoring.edit import (
     struct_of,
     under,
 )
-from dagster_smt.authoring.paths import Branch, planned
-from dagster_smt.authoring.reading import read_field
+from dagster_smt.authoring.fields.read import read_field
+from dagster_smt.authoring.fields.resolve import Branch, planned
 from dagster_smt.authoring.texts import java_text_of
 from dagster_smt.authoring.transform import Planning, refuse
 from dagster_smt.effects.effect import (

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Literal
 
 from dagster_smt.authoring.copying import copied
-from dagster_smt.authoring.edit import all_sources, field_of, present, struct_of
-from dagster_smt.authoring.reading import read_field
+from dagster_smt.authoring.fields.edit import all_sources, field_of, present, struct_of
+from dagster_smt.authoring.fields.read import read_field
 from dagster_smt.authoring.texts import with_default
 from dagster_smt.authoring.transform import Planning, Transform, null_side, refuse
 from dagster_smt.effects.code import CodeTransform
@@ -32,9 +32,9 @@ from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import Schema, Type, optional
 from dagster_smt.values.containers import MapValue
-from dagster_smt.values.header_literals import parse_literal
-from dagster_smt.values.headers import AppendHeader, AppendLiteral, DropNamed, HasHeaderOrNull
-from dagster_smt.values.timestamps import RecordTime
+from dagster_smt.values.headers.fields import AppendHeader, AppendLiteral, DropNamed, HasHeaderOrNull
+from dagster_smt.values.headers.literals import parse_literal
+from dagster_smt.values.times.timestamps import RecordTime
 
 
 def plan_record(transform: Transform, record: PlanRecord, at: Planning) -> PlanRecord:

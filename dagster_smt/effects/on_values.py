@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dagster_smt.authoring.scan import Act
-from dagster_smt.authoring.schemaless import (
+from dagster_smt.authoring.fields.scan import Act
+from dagster_smt.authoring.fields.schemaless import (
     Visit,
     collector,
     element_of,
@@ -14,7 +14,7 @@ from dagster_smt.authoring.schemaless import (
     value_visitor,
     visitor,
 )
-from dagster_smt.authoring.splice import Texts
+from dagster_smt.authoring.fields.splice import Texts
 from dagster_smt.authoring.transform import SideFunction
 from dagster_smt.effects.effect import (
     NO_OFFSET,
@@ -34,10 +34,10 @@ from dagster_smt.effects.effect import (
 from dagster_smt.effects.rule import Constant, FieldRule
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Rule
-from dagster_smt.model.path_steps import Index
+from dagster_smt.model.paths.steps import Index
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import JavaInteger, kind_of
-from dagster_smt.values.lazy import encoder, kind_at, look
+from dagster_smt.values.json.lazy import encoder, kind_at, look
 from dagster_smt.values.texts import JoinTexts, java_text
 
 

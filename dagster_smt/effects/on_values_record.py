@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dagster_smt.authoring.schemaless import require_map, value_at, visitor
+from dagster_smt.authoring.fields.schemaless import require_map, value_at, visitor
 from dagster_smt.authoring.topics import needed_topic
 from dagster_smt.authoring.transform import SideFunction, Transform
 from dagster_smt.effects.code import CodeTransform
@@ -29,9 +29,9 @@ from dagster_smt.effects.times import needed_time, no_time
 from dagster_smt.errors import data_error
 from dagster_smt.model.record import KEY_DIRTY, DropRecord, Header, Record
 from dagster_smt.model.runtime import kind_of
-from dagster_smt.values.lazy import copied, look, whole
+from dagster_smt.values.json.lazy import copied, look, whole
 from dagster_smt.values.texts import is_blank, java_text
-from dagster_smt.values.timestamps import ConvertTime, RecordTime, RouteByTime
+from dagster_smt.values.times.timestamps import ConvertTime, RecordTime, RouteByTime
 
 _CONVERTED = frozenset(kind.value for kind in CONVERTED)
 

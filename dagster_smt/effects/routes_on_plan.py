@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from dagster_smt.authoring.edit import present, refused, struct_of
-from dagster_smt.authoring.reading import read_field
+from dagster_smt.authoring.fields.edit import present, refused, struct_of
+from dagster_smt.authoring.fields.read import read_field
 from dagster_smt.authoring.texts import default_of, java_text_of
 from dagster_smt.authoring.topics import needed_topic, routed
 from dagster_smt.authoring.transform import Planning, refuse
@@ -13,9 +13,9 @@ from dagster_smt.errors import PlanError
 from dagster_smt.model.cell import Call, Cell, Const, Node
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import STRING, Schema, Type, optional
-from dagster_smt.values.headers import HeaderText, LastHeader
-from dagster_smt.values.java_regex import Matches, MatchesOrNull, ReplaceIfMatches
-from dagster_smt.values.timestamps import RouteByTime
+from dagster_smt.values.headers.fields import HeaderText, LastHeader
+from dagster_smt.values.java.regex import Matches, MatchesOrNull, ReplaceIfMatches
+from dagster_smt.values.times.timestamps import RouteByTime
 
 _BYTES = Schema(Type.BYTES, optional=True)
 _NUMBERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
-from dagster_smt.authoring.edit import Target, refused
+from dagster_smt.authoring.fields.edit import Target, refused
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Const, Node, Rule
 from dagster_smt.model.runtime import kind_of_schema

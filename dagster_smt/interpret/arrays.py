@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dagster_smt.errors import problem_of_record
-from dagster_smt.values.lazy import decode_whole
+from dagster_smt.values.json.lazy import decode_whole
 
 _BEGINNING = (b"[", b" ", b"\t", b"\r", b"\n")
 

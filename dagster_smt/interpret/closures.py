@@ -5,10 +5,10 @@ from types import MappingProxyType
 from typing import Any
 
 from dagster_smt.model.cell import AnyItem, Call, Const, Each, Expr, Group, Key, Node, Ref, Select
-from dagster_smt.model.path_steps import Every, Index
+from dagster_smt.model.paths.steps import Every, Index
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import JavaDate
-from dagster_smt.values.java_regex import compile_java
+from dagster_smt.values.java.regex import compile_java
 
 Function = Callable[[Record], Any]
 Items = Mapping[str, list[Any]]

@@ -9,14 +9,14 @@ from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.chain.plan import plan_chain
 from dagster_smt.errors import PlanError
+from dagster_smt.formats.sides import SideCodec, side_codec
 from dagster_smt.interpret.interpreter import KEPT, Interpreter
-from dagster_smt.interpret.sides import SideCodec, side_codec
 from dagster_smt.interpret.stages import predicate_function
-from dagster_smt.model.format import Format
-from dagster_smt.model.markdown import code
 from dagster_smt.model.record import Header, Record
-from dagster_smt.model.report import schema_diff
+from dagster_smt.model.reports.markdown import code
+from dagster_smt.model.reports.report import schema_diff
 from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.topics.format import Format
 
 TIMESTAMP = 1_556_204_536_123
 _PLAIN, _ENVELOPE = side_codec(Format()), side_codec(Format("envelope"))

@@ -7,12 +7,12 @@ from typing import Any, Literal
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.chain.plan import first_entries
 from dagster_smt.errors import DataError, Problem, problem_of_record
-from dagster_smt.interpret.cache import BySchema, Cache
-from dagster_smt.interpret.sides import SideCodec, has_defaults, side_codec
+from dagster_smt.formats.cache import BySchema, Cache
+from dagster_smt.formats.sides import SideCodec, has_defaults, side_codec
 from dagster_smt.interpret.stages import DROPPED, ApplyAll, Runner, runners
-from dagster_smt.model.format import REGISTERED, Format, Formats, names_topic
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, Record
-from dagster_smt.model.topic_names import takes_records
+from dagster_smt.model.topics.format import REGISTERED, Format, Formats, names_topic
+from dagster_smt.model.topics.names import takes_records
 
 KEPT, DROPPED_STATUS, FAILED = 0, 1, 2
 NO_STAGE, KEY_CONVERTER, VALUE_CONVERTER = -1, -2, -3

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dagster_smt.interpret.preview import Snapshot
-from dagster_smt.model.extended_path import below
+from dagster_smt.model.paths.extended import below
 
 
 class Number(str):

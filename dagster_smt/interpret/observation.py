@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from dagster_smt.values.moment_texts import days_of, millis_of, names_zone
+from dagster_smt.values.times.moment_texts import days_of, millis_of, names_zone
 
 GROUPS: Mapping[str, str] = {
     "boolean": "truth values",

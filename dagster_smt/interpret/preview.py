@@ -8,9 +8,9 @@ from dagster_smt.errors import problem_of_record
 from dagster_smt.interpret.arrays import rows_of
 from dagster_smt.interpret.interpreter import DROPPED_STATUS, Interpreter, reads_keys
 from dagster_smt.interpret.stages import DROPPED
-from dagster_smt.model.format import Format, Formats
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, Header, Record
-from dagster_smt.values.headers import header_as_read, header_bytes
+from dagster_smt.model.topics.format import Format, Formats
+from dagster_smt.values.headers.fields import header_as_read, header_bytes
 
 
 @dataclass(frozen=True)

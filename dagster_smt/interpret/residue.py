@@ -11,9 +11,9 @@ from typing import Any
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.interpret.leaves import Number, leaves
 from dagster_smt.interpret.preview import Sample, Shown, Snapshot, preview
-from dagster_smt.model.extended_path import extended_steps, step_text
-from dagster_smt.model.format import Format
-from dagster_smt.model.path_steps import Index
+from dagster_smt.model.paths.extended import extended_steps, step_text
+from dagster_smt.model.paths.steps import Index
+from dagster_smt.model.topics.format import Format
 
 SHORTEST_TEXT = 3
 SHORTEST_NUMBER = 5

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 
+from dagster_smt.authoring.fields.schemaless import objects
 from dagster_smt.authoring.predicate import Predicate
-from dagster_smt.authoring.schemaless import objects
 from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.authoring.transform import SideFunction, Transform
 from dagster_smt.chain.plan import StagePlan, first_entries, input_record, plan_stage, plan_test
@@ -12,7 +12,7 @@ from dagster_smt.effects.code import CodePredicate, CodeTransform
 from dagster_smt.effects.conditions_on_values import test_function
 from dagster_smt.effects.on_values_record import side_function
 from dagster_smt.errors import DataError, Problem, data_error
-from dagster_smt.interpret.cache import Cache
+from dagster_smt.formats.cache import Cache
 from dagster_smt.interpret.closures import Function, expr_function, node_function
 from dagster_smt.model.cell import UNSET, Call, Cell, Const, Expr, Ref
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, PlanRecord, Record, Side

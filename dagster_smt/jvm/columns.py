@@ -13,10 +13,10 @@ from typing import Any
 from dagster_smt.jvm.paths import NoJavaError
 from dagster_smt.jvm.program import check_pattern
 from dagster_smt.model.cell import Rule
-from dagster_smt.model.format import Format
 from dagster_smt.model.schema import FLOATS, INTEGER_BITS, MAX_DIGITS, JavaDate, Schema, Type
+from dagster_smt.model.topics.format import Format
 from dagster_smt.values.cast import DAY, CastTo
-from dagster_smt.values.timestamps import PRECISIONS, ConvertTime
+from dagster_smt.values.times.timestamps import PRECISIONS, ConvertTime
 
 Place = tuple[str | None, ...]
 """Field names from the top down; None is each element of an array, or each value of a map."""

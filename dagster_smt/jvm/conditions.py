@@ -17,8 +17,8 @@ from dagster_smt.effects.condition import (
     ValuePasses,
 )
 from dagster_smt.jvm.paths import NoJavaError, path_of
-from dagster_smt.values.java_equals import IsLiteral, expected
-from dagster_smt.values.java_regex import Matches
+from dagster_smt.values.java.regex import Matches
+from dagster_smt.values.java.regex_equals import IsLiteral, expected
 from dagster_smt.values.texts import Finds, IsText, TextPasses
 
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from dagster_smt.authoring.scan import kinds_of
-from dagster_smt.model.path import FieldPath
-from dagster_smt.model.path_steps import Deep, Every, Index, Match, OfLogical, OfType, Step
+from dagster_smt.authoring.fields.scan import kinds_of
+from dagster_smt.model.paths.connect import FieldPath
+from dagster_smt.model.paths.steps import Deep, Every, Index, Match, OfLogical, OfType, Step
 
 KINDS = {
     "string": "string",

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from dagster_smt.errors import DataError
-from dagster_smt.model.extended_path import below
-from dagster_smt.model.path_steps import Every, Index, Match
+from dagster_smt.model.paths.extended import below
+from dagster_smt.model.paths.steps import Every, Index, Match
 from dagster_smt.model.schema import Schema, Type
 
 

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, ConfigError, Problem
-from dagster_smt.model.extended_path import step_text
+from dagster_smt.model.paths.extended import step_text
 from dagster_smt.model.schema import DECIMAL, DECIMAL_SCALE, Schema, Type
 
 _NAMES = {t.value: t for t in Type}

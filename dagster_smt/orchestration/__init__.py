@@ -4,29 +4,29 @@ from dagster_shared.libraries import DagsterLibraryRegistry
 
 from dagster_smt.errors import ConfigError as ConfigError
 from dagster_smt.errors import SmtError as SmtError
-from dagster_smt.orchestration.assets import build_smt_asset as build_smt_asset
-from dagster_smt.orchestration.assets import build_smt_assets as build_smt_assets
+from dagster_smt.orchestration.automation.repair import build_repair_job as build_repair_job
+from dagster_smt.orchestration.automation.schedules import build_smt_schedule as build_smt_schedule
+from dagster_smt.orchestration.automation.sensors import build_lag_sensor as build_lag_sensor
+from dagster_smt.orchestration.automation.sensors import build_new_topic_sensor as build_new_topic_sensor
 from dagster_smt.orchestration.checks import SmtChecks as SmtChecks
 from dagster_smt.orchestration.components import SmtChainComponent as SmtChainComponent
 from dagster_smt.orchestration.components import SmtTopicCollectionComponent as SmtTopicCollectionComponent
-from dagster_smt.orchestration.config_schema import smt_config_schema as smt_config_schema
-from dagster_smt.orchestration.dead_letters import build_dead_letters_asset as build_dead_letters_asset
-from dagster_smt.orchestration.dead_letters import build_redrive_job as build_redrive_job
-from dagster_smt.orchestration.guard import Cancelled as Cancelled
-from dagster_smt.orchestration.guard import run_cancellable as run_cancellable
-from dagster_smt.orchestration.ops import build_smt_op as build_smt_op
-from dagster_smt.orchestration.partitions import partition_key_to_topic as partition_key_to_topic
-from dagster_smt.orchestration.partitions import topic_to_partition_key as topic_to_partition_key
-from dagster_smt.orchestration.repair import build_repair_job as build_repair_job
+from dagster_smt.orchestration.definitions.assets import build_smt_asset as build_smt_asset
+from dagster_smt.orchestration.definitions.assets import build_smt_assets as build_smt_assets
+from dagster_smt.orchestration.definitions.dead_letters import build_dead_letters_asset as build_dead_letters_asset
+from dagster_smt.orchestration.definitions.dead_letters import build_redrive_job as build_redrive_job
+from dagster_smt.orchestration.definitions.ops import build_smt_op as build_smt_op
+from dagster_smt.orchestration.definitions.partitions import partition_key_to_topic as partition_key_to_topic
+from dagster_smt.orchestration.definitions.partitions import topic_to_partition_key as topic_to_partition_key
+from dagster_smt.orchestration.definitions.tables import SmtTable as SmtTable
+from dagster_smt.orchestration.definitions.topic_assets import build_topic_assets as build_topic_assets
+from dagster_smt.orchestration.definitions.translator import SmtAssetData as SmtAssetData
+from dagster_smt.orchestration.definitions.translator import SmtTranslator as SmtTranslator
+from dagster_smt.orchestration.launch.config_schema import smt_config_schema as smt_config_schema
 from dagster_smt.orchestration.resources import SparkSessionResource as SparkSessionResource
 from dagster_smt.orchestration.resources import spark_session_of as spark_session_of
-from dagster_smt.orchestration.schedules import build_smt_schedule as build_smt_schedule
-from dagster_smt.orchestration.sensors import build_lag_sensor as build_lag_sensor
-from dagster_smt.orchestration.sensors import build_new_topic_sensor as build_new_topic_sensor
-from dagster_smt.orchestration.tables import SmtTable as SmtTable
-from dagster_smt.orchestration.topic_assets import build_topic_assets as build_topic_assets
-from dagster_smt.orchestration.translator import SmtAssetData as SmtAssetData
-from dagster_smt.orchestration.translator import SmtTranslator as SmtTranslator
+from dagster_smt.orchestration.runs.guard import Cancelled as Cancelled
+from dagster_smt.orchestration.runs.guard import run_cancellable as run_cancellable
 from dagster_smt.spark.environment import check_java as check_java
 from dagster_smt.version import __version__
 

@@ -5,7 +5,7 @@ from dagster_smt.authoring.predicate import PACKAGE, Predicate
 from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import Regex
 from dagster_smt.effects.condition import TopicPasses
-from dagster_smt.values.java_regex import Matches
+from dagster_smt.values.java.regex import Matches
 
 
 class TopicNameMatches(Predicate):

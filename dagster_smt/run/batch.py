@@ -13,12 +13,12 @@ from pyspark.sql.types import StructType
 from dagster_smt.chain import Plan
 from dagster_smt.chain.forms import plan_forms
 from dagster_smt.errors import EngineError, PlanError, Problem, RecordsRejected, SmtError, TableError
-from dagster_smt.model.division import WHOLE, Division
-from dagster_smt.model.offsets import OffsetSet, offsets_of
-from dagster_smt.model.report import RunReport, SchemaUse
+from dagster_smt.model.reports.report import RunReport, SchemaUse
 from dagster_smt.model.schema import Schema
-from dagster_smt.model.table_state import TableState
-from dagster_smt.model.window import Window
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.windows.division import WHOLE, Division
+from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
+from dagster_smt.model.windows.window import Window
 from dagster_smt.run.circles import misrouted, refused
 from dagster_smt.run.commits import (
     Draft,

@@ -8,11 +8,11 @@ from typing import Any
 from pyspark.sql import functions as F
 
 from dagster_smt.errors import Problem, TableError, UnsupportedError
-from dagster_smt.model.offsets import OffsetSet, offsets_of
-from dagster_smt.model.report import RunReport, TopicCounts
-from dagster_smt.model.table_state import MOST_FAILED, MOST_SETTLED, CommittedRun, Notes, Settlement, TableState
-from dagster_smt.model.unmasked import without_topics
-from dagster_smt.model.window import Window
+from dagster_smt.model.reports.report import RunReport, TopicCounts
+from dagster_smt.model.reports.unmasked import without_topics
+from dagster_smt.model.topics.state import MOST_FAILED, MOST_SETTLED, CommittedRun, Notes, Settlement, TableState
+from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
+from dagster_smt.model.windows.window import Window
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.run.unmasked import unmasked_after
 from dagster_smt.spark.sql import quoted

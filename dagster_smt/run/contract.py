@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from pyspark.sql import types as T
 
-from dagster_smt.model.extended_path import below
+from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark.types import spark_type
 

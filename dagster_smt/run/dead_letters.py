@@ -11,16 +11,16 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dagster_smt.errors import DATA_EXCEPTION, Problem, TableError
-from dagster_smt.model.offsets import OffsetSet, offsets_of
-from dagster_smt.model.table_state import TableState
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.rejects import COORDINATES
 from dagster_smt.run.spec import Progress, RunSpec
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.append_once import Trace, append_once, last_header
 from dagster_smt.tables.sinks.topics import open_topics
 from dagster_smt.tables.spec import FileTopics, KafkaTopics, TableSink, TableSource
-from dagster_smt.values.headers import HEADERS_DDL, no_headers
+from dagster_smt.values.headers.fields import HEADERS_DDL, no_headers
 
 WINDOW_HEADER = "dagster_smt.window"
 COMMIT_HEADER = "dagster_smt.commit"

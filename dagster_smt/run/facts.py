@@ -11,13 +11,13 @@ from pyspark.sql.types import StructType
 
 from dagster_smt.chain import Plan
 from dagster_smt.errors import Problem, SmtError
-from dagster_smt.model.extended_path import below
-from dagster_smt.model.offsets import offsets_of
-from dagster_smt.model.report import RunReport
+from dagster_smt.model.paths.extended import below
+from dagster_smt.model.reports.report import RunReport
+from dagster_smt.model.reports.unmasked import Accepted, Unmasked
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.model.table_state import TableState
-from dagster_smt.model.unmasked import Accepted, Unmasked
-from dagster_smt.model.window import Window
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.windows.offsets import offsets_of
+from dagster_smt.model.windows.window import Window
 from dagster_smt.run.commits import unsettled
 from dagster_smt.run.contract import contract_problems
 from dagster_smt.run.failures import after_commit, coded_failures

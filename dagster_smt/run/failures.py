@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pyspark.errors import PySparkException
 
 from dagster_smt.errors import EngineError, Problem, SmtError
-from dagster_smt.interpret.registry_client import no_protoc, silent_registry
-from dagster_smt.model.causes import SWITCH, log_causes
+from dagster_smt.formats.registry.client import no_protoc, silent_registry
+from dagster_smt.model.reports.causes import SWITCH, log_causes
 from dagster_smt.spark.executors import SHIPPING
 
 _JAVA = re.compile(r"(?:^|Caused by: |: )((?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error))", re.MULTILINE)

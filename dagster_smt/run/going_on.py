@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from dagster_smt.errors import Problem, SmtError, TableError
-from dagster_smt.model.table_state import CommittedRun, TableState
+from dagster_smt.model.topics.state import CommittedRun, TableState
 from dagster_smt.run.failures import after_commit
 from dagster_smt.run.spec import Progress, RunSpec
 from dagster_smt.run.unmasked import run_of

@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import Window as Frame
 from pyspark.sql import functions as F
 
-from dagster_smt.model.offsets import OffsetSet, offsets_of
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.sources import Source
 
 _PLACE = ("topic", "partition")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from dagster_smt.errors import PlanError
-from dagster_smt.model.window import Window
+from dagster_smt.model.windows.window import Window
 from dagster_smt.run.spec import RunSpec
 
 _MORE = 10

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from dagster_smt.errors import ConfigError, Problem, UnsupportedError
-from dagster_smt.model.offsets import OffsetSet, offsets_of
-from dagster_smt.model.table_state import TableState
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.windows import Available
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from dagster_smt.model.report import RunReport
-from dagster_smt.model.table_state import CommittedRun, TableState
-from dagster_smt.model.window import Window
+from dagster_smt.model.reports.report import RunReport
+from dagster_smt.model.topics.state import CommittedRun, TableState
+from dagster_smt.model.windows.window import Window
 
 
 def report_to_json(report: RunReport) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import Literal
 from pyspark.sql import DataFrame
 
 from dagster_smt.chain import Chain, Plan
-from dagster_smt.model.format import SELF_DESCRIBED, Formats
-from dagster_smt.model.window import Window
+from dagster_smt.model.topics.format import SELF_DESCRIBED, Formats
+from dagster_smt.model.windows.window import Window
 from dagster_smt.spark.reading.found_forms import FoundForms
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import LetterPlace, Sink, SinkKind, TopicTable, WindowRequest

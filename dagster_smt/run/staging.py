@@ -15,12 +15,12 @@ from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from dagster_smt.chain import Plan
-from dagster_smt.interpret.sides import self_described
-from dagster_smt.model.division import WHOLE, Division
+from dagster_smt.formats.sides import self_described
 from dagster_smt.model.guarded import SIDES
-from dagster_smt.model.offsets import OffsetSet, offsets_of
-from dagster_smt.model.report import SchemaUse, TopicCounts, add_up
-from dagster_smt.model.window import Range
+from dagster_smt.model.reports.report import SchemaUse, TopicCounts, add_up
+from dagster_smt.model.windows.division import WHOLE, Division
+from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
+from dagster_smt.model.windows.window import Range
 from dagster_smt.run.counts import FAILED, count_columns, read_counts
 from dagster_smt.run.divided import PART, with_part
 from dagster_smt.spark.columns import LEFT, LEFT_RECORD, schema_column

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dagster_smt.model.offsets import offsets_of
-from dagster_smt.model.report import TopicCounts, Unread
-from dagster_smt.model.window import Window
+from dagster_smt.model.reports.report import TopicCounts, Unread
+from dagster_smt.model.windows.offsets import offsets_of
+from dagster_smt.model.windows.window import Window
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.push_down import Narrowed, narrowed
 from dagster_smt.tables.sources import Source

@@ -13,13 +13,13 @@ from dagster_smt.authoring.stage import Stage
 from dagster_smt.chain.merge import merge
 from dagster_smt.chain.plan import Plan, plan_chain
 from dagster_smt.errors import DataError, Problem, problem_of_record
-from dagster_smt.interpret.avro import Avro
+from dagster_smt.formats.avro.read import Avro
+from dagster_smt.formats.registry.versions import HEADER, header_of, registered_avro
+from dagster_smt.formats.sides import SelfDescribed, self_described
 from dagster_smt.interpret.interpreter import reads_keys
-from dagster_smt.interpret.registered import HEADER, header_of, registered_avro
-from dagster_smt.interpret.sides import SelfDescribed, self_described
 from dagster_smt.jvm.availability import has_lane
-from dagster_smt.model.format import SELF_DESCRIBED, Format, Formats
 from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.topics.format import SELF_DESCRIBED, Format, Formats
 from dagster_smt.spark.avro_limits import has_limits
 from dagster_smt.spark.reading.avro_columns import AvroSide, UnableError, avro_side, reads_avro
 from dagster_smt.spark.reading.found_forms import FoundForms, schema_text

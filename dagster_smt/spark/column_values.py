@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from dagster_smt.errors import DataError, PlanError, Problem, data_error
-from dagster_smt.model.extended_path import below
+from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import INTEGER_BITS, MAX_DIGITS, Schema, Type
 from dagster_smt.spark.literals import MAX_MILLIS, fits_decimal
 from dagster_smt.spark.types import internal_names, spark_type

@@ -21,7 +21,7 @@ from dagster_smt.errors import Problem
 from dagster_smt.model.record import Side
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.sql import Column
-from dagster_smt.values.headers import HEADERS_DDL
+from dagster_smt.values.headers.fields import HEADERS_DDL
 
 LEFT = 3
 """The ``__status`` of a record that the JVM lane leaves to Python."""

@@ -12,8 +12,8 @@ from dagster_smt.errors import PlanError, UnsupportedError
 from dagster_smt.interpret.interpreter import VALUE_CONVERTER
 from dagster_smt.jvm.availability import has_lane
 from dagster_smt.jvm.paths import NoJavaError
-from dagster_smt.model.format import REGISTERED, SELF_DESCRIBED, Format, Formats
 from dagster_smt.model.record import Side
+from dagster_smt.model.topics.format import REGISTERED, SELF_DESCRIBED, Format, Formats
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.by_schema import OneSchema, by_schema
 from dagster_smt.spark.columns import LEFT, LEFT_RECORD, PROBLEM_TYPE

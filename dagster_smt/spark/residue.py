@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.interpret.residue import residue
-from dagster_smt.model.format import Format
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.columns import timestamp_micros
 from dagster_smt.spark.workers import map_in_arrow
 

@@ -20,7 +20,7 @@ from typing import Any
 from pyspark.sql import types as T
 
 from dagster_smt.errors import PlanError, Problem
-from dagster_smt.model.extended_path import below
+from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import MAX_DIGITS, Schema, Type, date, decimal, optional, timestamp
 from dagster_smt.model.schema_json import schema_to_json
 

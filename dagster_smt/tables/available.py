@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 from dagster_smt.errors import Problem
-from dagster_smt.model.offsets import OffsetSet, TopicPartition
-from dagster_smt.model.window import Range
+from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition
+from dagster_smt.model.windows.window import Range
 
 OffsetsAt = Callable[[Iterable[str], int], Mapping[TopicPartition, int]]
 OffsetsAtEach = Callable[[Iterable[str], Sequence[int]], Sequence[Mapping[TopicPartition, int]]]

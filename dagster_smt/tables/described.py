@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.interpret.described import described
-from dagster_smt.model.format import Format
+from dagster_smt.formats.fixed_schema import described
+from dagster_smt.model.topics.format import Format
 
 _FILES = {"schema": ".avsc", "descriptor": ".desc"}
 

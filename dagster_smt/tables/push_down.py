@@ -25,11 +25,11 @@ from dagster_smt.model.keeps import (
     fields_of,
     tests_topic,
 )
-from dagster_smt.model.offsets import Intervals, TopicPartition, common, minus, union
-from dagster_smt.model.report import Unread
+from dagster_smt.model.reports.report import Unread
 from dagster_smt.model.schema import Type
-from dagster_smt.model.topic_columns import Column
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.topics.columns import Column
+from dagster_smt.model.windows.offsets import Intervals, TopicPartition, common, minus, union
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.rows.stages import RowStage
 from dagster_smt.tables.spec import TopicTable
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.interpret.preview import Sample
-from dagster_smt.model.window import Range
+from dagster_smt.model.windows.window import Range
 from dagster_smt.tables.spec import FileTopics
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from pyspark.sql.types import (
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.caseless import caseless
-from dagster_smt.model.extended_path import below
+from dagster_smt.model.paths.extended import below
 from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.types import nullable
 from dagster_smt.tables.spec import SchemaEvolution, Sink

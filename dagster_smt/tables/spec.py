@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.change_formats import is_change
-from dagster_smt.model.format import ARRAYS_AS_ROWS, DESCRIBED
-from dagster_smt.model.format import Format as Format
 from dagster_smt.model.schema import Type
-from dagster_smt.model.topic_columns import PUSH_DOWN, FieldsInclude, Integrity, PushDown, Row
-from dagster_smt.model.topic_columns import Column as Column
-from dagster_smt.model.window import Window
+from dagster_smt.model.topics.change_formats import is_change
+from dagster_smt.model.topics.columns import PUSH_DOWN, FieldsInclude, Integrity, PushDown, Row
+from dagster_smt.model.topics.columns import Column as Column
+from dagster_smt.model.topics.format import ARRAYS_AS_ROWS, DESCRIBED
+from dagster_smt.model.topics.format import Format as Format
+from dagster_smt.model.windows.window import Window
 from dagster_smt.tables.kafka.spec import KafkaTopics as KafkaTopics
 from dagster_smt.tables.kafka.spec import NewTopics as NewTopics
 

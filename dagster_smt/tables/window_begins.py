@@ -7,9 +7,9 @@ there on before a run has read it can be told as lost.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from dagster_smt.errors import Problem
-from dagster_smt.model.offsets import OffsetSet, TopicPartition, minus, offsets_of
-from dagster_smt.model.table_state import TableState
-from dagster_smt.model.window import Range
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition, minus, offsets_of
+from dagster_smt.model.windows.window import Range
 from dagster_smt.tables.available import Available
 from dagster_smt.tables.spec import millis_of
 

@@ -10,10 +10,10 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 
-from dagster_smt.model.division import Division
-from dagster_smt.model.offsets import Interval, OffsetSet, TopicPartition, minus
-from dagster_smt.model.time_spans import EVER, Span, Spans, reached
-from dagster_smt.model.window import Range
+from dagster_smt.model.windows.division import Division
+from dagster_smt.model.windows.offsets import Interval, OffsetSet, TopicPartition, minus
+from dagster_smt.model.windows.time_spans import EVER, Span, Spans, reached
+from dagster_smt.model.windows.window import Range
 from dagster_smt.tables.available import Available
 from dagster_smt.tables.spec import WindowRequest
 

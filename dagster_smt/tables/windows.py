@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dagster_smt.errors import ConfigError, Problem, TableError
-from dagster_smt.model.division import Division
-from dagster_smt.model.offsets import Interval, OffsetSet, TopicPartition, offsets_of
-from dagster_smt.model.table_state import Notes, TableState
-from dagster_smt.model.time_spans import Span, with_span
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.topics.state import Notes, TableState
+from dagster_smt.model.windows.division import Division
+from dagster_smt.model.windows.offsets import Interval, OffsetSet, TopicPartition, offsets_of
+from dagster_smt.model.windows.time_spans import Span, with_span
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.available import Available as Available
 from dagster_smt.tables.spec import TopicTable, WindowRequest
 from dagster_smt.tables.window_begins import begins_of, gap_warning, lost, lost_problem, other_topics, skipped

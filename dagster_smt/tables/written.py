@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import ConfigError, PlanError, Problem, UnsupportedError
 from dagster_smt.model.caseless import caseless
-from dagster_smt.model.change_formats import is_change
-from dagster_smt.model.format import ARRAYS_AS_ROWS, SCHEMALESS, Format, Formats
 from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.topics.change_formats import is_change
+from dagster_smt.model.topics.format import ARRAYS_AS_ROWS, SCHEMALESS, Format, Formats
 from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, KafkaSink, Sink, TopicTable
 
 
@@ -92,11 +92,11 @@ def _refused(form: Format, schema: Schema) -> list[Problem]:
 
         return no_columns_of_csv("format csv", schema)
     if form.kind.startswith("avro"):
-        from dagster_smt.interpret.avro_write import avro_problems  # loads fastavro
+        from dagster_smt.formats.avro.write import avro_problems  # loads fastavro
 
         return avro_problems(schema)
     if form.kind.startswith("protobuf"):
-        from dagster_smt.interpret.protobuf_schema import descriptor_of
+        from dagster_smt.formats.protobuf.schema import descriptor_of
 
         try:
             descriptor_of(schema)

@@ -10,7 +10,7 @@ from typing import Any
 from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.interpret.leaves import parsed
 from dagster_smt.interpret.preview import Sample, Shown, preview
-from dagster_smt.model.format import Format
+from dagster_smt.model.topics.format import Format
 
 UPDATE = "SMT_UPDATE_GOLDEN"
 """Environment variable that has golden files written instead of compared."""

@@ -13,8 +13,8 @@ from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.runtime import BOXED, box, boxer
 from dagster_smt.model.schema import INTEGER_BITS, Type
 from dagster_smt.values.basic import ValueRule
-from dagster_smt.values.java_calendar import DAY
-from dagster_smt.values.java_dates import date_format
+from dagster_smt.values.java.calendar import DAY
+from dagster_smt.values.java.dates import date_format
 from dagster_smt.values.numbers import (
     decimal_text,
     float_text,

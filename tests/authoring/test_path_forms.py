@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from dagster_smt import transforms
-from dagster_smt.authoring.path_forms import FORMS, SITUATIONS
 from dagster_smt.interpret.examples import run_once
-from dagster_smt.reference import paths_page
+from dagster_smt.tools.path_forms import FORMS, SITUATIONS
+from dagster_smt.tools.reference import paths_page
+from dagster_smt.transforms import kafka as transforms
 
 BY_NAME = {cls.__name__: cls for cls in transforms.ALL}
 RECORDS = {"both": (False, True), "with": (True,), "without": (False,)}

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dagster_smt.authoring.schemaless import visitor
-from dagster_smt.authoring.splice import splicer
+from dagster_smt.authoring.fields.schemaless import visitor
+from dagster_smt.authoring.fields.splice import splicer
 from dagster_smt.effects.on_values_record import side_function
 from dagster_smt.errors import DataError
-from dagster_smt.model.path import EXTENDED, parse_path
+from dagster_smt.model.paths.connect import EXTENDED, parse_path
 from dagster_smt.model.record import Record
-from dagster_smt.transforms.mask_field import MaskField
-from dagster_smt.values.lazy import decode_whole, encode
+from dagster_smt.transforms.kafka.mask_field import MaskField
+from dagster_smt.values.json.lazy import decode_whole, encode
 
 MASK = {"fields": "**.mail", "replacement": "*\\1", "field.syntax.version": "extended"}
 

@@ -13,7 +13,7 @@ from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Ref, field_nodes
 from dagster_smt.model.record import DropRecord
 from dagster_smt.values.basic import IsNull, ValueRule
-from dagster_smt.values.lazy import look
+from dagster_smt.values.json.lazy import look
 
 VALUE = frozenset({"value"})
 

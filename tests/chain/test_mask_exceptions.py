@@ -7,7 +7,7 @@ import pytest
 from dagster_smt.authoring.mask_exception import MaskException
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError
-from dagster_smt.model.path import EXTENDED, parse_path
+from dagster_smt.model.paths.connect import EXTENDED, parse_path
 
 COVERED = [
     ("value.a", "value.a", True),

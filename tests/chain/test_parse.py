@@ -8,7 +8,7 @@ import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError
-from dagster_smt.transforms.mask_field import MaskField
+from dagster_smt.transforms.kafka.mask_field import MaskField
 
 HERE = Path(__file__)
 GOLDEN = HERE.parents[1] / "golden" / "problems"

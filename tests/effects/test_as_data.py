@@ -10,10 +10,10 @@ from dagster_smt.chain.registry import own
 from dagster_smt.effects import condition, effect
 from dagster_smt.effects.as_data import as_data, data_of, is_data
 from dagster_smt.effects.code import CodeTransform
-from dagster_smt.transforms.cast import Cast
-from dagster_smt.transforms.flatten import Flatten
-from dagster_smt.transforms.mask_field import MaskField
-from dagster_smt.transforms.replace_field import ReplaceField
+from dagster_smt.transforms.kafka.cast import Cast
+from dagster_smt.transforms.kafka.flatten import Flatten
+from dagster_smt.transforms.kafka.mask_field import MaskField
+from dagster_smt.transforms.kafka.replace_field import ReplaceField
 from tests.effects.test_field_rules import Shout
 
 EXTENDED = {"field.syntax.version": "extended"}

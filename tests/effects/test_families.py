@@ -14,8 +14,8 @@ from dagster_smt.effects.effect import (
     Rename,
     family_of,
 )
-from dagster_smt.model.path import FieldPath
-from dagster_smt.transforms.mask_field import Mask
+from dagster_smt.model.paths.connect import FieldPath
+from dagster_smt.transforms.kafka.mask_field import Mask
 from dagster_smt.values.containers import NewName
 
 A = FieldPath("a", ("a",))

@@ -81,8 +81,8 @@ def test_the_reference_page_shows_options_and_a_true_example(run):
     code = """
 from dagster_smt.chain.registry import transforms
 from dagster_smt.interpret.examples import run_example
-from dagster_smt.parity.runner import ParityReport
-from dagster_smt.reference import page
+from dagster_smt.tools.parity.runner import ParityReport
+from dagster_smt.tools.reference import page
 cls = transforms()["com.example.transforms.HashField"]
 assert [run_example(cls, e) for e in cls.examples] == [e.after for e in cls.examples]
 print(page(cls, ParityReport()))

@@ -11,8 +11,8 @@ import pytest
 from dagster_smt import KafkaTopics, TopicTable
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import problem_of_record
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.interpret.interpreter import Interpreter
-from dagster_smt.interpret.sides import side_codec
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Record
 from dagster_smt.model.schema import JavaDate, Type
 from dagster_smt.tables.rows.stages import with_row
@@ -146,7 +146,7 @@ def fields_of(inner):
 
 
 def simple(kind, value):
-    from dagster_smt.values.moment_texts import clock_text, moment_text
+    from dagster_smt.values.times.moment_texts import clock_text, moment_text
 
     if kind == "STRING":
         return "'" + value.replace("'", "''") + "'"

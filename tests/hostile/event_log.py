@@ -3,7 +3,7 @@
 import contextlib
 import sys
 
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration.resources import SparkSessionResource, need_packages
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sinks.topics import KafkaPlace

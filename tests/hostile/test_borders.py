@@ -11,15 +11,15 @@ import dagster_smt
 from dagster_smt.chain import parse_chain
 from dagster_smt.cli.schemas import read_schema
 from dagster_smt.errors import ConfigError, SmtError
-from dagster_smt.interpret import protobuf_text
-from dagster_smt.model.topic_names import is_topic
-from dagster_smt.orchestration.names import op_name
+from dagster_smt.formats.protobuf import text as protobuf_text
+from dagster_smt.model.topics.names import is_topic
+from dagster_smt.orchestration.definitions.names import op_name
+from dagster_smt.orchestration.definitions.translator import topic_keys
 from dagster_smt.orchestration.resources import SESSION_CONF
-from dagster_smt.orchestration.translator import topic_keys
 from dagster_smt.spark.sql import quoted, text
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from dagster_smt.tables.sql import literal
-from dagster_smt.values.java_regex import compile_java
+from dagster_smt.values.java.regex import compile_java
 from tests.hostile.texts import HOSTILE
 
 ROOT = Path(dagster_smt.__file__).parent
@@ -116,11 +116,11 @@ PLACES = {
     ),
     "processes": (
         lambda name, node: name.startswith(("subprocess.", "os.system", "os.popen", "os.exec", "os.spawn")),
-        "interpret/protobuf_text.py jvm/build.py spark/environment.py testing/broker.py",
+        "formats/protobuf/text.py jvm/build.py spark/environment.py testing/broker.py",
     ),
     "YAML": (
         lambda name, node: name.startswith("yaml."),
-        "chain/parse.py connect/component.py connect/places.py gallery.py",
+        "chain/parse.py connect/component.py connect/places.py tools/gallery.py",
     ),
     "HTTP": (lambda name, node: name.startswith(("urllib.request", "http.", "requests.")), "connect/places.py"),
     "options of reads and writes": (
@@ -152,7 +152,13 @@ def test_no_process_is_a_shell_and_no_yaml_makes_objects():
 
 def test_names_of_columns_are_quoted_by_one_function():
     """Backticks around a name do not hold a name with backticks."""
-    own = ("model/path.py", "problem_codes.py", "reference.py", "spark/sql.py", "tables/ddl_text.py")
+    own = (
+        "model/paths/connect.py",
+        "tools/problem_codes.py",
+        "tools/reference.py",
+        "spark/sql.py",
+        "tables/ddl_text.py",
+    )
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in sorted(ROOT.rglob("*.py"))
@@ -165,7 +171,7 @@ def test_names_of_columns_are_quoted_by_one_function():
 
 def test_expressions_of_names_are_escaped():
     """An f-string in a regular expression holds names through ``re.escape`` only, or patterns of ours."""
-    ours = {"values/java_dates.py", "values/numbers.py", "values/zones.py", "spark/packages.py"}
+    ours = {"values/java/dates.py", "values/numbers.py", "values/times/zones.py", "spark/packages.py"}
     wrong = []
     for module, name, node in calls():
         if name.startswith("re.") and name != "re.escape" and node.args and isinstance(node.args[0], ast.JoinedStr):

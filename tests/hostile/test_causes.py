@@ -11,8 +11,8 @@ from dagster._utils.error import serializable_error_info_from_exc_info
 
 import dagster_smt
 from dagster_smt.errors import EngineError, Problem, SmtError, TableError
-from dagster_smt.model import causes
-from dagster_smt.orchestration.execution import problems_as_failure
+from dagster_smt.model.reports import causes
+from dagster_smt.orchestration.runs.execution import problems_as_failure
 from dagster_smt.run.failures import coded_failures
 
 ROOT = Path(dagster_smt.__file__).parent
@@ -30,7 +30,7 @@ def test_no_error_is_raised_from_another_one():
 
 def test_originals_are_written_in_one_place_only():
     """What logs an exception logs its message."""
-    allowed = {"model/causes.py"}
+    allowed = {"model/reports/causes.py"}
     wrong = []
     for path in sorted(ROOT.rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()

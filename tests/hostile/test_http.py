@@ -8,7 +8,7 @@ import pytest
 
 from dagster_smt.connect import connectors_at, places
 from dagster_smt.errors import ConfigError, EngineError
-from dagster_smt.interpret.registry_client import fetched
+from dagster_smt.formats.registry.client import fetched
 
 CONNECTORS = b'{"bills": {"info": {"config": {"connector.class": "x", "topics": "bills"}}}}'
 

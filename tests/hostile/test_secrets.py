@@ -5,7 +5,7 @@ import pytest
 
 from dagster_smt import Format, KafkaTopics
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.interpret.registry_client import silent_registry
+from dagster_smt.formats.registry.client import silent_registry
 from dagster_smt.model.secrets import without_login
 from dagster_smt.orchestration.components.chain import SparkModel, _session
 from dagster_smt.orchestration.resources import SparkSessionResource

@@ -22,12 +22,12 @@ from dagster_smt.cli.terminal import say
 from dagster_smt.connect import Connector, OptionVerdict, Verdict, Written
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.interpret.preview import Sample, Shown, Snapshot
-from dagster_smt.model.markdown import cell, code, fenced, plain, table
-from dagster_smt.model.report import FieldChange, LedgerEntry, LedgerLine, RunReport, StageCounts
+from dagster_smt.model.reports.markdown import cell, code, fenced, plain, table
+from dagster_smt.model.reports.report import FieldChange, LedgerEntry, LedgerLine, RunReport, StageCounts
 from dagster_smt.model.schema import STRING, Schema, Type, optional
-from dagster_smt.model.window import Range, Window
-from dagster_smt.orchestration.report import report_markdown
-from dagster_smt.orchestration.schema_metadata import chain_markdown
+from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.orchestration.metadata.report import report_markdown
+from dagster_smt.orchestration.metadata.schema_metadata import chain_markdown
 from dagster_smt.tables.spec import DeltaSink
 from dagster_smt.visible import visible
 from tests.hostile.texts import HOSTILE
@@ -183,7 +183,7 @@ def calls(folder=""):
 
 def test_the_command_line_prints_in_one_place_only():
     printing = {module for module, name, _ in calls() if name in ("print", "sys.stdout.write", "sys.stderr.write")}
-    assert printing == {"cli/terminal.py", "reference.py", "testing/broker.py"}
+    assert printing == {"cli/terminal.py", "tools/reference.py", "testing/broker.py"}
     rich = {module for module, name, _ in calls() if name in ("Text", "Console") or name.endswith("console.print")}
     assert rich == {"cli/preview.py"}
 
@@ -201,13 +201,13 @@ def test_log_lines_hold_names_that_are_visible():
             wrong += [f"{module}: {ast.unparse(part)[:50]}" for part in node.args if not _is_visible(part)]
     assert sorted(set(wrong)) == sorted(
         [
-            "model/causes.py: text",
-            "orchestration/assets.py: f'{table.spec.key.to_user_string()}: {error}'",
-            "orchestration/ops.py: summary(report)",
+            "model/reports/causes.py: text",
+            "orchestration/definitions/assets.py: f'{table.spec.key.to_user_string()}: {error}'",
+            "orchestration/definitions/ops.py: summary(report)",
             'orchestration/resources.py: f"a Spark session was running already and keeps it',
-            "orchestration/sensors.py: f'{len(new)} new topics, but {len(known)} partitio",
-            "orchestration/steps.py: f'and so on for {len(told) - _NAMED} more partitio",
-            "orchestration/steps.py: summary(done.report)",
+            "orchestration/automation/sensors.py: f'{len(new)} new topics, but {len(known)} partitio",
+            "orchestration/runs/steps.py: f'and so on for {len(told) - _NAMED} more partitio",
+            "orchestration/runs/steps.py: summary(done.report)",
             "spark/avro_limits.py: JAVA_OPTIONS",
             "tables/sinks/iceberg.py: branch",
             "tables/sinks/iceberg.py: name",
@@ -225,21 +225,21 @@ def _is_visible(node):
 def test_markdown_is_made_in_known_places_only():
     """A new place that makes Markdown uses ``code``, ``plain``, ``fenced`` and ``table``, and comes to this list."""
     making = {module for module, name, _ in calls() if name.endswith("MetadataValue.md")}
-    assert making == {"orchestration/metadata.py"}
+    assert making == {"orchestration/metadata/metadata.py"}
     writing = {
         module
         for module, name, _ in calls()
         if name in ("code", "plain", "fenced") and not module.startswith(("values/", "effects/"))  # have their own
     }
     assert writing == {
-        "gallery.py",
+        "tools/gallery.py",
         "interpret/examples.py",
-        "orchestration/report.py",
-        "orchestration/schema_metadata.py",
-        "orchestration/sensors.py",
-        "orchestration/topic_assets.py",
-        "orchestration/translator.py",
-        "reference.py",
+        "orchestration/metadata/report.py",
+        "orchestration/metadata/schema_metadata.py",
+        "orchestration/automation/sensors.py",
+        "orchestration/definitions/topic_assets.py",
+        "orchestration/definitions/translator.py",
+        "tools/reference.py",
     }
     ticks = [
         f"{path.relative_to(ROOT)}:{node.lineno}"

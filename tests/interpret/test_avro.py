@@ -8,10 +8,10 @@ import fastavro
 import pytest
 
 from dagster_smt.errors import ConfigError, DataError, EngineError
-from dagster_smt.interpret.avro import avro_of
-from dagster_smt.interpret.sides import side_codec
-from dagster_smt.model.format import Format
+from dagster_smt.formats.avro.read import avro_of
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.model.schema import JavaDate, Type
+from dagster_smt.model.topics.format import Format
 from tests.registry import Registry
 
 OURS = "io.confluent.connect.avro."

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dagster_smt.errors import ConfigError, DataError
-from dagster_smt.interpret.avro import avro_of
-from dagster_smt.interpret.avro_anything import TEXT, is_anything, read_anything, write_anything
-from dagster_smt.interpret.sides import side_codec
-from dagster_smt.model.format import Format
+from dagster_smt.formats.avro.anything import TEXT, is_anything, read_anything, write_anything
+from dagster_smt.formats.avro.read import avro_of
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.model.runtime import JavaByte, JavaDouble, JavaFloat, JavaInteger, JavaShort, as_key
 from dagster_smt.model.schema import JavaDate
-from dagster_smt.values.lazy import decode, decode_whole
+from dagster_smt.model.topics.format import Format
+from dagster_smt.values.json.lazy import decode, decode_whole
 from tests.registry import Registry
 
 SCHEMA = fastavro.parse_schema(json.loads(TEXT), named_schemas={})

@@ -9,12 +9,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dagster_smt.errors import ConfigError, DataError
-from dagster_smt.interpret.avro import avro_of
-from dagster_smt.interpret.avro_write import avro_out
-from dagster_smt.interpret.codec import reader
-from dagster_smt.interpret.sides import parse_json
-from dagster_smt.model.format import Format
+from dagster_smt.formats.avro.read import avro_of
+from dagster_smt.formats.avro.write import avro_out
+from dagster_smt.formats.json import reader
+from dagster_smt.formats.sides import parse_json
 from dagster_smt.model.schema import INT32, STRING, JavaDate, Schema, Type, date, decimal, optional, time, timestamp
+from dagster_smt.model.topics.format import Format
 from tests.random_records import as_text, payload, typed
 
 SPACE = "io.confluent.connect.avro"

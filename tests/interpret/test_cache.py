@@ -2,10 +2,10 @@
 
 import json
 
-from dagster_smt.interpret import cache
+from dagster_smt.formats import cache
 from dagster_smt.interpret.interpreter import KEPT, Interpreter
-from dagster_smt.model.format import Format
 from dagster_smt.model.record import Record
+from dagster_smt.model.topics.format import Format
 from tests.chain.helpers import chain_of, stage
 
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dagster_smt.errors import DATA_EXCEPTION, DataError
-from dagster_smt.interpret.codec import reader, resolve_defaults, writer
-from dagster_smt.interpret.sides import side_codec
-from dagster_smt.model.format import Format
+from dagster_smt.formats.json import reader, resolve_defaults, writer
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.model.runtime import KeyDict, KeyList
 from dagster_smt.model.schema import JavaDate, Schema, Type, date, decimal, optional, time, timestamp
 from dagster_smt.model.schema_json import schema_from_json
+from dagster_smt.model.topics.format import Format
 
 DAY = 86_400_000
 INT8, INT64, TEXT, BYTES, BOOL = (Schema(t) for t in (Type.INT8, Type.INT64, Type.STRING, Type.BYTES, Type.BOOLEAN))

@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, DataError
-from dagster_smt.interpret import registry as registry_reader
-from dagster_smt.interpret.avro import avro_of
-from dagster_smt.interpret.avro_anything import read_anything
-from dagster_smt.interpret.described import described
+from dagster_smt.formats.avro.anything import read_anything
+from dagster_smt.formats.avro.read import avro_of
+from dagster_smt.formats.fixed_schema import described
+from dagster_smt.formats.protobuf.read import protobuf_of
+from dagster_smt.formats.registry import wire as registry_reader
+from dagster_smt.formats.registry.wire import RegistryReader
+from dagster_smt.formats.sides import EnvelopeReader
 from dagster_smt.interpret.interpreter import FAILED, KEPT, Interpreter
-from dagster_smt.interpret.protobuf import protobuf_of
-from dagster_smt.interpret.registry import RegistryReader
-from dagster_smt.interpret.sides import EnvelopeReader
 from dagster_smt.model import schema_size
-from dagster_smt.model.format import Format
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema_size import MAX_LEVELS, MAX_NODES
+from dagster_smt.model.topics.format import Format
 from tests.interpret.test_protobuf import file, message
 from tests.registry import Registry
 
@@ -100,7 +100,7 @@ def test_avro_schemas_that_cannot_be_used(schema):
 def test_a_type_that_is_used_again_is_built_once(monkeypatch):
     """What is shared costs nothing; what is counted is what a plan would hold."""
     built = []
-    monkeypatch.setattr("dagster_smt.interpret.avro._Builder.record", counted(built, "record"))
+    monkeypatch.setattr("dagster_smt.formats.avro.read._Builder.record", counted(built, "record"))
     schema = avro_of(json.dumps(doubled(12))).schema
     assert len(built) == 13 and 8_000 < schema.nodes <= MAX_NODES
     assert schema.by_name["f"].by_name["f"] is schema.by_name["f"].by_name["g"]
@@ -111,7 +111,7 @@ def test_a_type_that_is_used_again_is_built_once(monkeypatch):
 
 
 def counted(calls, name):
-    from dagster_smt.interpret.avro import _Builder
+    from dagster_smt.formats.avro.read import _Builder
 
     whole = getattr(_Builder, name)
     return lambda self, avro: calls.append(avro) or whole(self, avro)
@@ -200,8 +200,8 @@ def test_what_a_record_of_protobuf_claims_takes_no_memory(tag):
     ids=["items", "bytes"],
 )
 def test_records_of_avro_with_more_than_is_read(monkeypatch, kind, value):
-    monkeypatch.setattr("dagster_smt.interpret.avro.MAX_ITEMS", 3)
-    monkeypatch.setattr("dagster_smt.interpret.avro.MAX_BYTES", 6)
+    monkeypatch.setattr("dagster_smt.formats.avro.read.MAX_ITEMS", 3)
+    monkeypatch.setattr("dagster_smt.formats.avro.read.MAX_BYTES", 6)
     read = avro_of(json.dumps(record(kind))).read
     assert len(read(b"\x06\0\0\0\0" if kind != "bytes" else b"\x06abc")["a"]) == 3
     with pytest.raises(DataError) as caught:

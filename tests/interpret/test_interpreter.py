@@ -17,10 +17,10 @@ from dagster_smt.interpret.interpreter import (
     VALUE_CONVERTER,
     Interpreter,
 )
-from dagster_smt.model.format import Format
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Header, Record
 from dagster_smt.model.schema import Schema, Type, optional
-from dagster_smt.values.lazy import decode
+from dagster_smt.model.topics.format import Format
+from dagster_smt.values.json.lazy import decode
 from tests.chain.helpers import EUROPEAN, ORDERS, TOMBSTONE, TRACED, chain_of, stage
 
 JSON = Format()

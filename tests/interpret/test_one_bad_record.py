@@ -5,19 +5,19 @@ from typing import ClassVar
 
 import pytest
 
-from dagster_smt.authoring.edit import present
+from dagster_smt.authoring.fields.edit import present
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.stage import Stage
 from dagster_smt.authoring.transform import Entry
 from dagster_smt.chain import Chain
 from dagster_smt.effects.code import Code, CodePredicate, CodeTransform
 from dagster_smt.errors import ConfigError, EngineError, PlanError, Problem, problem_of_record
+from dagster_smt.formats.sides import SideCodec
 from dagster_smt.interpret import interpreter as interpreting
 from dagster_smt.interpret.interpreter import FAILED, KEPT, KEY_CONVERTER, VALUE_CONVERTER, Interpreter
-from dagster_smt.interpret.sides import SideCodec
 from dagster_smt.model.cell import Call, field_nodes, open_struct
-from dagster_smt.model.format import Format
 from dagster_smt.model.record import Header, Record
+from dagster_smt.model.topics.format import Format
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.values.basic import ValueRule
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.interpret.preview import Sample, preview
-from dagster_smt.interpret.sides import side_codec
-from dagster_smt.model.format import Format
 from dagster_smt.model.schema import INT64, STRING, Schema, Type, optional
+from dagster_smt.model.topics.format import Format
 from tests.chain.helpers import ORDERS, TOMBSTONE, chain_of, stage
 
 CHAIN = (

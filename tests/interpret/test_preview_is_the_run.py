@@ -11,7 +11,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.chain.registry import transforms
 from dagster_smt.interpret.interpreter import FAILED, KEPT
 from dagster_smt.interpret.preview import Sample, preview
-from dagster_smt.model.format import Format
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.records.arrow_map import ArrowMap, BatchRunner
 from tests.jvm.harness import MOMENT, SCHEMA
 from tests.random_chains import chains, joined, parsed, stages

@@ -11,8 +11,7 @@ from google.protobuf import descriptor_pb2 as pb
 from google.protobuf import message_factory, wrappers_pb2
 
 from dagster_smt.errors import ConfigError, DataError
-from dagster_smt.interpret.protobuf import protobuf_of
-from dagster_smt.interpret.protobuf_files import (
+from dagster_smt.formats.protobuf.files import (
     SCALARS,
     field_options,
     message_of,
@@ -20,7 +19,8 @@ from dagster_smt.interpret.protobuf_files import (
     read_indexes,
     write_indexes,
 )
-from dagster_smt.interpret.protobuf_schema import descriptor_of
+from dagster_smt.formats.protobuf.read import protobuf_of
+from dagster_smt.formats.protobuf.schema import descriptor_of
 from dagster_smt.model.schema import (
     BOOLEAN,
     INT32,

@@ -9,12 +9,12 @@ from google.protobuf import descriptor_pb2 as pb
 from google.protobuf import message_factory
 
 from dagster_smt.errors import ConfigError, DataError, EngineError
-from dagster_smt.interpret import protobuf_text
-from dagster_smt.interpret.protobuf import protobuf_of
-from dagster_smt.interpret.protobuf_files import message_of, pool_of
-from dagster_smt.interpret.protobuf_text import proto_files
-from dagster_smt.interpret.sides import side_codec
-from dagster_smt.model.format import Format
+from dagster_smt.formats.protobuf import text as protobuf_text
+from dagster_smt.formats.protobuf.files import message_of, pool_of
+from dagster_smt.formats.protobuf.read import protobuf_of
+from dagster_smt.formats.protobuf.text import proto_files
+from dagster_smt.formats.sides import side_codec
+from dagster_smt.model.topics.format import Format
 from dagster_smt.run.failures import coded_failures
 from tests.registry import Registry
 

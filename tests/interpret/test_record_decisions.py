@@ -10,7 +10,7 @@ from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED, KEPT, Inte
 from dagster_smt.interpret.preview import Sample, preview
 from dagster_smt.model.schema import STRING
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.transforms.filter import Filter
+from dagster_smt.transforms.kafka.filter import Filter
 from tests.chain.record_transforms import (
     DropAbove,
     DropIfKeyIsNull,

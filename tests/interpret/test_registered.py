@@ -12,13 +12,13 @@ from google.protobuf import descriptor_pb2 as pb
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import DataError, EngineError
-from dagster_smt.interpret.avro_anything import TEXT as ANYTHING
+from dagster_smt.formats.avro.anything import TEXT as ANYTHING
+from dagster_smt.formats.registry.versions import registered_avro
+from dagster_smt.formats.registry.wire import RegistryReader
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.interpret.interpreter import Interpreter
-from dagster_smt.interpret.registered import registered_avro
-from dagster_smt.interpret.registry import RegistryReader
-from dagster_smt.interpret.sides import side_codec
-from dagster_smt.model.format import Format, Formats
 from dagster_smt.model.record import Record
+from dagster_smt.model.topics.format import Format, Formats
 from tests.interpret.test_avro import of
 from tests.registry import Registry
 

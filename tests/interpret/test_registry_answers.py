@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from dagster_smt.errors import DataError, EngineError
-from dagster_smt.interpret import registry_client
-from dagster_smt.interpret.registry_client import fetched
+from dagster_smt.formats.registry import client as registry_client
+from dagster_smt.formats.registry.client import fetched
 
 LONG = json.dumps({"schema": '"int"', "more": "x" * 2000}).encode()
 SHORT = json.dumps({"schema": '"int"'}).encode()

@@ -7,7 +7,7 @@ import pytest
 from dagster_smt.chain import parse_chain
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.interpret.residue import residue
-from dagster_smt.model.format import Format
+from dagster_smt.model.topics.format import Format
 
 HIDE = {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["login"], "replacement": "*"}}
 

@@ -5,8 +5,8 @@ import pytest
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import TableError
 from dagster_smt.interpret.interpreter import FAILED, KEPT, Interpreter
-from dagster_smt.model.format import Format, Formats
 from dagster_smt.model.record import Record
+from dagster_smt.model.topics.format import Format, Formats
 from dagster_smt.tables.sinks.records import refuse_many_topics
 
 CHAIN = parse_chain(

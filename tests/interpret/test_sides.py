@@ -3,11 +3,11 @@
 import pytest
 
 from dagster_smt.errors import DATA_EXCEPTION, SCHEMA_BUILDER_EXCEPTION, DataError
-from dagster_smt.interpret.sides import side_codec
-from dagster_smt.model.format import Format
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.model.runtime import JavaInteger
 from dagster_smt.model.schema import INT32, STRING, Schema, Type, optional
-from dagster_smt.values.lazy import look, whole
+from dagster_smt.model.topics.format import Format
+from dagster_smt.values.json.lazy import look, whole
 
 ROW = Schema(Type.STRUCT, fields=(("a", Schema(Type.INT8)), ("b", optional(STRING))))
 ENVELOPE = (

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from dagster_smt.errors import ConfigError, DataError
-from dagster_smt.interpret.avro_write import avro_out
-from dagster_smt.interpret.sides import side_codec
-from dagster_smt.model.csv_options import csv_misfits
-from dagster_smt.model.format import Format
+from dagster_smt.formats.avro.write import avro_out
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.model.schema import JavaDate
+from dagster_smt.model.topics.csv_options import csv_misfits
+from dagster_smt.model.topics.format import Format
 from dagster_smt.tables.ddl import parse_ddl
 
 DAY = 86_400_000

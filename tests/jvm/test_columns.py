@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagster_smt.model.format import Format
 from dagster_smt.model.schema import (
     BOOLEAN,
     FLOATS,
@@ -23,11 +22,12 @@ from dagster_smt.model.schema import (
     time,
     timestamp,
 )
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.reading.json_columns import SideColumns
 from dagster_smt.spark.reading.jvm_columns import lane_programs
 from dagster_smt.spark.stages.early_calls import EarlyCall
 from dagster_smt.values.cast import CastTo
-from dagster_smt.values.timestamps import ConvertTime
+from dagster_smt.values.times.timestamps import ConvertTime
 from tests.jvm.columns_harness import LEFT, agree, in_java
 from tests.spark.made_up import structs, texts_of
 from tests.spark.test_json_columns import BYTES, DOES_NOT_FIT, FITS, ONLY_SPARK_REFUSES, OPTIONAL

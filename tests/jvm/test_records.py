@@ -15,10 +15,10 @@ from dagster_smt.effects.code import CodeTransform
 from dagster_smt.effects.effect import Change
 from dagster_smt.effects.rule import Constant, FieldRule
 from dagster_smt.errors import ConfigError
-from dagster_smt.parity.datums import case_chain, parse_cases
-from dagster_smt.transforms.cast import Cast
-from dagster_smt.transforms.mask_field import MaskField
-from dagster_smt.values.java_dates import date_format
+from dagster_smt.tools.parity.datums import case_chain, parse_cases
+from dagster_smt.transforms.kafka.cast import Cast
+from dagster_smt.transforms.kafka.mask_field import MaskField
+from dagster_smt.values.java.dates import date_format
 from tests.jvm.harness import SCHEMA, agree, batch_of, program
 from tests.jvm.random_records import PLAIN, broken, chains, objects
 from tests.random_chains import joined, parsed, stages

@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import PlanError, SmtError
 from dagster_smt.model.caseless import caseless
-from dagster_smt.model.format import Format
 from dagster_smt.model.schema import INT32, Schema, Type, optional
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, TopicTable

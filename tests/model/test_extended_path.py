@@ -3,9 +3,9 @@
 import pytest
 
 from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError
-from dagster_smt.model.extended_path import route_text
-from dagster_smt.model.path import EXTENDED, V1, V2, parse_path, split_paths
-from dagster_smt.model.path_steps import Deep, Every, Index, Match, OfLogical, OfType
+from dagster_smt.model.paths.connect import EXTENDED, V1, V2, parse_path, split_paths
+from dagster_smt.model.paths.extended import route_text
+from dagster_smt.model.paths.steps import Deep, Every, Index, Match, OfLogical, OfType
 from tests.model.test_path import PATHS
 
 STEPS = [

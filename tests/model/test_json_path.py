@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from dagster_smt.model.json_path import (
+from dagster_smt.model.paths.json_path import (
     All,
     Any,
     Compared,

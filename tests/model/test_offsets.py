@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagster_smt.model.offsets import OffsetSet, common, minus, offsets_of, union
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.offsets import OffsetSet, common, minus, offsets_of, union
+from dagster_smt.model.windows.window import Range, Window
 
 INTERVALS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=5)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError
-from dagster_smt.model.path import V1, V2, parse_path
+from dagster_smt.model.paths.connect import V1, V2, parse_path
 
 PATHS = [
     ("", ()),

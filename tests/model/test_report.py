@@ -2,7 +2,7 @@
 
 import pytest
 
-from dagster_smt.model.report import (
+from dagster_smt.model.reports.report import (
     FieldChange,
     LedgerEntry,
     LedgerLine,
@@ -14,7 +14,7 @@ from dagster_smt.model.report import (
     schema_diff,
 )
 from dagster_smt.model.schema import INT32, STRING, Schema, Type, optional, timestamp
-from dagster_smt.model.window import Window
+from dagster_smt.model.windows.window import Window
 
 
 def struct(**fields):

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from dagster_smt.model.offsets import OffsetSet, offsets_of
-from dagster_smt.model.table_state import (
+from dagster_smt.model.topics.state import (
     FORMAT,
     KEY,
     REMEMBERED,
@@ -16,8 +15,9 @@ from dagster_smt.model.table_state import (
     TableState,
     remedy,
 )
-from dagster_smt.model.time_spans import EVER, Span, reached, with_span
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
+from dagster_smt.model.windows.time_spans import EVER, Span, reached, with_span
+from dagster_smt.model.windows.window import Range, Window
 
 WINDOW = Window((Range("orders", 0, 5, 9),))
 STATE = TableState(

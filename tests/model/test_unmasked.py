@@ -4,10 +4,17 @@ import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.relied_on import fingerprints, less_hidden
-from dagster_smt.model.offsets import offsets_of
-from dagster_smt.model.table_state import MOST_ACCEPTED, CommittedRun, TableState
-from dagster_smt.model.unmasked import MOST_ENTRIES, MOST_RANGES, SEVERAL, Unmasked, offsets_on_record, remembered
-from dagster_smt.model.window import Range
+from dagster_smt.model.reports.unmasked import (
+    MOST_ENTRIES,
+    MOST_RANGES,
+    SEVERAL,
+    Unmasked,
+    offsets_on_record,
+    remembered,
+)
+from dagster_smt.model.topics.state import MOST_ACCEPTED, CommittedRun, TableState
+from dagster_smt.model.windows.offsets import offsets_of
+from dagster_smt.model.windows.window import Range
 from dagster_smt.tables.kafka.progress import LIMIT, from_commits, to_commits
 
 

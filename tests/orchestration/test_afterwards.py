@@ -5,8 +5,8 @@ import pytest
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.orchestration import SmtChecks, build_smt_op
-from dagster_smt.orchestration.afterwards import UNSEEN
 from dagster_smt.orchestration.checks import CHECKS, NEEDED
+from dagster_smt.orchestration.runs.afterwards import UNSEEN
 from dagster_smt.tables.spec import DeltaSink
 from tests.orchestration.test_assets import DROP, HIDE, KEY, PERSON, append, asset, checks, events, table
 

@@ -9,7 +9,7 @@ import pytest
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, PlanError
 from dagster_smt.orchestration import SmtAssetData, SmtTranslator, build_smt_asset, build_smt_op, topic_to_partition_key
-from dagster_smt.orchestration.names import op_name
+from dagster_smt.orchestration.definitions.names import op_name
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, KafkaTopics, TopicTable
 

@@ -8,12 +8,12 @@ import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.offsets import offsets_of
-from dagster_smt.model.report import LedgerEntry, LedgerLine, Reject, RunReport, StageCounts, TopicCounts
+from dagster_smt.model.reports.report import LedgerEntry, LedgerLine, Reject, RunReport, StageCounts, TopicCounts
+from dagster_smt.model.reports.unmasked import Unmasked
 from dagster_smt.model.schema import INT64
-from dagster_smt.model.topic_columns import Column, Row
-from dagster_smt.model.unmasked import Unmasked
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.topics.columns import Column, Row
+from dagster_smt.model.windows.offsets import offsets_of
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration import SmtChecks, build_smt_asset
 from dagster_smt.orchestration.checks import CHECKS, Evidence, checks_of
 from dagster_smt.run.contract import contract_problems

@@ -6,9 +6,9 @@ import pytest
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.registry import predicates, transforms
 from dagster_smt.errors import ConfigError
-from dagster_smt.model.window import Range
-from dagster_smt.orchestration.config_schema import decode_config, smt_config_schema
-from dagster_smt.orchestration.option_fields import option_fields
+from dagster_smt.model.windows.window import Range
+from dagster_smt.orchestration.launch.config_schema import decode_config, smt_config_schema
+from dagster_smt.orchestration.launch.option_fields import option_fields
 from dagster_smt.tables.spec import MicroBatches
 
 HIDE = {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["name"], "replacement": "*"}}

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from dagster_smt.model.window import Range, Window
-from dagster_smt.orchestration import progress as module
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration import run_cancellable
-from dagster_smt.orchestration.progress import RunProgress, told_every
+from dagster_smt.orchestration.runs import progress as module
+from dagster_smt.orchestration.runs.progress import RunProgress, told_every
 
 
 class Tracker:
@@ -71,7 +71,7 @@ def test_a_question_that_fails_does_not_end_the_work():
 
 
 def test_a_run_of_spark_tells_its_tasks(spark, monkeypatch):
-    from dagster_smt.orchestration import guard
+    from dagster_smt.orchestration.runs import guard
 
     monkeypatch.setattr(guard, "SECONDS", 0.2)
     known, told = RunProgress(spark, "slow"), []

@@ -8,8 +8,8 @@ import dagster as dg
 import pytest
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.orchestration.execution import first_try
-from dagster_smt.orchestration.versions import data_version
+from dagster_smt.orchestration.launch.versions import data_version
+from dagster_smt.orchestration.runs.execution import first_try
 from tests.orchestration.test_assets import DROP, HIDE, PERSON, append, asset, read, value
 
 MENDED = {"stages": [HIDE, DROP]}
@@ -76,7 +76,7 @@ def test_a_fixed_request_that_succeeded_runs_again_with_the_mended_chain(runs, s
 
 def test_the_data_version_of_a_retry_is_that_of_the_chain_that_ran(runs, spark, tmp_path, monkeypatch):
     """The first run commits and dies; with another chain its retry has nothing to do, and must not say it ran."""
-    from dagster_smt.orchestration.execution import SmtRun
+    from dagster_smt.orchestration.runs.execution import SmtRun
 
     facts = SmtRun.execute
 

@@ -8,7 +8,7 @@ import pytest
 
 from dagster_smt.errors import ConfigError
 from dagster_smt.orchestration import build_repair_job, build_smt_asset, build_smt_assets, build_smt_op
-from dagster_smt.orchestration.tables import SmtTable
+from dagster_smt.orchestration.definitions.tables import SmtTable
 from dagster_smt.tables.spec import DeltaSink, IcebergSink
 from tests.orchestration.test_assets import (
     DROP,
@@ -182,7 +182,7 @@ def test_a_repair_is_a_window_of_its_own(tmp_path, more):
 
 def test_a_misspelt_field_of_a_declared_schema_does_not_load(tmp_path):
     from dagster_smt.errors import PlanError
-    from dagster_smt.model.format import Format
+    from dagster_smt.model.topics.format import Format
     from dagster_smt.tables.ddl import parse_ddl
 
     declared = Format("json_schema", parse_ddl("id BIGINT, name STRING"))

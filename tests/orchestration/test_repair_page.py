@@ -8,7 +8,7 @@ import yaml
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.properties import read_properties
-from dagster_smt.model.format import Format
+from dagster_smt.model.topics.format import Format
 from dagster_smt.orchestration import build_smt_asset
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import DeltaSink, IcebergSink

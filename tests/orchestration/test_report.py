@@ -6,7 +6,7 @@ import dagster as dg
 import pytest
 
 from dagster_smt.errors import Problem
-from dagster_smt.model.report import (
+from dagster_smt.model.reports.report import (
     FieldChange,
     LedgerEntry,
     LedgerLine,
@@ -15,9 +15,9 @@ from dagster_smt.model.report import (
     schema_diff,
 )
 from dagster_smt.model.schema import INT64, STRING, Schema, Type
-from dagster_smt.model.window import Range, Window
-from dagster_smt.orchestration.metadata import RunContext, run_metadata
-from dagster_smt.orchestration.report import report_markdown
+from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.orchestration.metadata.metadata import RunContext, run_metadata
+from dagster_smt.orchestration.metadata.report import report_markdown
 from dagster_smt.tables.spec import DeltaSink
 from tests.orchestration.test_metadata import COLUMNS, typed_plan
 from tests.orchestration.test_metadata import report as metadata_report

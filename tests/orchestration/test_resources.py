@@ -268,7 +268,7 @@ def test_stopping_on_teardown_is_opt_in():
 
 
 def test_pysparks_sigint_handler_is_replaced_while_waiting():
-    from dagster_smt.orchestration.guard import foreign_sigint_replaced
+    from dagster_smt.orchestration.runs.guard import foreign_sigint_replaced
 
     def handler(number, frame):
         raise AssertionError("PySpark's handler was called")

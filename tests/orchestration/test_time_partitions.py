@@ -7,10 +7,10 @@ import dagster as dg
 import pytest
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.model.report import RunReport, TopicCounts
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.reports.report import RunReport, TopicCounts
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration import build_smt_asset
-from dagster_smt.orchestration.execution import Executed
+from dagster_smt.orchestration.runs.execution import Executed
 from dagster_smt.run.facts import TableFacts
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.spec import DeltaSink, FileTopics, WindowRequest

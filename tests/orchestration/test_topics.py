@@ -7,14 +7,9 @@ import pytest
 from dagster._core.definitions.observe import observe as observe_assets
 
 from dagster_smt.errors import ConfigError
-from dagster_smt.orchestration import (
-    build_lag_sensor,
-    build_new_topic_sensor,
-    build_smt_asset,
-    build_topic_assets,
-    sensors,
-)
-from dagster_smt.orchestration.sensors import SENSOR_TAG
+from dagster_smt.orchestration import build_lag_sensor, build_new_topic_sensor, build_smt_asset, build_topic_assets
+from dagster_smt.orchestration.automation import sensors
+from dagster_smt.orchestration.automation.sensors import SENSOR_TAG
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, KafkaTopics, TableSource, TopicTable

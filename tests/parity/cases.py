@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from dagster_smt.parity.datums import parse_cases
+from dagster_smt.tools.parity.datums import parse_cases
 
 HERE = Path(__file__).parent
 KAFKAS = sorted(HERE.glob("*.jsonl"))

@@ -9,10 +9,10 @@ import pytest
 
 from dagster_smt.errors import ConfigError, DataError
 from dagster_smt.interpret.interpreter import KEPT, Interpreter
-from dagster_smt.model.format import Format
-from dagster_smt.parity.as_kafka import WrittenConverter
-from dagster_smt.parity.compare import canonical_datum
-from dagster_smt.parity.datums import Converter, case_chain, read_record, run_case
+from dagster_smt.model.topics.format import Format
+from dagster_smt.tools.parity.as_kafka import WrittenConverter
+from dagster_smt.tools.parity.compare import canonical_datum
+from dagster_smt.tools.parity.datums import Converter, case_chain, read_record, run_case
 from tests.parity.cases import FILES, cases_of
 
 NEGATIVE_ZERO = "-0.0"

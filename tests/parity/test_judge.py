@@ -7,8 +7,8 @@ from functools import cache
 import pytest
 
 from dagster_smt.errors import ConfigError
-from dagster_smt.parity.datums import case_chain, run_case
-from dagster_smt.parity.runner import on_python, run_cases, verdict_of
+from dagster_smt.tools.parity.datums import case_chain, run_case
+from dagster_smt.tools.parity.runner import on_python, run_cases, verdict_of
 from tests.parity.cases import FILES, cases_of
 
 P = "org.apache.kafka.connect.transforms."

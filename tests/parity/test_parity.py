@@ -9,8 +9,8 @@ from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain.registry import own
 from dagster_smt.chain.vendors import is_kafkas
-from dagster_smt.parity.judge import REASONS
-from dagster_smt.parity.runner import DELIBERATE, EQUAL, on_python, run_cases, transforms_of
+from dagster_smt.tools.parity.judge import REASONS
+from dagster_smt.tools.parity.runner import DELIBERATE, EQUAL, on_python, run_cases, transforms_of
 from tests.parity.cases import FILES, KAFKAS, VENDORS, cases_of
 
 

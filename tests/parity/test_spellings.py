@@ -2,7 +2,7 @@
 
 import pytest
 
-from dagster_smt.parity.spellings import java17_text, spellings
+from dagster_smt.tools.parity.spellings import java17_text, spellings
 
 DOUBLES = [
     ("0x1.52d02c7e14af6p77", "1.9999999999999998E23"),

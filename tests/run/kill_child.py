@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import SmtError
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run import batch
 from dagster_smt.run.batch import run
 from dagster_smt.run.micro_batch import MicroBatches, run_batches

@@ -8,9 +8,9 @@ import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, PlanError, RecordsRejected, TableError
-from dagster_smt.model.format import Format
-from dagster_smt.model.report import RunReport
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.reports.report import RunReport
+from dagster_smt.model.topics.format import Format
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.micro_batch import MicroBatches, run_batches
 from dagster_smt.run.report_json import report_from_json, report_of, report_to_json

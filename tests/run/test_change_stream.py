@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.model.format import Format
+from dagster_smt.model.topics.format import Format
 from dagster_smt.tables.sources.file_writer import NewRecord
 from dagster_smt.tables.spec import DeltaSink, TopicTable
 from dagster_smt.transforms.debezium.extract_new_record_state import ExtractNewRecordState

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from dagster_smt.model.window import Range
+from dagster_smt.model.windows.window import Range
 from dagster_smt.run import batch
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.spec import DeltaSink, WindowRequest

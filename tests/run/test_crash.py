@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources import open_source

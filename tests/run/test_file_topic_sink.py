@@ -6,7 +6,7 @@ import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, TableError, UnsupportedError
-from dagster_smt.model.window import Window
+from dagster_smt.model.windows.window import Window
 from dagster_smt.run.batch import run
 from dagster_smt.tables import local
 from dagster_smt.tables.sinks import open_table

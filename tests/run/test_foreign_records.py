@@ -8,8 +8,8 @@ import json
 import pytest
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.model.offsets import offsets_of
-from dagster_smt.model.window import Range
+from dagster_smt.model.windows.offsets import offsets_of
+from dagster_smt.model.windows.window import Range
 from dagster_smt.run.batch import run
 from dagster_smt.run.dead_letters import CONNECTOR_HEADER, SOURCE_HEADERS
 from dagster_smt.run.spec import RunSpec

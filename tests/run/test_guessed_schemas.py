@@ -11,8 +11,8 @@ import fastavro
 import pytest
 
 from dagster_smt.errors import SmtError
-from dagster_smt.interpret.registered import header_of
-from dagster_smt.model.format import Format
+from dagster_smt.formats.registry.versions import header_of
+from dagster_smt.model.topics.format import Format
 from dagster_smt.run import batch
 from dagster_smt.run.batch import run
 from dagster_smt.run.report_json import report_to_json

@@ -11,9 +11,9 @@ from pyspark.sql import functions as F
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import UnsupportedError
-from dagster_smt.interpret.avro import bare
-from dagster_smt.model.format import Format
-from dagster_smt.model.window import Range, Window
+from dagster_smt.formats.avro.read import bare
+from dagster_smt.model.topics.format import Format
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.dead_letters import COMMIT_HEADER, IDENTITY_HEADER
 from dagster_smt.run.spec import RunSpec

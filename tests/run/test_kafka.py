@@ -11,8 +11,8 @@ from confluent_kafka import Producer, TopicPartition
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import EngineError, RecordsRejected, SmtError, TableError, UnsupportedError
-from dagster_smt.model.format import Format
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.topics.format import Format
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.micro_batch import MicroBatches, run_batches
 from dagster_smt.run.spec import RunSpec

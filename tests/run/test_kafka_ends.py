@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dagster_smt.model.window import Window
+from dagster_smt.model.windows.window import Window
 from dagster_smt.run.facts import table_facts
 from dagster_smt.tables.kafka.client import Committed
 from dagster_smt.tables.kafka.spec import KafkaTopics

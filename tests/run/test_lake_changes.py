@@ -14,7 +14,7 @@ import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import SmtError
-from dagster_smt.model.format import Format
+from dagster_smt.model.topics.format import Format
 from dagster_smt.run.facts import table_facts
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.planning import plan_sink

@@ -4,8 +4,8 @@ import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED, Interpreter
-from dagster_smt.model.format import Format
 from dagster_smt.model.record import Record
+from dagster_smt.model.topics.format import Format
 from dagster_smt.run.batch import run
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.rows.stages import with_row

@@ -81,7 +81,7 @@ def test_rows_become_records_again(world):
     chain = {**ROUTE, "transforms.mask.fields": "name,trace"}
     run(spec_of(world, chain, kind="records", sink=sink), world.session)
     source = open_source(FileTopics(world.folder / "out"), world.session)
-    from dagster_smt.model.window import Window
+    from dagster_smt.model.windows.window import Window
 
     rows = source.read(Window(tuple(source.ranges(["clean.orders"])))).orderBy("offset").collect()
     assert [bytes(r.value) for r in rows] == [b'{"id":%d,"name":""}' % n for n in range(3)]

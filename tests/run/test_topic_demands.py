@@ -10,7 +10,7 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import EngineError, RecordsRejected, TableError
-from dagster_smt.model.window import Range
+from dagster_smt.model.windows.window import Range
 from dagster_smt.tables.kafka.client import KafkaClient
 from dagster_smt.tables.kafka.demands import Demands
 from dagster_smt.tables.kafka.outgoing import LEFT_OUT, Outgoing, forms_of

@@ -68,7 +68,7 @@ class InKafka(Letters):
 
     def there(self):
         """As readers of what is committed see it."""
-        from dagster_smt.model.window import Window
+        from dagster_smt.model.windows.window import Window
         from dagster_smt.tables.sources import open_source
 
         source = open_source(self.place, self.world.session)

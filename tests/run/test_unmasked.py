@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from dagster_smt.errors import PlanError, UnsupportedError
-from dagster_smt.model.offsets import offsets_of
-from dagster_smt.model.unmasked import offsets_on_record
+from dagster_smt.model.reports.unmasked import offsets_on_record
+from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.run.batch import run
 from dagster_smt.run.micro_batch import run_batches
 from dagster_smt.tables.sinks import open_table

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.model.format import Format
-from dagster_smt.model.report import RunReport
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.reports.report import RunReport
+from dagster_smt.model.topics.format import Format
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl

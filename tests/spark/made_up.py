@@ -8,8 +8,8 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
-from dagster_smt.model.format import Format
 from dagster_smt.model.schema import JavaDate, Schema, Type, date, decimal, optional, time, timestamp
+from dagster_smt.model.topics.format import Format
 from dagster_smt.values.cast import DAY
 
 NAMES = ("a", "b c", "d.e", "é", "`x`", "f0", "nested", "ts", "present", "value", "in_x", "c1")

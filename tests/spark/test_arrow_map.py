@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import types as T
 
 from dagster_smt.chain import parse_chain, plan_chain
-from dagster_smt.model.format import Format
 from dagster_smt.model.schema import STRING, Schema, Type
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.tables.spec import FileTopics, TopicTable
 

@@ -13,11 +13,11 @@ from pyspark.sql import functions as F
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.forms import plan_forms
 from dagster_smt.errors import ConfigError, DataError, PlanError, UnsupportedError
-from dagster_smt.interpret.avro_write import avro_out
-from dagster_smt.interpret.codec import Inexact, reader
-from dagster_smt.interpret.sides import parse_json
-from dagster_smt.model.format import Format
+from dagster_smt.formats.avro.write import avro_out
+from dagster_smt.formats.json import Inexact, reader
+from dagster_smt.formats.sides import parse_json
 from dagster_smt.model.schema import STRING, Type
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.avro_limits import JAVA_OPTIONS, has_limits
 from dagster_smt.spark.by_schema import by_schema
 from dagster_smt.spark.evaluate import evaluate
@@ -326,7 +326,7 @@ def test_a_session_without_limits_leaves_avro_to_python(spark, registry, monkeyp
 
 def test_records_and_lists_that_are_too_long(spark, registry, monkeypatch):
     head = header(registry.add(SUBJECT, json.dumps(record(("a", "string")))))
-    for reader_ in ("dagster_smt.interpret.avro", "dagster_smt.spark.reading.avro_columns"):
+    for reader_ in ("dagster_smt.formats.avro.read", "dagster_smt.spark.reading.avro_columns"):
         monkeypatch.setattr(f"{reader_}.MAX_BYTES", 3)
     frame = frame_of(spark, [(head + b"\x04ab", "orders", ()), (head + b"\x06abc", "orders", ())])
     found, _ = both(frame, table_of(registry), [])

@@ -7,9 +7,9 @@ import pytest
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.forms import plan_forms
 from dagster_smt.interpret.interpreter import KEPT, Interpreter
-from dagster_smt.model.format import Format
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema_json import schema_from_json
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark import sql
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.plain import to_plain

@@ -3,7 +3,7 @@
 import pytest
 
 from dagster_smt.chain import parse_chain, plan_chain
-from dagster_smt.model.format import Format
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import FileTopics, TopicTable

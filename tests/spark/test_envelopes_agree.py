@@ -11,10 +11,10 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.chain.forms import plan_forms
 from dagster_smt.errors import ConfigError, PlanError, UnsupportedError
 from dagster_smt.interpret.interpreter import FAILED, KEPT, Interpreter
-from dagster_smt.model.format import Format
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.schema import Type
 from dagster_smt.model.schema_json import schema_to_json
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark import sql
 from dagster_smt.spark.by_schema import by_schema
 from dagster_smt.spark.evaluate import evaluate, output_schema

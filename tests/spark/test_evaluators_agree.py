@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.errors import ConfigError, DataError, PlanError, UnsupportedError
-from dagster_smt.interpret.codec import reader as json_reader
+from dagster_smt.formats.json import reader as json_reader
+from dagster_smt.formats.sides import parse_json
 from dagster_smt.interpret.interpreter import FAILED, KEPT, VALUE_CONVERTER, Interpreter
-from dagster_smt.interpret.sides import parse_json
-from dagster_smt.model.format import Format
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.schema import STRING, Schema, Type, optional
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark import sql
 from dagster_smt.spark.evaluate import evaluate, output_schema
 from dagster_smt.spark.plain import reader, to_plain

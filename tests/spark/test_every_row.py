@@ -27,15 +27,15 @@ from dagster_smt.effects.code import CodeTransform
 from dagster_smt.errors import ConfigError, DataError, UnsupportedError
 from dagster_smt.interpret.examples import schema_of
 from dagster_smt.interpret.interpreter import KEPT, NO_STAGE, Interpreter, Outcome
-from dagster_smt.model.format import Format
 from dagster_smt.model.record import Record
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.column_values import arrow_type, column_writer
 from dagster_smt.spark.layout import Leaf, built
 from dagster_smt.spark.plain import from_plain, reader, to_plain
 from dagster_smt.spark.sql import select
 from dagster_smt.spark.stages.typed import State, TypedEvaluator
-from dagster_smt.values.headers import header_bytes
+from dagster_smt.values.headers.fields import header_bytes
 from tests.spark.test_evaluators_agree import alike
 from tests.transforms.helpers import Case, chain_of, record_of
 

@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.errors import DataError
-from dagster_smt.interpret.sides import side_codec
-from dagster_smt.model.format import Format
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.model.schema import (
     BOOLEAN,
     INT32,
@@ -25,6 +24,7 @@ from dagster_smt.model.schema import (
     time,
     timestamp,
 )
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark import sql
 from dagster_smt.spark.layout import built
 from dagster_smt.spark.plain import reader, to_plain

@@ -7,8 +7,8 @@ import pytest
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.forms import plan_forms
 from dagster_smt.jvm.availability import VARIABLE
-from dagster_smt.model.format import Format
 from dagster_smt.model.schema import INT64, STRING, Schema, Type, optional, timestamp
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.by_schema import by_schema
 from dagster_smt.spark.columns import LEFT, LEFT_RECORD
 from dagster_smt.spark.evaluate import evaluate, left_records

@@ -5,7 +5,7 @@ import pytest
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.jvm import availability
 from dagster_smt.jvm.availability import VARIABLE, has_lane
-from dagster_smt.model.format import Format
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.evaluate import evaluate, left_records
 from dagster_smt.spark.records.arrow_map import evaluate_records
 from dagster_smt.spark.records.jvm_records import LEFT, with_left

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagster_smt.model.extended_path import route_text
-from dagster_smt.model.path_steps import Every, Index, Match
+from dagster_smt.model.paths.extended import route_text
+from dagster_smt.model.paths.steps import Every, Index, Match
 from dagster_smt.model.schema import Schema, Type
 from tests.spark.made_up import NAMES, TOPICS, Example, payloads, structs
 from tests.spark.test_evaluators_agree import SLOW, compare

@@ -17,13 +17,13 @@ from google.protobuf import descriptor_pb2 as pb
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.interpret.interpreter import FAILED, Interpreter
-from dagster_smt.model.format import Format
 from dagster_smt.model.record import Header, Record
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.columns import TIMESTAMP_TYPES
 from dagster_smt.spark.records.arrow_map import ArrowMap, evaluate_records
 from dagster_smt.tables.spec import FileTopics, TopicTable
-from dagster_smt.values.header_literals import parse_simple_header
-from dagster_smt.values.headers import header_bytes
+from dagster_smt.values.headers.fields import header_bytes
+from dagster_smt.values.headers.literals import parse_simple_header
 from tests.interpret.test_protobuf import of
 from tests.spark.test_evaluators_agree import FRAME
 

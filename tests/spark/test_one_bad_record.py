@@ -7,15 +7,15 @@ from typing import ClassVar
 import pyarrow as pa
 import pytest
 
-from dagster_smt.authoring.edit import present
+from dagster_smt.authoring.fields.edit import present
 from dagster_smt.authoring.stage import Stage
 from dagster_smt.authoring.transform import Entry
 from dagster_smt.chain import Chain, parse_chain, plan_chain
 from dagster_smt.effects.code import Code, CodePredicate, CodeTransform
-from dagster_smt.interpret import sides
+from dagster_smt.formats import sides
 from dagster_smt.model.cell import Call, field_nodes, open_struct
-from dagster_smt.model.format import Format
 from dagster_smt.model.schema import BOOLEAN
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.reading import json_columns
 from dagster_smt.spark.reading.json_columns import ReadColumns, SideColumns

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dagster_smt.errors import DataError
-from dagster_smt.interpret.sides import side_codec
-from dagster_smt.model.format import Format
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.model.schema import INT32, STRING, Schema, Type, optional
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.reading.json_columns import ReadColumns, SideColumns
-from dagster_smt.values.lazy import make_room
+from dagster_smt.values.json.lazy import make_room
 from tests.spark.test_json_columns import FAST, OPTIONAL
 
 INNER = Schema(Type.STRUCT, True, fields=(("s", optional(STRING)), ("n", optional(INT32))))

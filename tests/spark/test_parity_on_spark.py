@@ -2,8 +2,8 @@
 
 import pytest
 
-from dagster_smt.parity.on_spark import SparkAnswers
-from dagster_smt.parity.runner import DIFFERENT, UNSUPPORTED, run_cases
+from dagster_smt.tools.parity.on_spark import SparkAnswers
+from dagster_smt.tools.parity.runner import DIFFERENT, UNSUPPORTED, run_cases
 from tests.parity.cases import FILES, cases_of
 
 UNPLANNED = {"SMT207", "SMT904"}

@@ -6,18 +6,18 @@ import pytest
 
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.errors import PlanError
-from dagster_smt.model.format import Format
-from dagster_smt.model.json_path import parse_json_path
-from dagster_smt.model.path_steps import Match
+from dagster_smt.model.paths.json_path import parse_json_path
+from dagster_smt.model.paths.steps import Match
 from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.stages import early_calls as rules
 from dagster_smt.tables.spec import FileTopics, TopicTable
-from dagster_smt.values import java_regex
-from dagster_smt.values.change_events import LogicalTopic, Rerouted
+from dagster_smt.transforms.debezium.events.values import LogicalTopic, Rerouted
 from dagster_smt.values.containers import NewName, RenameKeys
-from dagster_smt.values.java_regex import MatchesOrNull
-from dagster_smt.values.json_path import Answer, Leaf, Part
+from dagster_smt.values.java import regex as java_regex
+from dagster_smt.values.java.regex import MatchesOrNull
+from dagster_smt.values.json.path import Answer, Leaf, Part
 from dagster_smt.values.texts import Finds
 from tests.spark.made_up import Example
 from tests.spark.test_evaluators_agree import compare, frame_of, in_python

@@ -8,12 +8,12 @@ from pyspark.sql import Observation
 
 from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.chain import plan_chain
-from dagster_smt.model.format import Format
+from dagster_smt.model.topics.format import Format
 from dagster_smt.run.counts import count_columns, read_counts
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import FileTopics, TopicTable
-from dagster_smt.transforms.filter import Filter
+from dagster_smt.transforms.kafka.filter import Filter
 from tests.chain.record_transforms import DropAbove, DropIfKeyIsNull, DropIfNull, HasField, chain
 from tests.spark.test_evaluators_agree import FRAME
 
@@ -71,7 +71,7 @@ def test_spark_decides_as_python_does(spark, name):
 def test_a_field_that_only_decides_is_read(spark):
     """It does not leave the chain, so it would be left out of what is parsed."""
     from dagster_smt.spark.reading.narrow import narrowed
-    from dagster_smt.transforms.replace_field import ReplaceField
+    from dagster_smt.transforms.kafka.replace_field import ReplaceField
 
     gone = Stage("r", ReplaceField(exclude="a"), "value")
     plan = plan_chain(Chain((Stage("t", DropIfNull(field="a")), gone)), None, VALUE, topics=("t",), typed=True)

@@ -10,11 +10,9 @@ import pytest
 from dagster_smt.chain.registry import predicates, transforms
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Call, Const, Ref
-from dagster_smt.model.path_steps import Match
+from dagster_smt.model.paths.steps import Match
 from dagster_smt.model.record import Header
 from dagster_smt.model.schema import BOOLEAN, INT32, STRING, JavaDate, Schema, Type, date, decimal, time, timestamp
-from dagster_smt.parity.bridges import unordered
-from dagster_smt.parity.spellings import spellings
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.column_values import arrow_type, column_writer
 from dagster_smt.spark.layout import Leaf, Struct
@@ -22,13 +20,18 @@ from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.spark.plain import from_plain, reader, to_plain
 from dagster_smt.spark.sql import select
 from dagster_smt.spark.stages.expressions import Scope
-from dagster_smt.values import basic, containers, headers, java_regex, mask, timestamps
+from dagster_smt.tools.parity.bridges import unordered
+from dagster_smt.tools.parity.spellings import spellings
+from dagster_smt.values import basic, containers, mask
 from dagster_smt.values.basic import ValueRule
 from dagster_smt.values.cast import CASTABLE, DAY, TARGETS, CastTo
-from dagster_smt.values.header_literals import simple_header_bytes
-from dagster_smt.values.java_regex import MatchesOrNull
+from dagster_smt.values.headers import fields as headers
+from dagster_smt.values.headers.literals import simple_header_bytes
+from dagster_smt.values.java import regex as java_regex
+from dagster_smt.values.java.regex import MatchesOrNull
 from dagster_smt.values.numbers import to_float32
 from dagster_smt.values.partitions import ChosenPartition
+from dagster_smt.values.times import timestamps
 
 TEXTS = (
     "", "0", "-0", "+5", "007", "128", "-129", "70000", "2147483648", "9223372036854775807", "9223372036854775808",
@@ -145,8 +148,13 @@ def subclasses(cls):
 def test_every_rule_of_the_package_is_here():
     transforms(), predicates()  # their modules may have rules of their own
     # tests/tables/rows and tests/spark/test_every_row.py run these on both evaluators
-    vendors = "change_events change_times hashes java_equals json_path json_payload needs outbox texts".split()
-    elsewhere = ("dagster_smt.tables.rows", "dagster_smt.parity", *(f"dagster_smt.values.{name}" for name in vendors))
+    tried_there = "hashes java.regex_equals json.path needs texts".split()
+    elsewhere = (
+        "dagster_smt.tables.rows",
+        "dagster_smt.tools.parity",
+        "dagster_smt.transforms.debezium",
+        *(f"dagster_smt.values.{name}" for name in tried_there),
+    )
     modules = {c: c.__module__ for c in subclasses(ValueRule)}
     ours = {c.__name__ for c, m in modules.items() if m.startswith("dagster_smt.") and not m.startswith(elsewhere)}
     bases = {"ValueRule", "PythonRule"}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dagster_smt.model.table_state import FORMAT
+from dagster_smt.model.topics.state import FORMAT
 from dagster_smt.tables.spec import WindowRequest
 from tests.run.world import CHAIN, COLUMNS, SECRET, World, order, window
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dagster_smt.model.format import Format
+from dagster_smt.model.topics.format import Format
 from dagster_smt.tables.spec import DeltaSink, FileTopics, FileTopicSink, TopicTable, packages_of
 
 AVRO = TopicTable(FileTopics("t"), ("a",), value=Format("avro-confluent", options={"url": "http://127.0.0.1:1"}))

@@ -16,15 +16,15 @@ from dagster_smt.effects.effect import Reject
 from dagster_smt.effects.kept import kept
 from dagster_smt.errors import ConfigError
 from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED, Interpreter
-from dagster_smt.model.format import Format
-from dagster_smt.model.path import FieldPath
+from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.model.record import Record
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.topics.format import Format
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.push_down import explained, narrowed
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import FileTopics, TopicTable
-from dagster_smt.values import java_regex
 from dagster_smt.values.basic import ValueRule
+from dagster_smt.values.java import regex as java_regex
 
 KAFKA, CONFLUENT = "org.apache.kafka.connect.transforms.", "io.confluent.connect.transforms."
 AIVEN = "io.aiven.kafka.connect.transforms.FilterByFieldValue$Value"

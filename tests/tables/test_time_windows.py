@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from dagster_smt.errors import ConfigError
-from dagster_smt.model.offsets import OffsetSet, offsets_of
-from dagster_smt.model.table_state import TableState
-from dagster_smt.model.window import Range
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
+from dagster_smt.model.windows.window import Range
 from dagster_smt.tables.available import Available
 from dagster_smt.tables.spec import WindowRequest
 from dagster_smt.tables.windows import Resolved, resolve_window

@@ -10,8 +10,8 @@ from dagster_smt.chain.plan import ledger_entries
 from dagster_smt.errors import ConfigError
 from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED, Interpreter
 from dagster_smt.model.record import Header, Record
-from dagster_smt.parity.compare import canonical_datum
-from dagster_smt.parity.datums import Converter
+from dagster_smt.tools.parity.compare import canonical_datum
+from dagster_smt.tools.parity.datums import Converter
 
 MARK = "predicate-was-true"
 LOGICAL = {"Decimal": "bytes", "Date": "int32", "Time": "int32", "Timestamp": "int64"}

@@ -12,15 +12,15 @@ from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema, Type, optional, timestamp
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.transforms.cast import Cast
-from dagster_smt.transforms.extract_field import ExtractField
-from dagster_smt.transforms.header_from import HeaderFrom
-from dagster_smt.transforms.hoist_field import HoistField
-from dagster_smt.transforms.insert_field import InsertField
-from dagster_smt.transforms.mask_field import MaskField
-from dagster_smt.transforms.replace_field import ReplaceField
-from dagster_smt.transforms.timestamp_converter import TimestampConverter
-from dagster_smt.transforms.value_to_key import ValueToKey
+from dagster_smt.transforms.kafka.cast import Cast
+from dagster_smt.transforms.kafka.extract_field import ExtractField
+from dagster_smt.transforms.kafka.header_from import HeaderFrom
+from dagster_smt.transforms.kafka.hoist_field import HoistField
+from dagster_smt.transforms.kafka.insert_field import InsertField
+from dagster_smt.transforms.kafka.mask_field import MaskField
+from dagster_smt.transforms.kafka.replace_field import ReplaceField
+from dagster_smt.transforms.kafka.timestamp_converter import TimestampConverter
+from dagster_smt.transforms.kafka.value_to_key import ValueToKey
 from tests.transforms.helpers import Case, chain_of, check, envelope, record_of, refusal
 
 V2 = {"field.syntax.version": "V2"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dagster_smt.values.avro_names import adjusted_name
+from dagster_smt.transforms.debezium.events.avro_names import adjusted_name
 
 
 @pytest.mark.parametrize(

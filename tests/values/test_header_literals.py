@@ -7,9 +7,9 @@ import pytest
 from dagster_smt.model.record import Header
 from dagster_smt.model.runtime import JavaFloat
 from dagster_smt.model.schema import JavaDate, Schema, Type, timestamp
-from dagster_smt.values.header_literals import parse_literal, parse_simple_header, simple_header_bytes
-from dagster_smt.values.headers import AppendLiteral
-from dagster_smt.values.lazy import decode
+from dagster_smt.values.headers.fields import AppendLiteral
+from dagster_smt.values.headers.literals import parse_literal, parse_simple_header, simple_header_bytes
+from dagster_smt.values.json.lazy import decode
 
 # text, schema, the text it is written as
 LITERALS = [
@@ -132,7 +132,7 @@ def test_appending_leaves_the_old_list_alone():
 def test_the_spark_form(spark):
     from pyspark.sql import functions as F
 
-    from dagster_smt.values.headers import HEADERS_DDL
+    from dagster_smt.values.headers.fields import HEADERS_DDL
 
     frame = spark.createDataFrame([([("a", b"1")],), (None,)], f"h {HEADERS_DDL}")
     for text, want in (("007", b"7"), ("null", None), ('[1,"a"]', b'[1,"a"]')):

@@ -4,7 +4,7 @@ import pytest
 
 from dagster_smt.model.record import Header
 from dagster_smt.model.schema import Schema, Type, timestamp
-from dagster_smt.values.headers import AppendHeader, DropNamed, HasHeader, HasHeaderOrNull, HeaderBytes
+from dagster_smt.values.headers.fields import AppendHeader, DropNamed, HasHeader, HasHeaderOrNull, HeaderBytes
 
 STRING = Schema(Type.STRING, optional=True)
 LISTS = [[], [("a", b"1")], [("a", b"1"), ("b", None), ("a", b"2"), ("A", b"\xff")]]
@@ -64,7 +64,7 @@ def test_the_bytes_in_python(schema, values, wants):
 def test_the_spark_form(spark):
     from pyspark.sql import functions as F
 
-    from dagster_smt.values.headers import HEADERS_DDL
+    from dagster_smt.values.headers.fields import HEADERS_DDL
 
     frame = spark.createDataFrame([(n, pairs) for n, pairs in enumerate(LISTS)], f"n int, h {HEADERS_DDL}").orderBy("n")
     for rule, wants in RULES:
@@ -76,7 +76,7 @@ def test_the_spark_form(spark):
 def test_the_spark_form_of_no_headers(spark):
     from pyspark.sql import functions as F
 
-    from dagster_smt.values.headers import HEADERS_DDL
+    from dagster_smt.values.headers.fields import HEADERS_DDL
 
     frame = spark.range(1).select(F.lit(None).cast(HEADERS_DDL).alias("h"))
     rules = [DropNamed(("a",)), HasHeader("a"), HasHeaderOrNull("a")]
@@ -86,7 +86,7 @@ def test_the_spark_form_of_no_headers(spark):
 def test_the_spark_form_of_made_headers(spark):
     from pyspark.sql import functions as F
 
-    from dagster_smt.values.headers import HEADERS_DDL
+    from dagster_smt.values.headers.fields import HEADERS_DDL
 
     for schema, values, wants in BYTES:
         rows = [(None if n % 2 else [("a", b"1")], v) for n, v in enumerate(values)]

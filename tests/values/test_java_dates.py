@@ -6,9 +6,9 @@ import time
 import pytest
 
 from dagster_smt.errors import ConfigError
-from dagster_smt.values.date_texts import texts_of
-from dagster_smt.values.java_calendar import Moment, civil, day_number
-from dagster_smt.values.java_dates import _CLOCK, date_format
+from dagster_smt.values.java.calendar import Moment, civil, day_number
+from dagster_smt.values.java.dates import _CLOCK, date_format
+from dagster_smt.values.times.date_texts import texts_of
 
 PARSED = [
     ("yyyy-MM-dd", "2020-13-45", 1613260800000),

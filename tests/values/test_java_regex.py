@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, DataError
-from dagster_smt.values.java_regex import Matches, ReplaceIfMatches, compile_java
+from dagster_smt.values.java.regex import Matches, ReplaceIfMatches, compile_java
 
 MATCHES = [
     ("orders-.*", "orders-eu", True),

@@ -6,10 +6,10 @@ from decimal import Decimal
 import pytest
 
 from dagster_smt.errors import DataError
-from dagster_smt.model.json_path import parse_json_path
+from dagster_smt.model.paths.json_path import parse_json_path
 from dagster_smt.model.schema import JavaDate
-from dagster_smt.values.json_path import FOUND, MISSING, NO_OBJECT, NOTHING, answer
-from dagster_smt.values.lazy import decode_whole
+from dagster_smt.values.json.lazy import decode_whole
+from dagster_smt.values.json.path import FOUND, MISSING, NO_OBJECT, NOTHING, answer
 
 RECORDED = [
     ("$.a", '{"a":1}', FOUND),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dagster_smt.errors import DataError
 from dagster_smt.model.runtime import JavaByte, JavaDouble, JavaFloat, JavaInteger, JavaShort
 from dagster_smt.model.schema import JavaDate
-from dagster_smt.values.lazy import (
+from dagster_smt.values.json.lazy import (
     at,
     copied,
     decode,

@@ -6,17 +6,17 @@ from contextlib import suppress
 import pytest
 
 from dagster_smt.errors import DataError
+from dagster_smt.formats.sides import side_codec
+from dagster_smt.formats.texts import parsed_text
 from dagster_smt.interpret.interpreter import Interpreter
-from dagster_smt.interpret.sides import side_codec
-from dagster_smt.interpret.texts import parsed_text
-from dagster_smt.model.format import Format
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema, Type, decimal
+from dagster_smt.model.topics.format import Format
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.values import java_regex
-from dagster_smt.values.header_literals import parse_literal
-from dagster_smt.values.java_dates import date_format
-from dagster_smt.values.lazy import decode_whole
+from dagster_smt.values.headers.literals import parse_literal
+from dagster_smt.values.java import regex as java_regex
+from dagster_smt.values.java.dates import date_format
+from dagster_smt.values.json.lazy import decode_whole
 from dagster_smt.values.numbers import low_integer, parse_big_decimal, parse_float, parse_float32, parse_integer
 
 SIZE = 60_000

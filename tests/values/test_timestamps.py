@@ -6,7 +6,7 @@ import pytest
 
 from dagster_smt.errors import DataError
 from dagster_smt.model.schema import JavaDate
-from dagster_smt.values.timestamps import PRECISIONS, ConvertTime, RouteByTime
+from dagster_smt.values.times.timestamps import PRECISIONS, ConvertTime, RouteByTime
 
 DAY = 86_400_000
 INSTANTS = (0, 1, -1, 999, -1500, DAY, -DAY, -DAY - 1, 1_556_204_536_123, -62_135_596_799_999, 253_402_300_799_999)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dagster_smt.values.zones import (
+from dagster_smt.values.times.zones import (
     date_time_text,
     fixed_offset,
     is_zone,

@@ -11,7 +11,9 @@ from dagster.components.utils.translation import TranslationFn, TranslationFnRes
 from pydantic import Field
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.orchestration.assets import build_smt_asset
+from dagster_smt.orchestration.automation.repair import build_repair_job
+from dagster_smt.orchestration.automation.schedules import build_smt_schedule
+from dagster_smt.orchestration.automation.sensors import build_lag_sensor, build_new_topic_sensor
 from dagster_smt.orchestration.checks import SmtChecks
 from dagster_smt.orchestration.components.fields import (
     ResolvedChain,
@@ -22,14 +24,12 @@ from dagster_smt.orchestration.components.fields import (
     ResolvedTable,
 )
 from dagster_smt.orchestration.components.scaffolder import SmtChainScaffolder
-from dagster_smt.orchestration.dead_letters import build_dead_letters_asset, build_redrive_job
-from dagster_smt.orchestration.partitions import OF_TIME
-from dagster_smt.orchestration.repair import build_repair_job
+from dagster_smt.orchestration.definitions.assets import build_smt_asset
+from dagster_smt.orchestration.definitions.dead_letters import build_dead_letters_asset, build_redrive_job
+from dagster_smt.orchestration.definitions.partitions import OF_TIME
+from dagster_smt.orchestration.definitions.topic_assets import build_topic_assets
+from dagster_smt.orchestration.definitions.translator import SmtAssetData, SmtTranslator
 from dagster_smt.orchestration.resources import SparkSessionResource
-from dagster_smt.orchestration.schedules import build_smt_schedule
-from dagster_smt.orchestration.sensors import build_lag_sensor, build_new_topic_sensor
-from dagster_smt.orchestration.topic_assets import build_topic_assets
-from dagster_smt.orchestration.translator import SmtAssetData, SmtTranslator
 
 KIND_PREFIX = "dagster/kind/"
 """Dagster keeps kinds among tags; a topic has its own."""

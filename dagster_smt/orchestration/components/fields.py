@@ -14,7 +14,7 @@ from pydantic import Field
 
 from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.format import FormatKind
+from dagster_smt.model.topics.format import FormatKind
 from dagster_smt.orchestration.checks import SmtChecks
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.described import with_files

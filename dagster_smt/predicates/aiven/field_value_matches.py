@@ -8,8 +8,8 @@ from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import Regex
 from dagster_smt.effects.condition import FieldPasses
-from dagster_smt.model.path import FieldPath
-from dagster_smt.values.java_regex import Matches
+from dagster_smt.model.paths.connect import FieldPath
+from dagster_smt.values.java.regex import Matches
 from dagster_smt.values.texts import IsText, TextPasses
 
 

@@ -24,11 +24,11 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from dagster_smt.errors import Problem
-from dagster_smt.interpret.avro import ENUM, Avro, entry_of, too_long, unreadable
-from dagster_smt.interpret.avro_write import avro_out
-from dagster_smt.interpret.registered import HEADER
-from dagster_smt.interpret.registry import no_header
-from dagster_smt.model.extended_path import below
+from dagster_smt.formats.avro.read import ENUM, Avro, entry_of, too_long, unreadable
+from dagster_smt.formats.avro.write import avro_out
+from dagster_smt.formats.registry.versions import HEADER
+from dagster_smt.formats.registry.wire import no_header
+from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import INT64, MAX_DIGITS, Schema, Type
 from dagster_smt.model.schema_size import MAX_BYTES
 from dagster_smt.spark import sql as F

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from dagster_smt.chain.plan import Plan, StagePlan, Step
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Call, Const, Each, Group, Node, Ref
-from dagster_smt.model.path_steps import Every
+from dagster_smt.model.paths.steps import Every
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark.column_values import arrow_type, column_writer
 from dagster_smt.values.basic import KeepNull

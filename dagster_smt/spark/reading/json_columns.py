@@ -20,19 +20,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dagster_smt.errors import DataError, Problem, problem_of_record
-from dagster_smt.interpret.codec import Inexact, moment_parser, reader
-from dagster_smt.interpret.garbage import no_collection
-from dagster_smt.interpret.sides import side_codec
-from dagster_smt.model.format import Format
+from dagster_smt.formats.json import Inexact, moment_parser, reader
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.model.record import DropRecord
 from dagster_smt.model.schema import INTEGER_BITS, Schema, Type
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.column_values import arrow_type, column_writer
 from dagster_smt.spark.columns import NO_ROW, problem_column
+from dagster_smt.spark.garbage import no_collection
 from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.spark.reading.early_masks import Masks, below, masking
 from dagster_smt.spark.stages.early_calls import EarlyCall
 from dagster_smt.values.cast import DAY
-from dagster_smt.values.lazy import MAX_DEPTH
+from dagster_smt.values.json.lazy import MAX_DEPTH
 
 Build = Callable[[Sequence[Any]], pa.Array]
 """Makes a column of values as msgspec gives them; None is null."""

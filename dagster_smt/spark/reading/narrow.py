@@ -7,7 +7,7 @@ checked against the schema either (docs/decisions/0003).
 
 from dagster_smt.chain.plan import Plan, Step
 from dagster_smt.model.cell import Cell, Group, Node, Ref, find, refs_in
-from dagster_smt.model.extended_path import below
+from dagster_smt.model.paths.extended import below
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import Schema, Type
 

@@ -11,12 +11,12 @@ from pyspark.sql import types as T
 
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem
-from dagster_smt.interpret.avro import unreadable
+from dagster_smt.formats.avro.read import unreadable
 from dagster_smt.interpret.interpreter import KEY_CONVERTER, NO_STAGE, VALUE_CONVERTER
 from dagster_smt.jvm.paths import NoJavaError
-from dagster_smt.model.change_formats import is_change
-from dagster_smt.model.format import READ_WHOLE, Format
 from dagster_smt.model.schema import Schema
+from dagster_smt.model.topics.change_formats import is_change
+from dagster_smt.model.topics.format import READ_WHOLE, Format
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.column_values import check_defaults
 from dagster_smt.spark.columns import (

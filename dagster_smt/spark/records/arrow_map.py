@@ -18,7 +18,7 @@ from pyspark.sql import types as T
 
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.errors import problem_of_record
-from dagster_smt.interpret.garbage import no_collection
+from dagster_smt.formats.sides import schema_names
 from dagster_smt.interpret.interpreter import (
     FAILED,
     KEPT,
@@ -29,9 +29,8 @@ from dagster_smt.interpret.interpreter import (
     Outcome,
     reads_keys,
 )
-from dagster_smt.interpret.sides import schema_names
-from dagster_smt.model.format import Format, Formats
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Record, Side
+from dagster_smt.model.topics.format import Format, Formats
 from dagster_smt.spark.columns import (
     BITS,
     HEADERS_DDL,
@@ -47,8 +46,9 @@ from dagster_smt.spark.columns import (
     unreadable_timestamps,
     words,
 )
+from dagster_smt.spark.garbage import no_collection
 from dagster_smt.spark.workers import map_in_arrow
-from dagster_smt.values.headers import header_as_read, header_bytes
+from dagster_smt.values.headers.fields import header_as_read, header_bytes
 
 _MASK = (1 << BITS) - 1
 _PART = 4 << 20

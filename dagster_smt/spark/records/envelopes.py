@@ -10,9 +10,9 @@ from pyspark.sql import types as T
 
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import DataError, data_error
-from dagster_smt.interpret.cache import BySchema
+from dagster_smt.formats.cache import BySchema
+from dagster_smt.formats.sides import SideCodec
 from dagster_smt.interpret.interpreter import Batch
-from dagster_smt.interpret.sides import SideCodec
 from dagster_smt.model.record import VALUE_DIRTY, Record
 from dagster_smt.model.schema import Schema
 from dagster_smt.spark import sql

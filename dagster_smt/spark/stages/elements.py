@@ -8,13 +8,13 @@ from pyspark.sql import types as T
 from dagster_smt.errors import DataError, Problem, problem_of_record
 from dagster_smt.interpret.closures import expr_function
 from dagster_smt.model.cell import AnyItem, Call, Cell, Each, Expr, Group, Key, Node, Ref, Select, calls_in
-from dagster_smt.model.path_steps import Every, Index, Match
+from dagster_smt.model.paths.steps import Every, Index, Match
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.plain import plain_type, python_function, reader, to_plain, writer
 from dagster_smt.spark.sql import Column
-from dagster_smt.values.java_regex import may_take_long, too_long
+from dagster_smt.values.java.regex import may_take_long, too_long
 
 Change = Callable[[Column], Column]
 

@@ -25,7 +25,7 @@ from dagster_smt.spark.stages.elements import (
     without,
 )
 from dagster_smt.spark.types import internal_names, internal_type
-from dagster_smt.values.headers import AppendHeader, HeaderBytes
+from dagster_smt.values.headers.fields import AppendHeader, HeaderBytes
 
 _BYTES = Schema(Type.BYTES, optional=True)
 METADATA_SCHEMAS = {"topic": STRING, "timestamp": timestamp(optional=True), "partition": optional(INT32)}

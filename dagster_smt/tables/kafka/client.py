@@ -24,9 +24,9 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
 
 from dagster_smt.errors import EngineError, Problem, TableError
-from dagster_smt.model.offsets import OffsetSet, offsets_of
 from dagster_smt.model.secrets import resolved
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.available import Measured, Position, Waiting
 from dagster_smt.tables.kafka.demands import OF_BROKERS, Demands, demands_of
 from dagster_smt.tables.kafka.options import client_config

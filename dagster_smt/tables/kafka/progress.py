@@ -9,10 +9,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from dagster_smt.model.offsets import Intervals, OffsetSet, union
-from dagster_smt.model.table_state import CommittedRun, NewerState, TableState
-from dagster_smt.model.time_spans import Span, Spans
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.topics.state import CommittedRun, NewerState, TableState
+from dagster_smt.model.windows.offsets import Intervals, OffsetSet, union
+from dagster_smt.model.windows.time_spans import Span, Spans
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.kafka.client import Committed, Place
 from dagster_smt.tables.kafka.unmasked import accepted_in, texts_of, unmasked_in
 

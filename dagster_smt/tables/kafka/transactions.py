@@ -8,7 +8,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.model.window import Range
+from dagster_smt.model.windows.window import Range
 from dagster_smt.tables.kafka.client import DENIED, KafkaClient, Place
 from dagster_smt.tables.kafka.outgoing import Outgoing
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from dagster_smt.model.offsets import OffsetSet
-from dagster_smt.model.table_state import TableState
-from dagster_smt.model.unmasked import SEVERAL, Accepted, Unmasked, offsets_on_record
+from dagster_smt.model.reports.unmasked import SEVERAL, Accepted, Unmasked, offsets_on_record
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.windows.offsets import OffsetSet
 from dagster_smt.tables.kafka.client import Place
 
 ROOM = 1500

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dagster_smt.interpret.observation import BROKEN, parsed
-from dagster_smt.model.format import FormatKind
+from dagster_smt.model.topics.format import FormatKind
 
 _REGISTRY_HEADER = 5
 _MOST_IDS = 2**24

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dagster_smt.errors import DataError
+from dagster_smt.formats.registry.versions import Registered, registered_schema
+from dagster_smt.formats.registry.wire import RegistryReader
 from dagster_smt.interpret.preview import Sample
-from dagster_smt.interpret.registered import Registered, registered_schema
-from dagster_smt.interpret.registry import RegistryReader
-from dagster_smt.model.format import Format, FormatKind
 from dagster_smt.model.schema import Type
+from dagster_smt.model.topics.format import Format, FormatKind
 from dagster_smt.tables.proposal.table import Proposal
 
 _KINDS: tuple[FormatKind, ...] = ("avro-confluent", "protobuf-confluent")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from dagster_smt.model.extended_path import below
+from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import Schema
 from dagster_smt.tables.ddl_text import column_text, quoted_name
 from dagster_smt.tables.proposal.types import Note

@@ -7,9 +7,9 @@ from typing import Any
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.interpret.observation import BROKEN, Observation, Values, observed, parsed
 from dagster_smt.interpret.preview import Sample
-from dagster_smt.model.extended_path import below
-from dagster_smt.model.format import ARRAYS_AS_ROWS, REGISTERED
+from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.topics.format import ARRAYS_AS_ROWS, REGISTERED
 from dagster_smt.tables.ddl_text import in_backticks
 from dagster_smt.tables.proposal.encodings import Encoding, encoding_of
 from dagster_smt.tables.proposal.statement import statement_text

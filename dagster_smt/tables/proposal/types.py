@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from dagster_smt.interpret.observation import GROUPS, Observation
 from dagster_smt.model.caseless import caseless
-from dagster_smt.model.extended_path import below
+from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import Schema, Type, date, decimal, optional, timestamp
 
 EVERYTHING = ""

@@ -17,9 +17,9 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.extended_path import below
+from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import Schema, Type, optional
-from dagster_smt.model.topic_columns import HEADER_LIST, Column, HeaderValue, Metadata, header_form, match_of
+from dagster_smt.model.topics.columns import HEADER_LIST, Column, HeaderValue, Metadata, header_form, match_of
 from dagster_smt.tables.ddl import ColumnParser, Skip
 
 _SYNTAX = "write: name TYPE [METADATA [FROM 'key'] [VIRTUAL] | HEADERS | HEADER('key')], unusual names in backticks"

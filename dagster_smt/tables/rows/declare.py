@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.change_formats import CHANGE_METADATA, ROW, is_change, metadata_key, type_label
-from dagster_smt.model.csv_options import csv_misfits
-from dagster_smt.model.extended_path import below
-from dagster_smt.model.format import DESCRIBED, MOMENTS, SELF_DESCRIBED, Format
-from dagster_smt.model.primitives import WHOLE
+from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import Schema, Type, optional
-from dagster_smt.model.topic_columns import RECORD_METADATA, Column, FieldsInclude, Integrity, Metadata, Row
+from dagster_smt.model.topics.change_formats import CHANGE_METADATA, ROW, is_change, metadata_key, type_label
+from dagster_smt.model.topics.columns import RECORD_METADATA, Column, FieldsInclude, Integrity, Metadata, Row
+from dagster_smt.model.topics.csv_options import csv_misfits
+from dagster_smt.model.topics.format import DESCRIBED, MOMENTS, SELF_DESCRIBED, Format
+from dagster_smt.model.topics.primitives import WHOLE
 from dagster_smt.tables.rows.columns import Given, parse_columns
 
 _SQL = {Type.INT16: "SMALLINT", Type.INT32: "INT", Type.INT64: "BIGINT", Type.FLOAT32: "FLOAT", Type.FLOAT64: "DOUBLE"}

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 from dagster_smt.errors import DataError
-from dagster_smt.interpret.binary import number_codec, read_boolean, write_boolean
-from dagster_smt.interpret.codec import reader, writer
-from dagster_smt.interpret.sides import converted
-from dagster_smt.model.format import Format
+from dagster_smt.formats.binary import number_codec, read_boolean, write_boolean
+from dagster_smt.formats.json import reader, writer
+from dagster_smt.formats.sides import converted
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.model.topic_columns import ORDERS, Decoder
-from dagster_smt.values.header_literals import parse_simple_header, simple_header_bytes
-from dagster_smt.values.lazy import encoder
+from dagster_smt.model.topics.columns import ORDERS, Decoder
+from dagster_smt.model.topics.format import Format
+from dagster_smt.values.headers.literals import parse_simple_header, simple_header_bytes
+from dagster_smt.values.json.lazy import encoder
 
 Encode = Callable[[Any], bytes]
 Decode = Callable[[bytes], Any]

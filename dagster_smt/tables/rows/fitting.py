@@ -11,7 +11,7 @@ from typing import Any
 from dagster_smt.authoring.transform import refuse
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, open_struct
-from dagster_smt.model.extended_path import below
+from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import BOOLEAN, INTEGER_BITS, INTEGERS, MAX_DIGITS, Schema, Type
 from dagster_smt.values.basic import Required, ValueRule
 

@@ -12,13 +12,13 @@ from dagster_smt.effects.code import Code
 from dagster_smt.errors import data_error
 from dagster_smt.interpret.closures import expr_function
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Rule, field_nodes, open_struct
-from dagster_smt.model.change_formats import ROW, is_change, metadata_key
-from dagster_smt.model.extended_path import below
-from dagster_smt.model.format import Format
+from dagster_smt.model.paths.extended import below
 from dagster_smt.model.record import VALUE_DIRTY, PlanRecord, Record
-from dagster_smt.model.report import MISMATCHED
+from dagster_smt.model.reports.report import MISMATCHED
 from dagster_smt.model.schema import BOOLEAN, JavaDate, Schema, Type
-from dagster_smt.model.topic_columns import Column, HeaderValue, Metadata, decoder, header_form
+from dagster_smt.model.topics.change_formats import ROW, is_change, metadata_key
+from dagster_smt.model.topics.columns import Column, HeaderValue, Metadata, decoder, header_form
+from dagster_smt.model.topics.format import Format
 from dagster_smt.tables.rows.fitting import fitted
 from dagster_smt.tables.rows.row_stage import RowStage
 from dagster_smt.tables.rows.rules import (

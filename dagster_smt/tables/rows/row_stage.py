@@ -5,7 +5,7 @@ from typing import Any
 from dagster_smt.authoring.options import option
 from dagster_smt.authoring.transform import Parts
 from dagster_smt.effects.code import CodeTransform
-from dagster_smt.model.topic_columns import Row
+from dagster_smt.model.topics.columns import Row
 
 
 class RowStage(CodeTransform):

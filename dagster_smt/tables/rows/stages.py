@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 from dagster_smt.authoring.stage import Chain, Stage
-from dagster_smt.model.format import Format
-from dagster_smt.model.primitives import WHOLE
+from dagster_smt.model.topics.format import Format
+from dagster_smt.model.topics.primitives import WHOLE
 from dagster_smt.tables.rows.read import ReadRow
 from dagster_smt.tables.rows.write import WriteRow
 from dagster_smt.tables.spec import SinkKind, TopicTable

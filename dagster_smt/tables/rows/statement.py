@@ -11,7 +11,7 @@ from typing import ClassVar
 from sqlglot.tokens import TokenType
 
 from dagster_smt.errors import ConfigError
-from dagster_smt.model.topic_columns import Column
+from dagster_smt.model.topics.columns import Column
 from dagster_smt.tables.ddl import Skip
 from dagster_smt.tables.rows.columns import RowParser, sql_tokens
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.format import DESCRIBED, REGISTERED, WRAPPED
 from dagster_smt.model.schema import Schema
-from dagster_smt.model.topic_columns import PUSH_DOWN, Column, Metadata, match_of
+from dagster_smt.model.topics.columns import PUSH_DOWN, Column, Metadata, match_of
+from dagster_smt.model.topics.format import DESCRIBED, REGISTERED, WRAPPED
 from dagster_smt.tables.rows.statement import Statement
 
 _NOT_DONE = {

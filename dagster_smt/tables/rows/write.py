@@ -10,12 +10,12 @@ from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, Rule, field_nodes, open_struct
 from dagster_smt.model.record import VALUE_DIRTY, PlanRecord, Record
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.model.topic_columns import Column, HeaderValue, Metadata, decoder, header_form
+from dagster_smt.model.topics.columns import Column, HeaderValue, Metadata, decoder, header_form
 from dagster_smt.tables.rows.header_rules import HeadersFrom, NoHeaders, PutHeader
 from dagster_smt.tables.rows.row_stage import RowStage
-from dagster_smt.values.headers import DropNamed
+from dagster_smt.values.headers.fields import DropNamed
 from dagster_smt.values.partitions import ChosenPartition
-from dagster_smt.values.timestamps import RecordTime
+from dagster_smt.values.times.timestamps import RecordTime
 
 _STRUCT = Schema(Type.STRUCT, optional=True)
 _READ = Ref(("headers_read",))

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from dagster_smt.model.offsets import OffsetSet
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.offsets import OffsetSet
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.sinks.protocol import Replaced
 from dagster_smt.tables.sinks.sql import replaced_rows
 from dagster_smt.tables.sinks.topics import Appended, Topics

@@ -21,8 +21,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from dagster_smt.errors import Problem, TableError, UnsupportedError
-from dagster_smt.model.table_state import TableState
-from dagster_smt.model.table_state import remedy as remedy_of_state
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.topics.state import remedy as remedy_of_state
 from dagster_smt.spark.packages import SETTINGS, remedy
 from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.sql import text as sql_text

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import Row
 
-from dagster_smt.model.table_state import TableState
+from dagster_smt.model.topics.state import TableState
 from dagster_smt.tables.sinks.protocol import ForeignCommit
 
 _REPLACING = ("CREATE OR REPLACE", "REPLACE TABLE", "CLONE", "CONVERT")

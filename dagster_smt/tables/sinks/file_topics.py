@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.model.table_state import NewerState, TableState, remedy
-from dagster_smt.model.window import Window
+from dagster_smt.model.topics.state import NewerState, TableState, remedy
+from dagster_smt.model.windows.window import Window
 from dagster_smt.spark.columns import TARGET
 from dagster_smt.tables import local
 from dagster_smt.tables.sinks.append_once import Trace, append_once, last_header

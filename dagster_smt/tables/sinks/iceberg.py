@@ -26,7 +26,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.model.table_state import TableState
+from dagster_smt.model.topics.state import TableState
 from dagster_smt.spark.sql import quoted, text
 from dagster_smt.tables.sinks import iceberg_sql as sql
 from dagster_smt.tables.sinks.iceberg_history import (

@@ -30,7 +30,7 @@ from pyspark.sql.types import (
 
 from dagster_smt.errors import Problem, TableError, UnsupportedError
 from dagster_smt.model.caseless import caseless
-from dagster_smt.model.extended_path import route_text
+from dagster_smt.model.paths.extended import route_text
 from dagster_smt.spark.packages import SETTINGS, remedy
 from dagster_smt.spark.sql import quoted, sql_type
 from dagster_smt.tables.schemas import nul_names

@@ -10,8 +10,8 @@ from pyspark.sql.session import SparkSession
 from pyspark.sql.types import StructType
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.model.offsets import offsets_of
-from dagster_smt.model.table_state import TableState, remedy
+from dagster_smt.model.topics.state import TableState, remedy
+from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.tables.sinks import iceberg_sql as sql
 from dagster_smt.tables.sinks.iceberg_history import COLUMNS as SNAPSHOT_COLUMNS
 from dagster_smt.tables.sinks.iceberg_history import Snapshot, foreign_of, older_snapshots, snapshot_of, way_back

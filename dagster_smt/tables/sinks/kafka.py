@@ -16,8 +16,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dagster_smt.errors import ConfigError, EngineError, Problem, TableError
-from dagster_smt.model.table_state import NewerState, TableState, remedy
-from dagster_smt.model.window import Window
+from dagster_smt.model.topics.state import NewerState, TableState, remedy
+from dagster_smt.model.windows.window import Window
 from dagster_smt.spark.columns import TARGET
 from dagster_smt.tables.kafka.client import Committed, KafkaClient, Place
 from dagster_smt.tables.kafka.progress import from_commits, to_commits

@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.model.offsets import OffsetSet
-from dagster_smt.model.table_state import TableState
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.windows.offsets import OffsetSet
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.model.table_state import TableState
+from dagster_smt.model.topics.state import TableState
 from dagster_smt.tables.sinks.protocol import ForeignCommit
-from dagster_smt.values.headers import HEADERS_DDL, no_headers
+from dagster_smt.values.headers.fields import HEADERS_DDL, no_headers
 
 SOURCE_HEADER = "dagster_smt.source"
 """Where a record comes from: ``orders-0@17``."""

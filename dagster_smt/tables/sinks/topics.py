@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.spark.columns import TARGET
 from dagster_smt.spark.redaction import refuse_shown_secrets
 from dagster_smt.tables import local

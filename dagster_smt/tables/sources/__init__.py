@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.model.offsets import OffsetSet, TopicPartition
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.available import Measured, Position
 from dagster_smt.tables.sources.columns import KAFKA_COLUMNS as KAFKA_COLUMNS
 from dagster_smt.tables.sources.columns import UNREADABLE_TIMESTAMP as UNREADABLE_TIMESTAMP

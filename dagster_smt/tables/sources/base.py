@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dagster_smt.errors import Problem
-from dagster_smt.model.offsets import OffsetSet, TopicPartition
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.spark.columns import LEADER_EPOCH
 from dagster_smt.tables.available import Measured, Position
 

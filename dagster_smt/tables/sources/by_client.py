@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dagster_smt.model.window import Range
+from dagster_smt.model.windows.window import Range
 from dagster_smt.spark.columns import LEADER_EPOCH
 from dagster_smt.tables.sources import arrow_rows
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.model.topic_names import is_file_topic
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.topics.names import is_file_topic
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables import local
 from dagster_smt.tables.sources.base import BaseSource

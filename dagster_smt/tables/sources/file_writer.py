@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.model.topic_names import is_file_topic
-from dagster_smt.model.window import Range
+from dagster_smt.model.topics.names import is_file_topic
+from dagster_smt.model.windows.window import Range
 from dagster_smt.tables import local
 from dagster_smt.tables.sources.file_topics import ID
 from dagster_smt.tables.sources.positions import count_records

@@ -17,7 +17,7 @@ from pyspark.sql import types as T
 from pyspark.sql.window import Window as Over
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.model.window import Range
+from dagster_smt.model.windows.window import Range
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables import local
 from dagster_smt.tables.sources.file_writer import (

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.model.offsets import TopicPartition
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.offsets import TopicPartition
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.spark.redaction import refuse_shown_secrets
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables.available import Measured, Position
@@ -21,7 +21,7 @@ from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sources.base import BaseSource
 from dagster_smt.tables.sources.by_client import ReadByClient, in_pieces
 from dagster_smt.tables.sources.columns import EPOCH_SCHEMA, KAFKA_COLUMNS, KAFKA_SCHEMA, MOST_MILLIS
-from dagster_smt.values.headers import no_headers
+from dagster_smt.values.headers.fields import no_headers
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

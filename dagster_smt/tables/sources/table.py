@@ -9,15 +9,15 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.model.offsets import OffsetSet, offsets_of
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.sources.base import BaseSource
 from dagster_smt.tables.sources.columns import KAFKA_COLUMNS, KAFKA_SCHEMA
 from dagster_smt.tables.sources.groups import no_groups
 from dagster_smt.tables.sources.within import within
 from dagster_smt.tables.spec import TableSource
-from dagster_smt.values.headers import no_headers
+from dagster_smt.values.headers.fields import no_headers
 
 _PLACE = ("topic", "partition")
 _OPTIONAL = ("timestampType", "headers")

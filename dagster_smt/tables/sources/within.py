@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.window import Range, Window
 
 _MANY = 50  # ranges: from here on a broadcast join is faster than their comparison one by one
 

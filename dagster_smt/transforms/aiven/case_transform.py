@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from dagster_smt.authoring.edit import Target
+from dagster_smt.authoring.fields.edit import Target
 from dagster_smt.authoring.options import Names, Text, option
 from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.effects.effect import Change, Effect
 from dagster_smt.effects.rule import FieldRule
 from dagster_smt.model.cell import Node, Rule
-from dagster_smt.model.path import FieldPath
+from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.model.schema import Type
 from dagster_smt.values.texts import CaseOfText, ChangeCase
 

@@ -3,7 +3,7 @@
 from dagster_smt.authoring.options import Flag, Text, option
 from dagster_smt.authoring.transform import Example, NullRule, Transform
 from dagster_smt.effects.effect import ByField, Effect, Route
-from dagster_smt.model.path import FieldPath
+from dagster_smt.model.paths.connect import FieldPath
 
 
 class ExtractTopic(Transform):

@@ -7,8 +7,8 @@ from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.authoring.validate import Regex
 from dagster_smt.effects.condition import FieldCheck, FieldPasses, Not, NoTest, Refusal
 from dagster_smt.effects.effect import Effect, Reject
-from dagster_smt.model.path import FieldPath
-from dagster_smt.values.java_equals import IsLiteral, expected
+from dagster_smt.model.paths.connect import FieldPath
+from dagster_smt.values.java.regex_equals import IsLiteral, expected
 from dagster_smt.values.needs import CLASS_CAST, NULL_POINTER
 from dagster_smt.values.texts import Finds, TextPasses
 

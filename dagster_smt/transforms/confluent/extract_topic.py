@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from dagster_smt.authoring.json_path import check_json_path
+from dagster_smt.authoring.fields.json_path import check_json_path
 from dagster_smt.authoring.options import Flag, Text, option
 from dagster_smt.authoring.transform import Example, NullRule, Transform
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.effects.effect import ByField, Effect, Route
-from dagster_smt.model.json_path import parse_json_path
-from dagster_smt.model.path import FieldPath
+from dagster_smt.model.paths.connect import FieldPath
+from dagster_smt.model.paths.json_path import parse_json_path
 
 PLAIN, JSON_PATH = "PLAIN", "JSON_PATH"
 

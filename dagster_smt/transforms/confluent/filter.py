@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from dagster_smt.authoring.json_path import check_json_path
+from dagster_smt.authoring.fields.json_path import check_json_path
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.authoring.validate import NonEmptyText, one_of
 from dagster_smt.effects.condition import PathFinds, Refusal
 from dagster_smt.effects.effect import Effect, Reject
-from dagster_smt.model.json_path import parse_json_path
-from dagster_smt.values.json_path import FOUND, INVALID_PATH, MISSING, NO_OBJECT, NOTHING, PATH_NOT_FOUND
+from dagster_smt.model.paths.json_path import parse_json_path
+from dagster_smt.values.json.path import FOUND, INVALID_PATH, MISSING, NO_OBJECT, NOTHING, PATH_NOT_FOUND
 
 
 class Filter(Transform):

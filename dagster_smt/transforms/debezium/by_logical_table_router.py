@@ -4,10 +4,8 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from dagster_smt.authoring.change_events import NULL_POINTER, TRUE, image, new_schema, no_variant
-from dagster_smt.authoring.change_examples import event
 from dagster_smt.authoring.copying import copied_fields
-from dagster_smt.authoring.edit import clash, struct_of
+from dagster_smt.authoring.fields.edit import clash, struct_of
 from dagster_smt.authoring.options import Flag, Int, RawText, Text, option
 from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, refuse
 from dagster_smt.authoring.validate import AnyCase, RawRegex, one_of
@@ -17,9 +15,11 @@ from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, with_fi
 from dagster_smt.model.java_text import trim
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.schema import STRING, Schema
-from dagster_smt.values.avro_names import AVRO, AVRO_UNICODE, NONE, adjusted_name
-from dagster_smt.values.change_events import LogicalTopic, Rerouted, is_change_event
-from dagster_smt.values.java_regex import ReplaceIfMatches
+from dagster_smt.transforms.debezium.events.avro_names import AVRO, AVRO_UNICODE, NONE, adjusted_name
+from dagster_smt.transforms.debezium.events.examples import event
+from dagster_smt.transforms.debezium.events.shape import NULL_POINTER, TRUE, image, new_schema, no_variant
+from dagster_smt.transforms.debezium.events.values import LogicalTopic, Rerouted, is_change_event
+from dagster_smt.values.java.regex import ReplaceIfMatches
 
 
 @dataclass(frozen=True)

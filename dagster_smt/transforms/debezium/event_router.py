@@ -5,10 +5,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any
 
-from dagster_smt.authoring import outbox
-from dagster_smt.authoring.change_events import image, no_variant
-from dagster_smt.authoring.change_examples import outbox_event
-from dagster_smt.authoring.edit import struct_of
+from dagster_smt.authoring.fields.edit import struct_of
 from dagster_smt.authoring.options import Flag, Names, RawText, Text, option
 from dagster_smt.authoring.transform import Entry, Example, Part, Planning, SideFunction
 from dagster_smt.authoring.validate import AnyCase, Regex, one_of
@@ -17,10 +14,13 @@ from dagster_smt.errors import CONNECT_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Group, Node
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.schema import Schema
-from dagster_smt.values.avro_names import AVRO, AVRO_UNICODE, NONE
-from dagster_smt.values.change_events import is_change_event
-from dagster_smt.values.java_regex import ReplaceIfMatches
-from dagster_smt.values.json_payload import ExpandJson
+from dagster_smt.transforms.debezium.events.avro_names import AVRO, AVRO_UNICODE, NONE
+from dagster_smt.transforms.debezium.events.examples import outbox_event
+from dagster_smt.transforms.debezium.events.shape import image, no_variant
+from dagster_smt.transforms.debezium.events.values import is_change_event
+from dagster_smt.transforms.debezium.outbox import shape as outbox
+from dagster_smt.transforms.debezium.outbox.json_payload import ExpandJson
+from dagster_smt.values.java.regex import ReplaceIfMatches
 
 _OTHERS = 6  # lines of the ledger before those of additional fields
 

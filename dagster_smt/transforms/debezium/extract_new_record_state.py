@@ -5,10 +5,17 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any
 
-from dagster_smt.authoring import change_states
-from dagster_smt.authoring.change_events import Reference, image, references, there
-from dagster_smt.authoring.change_examples import event, row
-from dagster_smt.authoring.change_rows import (
+from dagster_smt.authoring.fields.edit import struct_of
+from dagster_smt.authoring.options import Flag, Names, RawText, Text, option
+from dagster_smt.authoring.transform import Entry, Example, NullRule, Part, Planning, SideFunction
+from dagster_smt.authoring.validate import AnyCase, one_of
+from dagster_smt.effects.code import Code, CodeTransform
+from dagster_smt.model.cell import Call, Cell, Group, Node
+from dagster_smt.model.record import Header, PlanRecord, Record
+from dagster_smt.model.schema import STRING
+from dagster_smt.transforms.debezium.events import states as change_states
+from dagster_smt.transforms.debezium.events.examples import event, row
+from dagster_smt.transforms.debezium.events.rows import (
     DELETED,
     headers_told,
     latest_row,
@@ -17,15 +24,8 @@ from dagster_smt.authoring.change_rows import (
     with_told,
     without_fields,
 )
-from dagster_smt.authoring.edit import struct_of
-from dagster_smt.authoring.options import Flag, Names, RawText, Text, option
-from dagster_smt.authoring.transform import Entry, Example, NullRule, Part, Planning, SideFunction
-from dagster_smt.authoring.validate import AnyCase, one_of
-from dagster_smt.effects.code import Code, CodeTransform
-from dagster_smt.model.cell import Call, Cell, Group, Node
-from dagster_smt.model.record import Header, PlanRecord, Record
-from dagster_smt.model.schema import STRING
-from dagster_smt.values.change_events import NoneThere, is_change_event
+from dagster_smt.transforms.debezium.events.shape import Reference, image, references, there
+from dagster_smt.transforms.debezium.events.values import NoneThere, is_change_event
 
 _MODES = ("drop", "tombstone", "rewrite", "rewrite-with-tombstone", "delete-to-tombstone")
 _Mode = Annotated[Text, one_of(*_MODES), AnyCase]

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
-from dagster_smt.authoring.change_events import new_schema, no_variant, there
 from dagster_smt.authoring.copying import copied
-from dagster_smt.authoring.edit import clash, struct_of
+from dagster_smt.authoring.fields.edit import clash, struct_of
 from dagster_smt.authoring.options import Names, Text, java_split, option
 from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction, refuse
 from dagster_smt.authoring.validate import AnyCase, one_of
@@ -19,8 +18,9 @@ from dagster_smt.model.cell import Call, Cell, Group, Node, Ref, open_struct, wi
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.runtime import kind_of
 from dagster_smt.model.schema import Schema, Type
+from dagster_smt.transforms.debezium.events.shape import new_schema, no_variant, there
 from dagster_smt.values.basic import Required
-from dagster_smt.values.headers import DropNamed, HeaderValue
+from dagster_smt.values.headers.fields import DropNamed, HeaderValue
 
 
 def _items(names: tuple[str, ...]) -> tuple[str, ...]:

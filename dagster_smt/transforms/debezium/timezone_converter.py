@@ -7,22 +7,22 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
-from dagster_smt.authoring.change_events import said, text_field, there, whole_number
-from dagster_smt.authoring.change_examples import zoned_event
-from dagster_smt.authoring.edit import struct_of
+from dagster_smt.authoring.fields.edit import struct_of
 from dagster_smt.authoring.options import Names, Text, option
 from dagster_smt.authoring.transform import Entry, Example, Planning, SideFunction
-from dagster_smt.authoring.zone_rules import BLOCKS, SOURCE, ZoneRule, chosen, name_in, zone_rules
 from dagster_smt.effects.code import Code, CodeTransform
 from dagster_smt.errors import PlanError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, with_fields
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.schema import STRING, Type
 from dagster_smt.model.schema import TIMESTAMP as CONNECT_TIMESTAMP
+from dagster_smt.transforms.debezium.events.examples import zoned_event
+from dagster_smt.transforms.debezium.events.shape import said, text_field, there, whole_number
+from dagster_smt.transforms.debezium.events.values import AnyThere, is_change_event
+from dagster_smt.transforms.debezium.zones.rules import BLOCKS, SOURCE, ZoneRule, chosen, name_in, zone_rules
+from dagster_smt.transforms.debezium.zones.times import EPOCHS, PRECISIONS, ZONED_TIME, ZONED_TIMESTAMP, InZone
 from dagster_smt.values.basic import Default, KeepNull, Refused
-from dagster_smt.values.change_events import AnyThere, is_change_event
-from dagster_smt.values.change_times import EPOCHS, PRECISIONS, ZONED_TIME, ZONED_TIMESTAMP, InZone
-from dagster_smt.values.zones import has_one_offset, is_zone
+from dagster_smt.values.times.zones import has_one_offset, is_zone
 
 _NAMED = (*PRECISIONS, ZONED_TIMESTAMP, ZONED_TIME, CONNECT_TIMESTAMP)
 _TEXTS = (ZONED_TIMESTAMP, ZONED_TIME)

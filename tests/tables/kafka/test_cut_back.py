@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from dagster_smt.errors import UnsupportedError
-from dagster_smt.model.table_state import TableState
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord

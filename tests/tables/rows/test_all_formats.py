@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, DataError, PlanError, UnsupportedError
-from dagster_smt.interpret.avro_write import avro_out
+from dagster_smt.formats.avro.write import avro_out
+from dagster_smt.formats.protobuf.schema import descriptor_of
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.interpret.interpreter import Interpreter
-from dagster_smt.interpret.protobuf_schema import descriptor_of
-from dagster_smt.interpret.sides import side_codec
-from dagster_smt.model.format import Formats
 from dagster_smt.model.record import VALUE_DIRTY, Record
+from dagster_smt.model.topics.format import Formats
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.spec import DeltaSink, FileTopicSink, Format, IcebergSink, KafkaSink, KafkaTopics, TopicTable
 from tests.registry import Registry

@@ -7,8 +7,8 @@ import pytest
 from dagster_smt import FileTopics, FileTopicSink, Format, TopicTable
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, PlanError, UnsupportedError
-from dagster_smt.interpret.avro_write import avro_out
-from dagster_smt.interpret.sides import side_codec
+from dagster_smt.formats.avro.write import avro_out
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.planning import plan_sink

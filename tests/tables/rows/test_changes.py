@@ -12,8 +12,8 @@ import pytest
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, UnsupportedError
 from dagster_smt.interpret.interpreter import Interpreter
-from dagster_smt.model.format import Formats
 from dagster_smt.model.record import VALUE_DIRTY, Record
+from dagster_smt.model.topics.format import Formats
 from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import FileTopicSink, Format, TopicTable

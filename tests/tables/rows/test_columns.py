@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dagster_smt.errors import ConfigError
-from dagster_smt.model.topic_columns import (
+from dagster_smt.model.topics.columns import (
     HEADER_LIST,
     RECORD_METADATA,
     Column,

@@ -9,9 +9,9 @@ from pyspark.sql.types import DecimalType, StringType, StructField, StructType
 from dagster_smt import FileTopics, TopicTable
 from dagster_smt.chain.merge import merge
 from dagster_smt.errors import DataError, TableError
-from dagster_smt.interpret.sides import side_codec
-from dagster_smt.model.format import Format
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.model.schema import Schema, Type, decimal
+from dagster_smt.model.topics.format import Format
 from dagster_smt.run.batch import run
 from dagster_smt.run.contract import contract_problems
 from dagster_smt.spark.types import spark_type

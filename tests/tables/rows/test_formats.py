@@ -6,10 +6,10 @@ import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, DataError
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.interpret.interpreter import Interpreter
-from dagster_smt.interpret.sides import side_codec
-from dagster_smt.model.primitives import WHOLE
 from dagster_smt.model.record import Record
+from dagster_smt.model.topics.primitives import WHOLE
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import Format, TopicTable

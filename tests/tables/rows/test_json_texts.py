@@ -8,7 +8,7 @@ import pytest
 
 from dagster_smt import FileTopics, Format, TopicTable
 from dagster_smt.errors import ConfigError, DataError
-from dagster_smt.interpret.sides import side_codec
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.spark.reading.json_columns import ReadColumns, SideColumns
 
 DAY, NOON = 18292, 1580472000000

@@ -11,18 +11,18 @@ from dagster_smt.chain.explain import explain
 from dagster_smt.chain.forms import Form, plan_forms
 from dagster_smt.cli.preview import lines_of
 from dagster_smt.errors import ConfigError, DataError, PlanError
-from dagster_smt.interpret.codec import reader, writer
+from dagster_smt.formats.json import reader, writer
 from dagster_smt.interpret.preview import Sample, preview
 from dagster_smt.interpret.residue import residue
-from dagster_smt.model.extended_path import STEP, below
-from dagster_smt.model.format import Format
-from dagster_smt.model.markdown import cell, code
-from dagster_smt.model.path import EXTENDED, V2, parse_path, split_paths
-from dagster_smt.model.report import FieldChange, LedgerEntry, LedgerLine, RunReport, StageCounts, schema_diff
+from dagster_smt.model.paths.connect import EXTENDED, V2, parse_path, split_paths
+from dagster_smt.model.paths.extended import STEP, below
+from dagster_smt.model.reports.markdown import cell, code
+from dagster_smt.model.reports.report import FieldChange, LedgerEntry, LedgerLine, RunReport, StageCounts, schema_diff
 from dagster_smt.model.schema import INT32, STRING, Schema, Type, optional
-from dagster_smt.model.window import Window
-from dagster_smt.orchestration.report import report_markdown
-from dagster_smt.orchestration.schema_metadata import (
+from dagster_smt.model.topics.format import Format
+from dagster_smt.model.windows.window import Window
+from dagster_smt.orchestration.metadata.report import report_markdown
+from dagster_smt.orchestration.metadata.schema_metadata import (
     MASKED_TAG,
     column_lineage,
     column_schema,

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from dagster_smt.chain import parse_chain
+from dagster_smt.formats.sides import SideCodec, side_codec
 from dagster_smt.interpret.interpreter import Interpreter
-from dagster_smt.interpret.sides import SideCodec, side_codec
 from dagster_smt.model.record import Header, Record
-from dagster_smt.model.topic_columns import HEADER_LIST
+from dagster_smt.model.topics.columns import HEADER_LIST
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.rows.stages import with_row

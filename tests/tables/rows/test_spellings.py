@@ -7,9 +7,9 @@ import pytest
 from dagster_smt import FileTopics, TopicTable
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, DataError
-from dagster_smt.interpret.avro_write import avro_out
+from dagster_smt.formats.avro.write import avro_out
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.interpret.interpreter import Interpreter
-from dagster_smt.interpret.sides import side_codec
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Record
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.rows.stages import with_row

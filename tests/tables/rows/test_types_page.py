@@ -13,8 +13,8 @@ import pytest
 
 from dagster_smt import FileTopics, TopicTable
 from dagster_smt.errors import ConfigError, DataError
-from dagster_smt.interpret.avro_write import avro_out
-from dagster_smt.interpret.sides import side_codec
+from dagster_smt.formats.avro.write import avro_out
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.model.schema import JavaDate
 from dagster_smt.spark.types import spark_type
 

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
-from dagster_smt.model.offsets import offsets_of
-from dagster_smt.model.table_state import TableState
-from dagster_smt.model.window import Range
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.windows.offsets import offsets_of
+from dagster_smt.model.windows.window import Range
 from dagster_smt.spark.columns import RECORD_DDL
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.iceberg import IcebergTable

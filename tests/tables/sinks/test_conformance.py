@@ -20,9 +20,9 @@ from pyspark.sql.types import (
 )
 
 from dagster_smt.errors import TableError
-from dagster_smt.model.offsets import OffsetSet, offsets_of
-from dagster_smt.model.table_state import TableState
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.sinks.protocol import Replaced
 from tests.tables.sinks.kinds import KINDS, NOTHING, ONE_OF_EACH, REPLACEABLE, TABLES, offsets, state
 
@@ -344,7 +344,7 @@ _BARE = """
 import sys
 from pyspark.sql import SparkSession
 from dagster_smt.errors import SmtError
-from dagster_smt.model.table_state import TableState
+from dagster_smt.model.topics.state import TableState
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import Replaced
 from dagster_smt.tables.spec import DeltaSink, IcebergSink

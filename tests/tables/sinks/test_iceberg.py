@@ -20,7 +20,7 @@ from pyspark.sql.types import (
 )
 
 from dagster_smt.errors import TableError, UnsupportedError
-from dagster_smt.model.window import Range
+from dagster_smt.model.windows.window import Range
 from dagster_smt.tables.sinks import iceberg
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.protocol import Replaced

@@ -3,7 +3,7 @@
 import pytest
 
 from dagster_smt.errors import TableError
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.sources import KAFKA_COLUMNS
 from dagster_smt.tables.sources.file_writer import NewRecord
 from tests.tables.sources.kinds import KINDS

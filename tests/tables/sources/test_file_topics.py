@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dagster_smt.errors import TableError, UnsupportedError
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records, writing
 from dagster_smt.tables.spec import FileTopics

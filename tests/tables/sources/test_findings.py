@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dagster_smt.errors import TableError
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables import local
 from dagster_smt.tables.sources import UNREADABLE_TIMESTAMP, file_topics, open_source, positions, segments
 from dagster_smt.tables.sources.chunks import ReadChunks

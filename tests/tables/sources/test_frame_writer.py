@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
 from dagster_smt.errors import TableError
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables import local
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records, staging

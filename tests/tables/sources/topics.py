@@ -4,7 +4,7 @@ import json
 from datetime import datetime
 from pathlib import Path
 
-from dagster_smt.model.window import Range, Window
+from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.spec import FileTopics
 
 SECRET = "secret-4711"

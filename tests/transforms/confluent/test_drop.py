@@ -7,9 +7,9 @@ import pytest
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.plan import ledger_entries
 from dagster_smt.interpret.interpreter import KEPT, VALUE_CONVERTER, Interpreter
-from dagster_smt.model.format import Format
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import INT32, STRING, Schema, Type, optional
+from dagster_smt.model.topics.format import Format
 from dagster_smt.transforms.confluent.drop import Drop
 from tests.transforms.helpers import Case, check, envelope, refusal
 

@@ -7,7 +7,7 @@ from dagster_smt.errors import PlanError
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.transforms.debezium.by_logical_table_router import ByLogicalTableRouter
-from dagster_smt.values.lazy import whole
+from dagster_smt.values.json.lazy import whole
 from tests.transforms.debezium.events import DELETE, ID, OLD, ROW_NAME, event, event_schema, row_schema, struct, text
 from tests.transforms.helpers import Case, chain_of, check, record_of, refusal, shown, wanted
 

@@ -13,7 +13,7 @@ from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.schema import BOOLEAN, Schema, Type, optional
 from dagster_smt.model.schema_json import schema_from_json
 from dagster_smt.transforms.debezium.event_router import EventRouter
-from dagster_smt.values.json_payload import ExpandJson
+from dagster_smt.transforms.debezium.outbox.json_payload import ExpandJson
 from tests.transforms.debezium.events import CREATE, LONG, TEXT, struct, text
 from tests.transforms.helpers import Case, chain_of, check, record_of, refusal, shown, wanted
 

@@ -1,0 +1,293 @@
+"""Changing fields of a struct, at any depth: the way from configured paths to rebuilt nodes."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from dagster_smt.authoring.copying import copied
+from dagster_smt.authoring.fields.defaults import changed_default, changed_items_default
+from dagster_smt.authoring.fields.resolve import Branch, planned, text_of
+from dagster_smt.authoring.transform import Planning, refuse
+from dagster_smt.errors import DATA_EXCEPTION, SCHEMA_BUILDER_EXCEPTION, PlanError
+from dagster_smt.model.cell import (
+    AnyItem,
+    Call,
+    Cell,
+    Const,
+    Each,
+    Expr,
+    Group,
+    Key,
+    Node,
+    Ref,
+    Select,
+    inner_marks,
+    open_struct,
+    restarted,
+    with_fields,
+)
+from dagster_smt.model.paths.connect import FieldPath
+from dagster_smt.model.paths.extended import step_text
+from dagster_smt.model.paths.steps import Every, Match
+from dagster_smt.model.record import Touch
+from dagster_smt.model.schema import BOOLEAN, Schema, Type
+from dagster_smt.values.basic import Refused
+from dagster_smt.values.containers import KeepKeys, NewName, RenameKeys
+
+_TRUE = Const(True, BOOLEAN)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A field, element or map value that a configured path leads to.
+
+    Attributes:
+        number: Number of the path.
+        name: Name of the field; empty for an element or map value.
+        node: The value, copied already.
+        parent: The expression that is null where the struct around it is; None if it never is.
+        at: Where to report touches.
+        whole: Whether it is the whole key or value.
+    """
+
+    number: int
+    name: str
+    node: Node
+    parent: Expr | None
+    at: Planning
+    whole: bool = False
+
+    def touch(self, effect: int | None = None) -> None:
+        """Report the path's effect, in the records where the value is not null."""
+        self.at.touch(self.number if effect is None else effect, present(self.node))
+
+    def touch_place(self, effect: int | None = None) -> None:
+        """Report the path's effect, in the records that have the place, be it null."""
+        self.at.touch(self.number if effect is None else effect, self.parent)
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """What a change returns for a field that gets another name, too."""
+
+    name: NewName
+    node: Node
+
+
+Changed = Node | Renamed | None
+Change = Callable[[Target], Changed]
+Dropped = Callable[[Expr | None, Planning], None]
+
+
+def struct_of(node: Node, purpose: str) -> Group:
+    """The node as a struct, or Connect's ``requireStruct`` error."""
+    if node.schema.type is not Type.STRUCT:
+        raise refuse("SMT201", f"only a struct can be used for [{purpose}], but this is {node.schema.label}")
+    return open_struct(node)
+
+
+def edited(
+    group: Group, paths: Iterable[FieldPath], change: Change, replace_nulls: bool, at: Planning, strict: bool = False
+) -> Group:
+    """Rebuild a struct: every field is copied, those that paths lead to go through ``change``.
+
+    ``change`` returns the new field, one with another name (``Renamed``), or None to drop it. What is below a field is
+    changed before the field itself. Rebuilt structs keep name, version, doc, parameters, optionality and default; those
+    left without fields stay. A path that leads nowhere is reported and changes nothing.
+
+    Args:
+        group: The struct.
+        paths: The configured paths.
+        change: What happens to each target.
+        replace_nulls: Whether copied nulls become defaults.
+        at: Where to report what paths match, what they miss, and what is touched.
+        strict: As ``planned`` has it.
+    """
+    return edited_branch(group, planned(group.schema, paths, at, strict), change, replace_nulls, at)
+
+
+def edited_branch(group: Group, branch: Branch, change: Change, replace_nulls: bool | None, at: Planning) -> Group:
+    """As ``edited``, with the routes known. ``replace_nulls`` None: nothing is copied, a later pass does it."""
+    return _Edit(change, replace_nulls, at).struct(group, branch)
+
+
+def kept(group: Group, branch: Branch, dropped: Dropped, at: Planning) -> Group:
+    """Rebuild a struct with only what routes end at, and what is on the way there; nothing is copied.
+
+    ``dropped`` is told of each field that goes: the expression that is null where the struct around it is (None: it
+    never is), and where to report a touch.
+    """
+    return _Edit(lambda target: target.node, None, at, dropped=dropped).struct(group, branch)
+
+
+@dataclass(frozen=True)
+class _Edit:
+    """One rebuilding.
+
+    ``level`` counts the arrays and maps around: each has an item name of its own. With ``dropped``, fields without
+    routes go, and those that routes end at stay as they are.
+    """
+
+    change: Change
+    replace_nulls: bool | None
+    at: Planning
+    level: int = 0
+    dropped: Dropped | None = None
+
+    def struct(self, group: Group, branch: Branch) -> Group:
+        fields: dict[str, Node] = {}
+        olds: dict[str, str] = {}
+        for name, child in group.fields:
+            below = branch.below.get(name)
+            after: Changed
+            if below is None and self.dropped is not None:
+                self.dropped(group.present, self.at)
+                continue
+            if below is None:
+                after = self._copied(name, child, group)
+            else:
+                after = self._field(name, child, below, group)
+            new = after.name(name) if isinstance(after, Renamed) else name
+            if after is None:
+                continue
+            if new in fields:
+                raise clash(new)
+            fields[new], olds[new] = after.node if isinstance(after, Renamed) else after, name
+        rebuilt = with_fields(group, fields.items(), group.schema)
+        return changed_default(group, rebuilt, olds)
+
+    def _copied(self, name: str, child: Node, group: Group) -> Node:
+        return child if self.replace_nulls is None else copied(name, child, group.present, self.replace_nulls)
+
+    def _field(self, name: str, child: Node, branch: Branch, group: Group) -> Changed:
+        if self.dropped is not None and branch.ends:
+            return child
+        if branch.below and child.schema.type is Type.STRUCT:
+            child = open_struct(child)
+        child = self._below(self._copied(name, child, group), branch)
+        return self._ends(name, child, branch, group.present)
+
+    def _below(self, node: Node, branch: Branch) -> Node:
+        if isinstance(node, Group):
+            return self.struct(node, branch) if branch.below else node
+        if self.dropped is not None and node.schema.type is Type.MAP and Every() not in branch.below:
+            names = tuple(step.name if isinstance(step, Key) else step for step in branch.below)
+            node = replace(node, expr=Call(KeepKeys(names), (node.expr,)), copied=False)
+        for step, below in branch.below.items():
+            assert not isinstance(step, str)  # a struct with paths below it is a group
+            node = self._each(node, step, below)
+        return node
+
+    def _ends(self, name: str, node: Node, branch: Branch, parent: Expr | None) -> Changed:
+        """Apply the changes of the paths that end here, in their order."""
+        new: NewName | None = None
+        for number in branch.ends:
+            after = self.change(Target(number, name, node, parent, self.at))
+            if after is None:
+                return None
+            if isinstance(after, Renamed):
+                new, after = after.name, after.node
+            node = after
+        return node if new is None else Renamed(new, node)
+
+    def _each(self, cell: Cell, select: Select, branch: Branch) -> Cell:
+        """Change elements of an array or map."""
+        item, values = f"item{self.level}", cell.schema.values
+        assert values is not None
+        if self.dropped is not None and branch.ends:
+            return cell
+        inner = replace(self, level=self.level + 1, at=replace(self.at, touches=[]))
+        element = _element(cell, values, item)
+        if branch.below and values.type is Type.STRUCT:
+            element = open_struct(element)
+        after = inner._ends("", inner._below(element, branch), branch, None)
+        node = after.node if isinstance(after, Renamed) else after
+        alone = node is not None and node.schema != values and not isinstance(select, Every)
+        if alone and not branch.meant:
+            return cell
+        for touch in inner.at.touches:
+            when = AnyItem(cell.expr, cell.schema, select, item, touch.when or _TRUE)
+            self.at.touches.append(Touch(touch.entry, when))
+        if isinstance(after, Renamed):
+            changed = cell if after.node is element else _changed(cell, select, item, after.node)
+            return _rekeyed(changed, select, after.name)
+        return _changed(cell, select, item, after)
+
+
+def _element(cell: Cell, values: Schema, item: str) -> Node:
+    if cell.items is not None:
+        return restarted(cell.items, (item,))
+    sources = frozenset(f"{s}[]" for s in cell.sources) if cell.copied else cell.sources
+    return Cell(values, Ref((item,)), sources, cell.copied)
+
+
+def _changed(cell: Cell, select: Select, item: str, body: Node | None) -> Cell:
+    expr = Each(cell.expr, cell.schema, select, item, body)
+    if body is None:
+        return replace(cell, expr=expr, copied=False)
+    values = cell.schema.values
+    if body.schema != values and not isinstance(select, Every):
+        which = text_of((select,))
+        statement = f"the elements of {cell.schema.label} have one schema: it cannot change for {which} alone"
+        raise refuse("SMT225", statement, "change all of them: [*]")
+    schema = cell.schema.with_(values=body.schema)
+    sources = cell.sources | all_sources(body)
+    if isinstance(select, Every):
+        after = replace(cell, schema=schema, expr=expr, sources=sources, copied=False, items=body)
+        return after if body.schema == values else changed_items_default(cell, after, item, body)
+    marks = cell.marks | inner_marks(body, step_text(select.name if isinstance(select, Key) else select))
+    return replace(cell, schema=schema, expr=expr, sources=sources, copied=False, marks=marks)
+
+
+def _rekeyed(cell: Cell, select: Select, new: NewName) -> Cell:
+    if not isinstance(select, Key | Match):
+        raise refuse("SMT113", "an element has no name that could change", "name a field or a key")
+    which = select.name if isinstance(select, Key) else select
+    return replace(cell, expr=Call(RenameKeys(which, new), (cell.expr,)))
+
+
+def clash(name: str) -> PlanError:
+    """The error of two fields that get one name."""
+    statement = f"two fields would be named '{name}'"
+    return refuse("SMT111", statement, "rename or drop one of them", SCHEMA_BUILDER_EXCEPTION)
+
+
+def all_sources(node: Node) -> frozenset[str]:
+    """Everything a node depends on."""
+    if isinstance(node, Cell):
+        return node.sources
+    return node.sources.union(*(all_sources(child) for _, child in node.fields))
+
+
+def field_of(group: Group, name: str, missing_class: str = DATA_EXCEPTION) -> Node:
+    """A field that must exist, or the error of one that does not."""
+    if name not in group.by_name:
+        hint = f"the fields are: {', '.join(group.by_name)}"
+        raise refuse("SMT102", f"there is no field '{name}'", hint, missing_class)
+    return group.by_name[name]
+
+
+def present(node: Node) -> Expr | None:
+    """The expression that is null where the node is; None if it never is."""
+    if not node.may_be_null:
+        return None
+    return node.expr if isinstance(node, Cell) else node.present
+
+
+def refused(node: Node, code: str, statement: str, hint: str = "", schema: Schema | None = None) -> Cell:
+    """A field that cannot be used unless it is null; ``schema`` is what it would have become.
+
+    A field that is never null is refused at once.
+    """
+    expr = present(node)
+    if expr is None:
+        raise refuse(code, statement, hint)
+    sources = node.sources
+    return Cell(schema or node.schema, Call(Refused(code, statement, hint), (expr,)), sources, nullable=node.nullable)
+
+
+def under(group: Group, rebuilt: Group) -> Group:
+    """A rebuilt struct that became required stays null where the one it was made from is null."""
+    if "" in rebuilt.by_name and "" not in group.by_name:
+        raise refuse("SMT112", "a field needs a name that is not empty", "name the field", SCHEMA_BUILDER_EXCEPTION)
+    nullable = group.may_be_null and not rebuilt.schema.optional
+    return Group(rebuilt.schema, rebuilt.fields, rebuilt.present, rebuilt.sources, nullable)

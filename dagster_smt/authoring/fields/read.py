@@ -1,0 +1,76 @@
+"""Reading one field by its path: what ExtractField, HeaderFrom and ValueToKey take out of a key or value."""
+
+from collections.abc import Iterator
+
+from dagster_smt.authoring.copying import copied
+from dagster_smt.authoring.fields.resolve import has_text_keys
+from dagster_smt.authoring.transform import refuse
+from dagster_smt.errors import DATA_EXCEPTION
+from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, Ref, Rule, open_struct
+from dagster_smt.model.paths.connect import FieldPath
+from dagster_smt.model.paths.extended import below, key_text
+from dagster_smt.model.paths.steps import Index, Step
+from dagster_smt.model.schema import Schema, Type, optional
+from dagster_smt.values.containers import ItemAt, MapValue, StructField
+
+
+def read_field(
+    node: Node, path: FieldPath, strict: bool = False, missing_class: str = DATA_EXCEPTION
+) -> tuple[Node, Expr | None]:
+    """The field at a path, and the expression that is null where the struct around it is (None: never).
+
+    Structs on the way are read with their defaults, the field itself as it is. What is under a key of a map, or an
+    element of an array, may be missing, and so is optional.
+
+    Args:
+        node: A struct.
+        path: A path that leads to one field at most.
+        strict: Whether a name step into a map is refused, as Kafka does it.
+        missing_class: The exception with which Connect refuses a field that does not exist.
+
+    Raises:
+        PlanError: SMT102, there is no such field; SMT202, a step leads into something that has no fields.
+    """
+    parent: Expr | None = None
+    for number, step in enumerate(path.steps):
+        node, parent = _child(node, step, path, strict, missing_class)
+        if number < len(path.steps) - 1 and node.schema.type is Type.STRUCT and node.schema.default is not None:
+            node = copied(str(step), _opened(node), parent, True)
+    return node, parent
+
+
+def _child(node: Node, step: Step, path: FieldPath, strict: bool, missing_class: str) -> tuple[Node, Expr | None]:
+    schema = node.schema
+    if schema.type is Type.STRUCT and isinstance(step, str):
+        if step not in schema.by_name:
+            where = f" for '{path}'" if missing_class != DATA_EXCEPTION or not path.flat else ""
+            names = ", ".join(schema.by_name)
+            raise refuse("SMT102", f"there is no field '{step}'{where}", f"the fields are: {names}", missing_class)
+        group = _opened(node)
+        return group.by_name[step], group.present
+    if isinstance(node, Cell) and schema.values is not None:
+        if isinstance(step, str) and has_text_keys(schema) and not strict:
+            return _looked_up(node, MapValue(step), key_text(step), schema.values), None
+        if isinstance(step, Index) and schema.type is Type.ARRAY:
+            return _looked_up(node, ItemAt(step.number), "[]", schema.values), None
+    before = path.steps[: path.steps.index(step)]
+    what = f"'{before[-1]}' in '{path}'" if before and isinstance(before[-1], str) else f"what '{path}' goes through"
+    raise refuse("SMT202", f"{what} is no struct but {schema.label}", "name a field of a struct")
+
+
+def _opened(node: Node) -> Group:
+    if isinstance(node, Group) or isinstance(node.expr, Ref):
+        return open_struct(node)
+    return Group(node.schema, tuple(_fields(node)), node.expr, node.sources, node.nullable)
+
+
+def _fields(cell: Cell) -> Iterator[tuple[str, Node]]:
+    for name, schema in cell.schema.fields:
+        sources = frozenset(below(s, name) for s in cell.sources) if cell.copied else cell.sources
+        expr = Call(StructField(name, cell.schema), (cell.expr,))
+        yield name, Cell(schema, expr, sources, cell.copied, nullable=True)
+
+
+def _looked_up(cell: Cell, rule: Rule, place: str, schema: Schema) -> Cell:
+    sources = frozenset(f"{s}{place}" for s in cell.sources) if cell.copied else cell.sources
+    return Cell(optional(schema), Call(rule, (cell.expr,)), sources, cell.copied)

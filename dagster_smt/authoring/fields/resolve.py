@@ -1,0 +1,171 @@
+"""Where configured paths lead in a schema: each becomes the routes it matches, known when planning.
+
+A route's steps are a field's name (``str``), ``Key`` (a map's key), ``Every``, ``Index``, or ``Match`` (keys of a map).
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from dagster_smt.authoring.transform import Planning, refuse
+from dagster_smt.model.cell import Key, Select
+from dagster_smt.model.paths.connect import FieldPath
+from dagster_smt.model.paths.extended import route_text
+from dagster_smt.model.paths.steps import Deep, Every, Index, Match, OfLogical, OfType, Step
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.values.java.regex import compile_java
+
+RouteStep = str | Select
+Route = tuple[RouteStep, ...]
+
+
+@dataclass
+class Branch:
+    """A step of the routes of some paths.
+
+    Attributes:
+        ends: Numbers of the paths that end here.
+        below: What follows.
+        meant: Whether a path leads here that does not just come by in a deep scan.
+    """
+
+    ends: list[int] = field(default_factory=list)
+    below: dict[RouteStep, "Branch"] = field(default_factory=dict)
+    meant: bool = False
+
+    @property
+    def first(self) -> int:
+        """The number of the first path that ends here or below."""
+        return self.ends[0] if self.ends else next(iter(self.below.values())).first
+
+    def add(self, route: Route, number: int, meant: bool = True) -> None:
+        """Add the route of a path."""
+        branch = self
+        for step in route:
+            branch = branch.below.setdefault(step, Branch())
+            branch.meant |= meant
+        if number not in branch.ends:
+            branch.ends.append(number)
+
+
+def planned(
+    schema: Schema,
+    paths: Iterable[FieldPath],
+    at: Planning,
+    strict: bool = False,
+    first: int = 0,
+    *,
+    together: bool = False,
+) -> Branch:
+    """The routes of paths in a schema, as one tree. A path that leads nowhere is reported to ``at``.
+
+    Args:
+        schema: The schema of the struct the paths start from.
+        paths: The paths, numbered by their position.
+        at: Told what paths match that are not written as what they lead to, and which lead nowhere.
+        strict: Whether a name step into a map is refused, as Kafka does it.
+        first: Number of the first path's effect in the transform's ledger.
+        together: Whether that is the effect of all.
+    """
+    root = Branch()
+    for number, path in enumerate(paths):
+        found = tuple(dict.fromkeys(_routes(schema, path.steps, strict)))
+        meant = not any(isinstance(step, Deep) for step in path.steps)
+        for route in found:
+            root.add(route, number, meant)
+        if not found:
+            at.miss(path.text, *_known(schema, path.steps))
+        elif (texts := tuple(map(text_of, found))) != (path.text,) or not path.plain:
+            at.match(first if together else first + number, texts)
+    return root
+
+
+def text_of(route: Route) -> str:
+    """A route in the extended syntax."""
+    return route_text(tuple(step.name if isinstance(step, Key) else step for step in route))
+
+
+def _routes(schema: Schema, steps: tuple[Step, ...], strict: bool) -> Iterator[Route]:
+    if not steps:
+        yield ()
+        return
+    head, rest = steps[0], steps[1:]
+    if isinstance(head, Deep):
+        yield from _routes(schema, rest, False)
+        for step, child in _children(schema):
+            for route in _routes(child, steps, False):
+                yield (step, *route)
+        return
+    if strict and isinstance(head, str) and schema.type is Type.MAP:
+        raise refuse("SMT202", f"'{head}' looks for a field in a map", "set strict_paths to relaxed, or name the map")
+    for step, child in matching(schema, head):
+        for route in _routes(child, rest, strict):
+            yield (step, *route)
+
+
+def _children(schema: Schema) -> Iterator[tuple[RouteStep, Schema]]:
+    if schema.type is Type.STRUCT:
+        yield from schema.fields
+    elif schema.type in (Type.ARRAY, Type.MAP) and schema.values is not None:
+        yield Every(), schema.values
+
+
+def matching(schema: Schema, step: Step) -> Iterator[tuple[RouteStep, Schema]]:
+    """What one step reaches in a value of a schema."""
+    values, keyed = schema.values, has_text_keys(schema)
+    if isinstance(step, str | Match):
+        matches = _matches(step)
+        yield from ((name, child) for name, child in schema.fields if matches(name))
+        if keyed and values is not None:
+            yield (Key(step) if isinstance(step, str) else step), values
+    elif isinstance(step, Index):
+        if schema.type is Type.ARRAY and values is not None:
+            yield step, values
+    else:
+        yield from ((found, child) for found, child in _children(schema) if _is_of(child, step))
+
+
+def has_text_keys(schema: Schema) -> bool:
+    """Whether a schema is a map whose keys can be named in a path."""
+    return schema.type is Type.MAP and schema.keys is not None and schema.keys.type is Type.STRING
+
+
+def _matches(step: str | Match) -> Callable[[str], bool]:
+    if isinstance(step, str):
+        return lambda name: name == step
+    compiled = compile_java(step.java)
+    return lambda name: compiled.search(name) is not None
+
+
+def _is_of(schema: Schema, step: Step) -> bool:
+    if isinstance(step, OfType):
+        return schema.logical is None and schema.type.name.lower() == step.type
+    return not isinstance(step, OfLogical) or step.name in (schema.logical, schema.name)
+
+
+def _known(schema: Schema, steps: tuple[Step, ...]) -> tuple[tuple[str, ...], str]:
+    """The names there are where a path leads nowhere, and what it looks for there."""
+    for number, step in enumerate(steps):
+        following = [] if isinstance(step, Deep) else list(matching(schema, step))
+        if len(following) != 1:
+            named = schema.by_name if isinstance(step, str) else _names(schema)
+            return tuple(named), _asked(steps[number:])
+        schema = following[0][1]
+    return (), ""
+
+
+def _asked(steps: tuple[Step, ...]) -> str:
+    for step in steps:
+        if isinstance(step, str):
+            return step
+        if isinstance(step, Match):
+            return re.sub(r"\W", "", re.sub(r"\\.", "", step.pattern))
+    return ""
+
+
+def _names(schema: Schema) -> dict[str, None]:
+    """All field names of a schema, at any depth."""
+    found = dict.fromkeys(name for name, _ in schema.fields)
+    for _, child in _children(schema):
+        found.update(_names(child))
+    return found

@@ -1,0 +1,1 @@
+"""Formats of records: each reads bytes into values with a schema, and writes such values."""

@@ -1,0 +1,1 @@
+"""Avro, with a schema registry and without."""

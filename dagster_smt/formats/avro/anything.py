@@ -1,0 +1,217 @@
+"""Avro without a Connect schema: ``AvroData.ANYTHING_SCHEMA``, a record that holds one value of any type.
+
+``AvroConverter`` writes what has no schema so, and reads a record of exactly this schema as a value without schema.
+The bytes are read and written here: fastavro's recursion has no end but that of the process.
+"""
+
+import json
+from collections.abc import Callable
+from struct import Struct
+from typing import Any
+
+from fastavro.schema import parse_schema
+
+from dagster_smt.errors import DATA_EXCEPTION, data_error
+from dagster_smt.formats.avro.read import CONNECT_AVRO, unreadable
+from dagster_smt.model.runtime import as_key, box, java_class, kind_of
+from dagster_smt.model.schema import Type
+from dagster_smt.values.json.lazy import MAX_DEPTH, Raw, decode, with_room
+
+NAME = f"{CONNECT_AVRO}Anything"
+"""The record's full name."""
+_SINGLE = ("boolean", "bytes", "double", "float", "int", "long", "string")
+_FIELDS = (*_SINGLE, "array", "map")
+_SPACE, _, _SHORT = NAME.rpartition(".")
+_ENTRY = {"type": "record", "name": "MapEntry", "fields": [{"name": n, "type": _SHORT} for n in ("key", "value")]}
+_TYPES = {
+    **{name: name for name in _SINGLE},
+    "array": {"type": "array", "items": _SHORT},
+    "map": {"type": "array", "items": _ENTRY},
+}
+_SCHEMA = {
+    "type": "record",
+    "name": _SHORT,
+    "namespace": _SPACE,
+    "fields": [{"name": name, "type": ["null", _TYPES[name]], "default": None} for name in _FIELDS],
+}
+TEXT = json.dumps(_SCHEMA, separators=(",", ":"))
+"""The schema as Avro prints it."""
+_DOUBLE, _FLOAT = Struct("<d"), Struct("<f")
+_ABSENT, _PRESENT = b"\0", b"\2"
+_WHOLE = {"int8": "int", "int16": "int", "int32": "int", "int64": "long"}
+"""By the kinds of whole numbers their fields."""
+
+
+def is_anything(text: str) -> bool:
+    """Whether an Avro schema is this one (``Schema.equals``): docs and aliases do not count."""
+    try:
+        return bool(_plain(parse_schema(json.loads(text), named_schemas={})) == _KNOWN)
+    except Exception:  # noqa: BLE001 - whatever is wrong with a schema, it is not this one, and ``avro_of`` looks again
+        return False
+
+
+def _plain(avro: Any) -> Any:
+    if isinstance(avro, list):
+        return [_plain(item) for item in avro]
+    if not isinstance(avro, dict):
+        return avro
+    told = {key: _plain(value) for key, value in avro.items() if key not in ("doc", "aliases") and key[:2] != "__"}
+    return told["type"] if told.keys() == {"type"} else told
+
+
+_KNOWN = _plain(parse_schema(json.loads(TEXT), named_schemas={}))
+
+
+def read_anything(raw: bytes) -> Any:
+    """The value in a record's bytes (``AvroData.toConnectData`` without a schema): the first field that is there.
+
+    Raises:
+        DataError: SMT416, the bytes do not fit, or are nested more deeply than Connect reads JSON.
+    """
+    return with_room(_read, raw)
+
+
+def _read(raw: bytes) -> Any:
+    reader = _Reader(raw)
+    try:
+        value = reader.value(0)
+    except (IndexError, UnicodeDecodeError):
+        raise unreadable() from None
+    if reader.at != len(raw):
+        raise unreadable()
+    return value
+
+
+class _Reader:
+    """Avro's binary form, from the first byte to the last."""
+
+    def __init__(self, data: bytes):
+        self.data, self.at = data, 0
+        self.fields: tuple[Callable[[int], Any], ...] = (
+            lambda depth: self.taken(1) == b"\1",
+            lambda depth: self.taken(self.long()),
+            lambda depth: box(_DOUBLE.unpack(self.taken(8))[0], Type.FLOAT64),
+            lambda depth: box(_FLOAT.unpack(self.taken(4))[0], Type.FLOAT32),
+            lambda depth: box(self.long(32), Type.INT32),
+            lambda depth: self.long(),
+            lambda depth: self.taken(self.long()).decode(),
+            lambda depth: self.items(self.value, depth),
+            lambda depth: dict(self.items(self.entry, depth)),
+        )
+
+    def value(self, depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            raise unreadable()
+        found = None
+        for read in self.fields:
+            branch = self.long()
+            if branch not in (0, 1):
+                raise unreadable()
+            there = read(depth) if branch else None
+            found = there if found is None else found
+        return found
+
+    def entry(self, depth: int) -> tuple[Any, Any]:
+        key = self.value(depth)
+        return as_key(key), self.value(depth)
+
+    def items(self, read: Callable[[int], Any], depth: int) -> list[Any]:
+        """An array: blocks of items, each with their number in front, and their size where that is negative."""
+        found: list[Any] = []
+        while count := self.long():
+            if count < 0:
+                self.long()
+            found += [read(depth + 1) for _ in range(abs(count))]
+        return found
+
+    def taken(self, size: int) -> bytes:
+        start, self.at = self.at, self.at + size
+        if not start <= self.at <= len(self.data):
+            raise unreadable()
+        return self.data[start : self.at]
+
+    def long(self, bits: int = 64) -> int:
+        """A number of variable length, zigzag."""
+        value = shift = 0
+        while True:
+            byte = self.data[self.at]
+            self.at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if value >> bits or shift > 70:
+                raise unreadable()
+            if byte < 0x80:
+                return (value >> 1) ^ -(value & 1)
+
+
+def write_anything(value: Any) -> bytes:
+    """A record's bytes of a value (``AvroData.fromConnectData`` without a schema). Maps keep the order of their keys.
+
+    Raises:
+        DataError: SMT440, a type that ``AvroData`` has no field for: bytes, decimals and dates.
+    """
+    return bytes(with_room(_written, value))
+
+
+def _written(value: Any) -> bytearray:
+    out = bytearray()
+    _put(out, value)
+    return out
+
+
+def _put(out: bytearray, value: Any) -> None:
+    if type(value) is Raw:  # JSON that nobody has looked at
+        value = decode(value)
+    if value is None:
+        out += _ABSENT * len(_FIELDS)
+        return
+    name = _field_of(value)
+    place = _FIELDS.index(name)
+    out += _ABSENT * place + _PRESENT
+    if name == "map":
+        _put_items(out, [part for pair in value.items() for part in pair], len(value))
+    elif name == "array":
+        _put_items(out, value, len(value))
+    else:
+        out += _single(name, value)
+    out += _ABSENT * (len(_FIELDS) - 1 - place)
+
+
+def _put_items(out: bytearray, parts: list[Any], count: int) -> None:
+    if count:
+        out += _long(count)
+        for part in parts:
+            _put(out, part)
+    out += _ABSENT
+
+
+def _field_of(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return "map" if isinstance(value, dict) else "array"
+    kind = kind_of(value)
+    name = _WHOLE.get(kind, kind)
+    if name not in _SINGLE or name == "bytes":
+        hint = "give it a schema, or write another format than Avro"
+        statement = f"Connect writes no {java_class(value)} without a schema as Avro"
+        raise data_error("SMT440", statement, hint, DATA_EXCEPTION)
+    return name
+
+
+def _single(name: str, value: Any) -> bytes:
+    if name in ("int", "long"):
+        return _long(value)
+    if name == "string":
+        text: bytes = value.encode()
+        return _long(len(text)) + text
+    if name == "boolean":
+        return b"\1" if value else b"\0"
+    return (_FLOAT if name == "float" else _DOUBLE).pack(value)
+
+
+def _long(value: int) -> bytes:
+    rest, out = (value << 1) ^ (value >> 63), bytearray()
+    while rest > 0x7F:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)

@@ -1,0 +1,174 @@
+"""Reading change data: a message of ``debezium-json`` or ``canal-json`` becomes its row and what it tells beside it."""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from dagster_smt.errors import DataError, data_error
+from dagster_smt.formats.json import Convert, misfit, reader
+from dagster_smt.formats.texts import null_or, text_reader
+from dagster_smt.model.record import DropRecord
+from dagster_smt.model.schema import JavaDate, Schema, Type
+from dagster_smt.model.topics.change_formats import ROW
+from dagster_smt.model.topics.format import Format
+from dagster_smt.values.json.lazy import encoder
+
+Message = Mapping[str, Any]
+Take = Callable[[Message], Any]
+_SOURCE = {"source.timestamp": "ts_ms", "source.database": "db", "source.schema": "schema"}
+_NEEDED = {"c": "after", "r": "after", "u": "after", "d": "before"}
+"""By ``op``: the row that a message of Debezium must have."""
+_SKIP = "have the connector skip such messages (Debezium: skipped.operations), or look at the dead letter"
+_IDENTITY = "let the database tell it: in PostgreSQL with ALTER TABLE … REPLICA IDENTITY FULL"
+_CANAL = {"sql-type": "sqlType", "pk-names": "pkNames", "event-timestamp": "es", "ingestion-timestamp": "ts"}
+
+
+def change_reader(form: Format) -> Convert:
+    """A function from a parsed message to the fields of the format's schema; raises ``DataError``."""
+    assert form.schema is not None
+    debezium = form.kind == "debezium-json"
+    fields = [(name, _field(name, child, form)) for name, child in form.schema.fields]
+    payload = _debezium if debezium else _canal
+
+    def read(data: Any) -> dict[str, Any]:
+        message = payload(data)
+        return {name: take(message) for name, take in fields}
+
+    return read
+
+
+def _debezium(data: Any) -> Message:
+    """The payload, with the text of its schema as ``(schema)``."""
+    if isinstance(data, dict) and isinstance(data.get("payload"), dict) and "schema" in data:
+        schema = data["schema"]
+        data = {**data["payload"], "(schema)": None if schema is None else encoder.encode(schema).decode()}
+    if not isinstance(data, dict) or "op" not in data:
+        raise _no_message("Debezium", "an object with 'op'")
+    needed = _NEEDED.get(data["op"]) if isinstance(data["op"], str) else None
+    if needed is None:
+        raise data_error("SMT447", "the message is no change of a row: 'op' is none of c, r, u and d", _SKIP)
+    if not isinstance(data.get(needed), dict):
+        hint = _IDENTITY if needed == "before" else "look at the dead letter"
+        raise data_error("SMT448", f"the message has no row '{needed}' the change", hint)
+    return data
+
+
+def _canal(data: Any) -> Message:
+    if not isinstance(data, dict) or "type" not in data or "data" not in data:
+        raise _no_message("Canal", "an object with 'type' and 'data'")
+    rows = data["data"]
+    if data.get("isDdl") is True or (isinstance(rows, list) and not rows) or (rows is None and _is_ddl(data["type"])):
+        raise DropRecord  # it has no rows, as Flink reads it
+    if not isinstance(rows, list) or any(type(row) is not dict for row in rows):
+        raise _no_message("Canal", "an array of rows as 'data'")
+    if _is_ddl(data["type"]):
+        raise data_error("SMT447", "the message is no change of a row: 'type' is no kind of change", _SKIP)
+    return data
+
+
+def _is_ddl(kind: Any) -> bool:
+    return kind not in ("INSERT", "UPDATE", "DELETE", "INIT-INSERT")
+
+
+def _no_message(format_: str, what: str) -> DataError:
+    hint = "look at the dead letter; snapshots of schemas and heartbeats belong into topics of their own"
+    return data_error("SMT438", f"the text is no message of {format_}: {what} is expected", hint)
+
+
+def _field(name: str, schema: Schema, form: Format) -> Take:
+    take = _taker(name, form)
+    convert = (
+        _lenient(schema, form, name) if name == ROW and form.kind == "canal-json" else _converter(schema, form, name)
+    )
+    return lambda message: None if (found := take(message)) is None else convert(found)
+
+
+def _taker(name: str, form: Format) -> Take:
+    if form.kind == "canal-json":
+        if name == ROW:
+            return _only_row
+        key = _CANAL.get(name, name)
+        return (lambda message: _first(message.get("old"))) if name == "old" else lambda message: message.get(key)
+    others: dict[str, Take] = {
+        ROW: lambda m: m["before"] if m["op"] == "d" else m["after"],
+        "schema": lambda m: m.get("(schema)"),
+        "ingestion-timestamp": lambda m: m.get("ts_ms"),
+        "source.table": lambda m: _source(m).get("table", _source(m).get("collection")),
+        "source.properties": lambda m: m.get("source"),
+        "changed-fields": _changed,
+    }
+    if name in others:
+        return others[name]
+    if name in _SOURCE:
+        key = _SOURCE[name]
+        return lambda m: _source(m).get(key)
+    return lambda m: m.get(name)
+
+
+def _changed(message: Message) -> list[str] | None:
+    """The names of the fields that differ between the row before and after; None if the message lacks one of them."""
+    before, after = message.get("before"), message.get("after")
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return None
+    absent = object()
+    return [name for name in {**after, **before} if before.get(name, absent) != after.get(name, absent)]
+
+
+def _source(message: Message) -> Message:
+    found = message.get("source")
+    return found if isinstance(found, dict) else {}
+
+
+def _only_row(message: Message) -> Any:
+    rows = message["data"]
+    if len(rows) > 1:
+        hint = "let Canal write one row per message: canal.instance.parser or MQ's flatMessage split them"
+        raise data_error("SMT439", f"the message holds {len(rows)} rows, a record becomes one", hint)
+    return _first(rows)
+
+
+def _first(rows: Any) -> Any:
+    return rows[0] if isinstance(rows, list) and rows else None
+
+
+def _converter(schema: Schema, form: Format, name: str) -> Convert:
+    """The converter of a declared type; texts of anything, maps of texts, and moments in milliseconds."""
+    if schema.logical == "Timestamp":
+        return lambda data: JavaDate(_whole(data, schema, name))
+    if schema.type is Type.STRING:
+        return _text
+    if schema.type is Type.MAP and schema.values is not None and schema.values.type is Type.STRING:
+        return lambda data: _texts(data, schema, name)
+    return reader(schema, form, name)
+
+
+def _whole(data: Any, schema: Schema, name: str) -> int:
+    if type(data) is not int:
+        raise misfit(schema, name)
+    return data
+
+
+def _texts(data: Any, schema: Schema, name: str) -> dict[str, str | None]:
+    if not isinstance(data, dict):
+        raise misfit(schema, name)
+    return {key: None if value is None else _text(value) for key, value in data.items()}
+
+
+def _text(data: Any) -> str:
+    if isinstance(data, str | Decimal):
+        return str(data)
+    return encoder.encode(data).decode()
+
+
+def _lenient(schema: Schema, form: Format, where: str) -> Convert:
+    """As ``reader``; but values are texts, as Canal has them, and are read as what the column is declared."""
+    if schema.type is Type.STRUCT:
+        children = [(name, child, _lenient(child, form, name)) for name, child in schema.fields]
+
+        def read(data: Any) -> Any:
+            if not isinstance(data, dict):
+                raise misfit(schema, where)
+            return {name: null_or(data.get(name), child, name, convert) for name, child, convert in children}
+
+        return read
+    return text_reader(schema, form, where)

@@ -1,0 +1,150 @@
+"""Lines of CSV: a record is one, with the columns of its schema in order."""
+
+import base64
+import csv
+import io
+import re
+from collections.abc import Callable
+from typing import Any
+
+from dagster_smt.errors import DATA_EXCEPTION, DataError, data_error
+from dagster_smt.formats.primitives import Decode, Encode
+from dagster_smt.formats.texts import null_or, text_reader
+from dagster_smt.model.java_text import trim
+from dagster_smt.model.schema import FLOATS, Schema, Type
+from dagster_smt.model.topics.csv_options import dialect, element_delimiter
+from dagster_smt.model.topics.format import Format
+from dagster_smt.values.numbers import decimal_text, float_text
+from dagster_smt.values.times.moment_texts import clock_text, moment_text
+
+csv.field_size_limit(2**31 - 1)  # Python's own limit of 131,072 characters is for files whose quotes do not end
+_LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
+_END = "\r\n"
+"""What the writer ends lines with, so that it quotes what holds one; a record is a line without an end."""
+
+
+def csv_codec(form: Format) -> tuple[Decode, Encode]:
+    """Lines of CSV with the columns of the schema in order; options as Flink's ``csv`` names them."""
+    options = form.settings
+    null, style = options.get("null-literal"), dialect(options)
+    fields = [
+        (name, child, _cell_reader(child, form, name, options))
+        for name, child in (form.schema.fields if form.schema else ())
+    ]
+
+    def decode(data: bytes) -> dict[str, Any]:
+        cells = _cells(data, style)
+        if len(cells) != len(fields):
+            raise data_error("SMT416", f"the line has {len(cells)} columns, {len(fields)} are declared")
+        pairs = zip(fields, cells, strict=True)
+        return {name: null_or(None if cell == null else cell, child, name, read) for (name, child, read), cell in pairs}
+
+    return decode, _Writer(options).line
+
+
+def _cells(data: bytes, style: dict[str, Any]) -> list[str]:
+    try:
+        text = data.decode()
+        if style["escapechar"] is not None:
+            text = _unescaped(text, style["escapechar"])
+        rows = list(csv.reader(io.StringIO(text, newline=""), **style, strict=True))
+    except (UnicodeDecodeError, csv.Error):
+        raise data_error("SMT416", "the text is no line of CSV") from None
+    if len(rows) != 1:
+        raise data_error("SMT416", f"the text is {len(rows)} lines of CSV, one is expected")
+    return rows[0]
+
+
+def _unescaped(text: str, escape: str) -> str:
+    """The text with characters in place of the letters that stand for them after an escape, as Flink reads it."""
+    return re.sub(
+        f"{re.escape(escape)}(.)", lambda found: escape + _LETTERS.get(found[1], found[1]), text, flags=re.DOTALL
+    )
+
+
+def _cell_reader(schema: Schema, form: Format, name: str, options: dict[str, str]) -> Callable[[str], Any]:
+    if schema.type is Type.ARRAY and schema.values is not None:
+        return _array_reader(schema.values, form, name, options)
+    if schema.type is Type.STRING and schema.logical is None:
+        return str
+    read = text_reader(schema, form, name)
+    return lambda text: read(trim(text))
+
+
+def _array_reader(schema: Schema, form: Format, name: str, options: dict[str, str]) -> Callable[[str], Any]:
+    item, mark, null = (
+        _cell_reader(schema, form, name, options),
+        element_delimiter(options),
+        options.get("null-literal"),
+    )
+
+    def read(text: str) -> list[Any]:
+        parts = text.split(mark) if text else []
+        return [null_or(None if part == null else part, schema, f"{name}[]", item) for part in parts]
+
+    return read
+
+
+class _Writer:
+    """Writes structs as lines."""
+
+    def __init__(self, options: dict[str, str]):
+        self.style, self.mark, self.null = dialect(options), element_delimiter(options), options.get("null-literal", "")
+
+    def line(self, schema: Schema | None, value: Any) -> bytes:
+        """The line of a struct."""
+        if schema is None or schema.type is not Type.STRUCT:
+            hint = "declare the columns, or choose another format"
+            raise data_error("SMT440", "only structs with a schema can be written as CSV", hint, DATA_EXCEPTION)
+        cells = [self._cell(child, value.get(name), name) for name, child in schema.fields]
+        text = io.StringIO()
+        try:
+            csv.writer(text, **self.style).writerow(cells)
+        except csv.Error:
+            hint = "allow quotes, or set csv.escape-character"
+            statement = "a text holds a character that ends cells or lines, and the format has no way to write it"
+            raise data_error("SMT440", statement, hint, DATA_EXCEPTION) from None
+        return text.getvalue().removesuffix(_END).encode()
+
+    def _cell(self, schema: Schema, value: Any, name: str) -> str:
+        if value is None:
+            return self.null
+        if schema.type is Type.ARRAY and schema.values is not None:
+            return self.mark.join(self._elements(schema.values, value, name))
+        return _cell(schema, value, name)
+
+    def _elements(self, schema: Schema, values: Any, name: str) -> list[str]:
+        found = [self.null if value is None else _cell(schema, value, name) for value in values]
+        if any(self.mark in text for text in found):
+            hint = "set csv.array-element-delimiter to what no element holds"
+            statement = f"an element of '{name}' holds what stands between elements"
+            raise data_error("SMT440", statement, hint, DATA_EXCEPTION)
+        if found in ([""], [self.null]):
+            hint = "choose another format"
+            statement = f"'{name}' holds one element that would be read as a null array, or as one without elements"
+            raise data_error("SMT440", statement, hint, DATA_EXCEPTION)
+        return found
+
+
+def _cell(schema: Schema, value: Any, name: str) -> str:
+    if schema.type in (Type.STRUCT, Type.MAP, Type.ARRAY):
+        raise _container(schema, name)
+    if schema.logical in ("Timestamp", "Date"):
+        return moment_text(int(value), day=schema.logical == "Date", zoned=schema.zoned)
+    if schema.logical == "Time":
+        return clock_text(int(value))
+    if schema.logical == "Decimal":
+        return decimal_text(value)
+    if schema.type is Type.BYTES:
+        return base64.b64encode(value).decode()
+    if schema.type is Type.BOOLEAN:
+        return "true" if value else "false"
+    if schema.type in FLOATS:
+        return float_text(value, schema.type is Type.FLOAT32)
+    return value if schema.type is Type.STRING else str(int(value))
+
+
+def _container(schema: Schema, name: str) -> DataError:
+    hint = "flatten it with Flatten, or choose another format"
+    statement = f"field '{name}' is a {schema.type.value}, a column of CSV is not"
+    return data_error("SMT440", statement, hint, DATA_EXCEPTION)

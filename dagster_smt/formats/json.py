@@ -1,0 +1,411 @@
+"""JSON payloads with a schema, to and from Python values (``JsonConverter.toConnectData``, ``fromConnectData``).
+
+Reading is strict where Connect coerces silently: a payload that does not fit its schema is refused (difference D5). An
+integer is accepted where a float is declared. Extra keys of a struct are dropped, missing ones are null, as in Connect.
+"""
+
+import base64
+import math
+import struct
+from collections.abc import Callable
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
+from typing import Any
+
+import msgspec
+
+from dagster_smt.errors import DataError, data_error
+from dagster_smt.model.paths.extended import below
+from dagster_smt.model.runtime import as_key
+from dagster_smt.model.schema import FLOATS, INTEGER_BITS, JavaDate, Schema, Type
+from dagster_smt.model.schema_size import room
+from dagster_smt.model.topics.format import DECLARED, MOMENTS, Format
+from dagster_smt.values.cast import DAY
+from dagster_smt.values.numbers import (
+    big_decimal,
+    exact_double,
+    float_text,
+    nearest_float32,
+    parse_big_decimal,
+    rounded_decimal,
+    scaled_decimal,
+    to_float32,
+    wrap,
+)
+from dagster_smt.values.times.moment_texts import clock_of, clock_text, days_of, millis_of, moment_text
+
+Convert = Callable[[Any], Any]
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_MOST_DIGITS = 10_000
+NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+"""The texts that stand for floats which JSON has no number for, as they are written."""
+
+
+_EXAMPLES = {
+    "Date": ("a day such as 2020-01-31", "a number of days since 1970"),
+    "Time": ("a time such as 12:00:00.123", "a number of milliseconds of the day"),
+    "Timestamp": ("a moment such as 2020-01-31 12:00:00.123", "a number of milliseconds since 1970"),
+    "Decimal": ("a number such as 1.25", "a number, or the base64 of Connect"),
+}
+"""By logical type: what is read where they are texts, and what Connect's converter reads."""
+_WITH_TEXTS = ("json_schema", "debezium-json", "canal-json")
+_MILLISECONDS = "; with more digits than milliseconds declare the column STRING"
+
+
+def misfit(schema: Schema, where: str, hint: str = "") -> DataError:
+    """The error of a payload that does not fit."""
+    return data_error("SMT414", f"{where or 'the value'} does not fit the declared type {schema.label}", hint)
+
+
+def _hint(schema: Schema, form: Format) -> str:
+    """What can be done about a day, moment or decimal that does not fit: the option, and what it reads."""
+    if form.kind not in _WITH_TEXTS or schema.logical not in _EXAMPLES:
+        return ""
+    texts, connect = _EXAMPLES[schema.logical]
+    place = f"{form.kind.replace('_schema', '')}.{MOMENTS}"
+    if not form.text_standard:
+        return f"{connect} is read; {place} = SQL reads {texts}"
+    more = _MILLISECONDS if schema.logical in ("Time", "Timestamp") else ""
+    return f"{place} = {form.text_standard} reads {texts}; CONNECT reads {connect}{more}"
+
+
+def reader(schema: Schema, form: Format, where: str = "") -> Convert:
+    """A function from parsed JSON to the Python value of a schema; it raises ``DataError`` SMT414 or SMT401."""
+    convert = _read_type(schema, form, where)
+    default = schema.default if form.replace_null_with_default else None
+    may_be_null = schema.optional
+
+    def read(data: Any) -> Any:
+        if data is None:
+            if default is None and not may_be_null:
+                raise data_error("SMT401", f"null in the required field '{where}'" if where else "null, but required")
+            return default
+        return convert(data)
+
+    return read
+
+
+def _read_type(schema: Schema, form: Format, where: str) -> Convert:
+    if schema.logical:
+        return _read_logical(schema, form, where)
+    if schema.mislabelled:
+        return _refuse(schema, where)
+    if schema.type in INTEGER_BITS:
+        return _read_integer(schema, where)
+    if schema.type in FLOATS:
+        return _read_float(schema, form, where)
+    if schema.type is Type.BYTES:
+        return lambda data: _base64(data, schema, where)
+    if schema.type is Type.ARRAY:
+        return _read_array(schema, form, where)
+    if schema.type is Type.MAP:
+        return _read_map(schema, form, where)
+    if schema.type is Type.STRUCT:
+        return _read_struct(schema, form, where)
+    wanted = bool if schema.type is Type.BOOLEAN else str
+
+    def read(data: Any) -> Any:
+        if type(data) is not wanted:
+            raise misfit(schema, where)
+        return data
+
+    return read
+
+
+def _refuse(schema: Schema, where: str) -> Convert:
+    """The converter reads by the logical name, whatever the type: such a value is of neither."""
+
+    def refuse(data: Any) -> Any:
+        raise misfit(schema, where)
+
+    return refuse
+
+
+def _read_integer(schema: Schema, where: str) -> Convert:
+    limit = 1 << (INTEGER_BITS[schema.type] - 1)
+
+    def read(data: Any) -> int:
+        if type(data) is not int or not -limit <= data < limit:
+            raise misfit(schema, where)
+        return data
+
+    return read
+
+
+def _read_float(schema: Schema, form: Format, where: str) -> Convert:
+    single = schema.type is Type.FLOAT32
+    texts = {} if form.kind == "envelope" else NOT_FINITE  # Connect writes them, too, and reads 0.0
+
+    def read(data: Any) -> float:
+        if type(data) not in (int, float, Decimal):
+            if type(data) is str and data in texts:
+                return texts[data]
+            raise misfit(schema, where)
+        if isinstance(data, float):
+            value = rounded(data, single)
+        else:  # a BigDecimal has no -0.0
+            value = nearest_float32(data) if single else exact_double(data)
+        if not math.isfinite(value):
+            raise misfit(schema, where)
+        return value
+
+    return read
+
+
+class Inexact(Exception):
+    """A double that does not say which number was written: it has to be read again, exactly."""
+
+
+def rounded(value: float, single: bool) -> float:
+    """A double that JSON was read as, rounded to 32 bits if asked for.
+
+    Raises:
+        Inexact: It is -0.0, which Connect has for ``-1e-400`` but not for ``-0.0``; or it is in the middle between two
+            numbers of 32 bits, and the number as it was written may not be.
+    """
+    if not value and math.copysign(1, value) < 0:
+        raise Inexact
+    if not single:
+        return value
+    (bits,) = struct.unpack("<Q", struct.pack("<d", value))
+    if bits & 0x1FFFFFFF == 0x10000000:
+        raise Inexact
+    return to_float32(value)
+
+
+def _base64(data: Any, schema: Schema, where: str, hint: str = "") -> bytes:
+    try:
+        if type(data) is not str:
+            raise misfit(schema, where, hint)
+        return base64.b64decode(data, validate=True)
+    except ValueError:  # binascii.Error is one
+        raise misfit(schema, where, hint) from None
+
+
+def _read_logical(schema: Schema, form: Format, where: str) -> Convert:
+    if schema.logical == "Decimal":
+        return _read_decimal(schema, form, where)
+    unit = DAY if schema.logical == "Date" else 1
+    limit = 1 << (INTEGER_BITS[schema.type] - 1)
+    hint = _hint(schema, form)
+    parse = moment_parser(schema, form)
+
+    def read(data: Any) -> JavaDate:
+        if parse is not None and type(data) is str:
+            data = parse(data)
+        if type(data) is not int or not -limit <= data < limit:
+            raise misfit(schema, where, hint)
+        if unit == 1 and limit == 1 << 31 and not 0 <= data <= DAY:
+            raise misfit(schema, where, hint)
+        return JavaDate(data * unit)
+
+    return read
+
+
+def moment_parser(schema: Schema, form: Format) -> Callable[[str], int | None] | None:
+    """What reads the texts of a day or moment, as Connect's number; None where they are no texts."""
+    parsers = {"Date": days_of, "Time": clock_of, "Timestamp": millis_of}
+    return parsers.get(schema.logical or "") if form.text_standard else None
+
+
+def _read_decimal(schema: Schema, form: Format, where: str) -> Convert:
+    parse, precision, scale = _decimal_parser(schema, form, where), schema.precision, schema.scale
+    if precision is None or form.kind not in DECLARED:
+        return parse
+
+    def read(data: Any) -> Decimal:
+        number = rounded_decimal(parse(data), precision, scale)
+        if number is None:
+            statement = f"{where or 'the value'} has more digits than DECIMAL({precision}, {scale})"
+            raise data_error("SMT414", statement, "declare more digits, or look at the dead letter")
+        return number
+
+    return read
+
+
+def _decimal_parser(schema: Schema, form: Format, where: str) -> Callable[[Any], Decimal]:
+    scale, texts, hint = schema.scale, bool(form.text_standard), _hint(schema, form)
+
+    def parse(data: Any) -> Decimal:
+        if isinstance(data, int | float | Decimal) and not isinstance(data, bool):
+            return big_decimal(Decimal(repr(data)) if isinstance(data, float) else Decimal(data))
+        if texts:  # 1234 is base64, too: which of the two a text is must not depend on its digits
+            number = parse_big_decimal(data) if type(data) is str else None
+            if number is None:
+                raise misfit(schema, where, hint)
+            return number
+        bytes_ = _base64(data, schema, where, hint)
+        if not bytes_:  # no number, to Java's BigInteger
+            raise misfit(schema, where, hint)
+        return scaled_decimal(bytes_, scale)
+
+    return parse
+
+
+def _read_array(schema: Schema, form: Format, where: str) -> Convert:
+    item = reader(schema.values, form, f"{where}[]") if schema.values else _plain
+    width = schema.values.width if schema.values else 1
+
+    def read(data: Any) -> list[Any]:
+        if type(data) is not list:
+            raise misfit(schema, where)
+        room.take(len(data) * width)
+        return [item(i) for i in data]
+
+    return read
+
+
+def _plain(data: Any) -> Any:
+    return data
+
+
+def _read_map(schema: Schema, form: Format, where: str) -> Convert:
+    key = reader(schema.keys, form, f"{where} key") if schema.keys else _plain
+    value = reader(schema.values, form, f"{where}[]") if schema.values else _plain
+    texts = schema.keys is not None and schema.keys.type is Type.STRING
+    width = schema.values.width if schema.values else 1
+
+    def read(data: Any) -> dict[Any, Any]:
+        if type(data) is dict and texts:
+            room.take(len(data) * width)
+            return {k: value(v) for k, v in data.items()}
+        if texts or type(data) is not list or any(type(p) is not list or len(p) != 2 for p in data):
+            raise misfit(schema, where)
+        room.take(len(data) * width)
+        return {as_key(key(k)): value(v) for k, v in data}
+
+    return read
+
+
+def _read_struct(schema: Schema, form: Format, where: str) -> Convert:
+    fields = tuple((name, reader(child, form, below(where, name))) for name, child in schema.fields)
+
+    def read(data: Any) -> dict[str, Any]:
+        if type(data) is not dict:
+            raise misfit(schema, where)
+        get = data.get
+        return {name: convert(get(name)) for name, convert in fields}
+
+    return read
+
+
+def writer(schema: Schema, form: Format, where: str = "") -> Convert:
+    """A function from the Python value of a schema to what the JSON encoder takes; raises ``DataError`` SMT415."""
+    convert = _write_type(schema, form, where)
+    default = schema.default if form.replace_null_with_default else None
+
+    def write(value: Any) -> Any:
+        if value is None:
+            if default is not None:
+                return convert(default)
+            if not schema.optional:
+                statement = (
+                    f"null in the required field '{where}'" if where else "null, but the schema requires a value"
+                )
+                raise data_error("SMT415", statement, "make the field optional, or give it a default")
+            return None
+        return convert(value)
+
+    return write
+
+
+def _write_type(schema: Schema, form: Format, where: str) -> Convert:
+    if schema.logical:
+        return _write_logical(schema, form, where)
+    if schema.type in FLOATS:
+        single = schema.type is Type.FLOAT32
+        return lambda v: _write_float(v, single)
+    if schema.type is Type.BYTES:
+        return lambda v: base64.b64encode(v).decode()
+    if schema.type is Type.ARRAY:
+        item = writer(schema.values, form, f"{where}[]") if schema.values else _plain
+        return lambda v: [item(i) for i in v]
+    if schema.type is Type.MAP:
+        return _write_map(schema, form, where)
+    if schema.type is Type.STRUCT:
+        fields = tuple((name, writer(child, form, below(where, name))) for name, child in schema.fields)
+        return lambda v: {name: write(v.get(name)) for name, write in fields}
+    return _unboxed if schema.type in INTEGER_BITS else _plain
+
+
+def _unboxed(value: Any) -> int:
+    return int(value)
+
+
+def _write_float(value: Any, single: bool) -> Any:
+    if not math.isfinite(value):
+        return float_text(value)
+    return msgspec.Raw(float_text(value, True).encode()) if single else float(value)
+
+
+def _write_map(schema: Schema, form: Format, where: str) -> Convert:
+    if schema.keys is None:
+        return _unwritable(where)
+    key = writer(schema.keys, form, f"{where} key")
+    value = writer(schema.values, form, f"{where}[]") if schema.values else _plain
+    if schema.keys.type is Type.STRING:
+        return lambda v: {k: value(i) for k, i in v.items()}
+    return lambda v: [[key(k), value(i)] for k, i in v.items()]
+
+
+def _unwritable(where: str) -> Convert:
+    def refuse(value: Any) -> Any:
+        raise data_error("SMT415", f"{where or 'the value'} is a map without a schema for its keys")
+
+    return refuse
+
+
+def _write_logical(schema: Schema, form: Format, where: str) -> Convert:
+    kind, texts, plain = schema.logical, form.text_standard, form.plain_decimals
+    numeric = bool(texts) or plain or form.decimal_format == "NUMERIC"
+    between = "T" if texts == "ISO-8601" else " "
+
+    def write(value: Any) -> Any:
+        if kind == "Decimal":
+            if numeric and plain:
+                return msgspec.Raw(_plain_number(value, where).encode())
+            return msgspec.Raw(str(value).encode()) if numeric else _decimal_base64(value, schema, where)
+        if kind == "Date":
+            if value % DAY:
+                raise data_error("SMT415", f"'{where}' is a Date with a time of day")
+            if texts:
+                return moment_text(value, day=True)
+            return wrap(value // DAY, 32)  # as Java's Date.fromLogical narrows the number of days
+        if kind == "Time" and not 0 <= value <= DAY:
+            raise data_error("SMT415", f"'{where}' is a Time with a date")
+        if texts and kind == "Time":
+            return clock_text(int(value))
+        if texts and kind == "Timestamp":
+            return moment_text(value, day=False, between=between, zoned=schema.zoned)
+        return int(value)
+
+    return write
+
+
+def _plain_number(value: Decimal, where: str) -> str:
+    if abs(value.adjusted()) > _MOST_DIGITS or -int(value.as_tuple().exponent) > _MOST_DIGITS:
+        raise data_error("SMT415", f"'{where}' has too many digits to be written without an exponent")
+    return f"{value:f}"
+
+
+def _decimal_base64(value: Decimal, schema: Schema, where: str) -> str:
+    shifted = value.scaleb(schema.scale, _EXACT)
+    if shifted.adjusted() > _MOST_DIGITS:
+        raise data_error("SMT415", f"'{where}' has too many digits for its scale {schema.scale}")
+    unscaled = int(shifted)
+    if unscaled != shifted:
+        raise data_error("SMT415", f"'{where}' has more decimal places than its scale {schema.scale}")
+    # Java's BigInteger.toByteArray: the fewest bytes that keep the sign
+    length = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
+    return base64.b64encode(unscaled.to_bytes(length, "big", signed=True)).decode()
+
+
+def resolve_defaults(schema: Schema, form: Format) -> Schema:
+    """Decode the defaults that ``schema_from_json`` left in their JSON form."""
+    inner = schema.with_(
+        fields=tuple((n, resolve_defaults(c, form)) for n, c in schema.fields),
+        keys=schema.keys and resolve_defaults(schema.keys, form),
+        values=schema.values and resolve_defaults(schema.values, form),
+    )
+    if schema.default is None:
+        return inner
+    return inner.with_(default=reader(inner.with_(default=None), form, "default")(schema.default))

@@ -1,0 +1,58 @@
+"""Formats of single values, as Kafka's serializers write them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from dagster_smt.errors import DATA_EXCEPTION, DataError, data_error
+from dagster_smt.formats.binary import number_codec, read_boolean, write_boolean
+from dagster_smt.model.schema import FLOATS, INTEGERS, Schema, Type
+from dagster_smt.model.topics.format import Format
+from dagster_smt.model.topics.primitives import PRIMITIVES
+
+Decode = Callable[[bytes], Any]
+Encode = Callable[[Schema | None, Any], bytes]
+
+
+def primitive_codec(form: Format) -> tuple[Decode, Encode]:
+    """``ShortConverter`` and its like: big-endian, exactly the type's length; a value of another type is refused."""
+    kind = PRIMITIVES[form.kind]
+    read, write = (read_boolean, write_boolean) if kind is Type.BOOLEAN else number_codec(form.kind)
+
+    def decode(data: bytes) -> Any:
+        try:
+            return read(data)
+        except ValueError as error:
+            raise data_error("SMT416", str(error)) from None
+
+    def encode(schema: Schema | None, value: Any) -> bytes:
+        fitting = _fitting(value, kind, form)
+        try:
+            return write(fitting)
+        except ValueError:
+            raise _unfitting(form) from None
+
+    return decode, encode
+
+
+def _fitting(value: Any, kind: Type, form: Format) -> Any:
+    """A value that a converter takes; Connect's raises ``DataException`` for others."""
+    fits = type(value) is bool if kind is Type.BOOLEAN else isinstance(value, int) and type(value) is not bool
+    if kind in FLOATS:
+        fits = isinstance(value, float)
+    if kind in INTEGERS and fits:
+        bits = {Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}[kind]
+        fits = -(1 << bits - 1) <= value < 1 << bits - 1
+    if not fits:
+        raise _unfitting(form)
+    return value
+
+
+def _unfitting(form: Format) -> DataError:
+    hint = f"cast it with Cast, or choose another format than {form.kind}"
+    return data_error("SMT440", f"the value is no {form.kind}", hint, DATA_EXCEPTION)
+
+
+def without_schema(form: Format) -> DataError:
+    """The error of a value without a schema, in a format that needs one."""
+    hint = "read it in a format with a schema, or write another format"
+    return data_error("SMT440", f"what has no schema cannot be written as {form.kind}", hint, DATA_EXCEPTION)

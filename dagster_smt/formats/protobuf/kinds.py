@@ -1,0 +1,264 @@
+"""Protobuf's scalars, enums and the messages that are simple values to Connect (``ProtobufData``'s converters).
+
+Connect has no unsigned numbers: those of 32 bits are INT64, those of 64 bits are INT64 with the same bits. The
+parameter ``io.confluent.connect.protobuf.Type`` tells the type. What Connect would cut to fit is refused here.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
+from typing import Any
+
+from dagster_smt.errors import DATA_EXCEPTION, DataError, data_error
+from dagster_smt.formats.protobuf.files import CONNECT_TYPE, ENUM, SCALARS, TYPE, field_params
+from dagster_smt.model.schema import DECIMAL_PRECISION, JavaDate, Schema, Type, date, decimal, time, timestamp
+from dagster_smt.values.java.calendar import CUTOVER, DAY, civil, day_number
+from dagster_smt.values.numbers import scaled_decimal, wrap
+
+Convert = Callable[[Any], Any]
+Fill = Callable[[Any, Any], None]
+_MOST_DIGITS = 10_000
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_NARROW = {"int8": Type.INT8, "int16": Type.INT16}
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799
+"""Seconds of the years 1 and 9999, which ``Timestamps`` allows."""
+_TOO_BIG = float.fromhex("0x1.ffffffp127")
+"""The least double that becomes an infinity in 32 bits."""
+_NAMES = {number: name for name, number in SCALARS.items()}
+_INT32 = ("int32", "sint32", "sfixed32")
+_UNSIGNED = {"uint32": 32, "fixed32": 32, "uint64": 64, "fixed64": 64}
+_OTHERS = {
+    "double": (Type.FLOAT64, float),
+    "float": (Type.FLOAT32, float),
+    "bool": (Type.BOOLEAN, bool),
+    "string": (Type.STRING, str),
+    "bytes": (Type.BYTES, bytes),
+}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How values of one type are read and written.
+
+    Attributes:
+        schema: The Connect schema.
+        read: From what the runtime gives to the value; None if they are the same.
+        write: From a value to what the runtime takes; raises ``DataError`` SMT440.
+        fill: Of a message, instead of ``write``: put a value into the message; raises the same.
+    """
+
+    schema: Schema
+    read: Convert | None
+    write: Convert | None = None
+    fill: Fill | None = None
+
+
+def unreadable(statement: str = "the bytes do not fit the Protobuf schema") -> DataError:
+    """The error of bytes that cannot be read."""
+    return data_error("SMT416", statement, "look at the dead letter, or the schema")
+
+
+def unwritable(where: str, what: str) -> DataError:
+    """The error of a value that cannot be written."""
+    subject = f"field '{where}'" if where else "the value"
+    return data_error("SMT440", f"{subject} {what}", "cast it with Cast, or look at the schema", DATA_EXCEPTION)
+
+
+def scalar(field: Any, where: str, *, checked: bool) -> Kind:
+    """The kind of a field's type, which is no enum and no message; ``checked``: texts are known to be UTF-8."""
+    name = _NAMES[field.type]
+    if name in _OTHERS:
+        return _other(name, where, checked)
+    narrow = _NARROW.get(field_params(field).get(CONNECT_TYPE, "")) if name in _INT32 else None
+    if narrow is not None:
+        bits = 8 if narrow is Type.INT8 else 16
+        return Kind(Schema(narrow), lambda value: wrap(value, bits), _integer(narrow.value, bits, where))
+    parameters = () if name in ("int32", "int64") else ((TYPE, name),)
+    schema = Schema(Type.INT32 if name in _INT32 else Type.INT64, parameters=parameters)
+    if _UNSIGNED.get(name) == 64:
+        check = _integer(name, 64, where)
+        return Kind(schema, lambda value: wrap(value, 64), lambda value: check(value) & 0xFFFFFFFF_FFFFFFFF)
+    unsigned = name in _UNSIGNED
+    return Kind(schema, None, _integer(name, 32 if "32" in name else 64, where, unsigned=unsigned))
+
+
+def _integer(name: str, bits: int, where: str, *, unsigned: bool = False) -> Convert:
+    low = 0 if unsigned else -(1 << bits - 1)
+    high = (1 << bits) - 1 if unsigned else (1 << bits - 1) - 1
+
+    def check(value: Any) -> int:
+        if type(value) is bool or not isinstance(value, int) or not low <= value <= high:
+            raise unwritable(where, f"is no {name}")
+        return value
+
+    return check
+
+
+def _other(name: str, where: str, checked: bool) -> Kind:
+    kind, python = _OTHERS[name]
+
+    def check(value: Any) -> Any:
+        if not isinstance(value, python):
+            raise unwritable(where, f"is no {name}")
+        return value
+
+    def narrow(value: Any) -> Any:
+        if not isinstance(value, float) or (abs(value) >= _TOO_BIG and not math.isinf(value)):
+            raise unwritable(where, "is no float")
+        return value
+
+    def text(value: Any) -> str:
+        if not isinstance(value, str):
+            raise unreadable(f"field '{where}' is no text in UTF-8")
+        return value
+
+    return Kind(Schema(kind), text if name == "string" and not checked else None, narrow if name == "float" else check)
+
+
+class _Symbols(dict[int, str]):
+    """Symbols by number; Protobuf keeps numbers that the schema does not know, and Java has a name for them."""
+
+    def __init__(self, enum: Any):
+        super().__init__()
+        self.enum = enum.name
+        for value in enum.values:
+            self.setdefault(value.number, value.name)
+
+    def __missing__(self, number: int) -> str:
+        return f"UNKNOWN_ENUM_VALUE_{self.enum}_{number}"
+
+
+def enumeration(enum: Any, where: str) -> Kind:
+    """An enum: a text, its symbols in the parameters."""
+    numbers = {value.name: value.number for value in enum.values}
+    parameters = {ENUM: enum.name, **{f"{ENUM}.{name}": str(number) for name, number in numbers.items()}}
+
+    def write(value: Any) -> int:
+        number = numbers.get(value) if isinstance(value, str) else None
+        if number is None:
+            raise unwritable(where, f"is no symbol of the enum '{enum.name}'")
+        return number
+
+    schema = Schema(Type.STRING, name=enum.name, parameters=tuple(sorted(parameters.items())))
+    return Kind(schema, _Symbols(enum).__getitem__, write)
+
+
+def _decimal(params: Mapping[str, str], where: str) -> Kind:
+    """``confluent.type.Decimal`` (``DecimalUtils``): each value has its own scale, whatever the schema says."""
+    schema = decimal(_number(params.get("scale")) or 0)
+    precision = _number(params.get("precision"))
+    if precision is not None:
+        schema = schema.with_(parameters=tuple(sorted([*schema.parameters, (DECIMAL_PRECISION, str(precision))])))
+
+    def read(message: Any) -> Decimal:
+        raw, most = message.value, message.precision
+        if not raw or most >= 1 << 31:
+            raise unreadable(f"field '{where}' is no decimal")
+        value = scaled_decimal(raw, message.scale)
+        return Context(most, ROUND_HALF_UP, MIN_EMIN, MAX_EMAX).plus(value) if most else value
+
+    def fill(message: Any, value: Any) -> None:
+        exponent = value.as_tuple().exponent if isinstance(value, Decimal) else None
+        if not isinstance(exponent, int) or not -(1 << 31) <= -exponent < 1 << 31:
+            raise unwritable(where, "is no decimal")
+        if len(value.as_tuple().digits) > _MOST_DIGITS:
+            raise unwritable(where, f"is a decimal of more than {_MOST_DIGITS:,} digits")
+        whole = int(value.scaleb(-exponent, _EXACT))
+        size = (whole if whole >= 0 else ~whole).bit_length() // 8 + 1
+        message.value = whole.to_bytes(size, "big", signed=True)
+        message.precision = len(value.as_tuple().digits)
+        message.scale = -exponent
+
+    return Kind(schema, read, fill=fill)
+
+
+def _number(text: str | None) -> int | None:
+    """``Integer.parseInt``; Connect passes over what is none."""
+    try:
+        value = int(text) if text is not None and text.strip("+-0123456789") == "" else None
+    except ValueError:
+        return None
+    return value if value is not None and -(1 << 31) <= value < 1 << 31 else None
+
+
+def _date(params: Mapping[str, str], where: str) -> Kind:
+    """``google.type.Date``: a day of Java's calendar, which is Julian before 15 October 1582."""
+
+    def read(message: Any) -> JavaDate:
+        found = year, month, day = message.year, message.month, message.day
+        if year < 1 or not 1 <= month <= 12 or not 1 <= day <= 31:
+            raise unreadable(f"field '{where}' is no date")
+        number = day_number(year, month, day, julian=False)
+        if number < CUTOVER:
+            number = day_number(year, month, day, julian=True)
+        if civil(number) != found or number * DAY >= 1 << 63:
+            raise unreadable(f"field '{where}' is no date")
+        return JavaDate(number * DAY)
+
+    def fill(message: Any, value: Any) -> None:
+        number, rest = divmod(_moment(value, where), DAY)
+        year, month, day = civil(number)
+        if rest or year < 1:
+            raise unwritable(where, "is a Date with a time of day, or before the year 1")
+        message.year, message.month, message.day = year, month, day
+
+    return Kind(date(), read, fill=fill)
+
+
+def _time(params: Mapping[str, str], where: str) -> Kind:
+    """``google.type.TimeOfDay``: 24:00 and leap seconds are none to Connect."""
+
+    def read(message: Any) -> JavaDate:
+        hours, minutes, seconds, nanos = message.hours, message.minutes, message.seconds, message.nanos
+        if not (0 <= hours < 24 and 0 <= minutes < 60 and 0 <= seconds < 60 and 0 <= nanos < 1_000_000_000):
+            raise unreadable(f"field '{where}' is no time of day")
+        return JavaDate(((hours * 60 + minutes) * 60 + seconds) * 1000 + nanos // 1_000_000)
+
+    def fill(message: Any, value: Any) -> None:
+        if not 0 <= _moment(value, where) < DAY:
+            raise unwritable(where, "is a Time with a date")
+        seconds, millis = divmod(int(value), 1000)
+        message.hours, message.minutes = divmod(seconds // 60, 60)
+        message.seconds, message.nanos = seconds % 60, millis * 1_000_000
+
+    return Kind(time(), read, fill=fill)
+
+
+def _timestamp(params: Mapping[str, str], where: str) -> Kind:
+    """``google.protobuf.Timestamp``: of the years 1 to 9999, as ``Timestamps`` checks them."""
+
+    def read(message: Any) -> JavaDate:
+        seconds, nanos = message.seconds, message.nanos
+        if not (_FIRST <= seconds <= _LAST and 0 <= nanos < 1_000_000_000):
+            raise unreadable(f"field '{where}' is no timestamp of the years 1 to 9999")
+        return JavaDate(seconds * 1000 + nanos // 1_000_000)
+
+    def fill(message: Any, value: Any) -> None:
+        seconds, millis = divmod(int(_moment(value, where)), 1000)
+        if not _FIRST <= seconds <= _LAST:
+            raise unwritable(where, "is no timestamp of the years 1 to 9999")
+        message.seconds, message.nanos = seconds, millis * 1_000_000
+
+    return Kind(timestamp(), read, fill=fill)
+
+
+def _moment(value: Any, where: str) -> int:
+    if not isinstance(value, int) or type(value) is bool:
+        raise unwritable(where, "is no moment")
+    return value
+
+
+LOGICAL: dict[str, tuple[dict[str, str], Callable[[Mapping[str, str], str], Kind]]] = {
+    "confluent.type.Decimal": ({"value": "bytes", "precision": "uint32", "scale": "int32"}, _decimal),
+    "google.type.Date": (dict.fromkeys(("year", "month", "day"), "int32"), _date),
+    "google.type.TimeOfDay": (dict.fromkeys(("hours", "minutes", "seconds", "nanos"), "int32"), _time),
+    "google.protobuf.Timestamp": ({"seconds": "int64", "nanos": "int32"}, _timestamp),
+}
+"""Messages that are simple values: the fields they must have, and their kinds."""
+
+
+def is_published(descriptor: Any, fields: Mapping[str, str]) -> bool:
+    """Whether a message has the fields of the one that is published under its name."""
+    found = {field.name: field.type for field in descriptor.fields}
+    return found == {name: SCALARS[kind] for name, kind in fields.items()}

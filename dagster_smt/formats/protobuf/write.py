@@ -1,0 +1,92 @@
+"""Protobuf, the way back: values of any Connect struct, as ``ProtobufData.fromConnectData`` writes them.
+
+A schema that did not come from Protobuf, or that a chain changed, differs from the one that its message has: null is
+written as a default, and a oneof is told by the name of its schema, whatever its field is called.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
+from dagster_smt.formats.protobuf.files import UNION
+from dagster_smt.formats.protobuf.read import protobuf_of
+from dagster_smt.formats.protobuf.schema import descriptor_of, is_union
+from dagster_smt.model.schema import Schema, Type
+
+Convert = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class ProtobufOut:
+    """A Connect schema as Protobuf, ready to write with.
+
+    Attributes:
+        file: The file of Protobuf, serialized; the struct is its first message.
+        name: The message's full name.
+        write: A function from a value to bytes; raises ``DataError`` SMT440.
+    """
+
+    file: bytes
+    name: str
+    write: Callable[[Any], bytes]
+
+
+def protobuf_out(schema: Schema, name: str = "ConnectDefault1") -> ProtobufOut:
+    """Prepare a Connect schema to be written as Protobuf.
+
+    Args:
+        schema: The Connect schema, of a struct.
+        name: The full name of the message if the schema has none.
+
+    Raises:
+        ConfigError: SMT274, Protobuf does not take a name, a number or a type.
+    """
+    file = descriptor_of(schema, name)
+    write, convert = protobuf_of([file], (0,)).write, _struct(schema)
+    parsed = FileDescriptorProto.FromString(file)
+    full = ".".join(filter(None, (parsed.package, parsed.message_type[0].name)))
+    return ProtobufOut(file, full, write if convert is None else lambda value: write(convert(value)))
+
+
+def _converter(schema: Schema) -> Convert | None:
+    """What changes a value into one of the message's own schema; None if it stays as it is."""
+    if schema.type is Type.STRUCT:
+        return _struct(schema)
+    inner = _converter(schema.values) if schema.values is not None else None
+    keys = _converter(schema.keys) if schema.keys is not None else None
+    if schema.type is Type.ARRAY and inner is not None:
+        return lambda value: list(map(_null_or(inner), value)) if isinstance(value, list) else value
+    if schema.type is Type.MAP and (inner or keys):
+        key, item = _null_or(keys), _null_or(inner)
+        return lambda value: {key(k): item(v) for k, v in value.items()} if isinstance(value, dict) else value
+    return None
+
+
+def _null_or(convert: Convert | None) -> Convert:
+    return lambda value: value if value is None or convert is None else convert(value)
+
+
+def _struct(schema: Schema) -> Convert | None:
+    parts, unions = [], 0
+    for name, child in schema.fields:
+        target = name
+        if is_union(child):
+            target = f"{(child.name or '').removeprefix(f'{UNION}.').rpartition('.')[2]}_{unions}"
+            unions += 1
+        parts.append((name, target, child.default, _converter(child)))
+    if all(name == target and default is None and convert is None for name, target, default, convert in parts):
+        return None
+    fields = [(name, target, default, _null_or(convert)) for name, target, default, convert in parts]
+
+    def convert_all(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        made = {}
+        for name, target, default, convert in fields:
+            found = value.get(name)
+            made[target] = convert(default if found is None else found)
+        return made
+
+    return convert_all

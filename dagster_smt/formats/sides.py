@@ -1,0 +1,381 @@
+"""Reading and writing one side of a record in its format."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_error, problem_of_record
+from dagster_smt.formats.cache import BySchema, Texts
+from dagster_smt.formats.changes import change_reader
+from dagster_smt.formats.csv import csv_codec
+from dagster_smt.formats.json import Convert, Inexact, reader, resolve_defaults, writer
+from dagster_smt.formats.primitives import Decode, Encode, primitive_codec
+from dagster_smt.model.schema import STRING, Schema, Type, optional
+from dagster_smt.model.schema_json import schema_from_json, schema_to_json
+from dagster_smt.model.schema_size import MAX_TEXT, excess, room
+from dagster_smt.model.topics.change_formats import is_change
+from dagster_smt.model.topics.format import ARRAYS_AS_ROWS, DESCRIBED, REGISTERED, Format
+from dagster_smt.model.topics.primitives import PRIMITIVES
+from dagster_smt.values.json.lazy import (
+    TOO_LARGE,
+    UNREADABLE,
+    check_depth,
+    decode_whole,
+    deeper,
+    encode,
+    encoder,
+    with_room,
+)
+from dagster_smt.values.numbers import json_decimal
+
+_OPTIONAL_STRING = optional(STRING)
+_OPTIONAL_BYTES = Schema(Type.BYTES, optional=True)
+_json = msgspec.json.Decoder()
+_exact_json = msgspec.json.Decoder(float_hook=json_decimal)
+
+
+class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
+    schema: msgspec.Raw
+    payload: msgspec.Raw
+
+
+_envelopes = msgspec.json.Decoder(_Envelope)
+
+
+class Read(Protocol):
+    """Gives (schema, value) of bytes; registries have versions of schemas by the topic that records come from."""
+
+    def __call__(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]: ...
+
+
+class Write(Protocol):
+    """Makes bytes of a value; registries call schemas by the topic that records go to."""
+
+    def __call__(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None: ...
+
+
+@dataclass(frozen=True)
+class SideCodec:
+    """``read`` gives (schema, value) of a side's bytes, ``write`` the bytes.
+
+    ``fills_nulls``: whether a null comes back from both as the default of its field. A side with such a field is then
+    written even if no stage has changed it: else one topic would hold nulls and defaults for the same thing.
+    """
+
+    read: Read
+    write: Write
+    fills_nulls: bool = False
+
+
+_ARRAY = f"of values, a table of columns can have a row of each element: set json.{ARRAYS_AS_ROWS} to true"
+"""What can be done about an array where a row is declared."""
+
+
+def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCodec:
+    """The codec of a format, for one side of records."""
+    if form.kind == "json" and form.options:
+        return SideCodec(_read_schemaless, _Writer(form).write_payload)
+    if form.kind == "json":
+        return SideCodec(_read_schemaless, _write_schemaless)
+    if form.kind == "string":
+        return SideCodec(_read_text, _Writer(form).write_text)
+    if form.kind == "bytes":
+        return SideCodec(_read_bytes, _Writer(form).write_bytes)
+    if form.kind == "envelope":
+        return SideCodec(self_described(form).read, _Writer(form).write_envelope, form.replace_null_with_default)
+    if form.kind in REGISTERED:
+        from dagster_smt.formats.registry.wire import RegistryWriter  # loads fastavro
+
+        return SideCodec(self_described(form, side).read, RegistryWriter(form, side).write)
+    if form.kind in DESCRIBED:
+        from dagster_smt.formats.fixed_schema import DescribedCodec  # loads fastavro
+
+        described = DescribedCodec(form)
+        return SideCodec(described.read, described.write)
+    if form.kind in PRIMITIVES:
+        return _of_codec(form, *primitive_codec(form))
+    if form.kind == "csv":
+        return _of_codec(form, *csv_codec(form))
+    if is_change(form):
+        read = _DeclaredReader(form, change_reader(form)).read if form.schema is not None else _unread
+        return SideCodec(read, _Writer(form).write_change)
+    read = _DeclaredReader(form).read if form.schema is not None else _unread
+    return SideCodec(read, _Writer(form).write_payload, form.replace_null_with_default)
+
+
+def has_defaults(schema: Schema) -> bool:
+    """Whether a value or a part of it has a default, which can take the place of a null."""
+    inner = (schema.keys, schema.values, *(child for _, child in schema.fields))
+    return schema.default is not None or any(has_defaults(child) for child in inner if child is not None)
+
+
+class SelfDescribed(Protocol):
+    """Reads records that bring their schema along; see ``EnvelopeReader`` and ``RegistryReader``."""
+
+    def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]: ...
+    def schema_text(self, data: bytes | None) -> bytes | None: ...
+    def schema(self, text: bytes, topic: str = "") -> Schema | None: ...
+    def schema_id(self, text: bytes) -> str: ...
+
+
+def self_described(form: Format, side: Literal["key", "value"] = "value") -> SelfDescribed:
+    """The reader of a format of ``SELF_DESCRIBED``."""
+    if form.kind in REGISTERED:
+        from dagster_smt.formats.registry.wire import RegistryReader  # loads fastavro
+
+        return RegistryReader(form, side)
+    return EnvelopeReader(form)
+
+
+def schema_names(form: Format) -> Callable[[Sequence[bytes | None]], list[bytes | None]]:
+    """A function that gives what names the schema of each record of a registry's format; None where nothing does."""
+    text = self_described(form).schema_text
+
+    def name(data: bytes | None) -> bytes | None:
+        try:
+            return text(data)
+        except Exception as error:  # noqa: BLE001 its reader says what is wrong with it
+            problem_of_record(error)
+            return None
+
+    return lambda sides: list(map(name, sides))
+
+
+def _unread(data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
+    """Of a format that records are only written in."""
+    raise data_error("SMT414", "the format has no schema to read with", "declare a schema")
+
+
+def _of_codec(form: Format, decode: Decode, encode_value: Encode) -> SideCodec:
+    schema = form.known_schema
+    return SideCodec(
+        lambda data, topic="": (None, None) if data is None else (schema, decode(data)),
+        lambda schema, value, topic="": None if value is None else encode_value(schema, value),
+    )
+
+
+def _write_schemaless(schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
+    if schema is not None:  # a stage gave the side a schema, ValueToKey from a typed side for instance
+        return encoder.encode(writer(schema, Format())(value))
+    return encode(value)
+
+
+def _read_schemaless(data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
+    return None, None if data is None else decode_whole(data)
+
+
+def _read_bytes(data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
+    return None if data is None else _OPTIONAL_BYTES, data
+
+
+def _read_text(data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
+    if data is None:
+        return None, None
+    try:
+        return _OPTIONAL_STRING, data.decode()
+    except UnicodeDecodeError:
+        raise data_error("SMT416", "the text is not valid UTF-8") from None
+
+
+def parse_json(data: bytes, exact: bool = False) -> Any:
+    """Parse a whole JSON text; integers stay whole, with ``exact`` fractions too (as ``Decimal``)."""
+    check_depth(data)
+    decode = (_exact_json if exact else _json).decode
+    try:
+        return decode(data)
+    except UNREADABLE as error:
+        return deeper(data, decode, error)
+
+
+def converted(convert: Convert, data: bytes, exact: bool = False) -> Any:
+    """Parse a JSON text and convert it; exactly, if the converter asks for that.
+
+    A number that no double holds is none of a parser's business: it may be in a field that nobody declared.
+    """
+    room.reset()
+    try:
+        return convert(parse_json(data, exact))
+    except Inexact:
+        pass
+    except DataError as error:
+        if exact or error.problem.code != TOO_LARGE:
+            raise
+    room.reset()
+    return convert(parse_json(data, exact=True))
+
+
+def _has_decimals(schema: Schema | None) -> bool:
+    if schema is None:
+        return False
+    inner = (schema.keys, schema.values, *(child for _, child in schema.fields))
+    return schema.logical == "Decimal" or any(map(_has_decimals, inner))
+
+
+class _DeclaredReader:
+    def __init__(self, form: Format, convert: Convert | None = None):
+        assert form.schema is not None
+        self.schema, self.exact = form.schema, _has_decimals(form.schema)
+        self.convert = convert or reader(form.schema, form)
+        structs = form.kind == "json_schema" and form.schema.type is Type.STRUCT and form.schema.logical is None
+        self.hint = _ARRAY if structs and not form.arrays_as_rows else ""
+
+    def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
+        if not data:
+            return None, None
+        try:
+            return self.schema, converted(self.convert, data, self.exact)
+        except DataError as error:
+            if self.hint and error.problem.code == "SMT414" and data.lstrip().startswith(b"["):
+                raise DataError(replace(error.problem, hint=self.hint)) from None
+            raise
+
+
+class EnvelopeReader:
+    """Reads envelopes; keeps one reader per schema text it has met."""
+
+    def __init__(self, form: Format):
+        self.form = form
+        self.known: Texts[tuple[Schema | None, Convert | None, bool]] = Texts()
+        self.by_text: Texts[Schema] = Texts()
+
+    def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
+        """(schema, value) of an envelope; no value at all is null without schema, a text of no bytes is none."""
+        if data is None:
+            return None, None
+        schema, convert, exact, payload = self._parts(data)
+        if schema is None or convert is None:
+            return None, decode_whole(payload)
+        return schema, converted(convert, payload, exact)
+
+    def split(self, data: bytes) -> tuple[Schema | None, bytes]:
+        """(schema, JSON text of the payload) of an envelope."""
+        schema, _, _, payload = self._parts(data)
+        return schema, payload
+
+    def schema_text(self, data: bytes | None) -> bytes | None:
+        """The JSON text of an envelope's schema, the payload unread; None if there is no value."""
+        return None if data is None else bounded_text(bytes(_envelope(data).schema))
+
+    def schema(self, text: bytes, topic: str = "") -> Schema | None:
+        """The schema that a JSON text describes; None if the text is ``null``."""
+        return self._known(text)[0]
+
+    def schema_id(self, text: bytes) -> str:
+        """What people call the schema that a JSON text describes: its name, and the beginning of a digest."""
+        try:
+            schema = self._known(text)[0]
+        except Exception as error:  # noqa: BLE001 its records are dead letters
+            problem_of_record(error)
+            schema = None
+        name = "" if schema is None else schema.name or ""
+        return f"{name} {hashlib.sha256(text).hexdigest()[:8]}".strip()
+
+    def _parts(self, data: bytes) -> tuple[Schema | None, Convert | None, bool, bytes]:
+        envelope = _envelope(data)
+        return *self._known(bytes(envelope.schema)), bytes(envelope.payload)
+
+    def _known(self, text: bytes) -> tuple[Schema | None, Convert | None, bool]:
+        found = self.known.get(bounded_text(text))
+        if found is None:
+            found = self.known[text] = with_room(self._schema, text)
+        return found
+
+    def _schema(self, text: bytes) -> tuple[Schema | None, Convert | None, bool]:
+        data = parse_json(text, exact=True)  # a Decimal's default may be a number
+        if data is None:
+            return None, None, False
+        try:
+            schema = resolve_defaults(schema_from_json(data), self.form)
+            reason = excess(schema)
+            if reason is not None:
+                raise unusable_schema(reason)
+        except ConfigError as error:
+            first = error.problems[0]
+            raise DataError(replace(first, connect_class=first.connect_class or DATA_EXCEPTION)) from None
+        # by its text: 1.0 and 1.00 are equal in Python, and two defaults in Connect
+        canonical = encoder.encode(schema_to_json(schema, lambda s: repr(s.default)))
+        schema = self.by_text.get(canonical) or schema
+        self.by_text[canonical] = schema
+        return schema, reader(schema, self.form), _has_decimals(schema)
+
+
+def bounded_text(text: bytes) -> bytes:
+    """The text of a schema that a record brings along, if it is not too long.
+
+    Raises:
+        DataError: SMT467.
+    """
+    if len(text) > MAX_TEXT:
+        raise unusable_schema(f"it takes more than {MAX_TEXT} bytes")
+    return text
+
+
+def unusable_schema(reason: str) -> DataError:
+    """The error of a schema that a record brings along and that is too large."""
+    return data_error("SMT467", f"the record's schema is too large: {reason}", "look at what writes the records")
+
+
+def _envelope(data: bytes) -> _Envelope:
+    check_depth(data)
+    try:
+        return _envelopes.decode(data)
+    except RecursionError as error:
+        found: _Envelope = deeper(data, _envelopes.decode, error)
+        return found
+    except UNREADABLE:
+        raise not_an_envelope() from None
+
+
+def not_an_envelope() -> DataError:
+    """The error of a text that is no envelope."""
+    statement = "the text is no JSON object with exactly 'schema' and 'payload'"
+    return data_error("SMT417", statement, "set the format to json if the values have no schema")
+
+
+class _Writer:
+    """Keeps one writer per schema, and the JSON text of the schema."""
+
+    def __init__(self, form: Format):
+        self.form = form
+        self.known = BySchema(self._made)
+
+    def _made(self, schema: Schema) -> tuple[Convert, msgspec.Raw]:
+        text = encoder.encode(schema_to_json(schema, self._default))
+        return writer(schema, self.form), msgspec.Raw(text)
+
+    def _default(self, schema: Schema) -> Any:
+        return writer(replace(schema, default=None), self.form)(schema.default)
+
+    def write_payload(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
+        if schema is None:
+            return encode(value)
+        return encoder.encode(self.known[schema][0](value))
+
+    def write_envelope(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
+        if schema is None:
+            return None if value is None else encoder.encode({"schema": None, "payload": value})
+        convert, text = self.known[schema]
+        return encoder.encode({"schema": text, "payload": convert(value)})
+
+    def write_change(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
+        """A message that says that the row is new, as Flink's formats write it."""
+        if value is None:
+            return None
+        row = msgspec.Raw(encode(value) or b"null") if schema is None else self.known[schema][0](value)
+        if self.form.kind == "debezium-json":
+            return encoder.encode({"before": None, "after": row, "op": "c"})
+        return encoder.encode({"data": [row], "type": "INSERT"})
+
+    def write_text(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
+        """Texts as they are; what a stage made of another type as JSON (see decision 0002)."""
+        if value is None or isinstance(value, str):
+            return None if value is None else value.encode()
+        return self.write_payload(schema, value)
+
+    def write_bytes(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
+        if value is None or isinstance(value, bytes):
+            return value
+        return self.write_payload(schema, value)

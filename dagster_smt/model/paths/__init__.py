@@ -1,0 +1,1 @@
+"""Paths to fields: of Connect, extended, and JSONPath."""

@@ -1,0 +1,161 @@
+"""Field paths: Kafka's own (KIP-821, class ``SingleFieldPath``), and what a step of the extended syntax can be.
+
+V1: the whole text is one field name, dots included. V2: dots separate steps, backticks protect dots. ``extended`` adds
+steps that are no names (``model.extended_path`` reads them).
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dagster_smt.model.java_text import BLANKS, trim
+from dagster_smt.model.paths.extended import extended_steps
+from dagster_smt.model.paths.steps import Index, Step, quoted
+
+V1, V2, EXTENDED = "V1", "V2", "extended"
+_BACKTICKS = re.compile(r"`[^`]*`")
+_PATTERN = re.compile(
+    r"""\*                                           # any name
+    | \[(?:-?\d+|'[^']*'|"[^"]*")\]               # an element, a key
+    | (?:^|\.)/.+/i?(?:$|[.\[])                    # a regular expression
+    | (?:^|\.)(?:type|logical)\([^()]*\)(?:$|[.\[])
+    | ^\$[.\[]                                     # JSONPath
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPath:
+    """A path to fields.
+
+    Attributes:
+        text: As the user wrote it.
+        steps: From the top of the key or value.
+    """
+
+    text: str
+    steps: tuple[Step, ...]
+
+    @property
+    def plain(self) -> bool:
+        """Whether all steps are names."""
+        return all(isinstance(step, str) for step in self.steps)
+
+    @property
+    def single(self) -> bool:
+        """Whether the path can lead to one field at most."""
+        return all(isinstance(step, str | Index) for step in self.steps)
+
+    @property
+    def flat(self) -> bool:
+        """Whether the path is one name of the top level."""
+        return len(self.steps) == 1 and self.plain
+
+    @property
+    def leaf(self) -> str:
+        """The last name on the path."""
+        return next((step for step in reversed(self.steps) if isinstance(step, str)), "")
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def parse_path(text: str, version: str = V1) -> FieldPath:
+    """Parse a field path.
+
+    Args:
+        text: The path as configured.
+        version: ``V1``, ``V2`` or ``extended``.
+
+    Raises:
+        ConfigError: SMT101, a backtick at the start of a step has no partner; SMT103, no path of the extended syntax.
+    """
+    if version == EXTENDED:
+        return FieldPath(text, extended_steps(text))
+    return FieldPath(text, (text,) if version == V1 else tuple(_steps(text)))
+
+
+def seems_pattern(text: str, version: str = V1) -> bool:
+    """Whether a path looks like one of the extended syntax, or a JSONPath, though it is read as plain names.
+
+    Names in backticks are meant as they are; V1 knows no backticks.
+    """
+    if version == EXTENDED:
+        return False
+    return _PATTERN.search(_BACKTICKS.sub("`", text) if version == V2 else text) is not None
+
+
+def _steps(text: str) -> list[str]:
+    steps: list[str] = []
+    at = 0
+    while at < len(text):
+        if text[at] == "`":
+            step, at = quoted(text, at)
+            at += 1
+        else:
+            end = text.find(".", at)
+            end = len(text) if end < 0 else end
+            step, at = text[at:end], end + 1
+        steps.append(step)
+    if text.endswith(".") and at <= len(text):
+        steps.append("")
+    return steps
+
+
+def split_paths(text: str, mark: str, version: str, inner: str = "") -> list[str]:
+    """Split a list of paths (``mark`` ``,``) or a pair (``:``) where the mark is in no quotes, brackets or slashes.
+
+    Blanks around the parts do not count. Before a mark, too, a backslash keeps a backtick from closing; it is dropped.
+    ``inner`` separates the parts of an item, if there are some: quotes can open after it, too.
+    """
+    parts, piece, at, opens = [], "", 0, True
+    while at < len(text):
+        char = text[at]
+        if char == mark:
+            parts.append(trim(piece))
+            piece, at, opens = "", at + 1, True
+            continue
+        skip = _SKIPS.get(char) if version == EXTENDED or char == "`" else None
+        if skip is not None and (opens or char == "["):
+            end = skip(text, at, mark + inner)
+            piece += text[at:end].replace(f"\\`{mark}", f"`{mark}") if char == "`" else text[at:end]
+            at, opens = end, False
+            continue
+        piece, at = piece + char, at + 1
+        opens = char in f".{inner}" or (opens and char in BLANKS)
+    return [*parts, trim(piece)]
+
+
+def _after_backticks(text: str, start: int, marks: str) -> int:
+    for at in range(start + 1, len(text)):
+        if text[at] == "`" and not (text[at - 1] == "\\" and at - 1 > start):
+            follows = text[at + 1 :].lstrip(BLANKS)[:1]
+            if not follows or follows in marks or text[at + 1] in ".[":
+                return at + 1
+    return len(text)
+
+
+def _after_slashes(text: str, start: int, marks: str) -> int:
+    at = start + 1
+    while at < len(text) and text[at] != "/":
+        at += 2 if text[at] == "\\" else 1
+    return min(at + 1, len(text))
+
+
+def _after_bracket(text: str, start: int, marks: str) -> int:
+    quote = text[start + 1 : start + 2]
+    if quote not in ("'", '"'):
+        end = text.find("]", start)
+        return len(text) if end < 0 else end + 1
+    at = start + 2
+    while at < len(text) and text[at] != quote:
+        at += 2 if text[at] == "\\" else 1
+    return min(at + 2, len(text))
+
+
+_SKIPS: dict[str, Callable[[str, int, str], int]] = {
+    "`": _after_backticks,
+    "/": _after_slashes,
+    "[": _after_bracket,
+}

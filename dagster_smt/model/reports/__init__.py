@@ -1,0 +1,1 @@
+"""What a run reports: numbers, causes, unmasked fields, and their Markdown."""

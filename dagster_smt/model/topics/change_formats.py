@@ -1,0 +1,67 @@
+"""Formats of change data: a row inside of a message, and what the message tells beside it (FLIP-107).
+
+``debezium-json`` is Debezium's envelope as JSON, with or without a schema around it; ``canal-json`` what Canal writes
+of MySQL. Keys are those of Flink's formats of these names, and what they leave out.
+"""
+
+from collections.abc import Mapping
+
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.topics.format import Format
+
+ROW = "row"
+"""The field of a decoded message that holds the row: after the change, or what was deleted."""
+_TIME, _TEXT, _MAP, _STRUCT = ("Timestamp", "int64"), ("string",), ("map<string,string>",), ("struct",)
+CHANGE_METADATA: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "debezium-json": {
+        "schema": _TEXT,
+        "ingestion-timestamp": _TIME,
+        "source.timestamp": _TIME,
+        "source.database": _TEXT,
+        "source.schema": _TEXT,
+        "source.table": _TEXT,
+        "source.properties": _MAP,
+        "op": _TEXT,
+        "before": _STRUCT,
+        "after": _STRUCT,
+        "transaction": _MAP,
+        "changed-fields": ("array<string>",),
+    },
+    "canal-json": {
+        "database": _TEXT,
+        "table": _TEXT,
+        "type": _TEXT,
+        "sql-type": ("map<string,int32>",),
+        "pk-names": ("array<string>",),
+        "old": _MAP,
+        "es": _TIME,
+        "ts": _TIME,
+        "event-timestamp": _TIME,
+        "ingestion-timestamp": _TIME,
+    },
+}
+"""What each format tells, and the types that a column of it may have."""
+
+
+def is_change(form: Format) -> bool:
+    """Whether a format's rows are inside of messages."""
+    return form.kind in CHANGE_METADATA
+
+
+def metadata_key(form: Format, key: str) -> str | None:
+    """The key of a format's metadata as the format calls it; None if it is the record's.
+
+    ``value.source.table``, ``debezium-json.source.table`` and ``value.debezium-json.source.table`` are the same.
+    """
+    if not is_change(form):
+        return None
+    bare = key.removeprefix("value.")
+    inside = bare.removeprefix(f"{form.kind}.")
+    return inside if inside != key else None
+
+
+def type_label(schema: Schema) -> str:
+    """A type as ``CHANGE_METADATA`` spells it."""
+    if schema.type is Type.STRUCT:
+        return "struct"
+    return (schema.logical or schema.label).replace("?", "")

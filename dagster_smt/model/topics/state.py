@@ -1,0 +1,334 @@
+"""What the latest commit of a table says of it: everything that the next run has to know."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
+from typing import Any
+
+from dagster_smt.model.reports.unmasked import Accepted, Unmasked, offsets_on_record, without_topics
+from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition, by_topic, from_topics, offsets_of
+from dagster_smt.model.windows.time_spans import Span, Spans, spans_from_json, spans_to_json, with_span
+from dagster_smt.model.windows.window import Range, Window
+
+FORMAT = 2
+"""Goes up whenever a version that does not know a new key would do wrong without it. Every older format is read."""
+KEY = "dagster_smt"
+REMEMBERED = 100
+"""Runs that a table remembers: a retry after so many others is taken for a new request."""
+MOST_SETTLED = 20
+"""Settlements that a table remembers."""
+MOST_FAILED = 2_000
+"""Ranges of failed records that a table remembers one by one; a commit must not grow with them."""
+
+MOST_ACCEPTED = 20
+"""Acceptances that a table remembers."""
+
+
+class NewerState(ValueError):
+    """A newer version of this package has written it."""
+
+    def __init__(self) -> None:
+        super().__init__("written by a newer version of dagster_smt")
+
+
+def remedy(error: ValueError) -> str:
+    """What to do about a state that cannot be read."""
+    if isinstance(error, NewerState):
+        return "upgrade dagster_smt to that version; every version reads what older ones wrote"
+    return "restore the table to a version before that, or start it over with window.rebuild: true"
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """Rows that others changed, taken for right.
+
+    Attributes:
+        run: Who settled it: the orchestrator's run and step.
+        millis: When.
+        committed: Rows that the commits had taken in until then.
+        counted: Rows that there were.
+        commits: The commits of others that it settles.
+    """
+
+    run: str
+    millis: int
+    committed: int
+    counted: int
+    commits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedRun:
+    """A run that committed, to be recognised when it is tried again.
+
+    Attributes:
+        key: Who ran: the orchestrator's run and step.
+        request: Digest of what was asked for.
+        number: Number of its commit.
+        window: Id of its window.
+        left_out: Topics that failed and were not committed.
+        chain: Hash of the chain that it ran; empty if an older version committed it.
+    """
+
+    key: str
+    request: str
+    number: int
+    window: str
+    left_out: tuple[str, ...] = ()
+    chain: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What a commit notes beside the window that it read; see the attributes of ``TableState``.
+
+    Attributes:
+        gaps, begins, absent, epochs: New ones.
+        spans: The span of time that each topic-partition was read for.
+    """
+
+    gaps: OffsetSet = field(default_factory=OffsetSet)
+    begins: Mapping[TopicPartition, int] = field(default_factory=dict)
+    spans: Mapping[TopicPartition, Span] = field(default_factory=dict)
+    absent: OffsetSet = field(default_factory=OffsetSet)
+    epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+    def without(self, topics: Iterable[str]) -> "Notes":
+        """All but those of some topics."""
+        gone = set(topics)
+        return Notes(
+            self.gaps.without(gone),
+            {place: begin for place, begin in self.begins.items() if place[0] not in gone},
+            {place: span for place, span in self.spans.items() if place[0] not in gone},
+            self.absent.without(gone),
+            {place: epoch for place, epoch in self.epochs.items() if place[0] not in gone},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """The state of a table after a commit of ours. Holds offsets, names and counts, never a field's value.
+
+    Attributes:
+        number: Number of the commit. It goes on where a table starts over, so that no two commits share one.
+        attempt: Random name of the try that made this one: tells whose commit it is.
+        kind: ``records`` or ``columns``.
+        window: What this commit read.
+        held: Offsets whose records the table has taken in (as rows, dropped, or as dead letters).
+        gaps: Offsets that somebody chose to leave out for good.
+        failed: Offsets of ``held`` whose records failed when they were last read.
+        roughly: Whether ``failed`` names offsets with rows: those between failed ones, if there were more ranges than
+            ``MOST_FAILED``; arrays of which some elements are rows.
+        begins: The earliest offset of each topic-partition when the table first saw it, be it that it held nothing:
+            what is deleted from there on before a run read it is lost. States of earlier versions know none.
+        spans: The spans of time that runs by time have read, per topic-partition.
+        absent: Offsets that the source did not have when a run read past them. They are read if they come.
+        epochs: The leader epoch of each topic-partition when it was last measured, of sources that have them.
+        identities: Identity of each topic, as its source gives it.
+        rows: Rows per topic.
+        runs: The last runs, oldest first.
+        dead_letters: Where a later run begins to look for letters that are there already, per partition of the topic
+            of the letters: those before it are of records that the table has taken in.
+        unmasked: What masks, drops and renames left as it was in records that are in the table.
+        accepted: What of that somebody found to be fine, newest last.
+        former: Offsets under which there are rows of topics that were deleted and made anew: a range that is read
+            again must not replace those.
+        settled: When rows that others changed were taken for right, the latest last.
+        report: The run's report as JSON data.
+    """
+
+    number: int
+    attempt: str
+    kind: str
+    window: Window = field(default_factory=Window)
+    held: OffsetSet = field(default_factory=OffsetSet)
+    gaps: OffsetSet = field(default_factory=OffsetSet)
+    failed: OffsetSet = field(default_factory=OffsetSet)
+    roughly: bool = False
+    begins: Mapping[TopicPartition, int] = field(default_factory=dict)
+    spans: Mapping[TopicPartition, Spans] = field(default_factory=dict)
+    absent: OffsetSet = field(default_factory=OffsetSet)
+    epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
+    identities: Mapping[str, str] = field(default_factory=dict)
+    rows: Mapping[str, int] = field(default_factory=dict)
+    runs: tuple[CommittedRun, ...] = ()
+    dead_letters: Mapping[str, int] = field(default_factory=dict)
+    unmasked: tuple[Unmasked, ...] = ()
+    accepted: tuple[Accepted, ...] = ()
+    report: Mapping[str, Any] = field(default_factory=dict)
+    former: OffsetSet = field(default_factory=OffsetSet)
+    settled: tuple[Settlement, ...] = ()
+
+    @property
+    def covered(self) -> OffsetSet:
+        """What no run has to read any more."""
+        return self.held | self.gaps
+
+    def ends(self) -> dict[str, dict[str, int]]:
+        """Where the prefix ends that is read without a break, per topic and partition."""
+        passed = (self.covered | self.absent).parts
+        ends = {**self.begins, **{place: intervals[0][1] for place, intervals in passed.items()}}
+        return by_topic(ends)
+
+    def ends_by_partition(self) -> dict[tuple[str, int], int]:
+        """``ends`` as consumer groups have them."""
+        return {(topic, int(p)): end for topic, parts in self.ends().items() for p, end in parts.items()}
+
+    @property
+    def holes(self) -> OffsetSet:
+        """What lies between offsets that the table holds, and no run has read yet."""
+        passed = self.covered | self.absent
+        between = (
+            Range(*place, one[1], other[0])
+            for place, intervals in passed.parts.items()
+            for one, other in pairwise(intervals)
+        )
+        return offsets_of(between)
+
+    def known_topics(self) -> set[str]:
+        """The topics that the table has read, be it that they held nothing."""
+        return {*self.identities, *(t for t, _ in self.covered.parts), *(t for t, _ in self.begins)}
+
+    def without(self, topics: Iterable[str]) -> "TableState":
+        """The same for a table that starts over with some topics: what it has of them does not count."""
+        gone = set(topics)
+        return replace(
+            self,
+            held=self.held.without(gone),
+            gaps=self.gaps.without(gone),
+            failed=self.failed.without(gone),
+            absent=self.absent.without(gone),
+            begins={place: begin for place, begin in self.begins.items() if place[0] not in gone},
+            spans={place: spans for place, spans in self.spans.items() if place[0] not in gone},
+            epochs={place: epoch for place, epoch in self.epochs.items() if place[0] not in gone},
+            unmasked=without_topics(self.unmasked, gone),
+        )
+
+    def with_window(self, window: Window, notes: Notes) -> "TableState":
+        """The same after a window was read: its offsets, and what is to be noted beside them."""
+        read = offsets_of(window)
+        held = (self.held - notes.absent) | read
+        gaps = (self.gaps | notes.gaps) - read
+        spans = {place: with_span(self.spans.get(place, ()), span) for place, span in notes.spans.items()}
+        return replace(
+            self,
+            window=window,
+            held=held,
+            gaps=gaps,
+            absent=(self.absent | notes.absent) - held - gaps,
+            begins={**self.begins, **notes.begins},
+            spans={**self.spans, **spans},
+            epochs={**self.epochs, **notes.epochs},
+        )
+
+    def committed(self, key: str, request: str) -> CommittedRun | None:
+        """The commit that a run with this key and request made."""
+        return next((r for r in reversed(self.runs) if key and (r.key, r.request) == (key, request)), None)
+
+    def accept(self, run: str, reason: str) -> "TableState":
+        """The same with nothing on record that is unmasked: somebody says that it is fine."""
+        if not self.unmasked:
+            return self
+        paths = tuple(dict.fromkeys(one.path for one in self.unmasked))
+        accepted = Accepted(run, reason, paths, offsets_on_record(self.unmasked).records)
+        return replace(self, unmasked=(), accepted=(*self.accepted, accepted)[-MOST_ACCEPTED:])
+
+    def with_run(self, run: CommittedRun) -> "TableState":
+        """The same with one more run to remember."""
+        return replace(self, runs=(*self.runs, run)[-REMEMBERED:])
+
+    def to_text(self) -> str:
+        """As a commit keeps it."""
+        data = {
+            "format": FORMAT,
+            "number": self.number,
+            "attempt": self.attempt,
+            "kind": self.kind,
+            "window": self.window.to_json(),
+            "held": self.held.to_json(),
+            "gaps": self.gaps.to_json(),
+            "failed": self.failed.to_json(),
+            "roughly": self.roughly,
+            "begins": by_topic(self.begins),
+            "spans": spans_to_json(self.spans),
+            "absent": self.absent.to_json(),
+            "epochs": by_topic(self.epochs),
+            "identities": dict(self.identities),
+            "rows": dict(self.rows),
+            "runs": [[r.key, r.request, r.number, r.window, list(r.left_out), r.chain] for r in self.runs],
+            "dead_letters": dict(self.dead_letters),
+            "unmasked": [one.to_json() for one in self.unmasked],
+            "accepted": [[a.run, a.reason, list(a.paths), a.records] for a in self.accepted],
+            "report": dict(self.report),
+            "former": self.former.to_json(),
+            "settled": [[s.run, s.millis, s.committed, s.counted, list(s.commits)] for s in self.settled],
+        }
+        return json.dumps({KEY: data}, separators=(",", ":"))
+
+    @classmethod
+    def from_text(cls, text: str | None) -> "TableState | None":
+        """Read what ``to_text`` wrote; None for what others write into commits.
+
+        Raises:
+            ValueError: It is ours, but of another format or damaged.
+        """
+        if not text or not text.startswith('{"' + KEY + '":'):
+            return None
+        try:
+            data = dict(json.loads(text)[KEY])
+            if data["format"] > FORMAT:
+                raise NewerState
+            if missing := _REQUIRED - data.keys():
+                raise KeyError(*missing)
+            return cls(**{name: read(data[name]) for name, read in _READERS.items() if name in data})
+        except NewerState:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError):
+            raise ValueError("damaged") from None
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _runs(data: list[Any]) -> tuple[CommittedRun, ...]:
+    return tuple(
+        CommittedRun(key, request, number, window, tuple(left), *chain)
+        for key, request, number, window, left, *chain in data
+    )
+
+
+def _settled(data: list[Any]) -> tuple[Settlement, ...]:
+    return tuple(
+        Settlement(run, millis, committed, counted, tuple(commits)) for run, millis, committed, counted, commits in data
+    )
+
+
+def _unmasked(data: list[Any]) -> tuple[Unmasked, ...]:
+    return tuple(map(Unmasked.from_json, data))
+
+
+def _accepted(data: list[Any]) -> tuple[Accepted, ...]:
+    return tuple(Accepted(run, reason, tuple(paths), records) for run, reason, paths, records in data)
+
+
+_REQUIRED = {"number", "attempt", "kind", "window", "held", "gaps", "runs"}
+"""What the first format had already."""
+_READ_FROM_JSON: dict[str, Callable[[Any], Any]] = {
+    "window": Window.from_json,
+    "held": OffsetSet.from_json,
+    "gaps": OffsetSet.from_json,
+    "failed": OffsetSet.from_json,
+    "begins": from_topics,
+    "spans": spans_from_json,
+    "absent": OffsetSet.from_json,
+    "epochs": from_topics,
+    "former": OffsetSet.from_json,
+    "runs": _runs,
+    "unmasked": _unmasked,
+    "accepted": _accepted,
+    "settled": _settled,
+}
+_READERS = {f.name: _READ_FROM_JSON.get(f.name, _as_it_is) for f in fields(TableState)}
+"""How each key is read. A key that an older version did not write has its default; others are passed over."""

@@ -1,0 +1,1 @@
+"""Windows of a topic: offsets, divisions and time spans."""

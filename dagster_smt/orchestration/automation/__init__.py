@@ -1,0 +1,1 @@
+"""Automation: sensors, schedules and jobs that repair."""

@@ -1,0 +1,108 @@
+"""Schedules of assets, whatever partitions they have."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import dagster as dg
+
+from dagster_smt.orchestration.automation.sensors import SENSOR_TAG, range_tags
+from dagster_smt.orchestration.definitions.names import op_name
+from dagster_smt.orchestration.definitions.partitions import OF_TIME
+
+Schedule = dg.ScheduleDefinition | Any  # a partitioned job's schedule has a class of its own, which is not public
+
+
+def build_smt_schedule(
+    asset: dg.AssetsDefinition,
+    cron_schedule: str,
+    *,
+    name: str = "",
+    execution_timezone: str | None = None,
+    default_status: dg.DefaultScheduleStatus = dg.DefaultScheduleStatus.STOPPED,
+) -> Schedule:
+    """Make a schedule that materializes an asset.
+
+    Without partitions each tick is a run that reads what is new. With a partition per topic it is one run over all of
+    them. With partitions of time a tick asks for those that have ended since the tick before, each once: ``30 3 * * *``
+    of daily partitions runs yesterday at half past three, with the records that came until then; of hourly partitions
+    it runs 24 of them.
+
+    Args:
+        asset: An asset of ``build_smt_asset``.
+        cron_schedule: When.
+        name: The schedule's name; after the asset by default.
+        execution_timezone: The zone of ``cron_schedule``; by default that of partitions of time, else UTC.
+        default_status: As in ``dg.ScheduleDefinition``.
+    """
+    name = name or f"{op_name(asset.key)}_schedule"
+    partitions = asset.partitions_def
+    if execution_timezone is None and isinstance(partitions, OF_TIME):
+        execution_timezone = _windows_of(partitions).timezone
+    common: dict[str, Any] = {
+        "name": name,
+        "cron_schedule": cron_schedule,
+        "target": asset,
+        "execution_timezone": execution_timezone,
+        "default_status": default_status,
+    }
+    if isinstance(partitions, OF_TIME):
+        return dg.ScheduleDefinition(
+            **common, execution_fn=_ended(asset.key, partitions, cron_schedule, execution_timezone)
+        )
+    if not isinstance(partitions, dg.DynamicPartitionsDefinition):
+        return dg.ScheduleDefinition(**common)
+    return dg.ScheduleDefinition(**common, execution_fn=_every_partition(name, asset.key, partitions))
+
+
+def _windows_of(partitions: OF_TIME) -> dg.TimeWindowPartitionsDefinition:
+    if isinstance(partitions, dg.TimeWindowPartitionsDefinition):
+        return partitions
+    dimensions = [dimension.partitions_def for dimension in partitions.partitions_defs]
+    return next(d for d in dimensions if isinstance(d, dg.TimeWindowPartitionsDefinition))
+
+
+def _ended(asset: dg.AssetKey, partitions: OF_TIME, cron: str, zone: str | None) -> Any:
+    windows = _windows_of(partitions)
+    # a calculator of ticks: the windows of this definition lie between two ticks of the schedule
+    between_ticks = dg.TimeWindowPartitionsDefinition(
+        start=windows.start, fmt="%Y-%m-%d-%H:%M", cron_schedule=cron, timezone=zone
+    )
+
+    def requests(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
+        with dg.partition_loading_context(context.scheduled_execution_time, context.instance):
+            last = between_ticks.get_last_partition_window()
+            ended = _ended_since(windows, last.start if last is not None else windows.start)
+            keys = [key for window in ended for key in _keys_of(partitions, window)]
+        if not ended:
+            yield dg.SkipReason("no partition of time has ended yet")
+        elif not keys:
+            yield dg.SkipReason(f"there are no topics of {ended[-1]} yet")
+        for key in keys:  # the run key lets Dagster ask for each partition once, however often the schedule ticks
+            yield dg.RunRequest(run_key=key, partition_key=key, asset_selection=[asset])
+
+    return requests
+
+
+def _ended_since(windows: dg.TimeWindowPartitionsDefinition, tick: datetime) -> list[str]:
+    """Returns the windows that have ended since a tick, and the last one in any case: its own tick may have failed."""
+    keys = list(windows.get_partition_keys())
+    ended = [key for key in keys[:-1] if windows.time_window_for_partition_key(key).end > tick]
+    return ended + keys[-1:]
+
+
+def _keys_of(partitions: OF_TIME, window: str) -> list[str]:
+    if isinstance(partitions, dg.TimeWindowPartitionsDefinition):
+        return [window]
+    of_time = next(d.name for d in partitions.partitions_defs if d.partitions_def is _windows_of(partitions))
+    return list(partitions.get_multipartition_keys_with_dimension_value(of_time, window))
+
+
+def _every_partition(name: str, asset: dg.AssetKey, partitions: dg.DynamicPartitionsDefinition) -> Any:
+    def requested(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        keys = context.instance.get_dynamic_partitions(str(partitions.name))
+        if not keys:
+            return dg.SkipReason(f"there are no partitions of {partitions.name} yet")
+        return dg.RunRequest(tags={SENSOR_TAG: name, **range_tags(keys)}, asset_selection=[asset])
+
+    return requested

@@ -1,0 +1,1 @@
+"""Definitions: assets, ops, partitions, and the translator that names them."""

@@ -1,0 +1,62 @@
+"""Dead letters in Dagster: an asset that shows them, and a job that runs the failed records again."""
+
+from typing import Any
+
+import dagster as dg
+
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.orchestration.definitions.names import op_name
+from dagster_smt.orchestration.definitions.partitions import OF_TIME
+from dagster_smt.orchestration.metadata.metadata import DEAD_LETTER_PLACE, dead_letters_key
+from dagster_smt.orchestration.runs.again import job_that_runs_again
+
+
+def build_dead_letters_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
+    """Make the asset that stands for a table's dead letters: what runs of the table publish is materialized there.
+
+    Args:
+        asset: An asset of ``build_smt_asset`` that has dead letters.
+
+    Raises:
+        ConfigError: SMT043, it has none.
+    """
+    spec = _spec_with_letters(asset)
+    place = spec.metadata[DEAD_LETTER_PLACE]
+    return dg.AssetSpec(
+        dead_letters_key(spec.key),
+        deps=[spec.key],
+        group_name=spec.group_name,
+        owners=spec.owners,
+        metadata={DEAD_LETTER_PLACE: place},
+        description=f"Records that failed on their way into {spec.key.to_user_string()}: originals, unmasked.",
+    )
+
+
+def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
+    """Make a job that runs the failed records of a table again, with the chain as it is today.
+
+    It reads exactly the records that failed when they were last read, from their topics, and puts them into the table;
+    what fails again keeps its letter. Launched twice, the second run finds nothing to do. Of an asset with a partition
+    per topic it is launched without one, for the failed records of all topics; ``window.topics`` names some.
+
+    Args:
+        asset: An asset of ``build_smt_asset`` that has dead letters.
+        name: The job's name; after the asset by default.
+
+    Raises:
+        ConfigError: SMT043, it has no dead letters; or its partitions are times, which are run again themselves.
+    """
+    spec = _spec_with_letters(asset)
+    if isinstance(asset.partitions_def, OF_TIME):
+        hint = "launch the partitions again: that replaces all of their records"
+        raise ConfigError(Problem("SMT043", spec.key.to_user_string(), "its partitions are windows of time", hint))
+    description = f"Run the failed records of {spec.key.to_user_string()} again, once its chain is mended."
+    return job_that_runs_again(asset, "redrive", name or f"{op_name(spec.key)}_redrive", description)
+
+
+def _spec_with_letters(asset: dg.AssetsDefinition) -> dg.AssetSpec:
+    spec = next(iter(asset.specs))
+    if DEAD_LETTER_PLACE not in spec.metadata:
+        hint = "give build_smt_asset a dead_letter_topic, or dead_letters"
+        raise ConfigError(Problem("SMT043", spec.key.to_user_string(), "the asset has no dead letters", hint))
+    return spec

@@ -1,0 +1,185 @@
+"""Topics as assets that Dagster observes: partitions, offsets and rates, without Spark.
+
+A topic's data version changes exactly when there are new records, or when the topic was made anew. What depends on
+topics (``AutomationCondition.eager()``, freshness, sensors) hangs on these observations.
+"""
+
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import dagster as dg
+
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.reports.markdown import code
+from dagster_smt.model.windows.window import Range
+from dagster_smt.orchestration.definitions.translator import SmtTranslator, topic_keys
+from dagster_smt.orchestration.launch.versions import digest
+from dagster_smt.orchestration.metadata.metadata import table
+from dagster_smt.orchestration.metadata.schema_metadata import topic_columns
+from dagster_smt.orchestration.runs.execution import problems_as_failure
+from dagster_smt.tables.spec import KafkaTopics, SourceSpec, TableSource, TopicTable
+from dagster_smt.tables.windows import matching
+
+_COLUMNS = {"topic": "string", "partitions": "int", "records": "int", "end": "int"}
+_SHOWN = 500
+"""Rows of a table of topics: event logs are no place for tens of thousands."""
+
+
+@dataclass(frozen=True)
+class _Watched:
+    """An asset, and the topics it stands for: one of a name, or all that match a pattern."""
+
+    key: dg.AssetKey
+    topic: str = ""
+    pattern: str = ""
+    columns: dg.TableSchema | None = None
+
+    @property
+    def description(self) -> str:
+        return f"The topic {code(self.topic)}." if self.topic else f"The topics that match {code(self.pattern)}."
+
+    def topics(self, listed: Sequence[str]) -> list[str]:
+        return [self.topic] if self.topic else matching(self.pattern, listed)
+
+
+def build_topic_assets(
+    tables: TopicTable | Sequence[TopicTable],
+    *,
+    name: str = "topics",
+    group_name: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    owners: Sequence[str] | None = None,
+    automation_condition: dg.AutomationCondition[Any] | None = None,
+    freshness_policy: dg.FreshnessPolicy | None = None,
+    translator: SmtTranslator | None = None,
+) -> dg.AssetsDefinition:
+    """Make the observable assets that stand for the topics of tables; their keys are those that the tables depend on.
+
+    A topic that is named is an asset of its own; a pattern is one asset for all topics that match. Each observation
+    says partitions, end offsets, records and, from the second on, records per second; bytes where the source knows.
+    ``automation_condition=AutomationCondition.on_cron("*/5 * * * *")`` observes every five minutes.
+
+    Args:
+        tables: The tables; all from the same source. Those of a ``TableSource`` have assets of their own already.
+        name: Name of the op.
+        group_name: As in ``dg.AssetSpec``.
+        tags: As in ``dg.AssetSpec``.
+        owners: As in ``dg.AssetSpec``.
+        automation_condition: As in ``dg.AssetSpec``.
+        freshness_policy: As in ``dg.AssetSpec``.
+        translator: Customises the specs (``get_topic_spec``); give the same to the tables, whose upstream keys follow.
+
+    Raises:
+        ConfigError: SMT038, the tables have several sources, or one that is a table itself.
+    """
+    tables = [tables] if isinstance(tables, TopicTable) else list(tables)
+    source = _source(tables, name)
+    found = {w.key: w for t in tables for w in _watched(t)}
+    specs = [
+        (translator or SmtTranslator()).get_topic_spec(
+            dg.AssetSpec(
+                key=w.key,
+                group_name=group_name,
+                description=w.description,
+                metadata={"dagster/column_schema": w.columns, "dagster_smt/place": source.place},
+                tags=tags,
+                owners=owners,
+                kinds={"topic", "kafka" if isinstance(source, KafkaTopics) else "file"},
+                automation_condition=automation_condition,
+                freshness_policy=freshness_policy,
+            )
+        )
+        for w in found.values()
+    ]
+    watched = {spec.key: replace(w, key=spec.key) for spec, w in zip(specs, found.values(), strict=True)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dg.BetaWarning)  # the only assets whose observations start what is below
+
+        @dg.multi_observable_source_asset(specs=specs, name=name, can_subset=True)
+        def observed(context: dg.AssetExecutionContext) -> Iterator[dg.ObserveResult]:
+            wanted = [w for w in watched.values() if w.key in context.selected_asset_keys]
+            with problems_as_failure():
+                yield from _observe(context, source, wanted)
+
+    return observed
+
+
+def _source(tables: Sequence[TopicTable], name: str) -> SourceSpec:
+    several = any(t.source != tables[0].source for t in tables)
+    if not several and not isinstance(tables[0].source, TableSource):
+        return tables[0].source
+    what = "the tables have several sources" if several else "a table is an asset itself, not a topic"
+    raise ConfigError(Problem("SMT038", name, what, "make topic assets for each source of topics"))
+
+
+def _watched(table_: TopicTable) -> Iterator[_Watched]:
+    keys, columns = topic_keys(table_), topic_columns(table_)
+    for key, topic in zip(keys, table_.topics, strict=False):
+        yield _Watched(key, topic, columns=columns)
+    if table_.pattern:
+        yield _Watched(keys[-1], pattern=table_.pattern, columns=columns)
+
+
+def _observe(
+    context: dg.AssetExecutionContext, spec: SourceSpec, wanted: Sequence[_Watched]
+) -> Iterator[dg.ObserveResult]:
+    from dagster_smt.tables.sources import open_source  # may load a Kafka client
+
+    source = open_source(spec)
+    listed = source.topics()
+    topics = {w.key: w.topics(listed) for w in wanted}
+    every = sorted({t for names in topics.values() for t in names})
+    ranges, ids = source.ranges(every), source.identities(every)
+    sizes = source.sizes(every)
+    for w in wanted:
+        names = set(topics[w.key])
+        held = [r for r in ranges if r.topic in names]
+        size = sum(sizes[t] for t in names) if sizes is not None else None
+        version = dg.DataVersion(topics_version(held, {t: ids.get(t, "") for t in names}))
+        metadata = _metadata(w, held, size, _last_seen(context, w.key))
+        yield dg.ObserveResult(asset_key=w.key, data_version=version, metadata=metadata)
+
+
+def topics_version(ranges: Sequence[Range], identities: Mapping[str, str]) -> str:
+    """Changes when a partition's end does, when one is added, or when a topic is another one."""
+    ends = [[r.topic, r.partition, r.end] for r in ranges]
+    return digest([ends, identities])
+
+
+def _last_seen(context: dg.AssetExecutionContext, key: dg.AssetKey) -> tuple[float, int] | None:
+    """When the asset was observed last, and its messages then."""
+    records = context.instance.fetch_observations(key, limit=1).records
+    observation = records[0].asset_observation if records else None
+    messages = observation.metadata.get("dagster_smt/messages") if observation else None
+    value = messages.value if messages is not None else None
+    return (records[0].timestamp, value) if isinstance(value, int) else None
+
+
+def _metadata(w: _Watched, ranges: Sequence[Range], size: int | None, seen: tuple[float, int] | None) -> dict[str, Any]:
+    messages = sum(r.end for r in ranges)
+    found: dict[str, Any] = {
+        "dagster_smt/records": sum(r.records for r in ranges),
+        "dagster_smt/messages": messages,
+        "dagster_smt/partitions": len(ranges),
+    }
+    if size is not None:
+        found["dagster_smt/bytes"] = size
+    if seen is not None:
+        spent = max(time.time() - seen[0], 0.001)
+        found["dagster_smt/messages_per_second"] = round(max(0, messages - seen[1]) / spent, 3)
+    if w.topic:
+        return {**found, "dagster_smt/end_offsets": dg.MetadataValue.json({str(r.partition): r.end for r in ranges})}
+    by_topic = defaultdict(list)
+    for r in ranges:
+        by_topic[r.topic].append(r)
+    rows = [_row(topic, by_topic[topic]) for topic in sorted(by_topic)[:_SHOWN]]
+    return {**found, "dagster_smt/topic_count": len(by_topic), "dagster_smt/topics": table(rows, _COLUMNS)}
+
+
+def _row(topic: str, ranges: Sequence[Range]) -> dict[str, Any]:
+    records, end = sum(r.records for r in ranges), sum(r.end for r in ranges)
+    return {"topic": topic, "partitions": len(ranges), "records": records, "end": end}

@@ -1,0 +1,1 @@
+"""Launches: the run config, the options in it, code versions and time partitions."""

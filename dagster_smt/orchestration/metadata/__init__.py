@@ -1,0 +1,1 @@
+"""Metadata of materializations and of definitions."""

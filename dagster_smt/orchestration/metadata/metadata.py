@@ -1,0 +1,323 @@
+"""All metadata that assets and ops carry: names, types, and where each value comes from. Never the value of a field."""
+
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import dagster as dg
+
+from dagster_smt.chain import Chain, Plan
+from dagster_smt.errors import Problem
+from dagster_smt.model.reports.report import FieldChange, RunReport, schema_diff
+from dagster_smt.orchestration.metadata.report import report_markdown
+from dagster_smt.orchestration.metadata.schema_metadata import Described, chain_markdown, column_lineage, column_schema
+from dagster_smt.tables.spec import Sink
+
+Metadata = dict[str, Any]
+DEAD_LETTER_PLACE = "dagster_smt/dead_letter_place"
+"""Metadata of a table that has dead letters: where they go."""
+_PROBLEM_COLUMNS = {"code": "string", "place": "string", "statement": "string", "hint": "string"}
+_STAGE_COLUMNS = {"stage": "string", "transform": "string", "records_in": "int", "dropped": "int", "failed": "int"}
+_LEDGER_COLUMNS = {
+    "stage": "string",
+    "action": "string",
+    "side": "string",
+    "path": "string",
+    "target": "string",
+    "records": "int",
+}
+_UNREAD_COLUMNS = {"topic": "string", "stage": "string", "offsets": "string", "number": "int", "of": "string"}
+_DIFF_COLUMNS = {"field": "string", "change": "string", "before": "string", "after": "string"}
+_REJECT_COLUMNS = {
+    "code": "string",
+    "stage": "string",
+    "place": "string",
+    "topic": "string",
+    "statement": "string",
+    "examples": "int",
+    "failed_in_stage": "int",
+}
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """What a run's metadata needs beside the report.
+
+    Attributes:
+        plan: The plan of the chain that ran.
+        sink: Where it wrote.
+        topics: Asset keys of the topics.
+        overridden: Whether the run config gave another chain than the definition's.
+        rows: Rows in the table after the run; None where only a partition's are told.
+        rows_of_partition: Rows of the partition that is told of; None if it is none.
+        ends: Where the table's progress ends, per topic and partition; None: where the window ends.
+        gaps: Offsets that were left out for good.
+        app_id: Spark's id of the application.
+        window_id: The last window that the table holds; by default the report's.
+        last: Report of the last commit, which may know columns that neither plan nor report do.
+        lag: Offsets that the topics have now and the table has not.
+    """
+
+    plan: Plan
+    sink: Sink
+    topics: Sequence[dg.AssetKey] = ()
+    overridden: bool = False
+    rows: int | None = 0
+    rows_of_partition: int | None = None
+    ends: Mapping[str, Mapping[str, int]] | None = None
+    gaps: Mapping[str, object] | None = None
+    app_id: str = ""
+    window_id: str = ""
+    last: RunReport | None = None
+    lag: int | None = None
+
+
+def bare_metadata(report: RunReport) -> Metadata:
+    """What can be told of a run in any case."""
+    counts = {name: getattr(report, name) for name in ("records_in", "records_out", "dropped", "failed", "status")}
+    return {f"dagster_smt/{name}": value for name, value in counts.items()}
+
+
+def table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> dg.TableMetadataValue:
+    """A table with an explicit schema: without one, an empty table is refused and the first row decides types."""
+    schema = dg.TableSchema(columns=[dg.TableColumn(name=n, type=t) for n, t in columns.items()])
+    return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows], schema=schema)
+
+
+def problem_table(problems: Sequence[Problem]) -> dg.TableMetadataValue:
+    """Problems as a table."""
+    return table([{c: getattr(p, c) for c in _PROBLEM_COLUMNS} for p in problems], _PROBLEM_COLUMNS)
+
+
+def definition_metadata(
+    plan: Plan, key: dg.AssetKey, sink: Sink, topics: Sequence[dg.AssetKey], chain_file: Path | None = None
+) -> Metadata:
+    """What is known before any run."""
+    found: Metadata = {
+        **_schema_part(plan, sink, topics),
+        **_masked_part(sorted({e.path for e in plan.entries if e.action == "masked"})),
+        **_chain_part(plan.chain),
+        "dagster/table_name": sink.table or ".".join(key.path),
+        "dagster/storage_kind": sink.storage,
+    }
+    if sink.path:
+        found["dagster/uri"] = uri_of(sink.path)
+    if plan.warnings:
+        found["dagster_smt/plan_warnings"] = problem_table(plan.warnings)
+    if chain_file is not None:
+        found["dagster/code_references"] = _code_reference(chain_file)
+    return found
+
+
+def uri_of(path: str | Path) -> str:
+    """The place of a table, as a URI."""
+    return str(path) if "://" in str(path) else Path(path).absolute().as_uri()
+
+
+def _code_reference(path: Path) -> dg.CodeReferencesMetadataValue:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dg.BetaWarning)  # the only way to say it, and nothing depends on it
+        reference = dg.LocalFileCodeReference(file_path=str(path.absolute()), line_number=1, label="chain")
+        return dg.CodeReferencesMetadataValue(code_references=[reference])
+
+
+def run_metadata(report: RunReport, run: RunContext) -> Metadata:
+    """What a run says of itself."""
+    described = _described(report, run)
+    diff = report_diff(report)
+    since = schema_diff(report.previous, report.after) if report.previous is not None else []
+    lineage = described.lineage if run.sink.kind == "columns" else {}
+    rows = run.rows if run.rows_of_partition is None else run.rows_of_partition
+    text = report_markdown(report, run.sink, diff, since, rows or 0, run.lag, lineage)
+    found: Metadata = {
+        "dagster_smt/report": dg.MetadataValue.md(text),
+        **_count_part(report, run),
+        **_schema_part(described, run.sink, run.topics),
+        **_masked_part(sorted(path for path, records in report.touched("masked").items() if records)),
+        **_table_part(report, diff, since),
+        "dagster_smt/chain": dg.MetadataValue.md(chain_markdown(run.plan.chain)),
+        **_technical_part(report, run),
+    }
+    if report.unread:
+        found["dagster_smt/not_read"] = _unread_table(report)
+    if run.gaps:
+        found["dagster_smt/gaps"] = dg.MetadataValue.json(dict(run.gaps))
+    return found
+
+
+def _technical_part(report: RunReport, run: RunContext) -> Metadata:
+    """What people look for rarely, and programs often."""
+    found: Metadata = {
+        "dagster_smt/status": report.status,
+        "dagster_smt/seconds": round(sum(report.seconds.values()), 3),
+        "dagster_smt/seconds_by_phase": dg.MetadataValue.json({k: round(v, 3) for k, v in report.seconds.items()}),
+        "dagster_smt/bytes": report.bytes,
+        "dagster_smt/chain_overridden": run.overridden,
+        "dagster_smt/chain_hash": run.plan.chain.hash,
+        "dagster_smt/window_id": run.window_id or report.window.id,
+    }
+    topics = report.window.topics
+    if uses := [asdict(use) for use in report.schemas if use.topic in topics]:
+        columns = {"topic": "string", "side": "string", "schema": "string", "records": "int"}
+        found["dagster_smt/schemas"] = table(sorted(uses, key=lambda use: -use["records"]), columns)
+    return {**found, "dagster_smt/spark_app_id": run.app_id} if run.app_id else found
+
+
+def _described(report: RunReport, run: RunContext) -> Described:
+    """The plan if there is a schema to plan with; else what the run found in its records, or the one before it."""
+    if run.plan.typed or run.sink.kind == "records":
+        return run.plan
+    return run.last if report.after is None and run.last is not None else report
+
+
+def _schema_part(described: Described, sink: Sink, topics: Sequence[dg.AssetKey]) -> Metadata:
+    schema, lineage = column_schema(described, sink), column_lineage(described, sink, topics)
+    found: Metadata = {"dagster/column_schema": schema} if schema is not None else {}
+    return found if lineage is None else {**found, "dagster/column_lineage": lineage}
+
+
+def _masked_part(masked: list[str]) -> Metadata:
+    return {"dagster_smt/masked_fields": dg.MetadataValue.json(masked)} if masked else {}
+
+
+def _chain_part(chain: Chain) -> Metadata:
+    return {
+        "dagster_smt/chain": dg.MetadataValue.md(chain_markdown(chain)),
+        "dagster_smt/chain_hash": chain.hash,
+    }
+
+
+def _count_part(report: RunReport, run: RunContext) -> Metadata:
+    ends = run.ends if run.ends is not None else _bounds(report, -1)
+    rows = {"dagster/row_count": run.rows, "dagster/partition_row_count": run.rows_of_partition}
+    return {
+        **{name: number for name, number in rows.items() if number is not None},
+        "dagster_smt/records_in": report.records_in,
+        "dagster_smt/records_out": report.records_out,
+        "dagster_smt/records_dropped": report.dropped,
+        "dagster_smt/records_dead_lettered": report.failed_records,
+        **_row_part(report),
+        "dagster_smt/start_offsets": dg.MetadataValue.json(_bounds(report, 0)),
+        "dagster_smt/end_offsets": dg.MetadataValue.json(ends),
+        **({"dagster_smt/lag": run.lag} if run.lag is not None else {}),
+    }
+
+
+def _row_part(report: RunReport) -> Metadata:
+    """Counts that differ from those of records, where arrays are rows."""
+    found: Metadata = {}
+    if report.rows_in != report.records_in:
+        found["dagster_smt/rows_in"] = report.rows_in
+    if report.failed != report.failed_records:
+        found["dagster_smt/rows_failed"] = report.failed
+    if report.empty:
+        found["dagster_smt/records_without_rows"] = report.empty
+    return found
+
+
+_STANDING = ("row_count", "partition_row_count", "lag", "end_offsets", "gaps", "status")
+
+
+def observed_metadata(metadata: Metadata) -> Metadata:
+    """What a run that found nothing new can say: where the table stands, not counts of a window without records."""
+    return {key: value for key, value in metadata.items() if key.split("/")[-1] in _STANDING}
+
+
+def _bounds(report: RunReport, side: Literal[0, -1]) -> dict[str, dict[str, int]]:
+    window = report.window.to_json()
+    return {topic: {p: bounds[side] for p, bounds in partitions.items()} for topic, partitions in window.items()}
+
+
+def _table_part(report: RunReport, diff: Sequence[FieldChange], since: Sequence[FieldChange]) -> Metadata:
+    stages = [{c: getattr(s, "alias" if c == "stage" else c) for c in _STAGE_COLUMNS} for s in report.stages]
+    found = {
+        "dagster_smt/stage_stats": table(stages, _STAGE_COLUMNS),
+        "dagster_smt/ledger": table(_ledger_rows(report), _LEDGER_COLUMNS),
+        "dagster_smt/schema_diff": _diff_table(diff),
+        "dagster_smt/dead_letters": reject_table(report),
+    }
+    if since:
+        found["dagster_smt/schema_change"] = _diff_table(since)
+    return {**found, "dagster_smt/warnings": problem_table(report.warnings)} if report.warnings else found
+
+
+def _unread_table(report: RunReport) -> dg.TableMetadataValue:
+    """What was not read, by topic and stage. Where records cannot be counted, offsets are."""
+    rows = [(u.topic, u.alias, u.places(), u.records, "records" if u.counted else "offsets") for u in report.unread]
+    return table([dict(zip(_UNREAD_COLUMNS, row, strict=True)) for row in rows], _UNREAD_COLUMNS)
+
+
+def _diff_table(changes: Sequence[FieldChange]) -> dg.TableMetadataValue:
+    return table([{c: getattr(d, c) for c in _DIFF_COLUMNS} for d in changes], _DIFF_COLUMNS)
+
+
+def batch_table(batches: Sequence[RunReport]) -> dg.TableMetadataValue:
+    """The windows of a series, a line each."""
+    columns = {"batch": "int", "window": "string", **dict.fromkeys(_BATCH_COUNTS, "int"), "seconds": "float"}
+    rows = [
+        {
+            "batch": number,
+            "window": batch.window.id,
+            **{name: getattr(batch, name) for name in _BATCH_COUNTS},
+            "seconds": round(sum(batch.seconds.values()), 3),
+        }
+        for number, batch in enumerate(batches, 1)
+    ]
+    return table(rows, columns)
+
+
+_BATCH_COUNTS = ("records_in", "records_out", "dropped", "failed")
+
+
+def report_diff(report: RunReport) -> list[FieldChange]:
+    """What a run changed of the schema. Without a schema: what the ledger counted, in the user's spelling."""
+    if report.before is not None or report.after is not None:
+        return schema_diff(report.before, report.after, report.lineage)
+    kinds = {"added": "added", "dropped": "removed", "renamed": "renamed", "cast": "cast"}
+    entries = (line.entry for line in report.ledger if line.records and line.entry.action in kinds)
+    # the target of what is added is where it comes from, which is no type
+    return [FieldChange(e.path, kinds[e.action], "", "" if e.action == "added" else e.target) for e in entries]
+
+
+def _ledger_rows(report: RunReport) -> list[dict[str, Any]]:
+    return [
+        {
+            "stage": line.entry.alias,
+            "action": line.entry.action,
+            "side": line.entry.side,
+            "path": line.entry.path,
+            "target": line.entry.target,
+            "records": line.records,
+        }
+        for line in report.ledger
+    ]
+
+
+def reject_table(report: RunReport) -> dg.TableMetadataValue:
+    """Why records failed: the first few of each topic, and how many there are of their stage."""
+    counts = Counter((r.problem.code, r.stage, r.problem.place, r.topic, r.problem.statement) for r in report.rejects)
+    totals = {s.alias: s.failed for s in report.stages}
+    converters = report.failed - sum(totals.values())  # a reject of a converter is of no stage
+    names = tuple(_REJECT_COLUMNS)[:-2]
+    rows = [
+        {**dict(zip(names, key, strict=True)), "examples": count, "failed_in_stage": totals.get(key[1], converters)}
+        for key, count in counts.items()
+    ]
+    return table(rows, _REJECT_COLUMNS)
+
+
+def letters_metadata(report: RunReport) -> Metadata:
+    """What a run says of the letters that it published: how many, and why; never what is in them."""
+    return {
+        "dagster_smt/records_dead_lettered": report.failed_records,
+        "dagster_smt/dead_letters": reject_table(report),
+        "dagster_smt/window_id": report.window.id,
+    }
+
+
+def dead_letters_key(key: dg.AssetKey) -> dg.AssetKey:
+    """The key of a table's dead letters: below the table's own."""
+    return dg.AssetKey([*key.path, "dead_letters"])

@@ -1,0 +1,135 @@
+"""What a run did, on one page of Markdown: the first thing that its metadata shows."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
+
+from dagster_smt.model.reports.markdown import code, fenced, plain, table
+from dagster_smt.model.reports.report import FieldChange, RunReport, StageCounts, of_value
+from dagster_smt.tables.spec import Sink
+from dagster_smt.visible import visible
+
+_MOST = 40
+"""Lines of a part; what is more is in the tables below the report."""
+_ELEMENTS = re.compile(r"\[[^\[\]']*\]")
+_WORDS = {"added": "←", "renamed": "→", "cast": "→", "extracted": "→"}
+
+
+def report_markdown(
+    report: RunReport,
+    sink: Sink,
+    changes: Sequence[FieldChange],
+    since: Sequence[FieldChange],
+    rows: int,
+    lag: int | None,
+    lineage: Mapping[str, Iterable[str]],
+) -> str:
+    """The report.
+
+    Args:
+        report: The run's report, or a topic's part of it.
+        sink: Where it wrote.
+        changes: The schema diff from input to table.
+        since: That from the run before to this one.
+        rows: Rows of the table, or of the partition, now.
+        lag: Offsets that the topics have and the table has not.
+        lineage: Column to the fields it comes from; empty if only the records can tell.
+    """
+    parts = [
+        _counts(report, sink, rows, lag),
+        _stages(report),
+        _changes("Schema: input to table", changes),
+        _changes("Schema: since the run before", since),
+        _ways(report, lineage),
+        _warnings(report),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
+    topics = report.window.topics
+    named = ", ".join(map(plain, topics[:3])) + (f" and {len(topics) - 3} more topics" if len(topics) > 3 else "")
+    place = PurePath(sink.place).name if sink.folder is not None else sink.place
+    head = f"**{named or 'No topic'}** → **{plain(place)}** ({report.status})"
+    cells = {
+        "records in": report.records_in,
+        **({"their rows": report.rows_in} if report.rows_in != report.records_in else {}),
+        "out": report.records_out,
+        "dropped": report.dropped,
+        **({"of these without a row": report.empty} if report.empty else {}),
+        "dead letters": report.failed_records,
+        "rows now": rows,
+        **({"not read yet": lag} if lag is not None else {}),
+    }
+    return f"{head}\n\n{table([list(cells), [f'{n:,}' for n in cells.values()]], right=len(cells))}"
+
+
+def _stages(report: RunReport) -> str:
+    if not report.stages:
+        return ""
+    what = "rows" if report.rows_in != report.records_in else "records"
+    rows: list[list[str]] = [["stage", "transform", what, "what it did"]]
+    for number, stage in enumerate(report.stages[:_MOST]):
+        rows.append([code(stage.alias), plain(stage.transform), f"{stage.records_in:,}", _did(report, number, stage)])
+    return f"**What each stage did**\n\n{table(rows)}"
+
+
+def _did(report: RunReport, number: int, stage: StageCounts) -> str:
+    found = []
+    for line in report.ledger:
+        entry = line.entry
+        if entry.stage == number:
+            target = f" {_WORDS.get(entry.action, '→')} {code(entry.target)}" if entry.target else ""
+            found.append(f"{entry.action} {code(entry.path)}{target} in {line.records:,}")
+    unread = sum(u.records for u in report.unread if u.stage == number)
+    apart = f", {unread:,} of them unread" if unread else ""
+    found += [f"dropped {stage.dropped:,} records{apart}"] if stage.dropped else []
+    found += [f"**{stage.failed:,} failed**"] if stage.failed else []
+    more = f"; {len(found) - _MOST} more" if len(found) > _MOST else ""
+    return "; ".join(found[:_MOST]) + more or "nothing"
+
+
+def _changes(title: str, changes: Sequence[FieldChange]) -> str:
+    if not changes:
+        return ""
+    rows = [["field", "change", "before", "after"]]
+    rows += [[code(c.field), c.change, _code(c.before), _code(c.after)] for c in changes[:_MOST]]
+    return f"**{title}**\n\n{table(rows)}{_more(len(changes))}"
+
+
+def _column_of(path: str) -> str:
+    """Returns the column that a stage's path is in: lineage calls all elements of an array alike, ``items[].sku``."""
+    return _ELEMENTS.sub("[]", path)
+
+
+def _ways(report: RunReport, lineage: Mapping[str, Iterable[str]]) -> str:
+    """A picture in text: the web interface shows no drawings in Markdown."""
+    if not lineage:
+        return ""
+    entries = [line.entry for line in report.ledger if line.entry.side == "value"]
+    touched = {_column_of(path): entry for entry in entries for path in entry.matched or (entry.path,)}
+    lines = []
+    for column, sources in list(lineage.items())[:_MOST]:
+        paths = sorted(of_value(s) or s for s in sources)
+        given = ", ".join(map(visible, paths)) or "(a constant)"
+        entry = touched.get(column) or next((touched[p] for p in paths if p in touched), None)
+        how = f"─ {visible(entry.alias)}: {entry.action} " if entry is not None else ""
+        lines.append((given, how, visible(column)))
+    width, middle = max(len(a) for a, _, _ in lines), max(len(b) for _, b, _ in lines)
+    drawn = [f"{a:<{width}} {b + '─' * (middle - len(b))}──▶ {c}" for a, b, c in lines]
+    return f"**Where the columns come from**\n\n{fenced(drawn)}{_more(len(lineage))}"
+
+
+def _warnings(report: RunReport) -> str:
+    if not report.warnings:
+        return ""
+    lines = [f"- **{w.code}** {plain(w.place)}: {plain(w.statement)}. _{plain(w.hint)}_" for w in report.warnings]
+    return "**Warnings**\n\n" + "\n".join(lines[:_MOST])
+
+
+def _more(count: int) -> str:
+    return f"\n\n{count - _MOST} more in the tables below." if count > _MOST else ""
+
+
+def _code(text: str) -> str:
+    return code(text) if text else ""

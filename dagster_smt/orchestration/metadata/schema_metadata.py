@@ -1,0 +1,158 @@
+"""Column schema, column lineage and the chain itself as Dagster metadata: from a plan, or from the report of a run."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Protocol
+
+import dagster as dg
+
+from dagster_smt.chain import Chain
+from dagster_smt.model.paths.extended import WHOLE, below
+from dagster_smt.model.reports.markdown import plain, table
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.topics.columns import HeaderValue
+from dagster_smt.tables.spec import Sink, TableSink, TopicTable
+
+MASKED_TAG = "dagster_smt/masked"
+RECORD_COLUMNS = {
+    "key": "bytes",
+    "value": "bytes",
+    "topic": "string",
+    "partition": "int32",
+    "offset": "int64",
+    "timestamp": "timestamp",
+    "timestampType": "int32",
+    "headers": "array<struct<key: string, value: bytes>>",
+    "source_topic": "string",
+}
+_CALLED = {"timestamp-type": "timestampType", "leader-epoch": "leaderEpoch"}
+"""What a topic's column is called that has another name in topic tables."""
+_NEVER_NULL = ("topic", "partition", "offset", "timestampType", "source_topic")
+
+
+class Described(Protocol):
+    """What knows the columns: a plan, or the report of a run. See ``chain.Plan`` for the attributes."""
+
+    @property
+    def after(self) -> Schema | None: ...
+    @property
+    def lineage(self) -> Mapping[str, Collection[str]]: ...
+    @property
+    def masked(self) -> Collection[str]: ...
+
+
+def column_schema(found: Described, sink: Sink) -> dg.TableSchema | None:
+    """The table's columns; those inside of structs follow by their path. None if only a run can tell."""
+    if sink.kind == "records":
+        columns = [_column(n, t, n not in _NEVER_NULL) for n, t in RECORD_COLUMNS.items()]
+        return dg.TableSchema(columns=columns)
+    if found.after is None:
+        return None
+    columns = [_schema_column(p, s, found.masked) for p, s in _columns(found.after)]
+    return dg.TableSchema(columns=columns + [_column(n, t, True) for n, t in _source_columns(sink).items()])
+
+
+def topic_columns(table: TopicTable) -> dg.TableSchema:
+    """A topic's columns, and what is declared of its keys, values and headers: what column lineage leads to."""
+    columns = [_column(n, t, n not in _NEVER_NULL) for n, t in RECORD_COLUMNS.items() if n != "source_topic"]
+    if any(c.origin == "leader-epoch" for c in table.row.others):
+        columns.append(_column("leaderEpoch", "int32", True))
+    for side, schema in (("key", table.key.known_schema), ("value", table.value.known_schema)):
+        if schema is not None and schema.type is Type.STRUCT:
+            columns += [_schema_column(path, child, ()) for path, child in _columns(schema, side)]
+    headers = {c.origin for c in table.row.others if isinstance(c.source, HeaderValue)}
+    return dg.TableSchema(columns=[*columns, *(_column(name, "bytes", True) for name in sorted(headers))])
+
+
+def _source_columns(sink: Sink) -> dict[str, str]:
+    """The columns that say where a row comes from, with their types."""
+    if not isinstance(sink, TableSink) or sink.source_columns is None:
+        return {}
+    return dict(zip(sink.source_columns.names, ("string", "int32", "int64"), strict=True))
+
+
+def column_lineage(found: Described, sink: Sink, topics: Sequence[dg.AssetKey]) -> dg.TableColumnLineage | None:
+    """From each column to the fields of the topics that it comes from."""
+    schema = column_schema(found, sink)
+    if schema is None:
+        return None
+    sources = {c.name: _sources(found, sink, c.name) for c in schema.columns}
+    deps = {
+        name: [dg.TableColumnDep(asset_key=key, column_name=field) for key in topics for field in sorted(fields)]
+        for name, fields in sources.items()
+    }
+    return dg.TableColumnLineage(deps_by_column=deps)
+
+
+def _sources(found: Described, sink: Sink, column: str) -> set[str]:
+    if sink.kind == "records":
+        if column == "value":
+            return {source for sources in found.lineage.values() for source in sources} or {"value"}
+        return {"topic" if column == "source_topic" else column}
+    if column in _source_columns(sink):
+        return {("topic", "partition", "offset")[list(_source_columns(sink)).index(column)]}
+    wanted = WHOLE if found.after is not None and found.after.type is not Type.STRUCT else column
+    inside = (s for path, s in found.lineage.items() if path == wanted or path.startswith((f"{wanted}.", f"{wanted}[")))
+    return {_CALLED.get(source, source) for sources in inside for source in sources}
+
+
+def _columns(schema: Schema, above: str = "") -> Iterable[tuple[str, Schema]]:
+    if schema.type is not Type.STRUCT:
+        yield "value", schema
+        return
+    for name, child in schema.fields:
+        path = below(above, name)
+        yield path, child
+        if child.type is Type.STRUCT:
+            yield from _columns(child, path)
+
+
+def _schema_column(path: str, schema: Schema, masked: Collection[str]) -> dg.TableColumn:
+    kind, word = schema.label.removesuffix("?"), _masked_word(path, schema, masked)
+    return _column(path, kind, schema.optional, word, schema.doc)
+
+
+def _masked_word(path: str, schema: Schema, masked: Collection[str]) -> str | None:
+    """Returns the value of the tag for masked columns: none of it is masked, all of it is (""), or a part."""
+    if _all_masked(path, schema, masked):
+        return ""
+    inside = (f"{path}.", f"{path}[")
+    return "partly" if any(other.startswith(inside) for other in masked) else None
+
+
+def _all_masked(path: str, schema: Schema, masked: Collection[str]) -> bool:
+    """Whether a mask hides all of a column: of a struct each field, of an array or map its elements."""
+    if path in masked or (path == "value" and WHOLE in masked):
+        return True
+    if schema.type is Type.STRUCT:
+        return bool(schema.fields) and all(
+            _all_masked(below(path, name), child, masked) for name, child in schema.fields
+        )
+    return f"{path}[]" in masked
+
+
+def _column(name: str, kind: str, nullable: bool, masked: str | None = None, doc: str | None = None) -> dg.TableColumn:
+    return dg.TableColumn(
+        name=name,
+        type=kind,
+        description=doc,
+        constraints=dg.TableColumnConstraints(nullable=nullable),
+        tags=None if masked is None else {MASKED_TAG: masked},
+    )
+
+
+def chain_markdown(chain: Chain) -> str:
+    """The stages as a table."""
+    rows = [["#", "stage", "transform", "options", "acts"]]
+    for number, stage in enumerate(chain.stages, 1):
+        acts = "always"
+        if stage.predicate is not None:
+            what = _options(stage.predicate_name, stage.predicate.configured())
+            acts = f"{'unless' if stage.negate else 'where'} {what}"
+        cells = (str(number), stage.alias, stage.label, _options("", stage.transform.configured()), acts)
+        rows.append([plain(cell) for cell in cells])
+    return table(rows)
+
+
+def _options(head: str, options: dict[str, object]) -> str:
+    texts = (f"{k}={','.join(map(str, v)) if isinstance(v, list) else v}" for k, v in options.items())
+    return " ".join((head, *texts)).strip()

@@ -1,0 +1,1 @@
+"""Runs: steps, guard, progress, retries and what follows a run."""

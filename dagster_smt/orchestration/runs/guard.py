@@ -1,0 +1,146 @@
+"""Spark work inside a Dagster step that a person can stop.
+
+A Spark call blocks the thread that makes it, and a signal that arrives in such a call leaves Spark's connection to the
+JVM in the middle of an answer: the run hangs, or the Spark job goes on without it. So the work runs in a thread of its
+own under a tag, the main thread only waits, and it is the main thread that cancels.
+"""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from dagster_smt.orchestration.runs.progress import SECONDS, told_every
+from dagster_smt.spark.environment import is_connect
+
+T = TypeVar("T")
+Progress = Callable[[str], None]
+SETTLE_SECONDS = 30.0  # how long a cancelled job may take to end before the step ends without it
+
+
+class Cancelled(BaseException):
+    """Raised by the progress callback in work that was cancelled. Like ``KeyboardInterrupt``, not to be swallowed."""
+
+
+def run_cancellable(
+    session: Any,
+    tag: str,
+    fn: Callable[[Progress], T],
+    poll: float = 0.25,
+    log: Progress = lambda line: None,
+    beat: Callable[[], str] | None = None,
+) -> T:
+    """Run Spark work so that a signal or exception in the calling thread stops it, the session staying usable.
+
+    Args:
+        session: The Spark session, classic or Connect.
+        tag: Under what to cancel the jobs of this work; unique to it.
+        fn: The work. It calls its argument with a line now and then (an empty one only asks whether to go on), and at
+            least before it commits: that raises ``Cancelled`` once the work is cancelled, so nothing is done after it.
+        poll: Seconds between looks at the work.
+        log: Receives the lines, in the calling thread.
+        beat: Gives a line that says how far the work is; asked every ten seconds, in a thread of its own.
+
+    Returns:
+        What ``fn`` returns. What it raises is raised here.
+    """
+    stopped = threading.Event()
+    lines: SimpleQueue[str] = SimpleQueue()
+    box: Future[T] = Future()
+    add_tag, cancel = _tagging(session, tag)
+
+    def progress(line: str) -> None:
+        if stopped.is_set():
+            raise Cancelled
+        if line:
+            lines.put(line)
+
+    def work() -> None:
+        try:
+            add_tag()
+            box.set_result(fn(progress))
+        except BaseException as error:  # noqa: BLE001 - handed to the waiting thread
+            box.set_exception(error)
+
+    _thread(session, work).start()
+    with foreign_sigint_replaced(), told_every(SECONDS, beat, lines.put):
+        try:
+            while not wait([box], timeout=poll).done:
+                _drain(lines, log)
+        except BaseException:
+            stopped.set()
+            _settle(box, cancel, poll)
+            raise
+        _drain(lines, log)
+    return box.result()
+
+
+def _tagging(session: Any, tag: str) -> tuple[Callable[[], None], Callable[[], Any]]:
+    """How to tag the jobs of the working thread, and to cancel them from another one."""
+    if is_connect(session):
+        return lambda: session.addTag(tag), lambda: session.interruptTag(tag)
+    context = session.sparkContext  # classic session tags do not reach across threads, job tags do
+
+    def add() -> None:
+        context.addJobTag(tag)
+        context.setLocalProperty("spark.jobGroup.id", tag)  # by which progress is asked for; the description stays
+
+    return add, lambda: context.cancelJobsWithTag(tag)
+
+
+def _thread(session: Any, work: Callable[[], None]) -> threading.Thread:
+    if is_connect(session):
+        return threading.Thread(target=work, daemon=True)
+    from pyspark import InheritableThread  # keeps pool and description that the caller has set
+
+    return InheritableThread(target=work, daemon=True)
+
+
+def _settle(box: Future[Any], cancel: Callable[[], Any], poll: float) -> None:
+    """Cancel until the work has ended: a job that began just after a cancellation needs another one."""
+    left = SETTLE_SECONDS
+    while not box.done() and left > 0:
+        cancel()
+        wait([box], timeout=poll)
+        left -= poll
+
+
+def _drain(lines: "SimpleQueue[str]", log: Progress) -> None:
+    while True:
+        try:
+            log(lines.get_nowait())
+        except Empty:
+            return
+
+
+@contextmanager
+def keep_sigint() -> Iterator[None]:
+    """Keep SIGINT's handler while a session is made: a classic one replaces it with PySpark's."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def foreign_sigint_replaced() -> Iterator[None]:
+    """Put Dagster's handler in the place of PySpark's, if a session made elsewhere has set that one."""
+    handler = signal.getsignal(signal.SIGINT)
+    foreign = str(getattr(handler, "__module__", "")).startswith("pyspark")
+    if not foreign or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ours = signal.getsignal(signal.SIGTERM)  # Dagster handles both signals with one function
+    signal.signal(signal.SIGINT, ours if callable(ours) else signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)

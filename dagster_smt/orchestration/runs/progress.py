@@ -1,0 +1,80 @@
+"""How far a run is, while Spark works: a line every few seconds, from a thread that only asks."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from dagster_smt.model.windows.window import Window
+from dagster_smt.spark.environment import is_connect
+
+SECONDS = 10.0
+
+
+class RunProgress:
+    """What is known of a run that goes on.
+
+    Args:
+        session: The Spark session.
+        group: Job group of the run's Spark work.
+    """
+
+    def __init__(self, session: Any, group: str):
+        self._tracker = None if is_connect(session) else session.sparkContext.statusTracker()
+        self._group = group
+        self._began = time.monotonic()
+        self._records = 0
+        self.phase = ""
+
+    def begun(self, window: Window) -> None:
+        """A window was chosen."""
+        self._records, self._began = window.records, time.monotonic()
+
+    def line(self) -> str:
+        """One line: the phase, the tasks of the stage that runs, an estimate of records and time."""
+        spent = time.monotonic() - self._began
+        text = f"{self.phase or 'working'}, {spent:.0f} s"
+        done, tasks = self._tasks()
+        if not tasks:
+            return text
+        text += f": {done} of {tasks} tasks"
+        if done and self.phase == "evaluating":
+            read = round(self._records * done / tasks)
+            text += f", about {read:,} of {self._records:,} records, about {spent * (tasks - done) / done:.0f} s to go"
+        return text
+
+    def _tasks(self) -> tuple[int, int]:
+        """Tasks done and tasks of the stages that run now; nothing over Spark Connect, which does not tell."""
+        done = tasks = 0
+        if self._tracker is None:
+            return done, tasks
+        for job in self._tracker.getJobIdsForGroup(self._group):
+            info = self._tracker.getJobInfo(job)
+            for stage_id in info.stageIds if info is not None and info.status == "RUNNING" else ():
+                stage = self._tracker.getStageInfo(stage_id)
+                if stage is not None and stage.numActiveTasks:
+                    done += stage.numCompletedTasks
+                    tasks += stage.numTasks
+        return done, tasks
+
+
+@contextmanager
+def told_every(seconds: float, line: Callable[[], str] | None, tell: Callable[[str], None]) -> Iterator[None]:
+    """Tell a line every so many seconds, while the block runs; nothing without one."""
+    if line is None:
+        yield
+        return
+    ended = threading.Event()
+
+    def beat() -> None:
+        while not ended.wait(seconds):
+            with suppress(Exception):  # Spark may be gone: the run itself says why
+                tell(line())
+
+    thread = threading.Thread(target=beat, daemon=True, name="progress")
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()

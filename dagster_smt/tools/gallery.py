@@ -1,0 +1,208 @@
+"""The gallery of the reference: chains with records, what becomes of these, and what is reported of them."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from dagster_smt.chain import Chain, parse_chain, plan_chain
+from dagster_smt.chain.plan import ledger_entries
+from dagster_smt.chain.properties import read_properties
+from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED, Interpreter, Outcome
+from dagster_smt.model.record import Header, Record
+from dagster_smt.model.reports.markdown import code, plain, table
+from dagster_smt.model.schema import Schema
+from dagster_smt.model.topics.format import Format
+from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.values.headers.fields import header_as_read, header_bytes
+
+FILE = Path("tests/gallery.yaml")
+_HEAD = """# Gallery of chains
+
+Twelve chains with records, results and reports. Generating this page runs the chains. In a report, "records" counts the
+records that reached a stage. [Chains](../chains.md) shows how to run a chain of your own; the
+[glossary](../glossary.md) explains the words.
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A chain of the gallery.
+
+    Attributes:
+        title: Its heading.
+        text: What the chain is for.
+        chain: Its properties.
+        records: Records with ``value`` and perhaps ``key``, ``topic`` and ``headers``.
+        schema: The columns of the values as a DDL text; empty for JSON without a schema.
+        envelope: The schema of Connect around the values, as JSON; empty if there is none.
+    """
+
+    title: str
+    text: str
+    chain: str
+    records: Sequence[Mapping[str, Any]]
+    schema: str = ""
+    envelope: str = ""
+
+    @property
+    def parsed(self) -> Chain:
+        """The chain, parsed."""
+        return parse_chain(read_properties(self.chain))
+
+    @property
+    def declared(self) -> Schema | None:
+        """The schema of the values, if there is one."""
+        return parse_ddl(self.schema) if self.schema else None
+
+    @property
+    def value(self) -> Format:
+        """The format of the values."""
+        if self.envelope:
+            return Format("envelope")
+        return Format("json_schema", self.declared) if self.schema else Format()
+
+    def stored(self, value: str | None) -> bytes | None:
+        """Returns the bytes of a value as they lie in a topic."""
+        if value is None:
+            return None
+        text = f'{{"schema":{self.envelope},"payload":{value}}}' if self.envelope else value
+        return text.encode()
+
+    def shown(self, value: bytes | None) -> str:
+        """Returns a value as the page shows it: of an envelope the payload."""
+        if value is None:
+            return "null"
+        if not self.envelope:
+            return value.decode()
+        return json.dumps(json.loads(value)["payload"], separators=(",", ":"))
+
+
+@dataclass
+class Result:
+    """What became of the records of a chain.
+
+    Attributes:
+        lines: The records after the chain as JSON; of one that is dropped or fails a sentence.
+        outcomes: One for each record.
+        touched: For each record the bits of the ledger that it touched.
+    """
+
+    lines: list[str] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    touched: list[int] = field(default_factory=list)
+
+
+def entries(file: Path = FILE) -> list[Entry]:
+    """Returns the chains of the gallery."""
+    return [Entry(**data) for data in yaml.safe_load(file.read_text(encoding="utf-8"))]
+
+
+def run(entry: Entry) -> Result:
+    """Sends the records of a chain through it, on the Python evaluator."""
+    interpreter, result = Interpreter(entry.parsed, Format("string"), entry.value), Result()
+    for offset, data in enumerate(entry.records):
+        headers = data.get("headers", {}).items()
+        record = Record(data.get("topic", "orders"), 0, offset, 1_769_860_800_000, "CreateTime")
+        record.headers = [header_as_read(name, text.encode()) for name, text in headers]
+        key = None if data.get("key") is None else data["key"].encode()
+        outcome, key, value = interpreter.process(record, key, entry.stored(data["value"]))
+        result.outcomes.append(outcome)
+        result.touched.append(record.touched)
+        result.lines.append(_line(entry.parsed, outcome) or _written(record, key, entry.shown(value)))
+    return result
+
+
+def _line(chain: Chain, outcome: Outcome) -> str:
+    """Returns the sentence for a record that is not kept."""
+    if outcome.status == DROPPED_STATUS:
+        return f"dropped by {chain.stages[outcome.stage].alias}"
+    if outcome.status == FAILED:
+        assert outcome.problem is not None
+        return f"dead letter: {outcome.problem.code} {outcome.problem.statement}"
+    return ""
+
+
+def _written(record: Record, key: bytes | None, value: str) -> str:
+    data: dict[str, str] = {"topic": record.topic or ""} if record.topic != "orders" else {}
+    data |= {"key": key.decode()} if key is not None else {}
+    sides = [json.dumps(name) + ":" + json.dumps(text) for name, text in data.items()]
+    sides.append(f'"value":{value}')
+    if record.headers:
+        sides.append('"headers":' + json.dumps({h.key: _text(h) for h in record.headers}, separators=(",", ":")))
+    return "{" + ",".join(sides) + "}"
+
+
+def _text(header: Header) -> str:
+    return (header_bytes(header) or b"").decode()
+
+
+def page(chains: Sequence[Entry]) -> str:
+    """Returns the page of the gallery."""
+    parts = [_HEAD, *(part for number, entry in enumerate(chains, 1) for part in _parts(number, entry))]
+    return "\n".join(parts)
+
+
+def _parts(number: int, entry: Entry) -> Iterator[str]:
+    result = run(entry)
+    yield f"## {number}. {entry.title}\n\n{entry.text}\n"
+    if entry.schema:
+        yield f"Columns: {code(entry.schema)}\n"
+    if entry.envelope:
+        name = json.loads(entry.envelope)["name"]
+        yield f"Values are envelopes with the schema {code(name)}; their payloads are shown.\n"
+    yield f"```properties\n{entry.chain.strip()}\n```\n"
+    lines = [_input(data) for data in entry.records]
+    yield "Input:\n\n```json\n" + "\n".join(lines) + "\n```\n"
+    yield "Output:\n\n```text\n" + "\n".join(result.lines) + "\n```\n"
+    yield f"Report: {_counts(result)}\n\n{_stages(entry.parsed, result)}\n"
+    if entry.schema:
+        yield _columns(entry)
+
+
+def _input(data: Mapping[str, Any]) -> str:
+    sides = [f'"{name}":{json.dumps(data[name])}' for name in ("topic", "key") if name in data]
+    sides.append('"value":' + (data["value"] or "null"))
+    sides += ['"headers":' + json.dumps(data["headers"], separators=(",", ":"))] if "headers" in data else []
+    return "{" + ",".join(sides) + "}"
+
+
+def _counts(result: Result) -> str:
+    statuses = [outcome.status for outcome in result.outcomes]
+    dropped, failed = statuses.count(DROPPED_STATUS), statuses.count(FAILED)
+    return f"{len(statuses)} in, {len(statuses) - dropped - failed} out; dropped: {dropped}, dead letters: {failed}."
+
+
+def _stages(chain: Chain, result: Result) -> str:
+    rows = [["stage", "transform", "records", "what it did"]]
+    for index, stage in enumerate(chain.stages):
+        reached = [o for o in result.outcomes if o.stage < 0 or o.stage >= index]
+        did = "; ".join(_did(chain, result, index)) or "nothing"
+        rows.append([code(stage.alias), plain(stage.label), str(len(reached)), did])
+    return table(rows)
+
+
+def _did(chain: Chain, result: Result, index: int) -> Iterator[str]:
+    """Yields what a stage did, as the report of a run says it."""
+    for number, entry in enumerate(ledger_entries(chain)):
+        if entry.stage == index:
+            records = sum(bits >> number & 1 for bits in result.touched)
+            arrow = "←" if entry.action == "added" else "→"
+            target = f" {arrow} {code(entry.target)}" if entry.target else ""
+            yield f"{entry.action} {code(entry.path)}{target} in {records}"
+    lost = [outcome.status for outcome in result.outcomes if outcome.stage == index]
+    if lost.count(DROPPED_STATUS):
+        yield f"dropped {lost.count(DROPPED_STATUS)}"
+    if lost.count(FAILED):
+        yield f"{lost.count(FAILED)} failed"
+
+
+def _columns(entry: Entry) -> str:
+    plan = plan_chain(entry.parsed, None, entry.declared, topics=("orders",), typed=True)
+    rows = [["column", "comes from"]]
+    for column, sources in plan.lineage.items():
+        rows.append([code(column), ", ".join(code(source) for source in sources) or "a constant"])
+    return table(rows) + "\n"

@@ -1,0 +1,373 @@
+"""A case run once more on the Python evaluator, with one or some of the deliberate differences taken back.
+
+What a difference explains must come out exactly as Kafka has it when the difference is gone. So each mode here puts one
+of Kafka's ways in the place of ours; the judge compares the results with the recorded ones.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from dagster_smt.authoring.copying import copied
+from dagster_smt.authoring.fields.edit import clash, refused, struct_of, under
+from dagster_smt.authoring.fields.schemaless import require_map
+from dagster_smt.authoring.stage import Chain, Stage
+from dagster_smt.authoring.transform import Planning, SideFunction, refuse
+from dagster_smt.effects.code import CodeTransform
+from dagster_smt.effects.on_values_record import effects_function
+from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, ConfigError, DataError, data_error
+from dagster_smt.formats.sides import not_an_envelope
+from dagster_smt.model.cell import Call, Cell, Const, Group, Node, with_fields
+from dagster_smt.model.record import PlanRecord, Record
+from dagster_smt.model.schema import BOOLEAN, Schema, Type
+from dagster_smt.tools.parity import vendors
+from dagster_smt.tools.parity.compare import load
+from dagster_smt.tools.parity.datums import Converter, case_chain, run_case
+from dagster_smt.tools.parity.kafka_reader import KafkaReader, WrittenReader
+from dagster_smt.transforms.kafka.extract_field import ExtractField
+from dagster_smt.transforms.kafka.replace_field import ReplaceField
+from dagster_smt.values.basic import Required
+from dagster_smt.values.json.lazy import whole
+
+Case = dict[str, Any]
+Results = list[dict[str, Any]]
+_IGNORED = (".field.syntax.version", ".hoisted", ".field.on.missing.parent", ".field.on.existing.field")
+
+
+class KafkaReplaceField(CodeTransform, ReplaceField):
+    """ReplaceField with Kafka's defect on structs: a value is looked up by the inverse of the renames."""
+
+    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
+        group = struct_of(at.side_of(record), self.purpose)
+        renames = dict(self.renames)
+        inverse = {renames[old]: old for old in hash_map_order(list(renames))}  # of two the last one of the hash map
+        fields: dict[str, Node] = {}
+        for name, child in group.fields:
+            if not self._keeps(name):
+                continue
+            new = renames.get(name, name)
+            if new in fields:
+                raise clash(new)
+            fields[new] = self._value(group, inverse.get(new, new), new, child)
+        rebuilt = with_fields(group, fields.items(), group.schema.with_fields(()))
+        return at.with_side(record, under(group, rebuilt))
+
+    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
+        return effects_function(self.effects(), bits, self.purpose)
+
+    def _keeps(self, name: str) -> bool:
+        return name not in self.exclude and (not self.include or name in self.include)
+
+    def _value(self, group: Group, old: str, new: str, child: Node) -> Node:
+        if old not in group.by_name:
+            raise refuse("SMT102", f"{old} is not a valid field name")
+        source = group.by_name[old]
+        node = copied(old, source, group.present, self.replace_null_with_default)
+        if source.schema.type is not child.schema.type:
+            return refused(node, "SMT401", "the value is of another type", schema=child.schema)
+        if not isinstance(node, Cell):
+            return node
+        there = Const(True, BOOLEAN) if group.present is None else group.present
+        expr = node.expr if child.schema.optional else Call(Required(new), (node.expr, there))
+        return replace(node, schema=child.schema, expr=expr)
+
+
+class HashedReplaceField(KafkaReplaceField):
+    """The same on objects without schema: of two fields with one name the last in the hash map stays."""
+
+    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
+        renames = dict(self.renames)
+
+        def change(value: Any, record: Record) -> Any:
+            fields = require_map(value, self.purpose)
+            found = {renames.get(name, name): child for name, child in fields.items() if self._keeps(name)}
+            return {name: found[name] for name in hash_map_order(list(found), len(fields))}
+
+        return change
+
+
+class KafkaConverter(Converter):
+    """Reads as Kafka does.
+
+    ``coerced``: whether the last datum was taken for something else than it is; ``kept``: and whether it is JSON
+    without a schema, whose spelling is kept here.
+    """
+
+    reader: type[KafkaReader] = KafkaReader
+
+    def __init__(self, settings: dict[str, str]):
+        super().__init__(settings)
+        self.coerced = self.kept = self.by_name = False
+        self.known: dict[str, Schema] = {}
+
+    def read(self, datum: dict[str, str] | None) -> tuple[Schema | None, Any]:
+        reader = self.reader(self.form.replace_null_with_default)
+        schema = None
+        try:
+            if datum is None:
+                return None, None
+            if "schemaless" in datum:
+                return None, reader.free(reader.parse(datum["schemaless"]))
+            schema, value = self._envelope(datum["envelope"], reader)
+            return schema, value
+        finally:
+            self.coerced, self.by_name = reader.coerced, reader.by_name
+            self.kept = reader.coerced and schema is None
+
+    def _envelope(self, text: str, reader: KafkaReader) -> tuple[Schema | None, Any]:
+        tree = reader.parse(text)
+        if not isinstance(tree, dict) or tree.keys() != {"schema", "payload"}:
+            raise not_an_envelope()
+        if tree["schema"] is None:
+            return None, reader.free(tree["payload"])
+        raw = bytes(load_raw(reader.clean, "schema")).decode()
+        schema = self.known.get(raw)
+        if schema is None:
+            bare = msgspec.json.encode({"schema": _bare(tree["schema"]), "payload": None})
+            schema = self.known[raw] = _with_defaults(self.split(bare)[0], tree["schema"], reader)
+        return schema, reader.typed(schema, tree["payload"])
+
+    def write(self, schema: Schema | None, value: Any) -> dict[str, str] | None:
+        try:
+            return super().write(schema, value)
+        except UnicodeEncodeError:  # half a character, which Kafka writes as the escape that it was
+            return (
+                {"schemaless": json.dumps(whole(value))} if schema is None else {"unserialisable": "half a character"}
+            )
+
+
+class WrittenConverter(KafkaConverter):
+    """Reads what a converter has written."""
+
+    reader = WrittenReader
+
+
+def _bare(tree: Any) -> Any:
+    """A schema's JSON without its defaults."""
+    if isinstance(tree, list):
+        return [_bare(item) for item in tree]
+    if not isinstance(tree, dict):
+        return float(tree) if isinstance(tree, Decimal) else tree
+    return {key: child if key == "parameters" else _bare(child) for key, child in tree.items() if key != "default"}
+
+
+def _with_defaults(schema: Schema | None, tree: Any, reader: KafkaReader) -> Any:
+    """A schema with its defaults, read as Kafka reads them."""
+    if schema is None or not isinstance(tree, dict):
+        return schema
+    children = zip(schema.fields, tree.get("fields") or (), strict=False)
+    inner = schema.with_(
+        fields=tuple((name, _with_defaults(child, part, reader)) for (name, child), part in children),
+        keys=_with_defaults(schema.keys, tree.get("keys"), reader),
+        values=_with_defaults(schema.values, tree.get("items" if schema.type is Type.ARRAY else "values"), reader),
+    )
+    if "default" not in tree:
+        return inner
+    default = reader.typed(inner, tree["default"])
+    if schema.type is Type.STRUCT or (default is None and not schema.optional):
+        raise data_error("SMT206", "the default value is invalid", "", SCHEMA_BUILDER_EXCEPTION)
+    return inner.with_(default=default)
+
+
+def load_raw(text: str, key: str) -> msgspec.Raw:
+    """The JSON text under a key; raises ``DataError`` if the text is no such object."""
+    try:
+        found: dict[str, msgspec.Raw] = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        return found[key]
+    except (msgspec.DecodeError, KeyError):
+        raise not_an_envelope() from None
+
+
+def coerced(case: Case, record: dict[str, Any]) -> dict[str, bool]:
+    """Whether Kafka takes a part of a record (``key``, ``value``, ``header``) for something else than it is."""
+    converter = KafkaConverter(case.get("converter") or {})
+    parts = {"key": [record["key"]], "value": [record["value"]], "header": [h["value"] for h in record["headers"]]}
+    return {name: any(_coerced(converter, datum) for datum in datums) for name, datums in parts.items()}
+
+
+def _coerced(converter: KafkaConverter, datum: dict[str, str] | None) -> bool:
+    with suppress(DataError):
+        converter.read(datum)
+    return converter.coerced
+
+
+def kept_spelling(case: Case, record: dict[str, Any]) -> bool:
+    """Whether a part of a record is JSON without a schema whose spelling Kafka changes."""
+    converter = KafkaConverter(case.get("converter") or {})
+    for datum in (record["key"], record["value"], *(header["value"] for header in record["headers"])):
+        _coerced(converter, datum)
+        if converter.kept:
+            return True
+    return False
+
+
+def read_by_name(case: Case, datum: dict[str, str] | None) -> bool:
+    """Whether a datum has a value under the name of a logical type that belongs to another type."""
+    converter = KafkaConverter(case.get("converter") or {})
+    _coerced(converter, datum)
+    return converter.by_name
+
+
+def runs(case: Case) -> Iterator[tuple[str, Results]]:
+    """The results of a case with differences taken back: first one by one, then all that matter together.
+
+    Yields:
+        The ids of the differences, and the results.
+    """
+    modes = [mode for mode in _MODES if mode[1](case) is not None]
+    for decision, change in modes:
+        yield from ((decision, results) for results in _run(change(case)))
+    for skip in range(len(modes) - 1):
+        together: Any = case
+        for _, change in modes[skip:]:
+            together = change(together) or together
+        yield from ((modes[skip][0], results) for results in _run(together))
+
+
+def _run(case: Any) -> Iterator[Results]:
+    settings = case.get("converter") or {}
+    try:
+        chain: Chain = case_chain(case)
+    except ConfigError:
+        return
+    if case.get("memory"):
+        chain = vendors.with_memory(chain)
+    if case.get("lossy"):
+        chain = vendors.with_losses(chain)
+    if case.get("renames"):
+        chain = replace(chain, stages=tuple(_defective(stage, case["renames"]) for stage in chain.stages))
+    yield run_case(case, chain, KafkaConverter(settings) if case.get("reader") else None)["results"]
+
+
+def _defective(stage: Stage, class_: type[ReplaceField]) -> Stage:
+    if not isinstance(stage.transform, ReplaceField):
+        return stage
+    defective = stage.transform.model_copy()
+    object.__setattr__(defective, "__class__", class_)
+    return replace(stage, transform=defective)
+
+
+def _without_ignored(case: Case) -> Case | None:
+    """D1: the options that Kafka ignores are not there."""
+    heads = [k.removesuffix(".type") for k, v in case["config"].items() if k.endswith(".type") and _ignores(str(v))]
+    kept = {
+        key: value
+        for key, value in case["config"].items()
+        if not any(key == head + option for head in heads for option in _IGNORED)
+    }
+    return {**case, "config": kept} if kept != case["config"] else None
+
+
+def _ignores(type_: str) -> bool:
+    return not type_.startswith(ExtractField.connect_class)
+
+
+def _with_defects(case: Case) -> Case | None:
+    """D2: ReplaceField mixes fields up."""
+    renames = any(key.endswith(".renames") for key in case["config"])
+    return {"renames": KafkaReplaceField, **case} if renames else None
+
+
+def _with_kafkas_reader(case: Case) -> Case | None:
+    """D5: JSON is read with Jackson's coercions."""
+    return {**case, "reader": True} if any(any(coerced(case, r).values()) for r in case["records"]) else None
+
+
+def _one_schema(case: Case) -> Case | None:
+    """D2: Kafka's cache takes schemas for one that differ in the scale of a default only; the first one stays."""
+    known: dict[str, str] = {}
+    changed = False
+
+    def unified(datum: Any) -> Any:
+        nonlocal changed
+        if not datum or "envelope" not in datum:
+            return datum
+        try:
+            schema = bytes(load_raw(datum["envelope"], "schema")).decode()
+            payload = bytes(load_raw(datum["envelope"], "payload")).decode()
+            text = known.setdefault(repr(_by_value(load(schema))), schema)
+        except (DataError, ValueError):
+            return datum
+        changed |= text != schema
+        return {"envelope": f'{{"schema":{text},"payload":{payload}}}'}
+
+    records = [_with_sides(record, unified) for record in case["records"]]
+    return {**case, "records": records} if changed else None
+
+
+def _by_value(tree: Any) -> Any:
+    """A tree in which equal fractions are one."""
+    if isinstance(tree, dict):
+        return {k: _by_value(v) for k, v in tree.items()}
+    if isinstance(tree, list):
+        return [_by_value(v) for v in tree]
+    return ("fraction", repr(float(tree))) if isinstance(tree, str) and type(tree) is not str else tree
+
+
+def _hashed(case: Case) -> Case | None:
+    """D4: the keys of objects come in the order of Java's hash maps."""
+    records = [_with_sides(record, _hashed_datum) for record in case["records"]]
+    renames = any(key.endswith(".renames") for key in case["config"])
+    changed = renames or records != case["records"]
+    return {**case, "records": records, "renames": HashedReplaceField} if changed else None
+
+
+def _with_sides(record: dict[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    return {**record, "key": change(record["key"]), "value": change(record["value"])}
+
+
+def _hashed_datum(datum: Any) -> Any:
+    if not datum or "schemaless" not in datum:
+        return datum
+    try:
+        return {"schemaless": _hashed_text(msgspec.Raw(datum["schemaless"].encode())).decode()}
+    except (msgspec.DecodeError, UnicodeError):
+        return datum
+
+
+def _hashed_text(text: msgspec.Raw) -> bytes:
+    first = bytes(text).lstrip()[:1]
+    if first == b"{":
+        fields: dict[str, msgspec.Raw] = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        pairs = (json.dumps(k).encode() + b":" + _hashed_text(fields[k]) for k in hash_map_order(list(fields)))
+        return b"{" + b",".join(pairs) + b"}"
+    if first == b"[":
+        return b"[" + b",".join(map(_hashed_text, msgspec.json.decode(text, type=list[msgspec.Raw]))) + b"]"
+    return bytes(text)
+
+
+def hash_map_order(keys: list[str], capacity: int = 16) -> list[str]:
+    """The order in which a ``java.util.HashMap`` gives the keys that were put into it in this order."""
+    size = 1
+    while size < capacity:
+        size *= 2
+    while len(keys) > size * 3 // 4:
+        size *= 2
+    return sorted(keys, key=lambda key: _spread(key) % size)
+
+
+def _spread(key: str) -> int:
+    """``String.hashCode``, its high bits mixed into the low ones."""
+    code = 0
+    data = key.encode("utf-16-be", "surrogatepass")
+    for at in range(0, len(data), 2):
+        code = (31 * code + (data[at] << 8 | data[at + 1])) & 0xFFFFFFFF
+    return code ^ code >> 16
+
+
+_MODES: tuple[tuple[str, Callable[[Case], Case | None]], ...] = (
+    ("D1", _without_ignored),
+    ("D1", vendors.without_ignored_values),
+    ("D9", vendors.remembers),
+    ("D2", vendors.loses),
+    ("D5", _with_kafkas_reader),
+    ("D2", _with_defects),
+    ("D2", _one_schema),
+    ("D4", _hashed),
+)
+"""The differences that can be taken back, and how: None where a case has nothing to do with one."""

@@ -1,0 +1,350 @@
+"""Rules that explain the difference between two results of one record without running anything again."""
+
+import math
+import re
+from contextlib import suppress
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from dagster_smt.authoring.stage import Chain
+from dagster_smt.errors import DataError
+from dagster_smt.tools.parity.as_kafka import WrittenConverter
+from dagster_smt.tools.parity.compare import (
+    COORDINATES,
+    SIDES,
+    alike,
+    canonical_datum,
+    canonical_java,
+    free,
+    java_schema_of,
+    kind_of_result,
+    load,
+    result_difference,
+)
+from dagster_smt.tools.parity.datums import Converter, java_form, java_schema
+from dagster_smt.tools.parity.spellings import spellings
+from dagster_smt.transforms.kafka.cast import Cast
+from dagster_smt.transforms.kafka.set_schema_metadata import SetSchemaMetadata
+from dagster_smt.values.headers.literals import parse_simple_header, simple_header_bytes
+from dagster_smt.values.json.lazy import whole
+from dagster_smt.values.numbers import float_text, to_float32
+
+SPARK = "spark"
+"""Key of a result that marks it as the Spark evaluator's."""
+BYTES = "bytes"
+"""Key of a header that a stage made on Spark: its bytes."""
+
+Result = dict[str, Any]
+_LOGICAL = "org.apache.kafka.connect.data."
+_TOO_DEEP = "Converting Kafka Connect data to byte[] failed due to serialization error"
+_GROUPS = (
+    ("java.lang.IndexOutOfBoundsException", r"No group \d+", "SMT406"),
+    (
+        "java.lang.IllegalArgumentException",
+        r"Illegal group reference|No group with name|capturing group name|character to be escaped is missing"
+        r"|named capturing group is missing",
+        "SMT406",
+    ),
+)
+"""What Java says of a replacement that names a group which the expression does not have."""
+CRASHES = (
+    ("HeaderFrom", "java.lang.NullPointerException", r"Field\.schema\(\)", "SMT102"),
+    *((name, *group) for name in ("RegexRouter", "ByLogicalTableRouter", "EventRouter") for group in _GROUPS),
+    ("EventRouter", "java.lang.ClassCastException", r"class java\.util\.Date cannot be cast", "SMT487"),
+    ("HeaderToValue", "io.debezium.DebeziumException", r"is a primitive type, not a struct", "SMT201"),
+    ("RegexRouter", "java.lang.NullPointerException", r'"this\.text" is null', "SMT407"),
+    ("TimestampRouter", "java.lang.NullPointerException", r"", "SMT407"),
+    ("TimestampConverter", "java.lang.NullPointerException", r'"config\.format" is null', "SMT421"),
+)
+"""Transform, class and text of an exception of Java's own that Kafka throws, and the code of the problem it is here."""
+CONFIG_CRASHES = (
+    ("ExtractField", "java.lang.IllegalArgumentException", r"fromIndex\(0\) > toIndex\(-1\)", "SMT014"),
+    (
+        "TimestampRouter",
+        "java.lang.IllegalArgumentException",
+        r"Illegal pattern character|Unterminated quote",
+        "SMT013",
+    ),
+)
+"""The same for what is refused here when the configuration is read."""
+_MISLABELLED = (
+    (
+        "org.apache.kafka.connect.errors.DataException",
+        r'Invalid Java object for schema "org\.apache\.kafka\.connect\.data\.',
+    ),
+    (
+        "org.apache.kafka.connect.errors.DataException",
+        r"Expected Timestamp to be a java\.util\.Date, but found class java\.lang\.",
+    ),
+    (
+        "org.apache.kafka.connect.errors.DataException",
+        r"Expected (Date|Time) to be a java\.util\.Date, but found class java\.lang\.",
+    ),
+    ("org.apache.kafka.connect.errors.SchemaBuilderException", r"Invalid default value"),
+    ("java.lang.ClassCastException", r"cannot be cast to class java\.util\.Date"),
+)
+
+
+class Bridge:
+    """Compares two results of a case's record."""
+
+    def __init__(self, case: dict[str, Any], chain: Chain | None):
+        self.case, self.chain = case, chain
+        self.converter = Converter(case.get("converter") or {})
+        self.written = WrittenConverter(case.get("converter") or {})
+
+    def __call__(self, number: int, want: Result, got: Result) -> list[str] | None:
+        """The ids of what explains the difference; empty if there is none, None if it is not explained."""
+        if not result_difference(want, got):
+            return []
+        if kind_of_result(want) == "error":
+            return ["D2"] if "error" in got and self._crash(want["error"], got["error"]) else None
+        if "record" not in want or "record" not in got:
+            return None
+        a, b = want["record"], got["record"]
+        found: list[str] = []
+        if any(a.get(name) != b.get(name) for name in COORDINATES) or len(a["headers"]) != len(b["headers"]):
+            return None
+        pairs = [(a[side], b[side]) for side in SIDES]
+        pairs += [(h["value"], g["value"]) for h, g in zip(a["headers"], b["headers"], strict=True)]
+        spark = SPARK in got
+        for place, (w, g) in enumerate(pairs):
+            header = b["headers"][place - 2] if place >= 2 else None
+            if header is not None and header["key"] != a["headers"][place - 2]["key"]:
+                return None
+            ids = self._datum(number, w, g, spark, header)
+            if ids is None:
+                return None
+            found += ids
+        return found
+
+    def _crash(self, want: dict[str, Any], got: dict[str, Any]) -> bool:
+        if want["stage"] != got["stage"]:
+            return False
+        return any(code == got["code"] and self._is(want, *crash) for *crash, code in CRASHES)
+
+    def crashes_into_config(self, want: Result, code: str) -> bool:
+        """Whether Kafka crashes on a record because of an option that is refused here under this code."""
+        if "error" not in want:
+            return False
+        return any(code == known and self._is(want["error"], *crash) for *crash, known in CONFIG_CRASHES)
+
+    def _is(self, error: dict[str, Any], transform: str, class_: str, text: str) -> bool:
+        type_ = str(self.case["config"].get(f"transforms.{error['stage']}.type", "")).rsplit(".", 1)[-1].split("$")[0]
+        message = error["message"] or ""
+        return type_ == transform and error["class"] == class_ and re.search(text, message) is not None
+
+    def _datum(self, number: int, want: Any, got: Any, spark: bool, header: dict[str, Any] | None) -> list[str] | None:
+        a, b = canonical_datum(want), canonical_datum(got)
+        if a == b or alike(a, b, self._spelling(number)):
+            return []
+        if spark and b is None and a is not None and a[0] != "schemaless" and a[2] is None:
+            return ["D6"]
+        if header is not None and _fieldless(a, b):
+            return ["D2"]
+        if want is not None and "unserialisable" in want:
+            return ["D4"] if self._same_java(want, got) else self._mended(want, got)
+        if not spark:
+            return None
+        if header is not None:
+            return ["D6"] if self._same_bytes(want, header) else self._scale(number, a, b)
+        return self._scale(number, a, b)
+
+    def _spelling(self, number: int) -> Any:
+        """Two texts are one if Java 17 and 19 print them for the same float, and the chain prints floats."""
+        given = repr(self.case["records"][number])
+
+        def same(want: Any, got: Any) -> bool:
+            if isinstance(want, str) and isinstance(got, str):
+                return self._prints("STRING") and f'"{want}"' not in given and want in spellings(got)
+            if type(want) is not tuple or type(got) is not tuple or want[0] != "double" or got[0] != "double":
+                return False
+            single = to_float32(float(got[1]))
+            texts = spellings(float_text(single, single=True))
+            return (
+                self._prints("FLOAT32")
+                and float(got[1]) == float(float_text(single, True))
+                and any(repr(float(text)) == want[1] for text in texts)
+            )
+
+        return same
+
+    def _prints(self, target: str) -> bool:
+        transforms = [stage.transform for stage in self.chain.stages] if self.chain else []
+        return any(t.name == target for cast in transforms if isinstance(cast, Cast) for _, t in cast.spec)
+
+    def _same_java(self, want: dict[str, Any], got: Any) -> bool:
+        """A value that JSON cannot carry, against one that it can: the same value, if not the same scale or name."""
+        if want["unserialisable"].startswith(_TOO_DEEP):
+            return got is not None and _depth(next(iter(got.values()))) > 1000
+        try:
+            schema, java = self._java(got)
+        except DataError:  # a schema that does not fit its value
+            envelope = (got or {}).get("envelope", '{"payload":null}')
+            return bool(_plain(want["java"]) == free(load(envelope)["payload"]))
+        wanted = want.get("schema")
+        if not _same_number(canonical_java(want["java"]), canonical_java(java)):
+            return False
+        if schema is None or wanted is None:
+            return schema is wanted
+        return _same_number(*(_drop_names(java_schema_of(text), want["java"]) for text in (wanted, schema)))
+
+    def _mended(self, want: dict[str, Any], got: Any) -> list[str] | None:
+        """The same value, under a schema that fits it: the original's does not, and so nothing can write it."""
+        if "schema" not in want or fits(load(want["schema"]), want["java"]):
+            return None
+        with suppress(DataError):
+            _, java = self._java(got)
+            return ["D2"] if canonical_java(java) == canonical_java(want["java"]) else None
+        return None
+
+    def _java(self, datum: Any) -> tuple[str | None, Any]:
+        """Schema and value of a datum in the form of those that JSON cannot carry."""
+        if datum is not None and "unserialisable" in datum:
+            return datum.get("schema"), datum.get("java")
+        schema, value = self.written.read(datum)
+        return None if schema is None else java_schema(schema), java_form(schema, whole(value))
+
+    def _same_bytes(self, want: Any, header: dict[str, Any]) -> bool:
+        """Whether the bytes of a header mean what Connect's converter would have written; maps have no order."""
+        if BYTES not in header:
+            return False
+        try:
+            data = simple_header_bytes(*self.converter.read(want))
+        except (DataError, KeyError):
+            return False
+        same = parse_simple_header(data) == parse_simple_header(header[BYTES])
+        return same or (data is not None and header[BYTES] is not None and unordered(data) == unordered(header[BYTES]))
+
+    def _scale(self, number: int, want: Any, got: Any) -> list[str] | None:
+        """Decimals whose trailing zeros differ, and texts of such where the chain prints decimals of the record."""
+        given = str(self.case["records"][number])
+        if "connect.data.Decimal" not in given:
+            return None
+
+        def same(a: Any, b: Any) -> bool:
+            if isinstance(a, tuple) and isinstance(b, tuple):
+                return a[0] == b[0] == "decimal" and _equal_decimals(a[1], b[1])
+            printed = isinstance(a, str) and isinstance(b, str) and self._prints("STRING") and f'"{a}"' not in given
+            return printed and _equal_decimals(a, b)
+
+        return ["D7"] if alike(want, got, same) else None
+
+    def mislabelled(self, number: int, want: Result) -> bool:
+        """Whether Kafka fails on the name of a date that a Cast of the whole key or value has left."""
+        if "error" not in want or self.chain is None:
+            return False
+        error = want["error"]
+        known = any(error["class"] == c and re.search(t, error["message"] or "") for c, t in _MISLABELLED)
+        return known and any(self._keeps_name(number, side, error["stage"]) for side in SIDES)
+
+    def _keeps_name(self, number: int, side: str, stage: str) -> bool:
+        assert self.chain is not None
+        names = [s.alias for s in self.chain.stages]
+        upto = self.chain.stages[: names.index(stage) + 1] if stage in names else ()
+        ours = [s.transform for s in upto if s.side == side]
+        casts = any(isinstance(t, Cast) and not t.casts for t in ours) and _LOGICAL in str(self.case["records"][number])
+        named = [t for t in ours if isinstance(t, SetSchemaMetadata) and t.schema_name]
+        return casts or any(str(t.schema_name).startswith(_LOGICAL) for t in named)
+
+
+_PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]|[^"{}\[\],]+')
+
+
+def unordered(data: bytes) -> list[Any]:
+    """The text of a header as nested lists, the entries of its maps sorted."""
+    stack: list[list[Any]] = [[[]]]
+    opened = ""
+    for piece in _PIECE.findall(data.decode(errors="replace")):
+        if piece in "{[":
+            opened += piece
+            stack.append([[]])
+        elif piece in "}]" and opened:
+            items, kind, opened = stack.pop(), opened[-1], opened[:-1]
+            stack[-1][-1].append((kind, sorted(items, key=repr) if kind == "{" else items))
+        elif piece == "," and opened:
+            stack[-1].append([])
+        else:
+            stack[-1][-1].append(piece)
+    return stack
+
+
+def _fieldless(want: Any, got: Any) -> bool:
+    """Whether a null has the schema of a struct that has lost its fields (ExtractNewRecordState), and here has them."""
+    both = isinstance(want, tuple) and isinstance(got, tuple) and want[0] == got[0] == "schema"
+    if not both or want[2] is not None or got[2] is not None or want[1].get("fields") != []:
+        return False
+    return {**got[1], "fields": []} == want[1]
+
+
+def fits(schema: dict[str, Any], java: Any) -> bool:
+    """Whether a value, as the cases show those that JSON cannot carry, is of the type that its schema says."""
+    if java is None:
+        return bool(schema.get("optional"))
+    kind = next(iter(java)) if isinstance(java, dict) else "string" if isinstance(java, str) else "boolean"
+    if schema["type"] == "struct":
+        fields = {field["field"]: field for field in schema["fields"]}
+        if kind != "struct" or [name for name, _ in java["struct"]] != list(fields):
+            return False
+        return all(fits(fields[name], value) for name, value in java["struct"])
+    if schema["type"] == "array":
+        return kind == "list" and all(fits(schema["items"], item) for item in java["list"])
+    return kind not in ("struct", "list") and (kind == "string") is (schema["type"] == "string")
+
+
+def _plain(java: Any) -> Any:
+    """What a value would be in JSON without a schema."""
+    if not isinstance(java, dict):
+        return java
+    kind, value = next(iter(java.items()))
+    if kind == "list":
+        return [_plain(item) for item in value]
+    if kind in ("map", "struct"):
+        return {str(k): _plain(v) for k, v in value}
+    if kind.startswith("float"):
+        return ("double", repr(float(value))) if math.isfinite(float(value)) else value
+    return ("int", str(value))
+
+
+def _drop_names(schema: Any, java: Any) -> Any:
+    """A schema without the names of dates that its values are no dates of."""
+    if not isinstance(schema, dict):
+        return schema
+    kind = next(iter(java)) if isinstance(java, dict) else ""
+    logical = str(schema.get("name", "")).startswith(_LOGICAL) and kind not in ("date_ms", "decimal")
+    kept = {k: v for k, v in schema.items() if not (logical and k in ("name", "version"))}
+    if logical and "parameters" in kept:
+        kept["parameters"] = {k: v for k, v in kept["parameters"].items() if k != "scale"}
+        kept = {k: v for k, v in kept.items() if k != "parameters" or v}
+    if kind == "struct" and "fields" in kept:
+        values = dict(java["struct"])
+        kept["fields"] = [_drop_names(f, values.get(f.get("field"))) for f in kept["fields"]]
+    return kept
+
+
+def _same_number(want: Any, got: Any) -> bool:
+    """Decimals by value."""
+
+    def same(a: Any, b: Any) -> bool:
+        both = isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) == 2
+        if not both or not isinstance(a[1], str) or not isinstance(b[1], str):
+            return False
+        integers = a[0].startswith("int") and b[0].startswith("int")  # without a schema ours have one width
+        return (a[0] == b[0] == "decimal" and _equal_decimals(a[1], b[1])) or (integers and a[1] == b[1])
+
+    return alike(want, got, same)
+
+
+def _equal_decimals(a: str, b: str) -> bool:
+    try:
+        return Decimal(a) == Decimal(b)
+    except InvalidOperation:
+        return False
+
+
+def _depth(text: str) -> int:
+    depth = most = 0
+    for char in re.sub(r'"[^"\\]*(?:\\.[^"\\]*)*"', "", text):
+        depth += (char in "{[") - (char in "}]")
+        most = max(most, depth)
+    return most

@@ -1,0 +1,170 @@
+"""Records of the parity format (docs: ``tests/parity/README.md``) to and from our records."""
+
+import base64
+import gzip
+import json
+from contextlib import suppress
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from dagster_smt.authoring.stage import Chain
+from dagster_smt.chain import parse_chain
+from dagster_smt.errors import DataError, Problem
+from dagster_smt.formats.sides import EnvelopeReader, SideCodec, side_codec
+from dagster_smt.interpret.interpreter import FAILED, Interpreter, Outcome
+from dagster_smt.model.record import Header, Record
+from dagster_smt.model.runtime import kind_of
+from dagster_smt.model.schema import JavaDate, Schema, Type
+from dagster_smt.model.schema_json import schema_to_json
+from dagster_smt.model.topics.format import Format
+from dagster_smt.values.json.lazy import whole
+from dagster_smt.values.numbers import decimal_text, float_text
+
+KEPT, DROPPED = 0, 1
+_PACKED = b"\x1f\x8b"
+_SYNTAX = ".field.syntax.version"
+
+
+class Converter:
+    """The JSON converter of a case: reads and writes datums."""
+
+    def __init__(self, settings: dict[str, str]):
+        form = Format(
+            "envelope",
+            replace_null_with_default=settings.get("replace.null.with.default", "true") == "true",
+            decimal_format="NUMERIC" if settings.get("decimal.format", "").upper() == "NUMERIC" else "BASE64",
+        )
+        self.form = form
+        self.envelope: SideCodec = side_codec(form)
+        self.split = EnvelopeReader(form).split
+        self.plain: SideCodec = side_codec(replace(form, kind="json"))
+
+    def read(self, datum: dict[str, str] | None) -> tuple[Schema | None, Any]:
+        """(schema, value) of a datum; raises ``DataError``."""
+        if datum is None:
+            return None, None
+        if "envelope" in datum:
+            return self.envelope.read(datum["envelope"].encode(errors="surrogatepass"))
+        return self.plain.read(datum["schemaless"].encode(errors="surrogatepass"))
+
+    def write(self, schema: Schema | None, value: Any) -> dict[str, str] | None:
+        """The datum of a value; one that JSON cannot carry is ``unserialisable``."""
+        try:
+            data = (self.plain if schema is None else self.envelope).write(schema, value)
+        except DataError as error:
+            return self._unserialisable(error, schema, value)
+        if data is None:
+            return None
+        return {"schemaless" if schema is None else "envelope": data.decode()}
+
+    def _unserialisable(self, error: DataError, schema: Schema | None, value: Any) -> dict[str, Any]:
+        found: dict[str, Any] = {"unserialisable": error.problem.statement}
+        with suppress(DataError):  # it was never JSON
+            found["java"] = java_form(schema, whole(value))
+        return found if schema is None else {**found, "schema": java_schema(schema)}
+
+
+def java_schema(schema: Schema) -> str:
+    """The JSON of a schema whose defaults are in the form that ``java_form`` gives values."""
+    return json.dumps(schema_to_json(schema, lambda s: java_form(s.with_(default=None), s.default)))
+
+
+def java_form(schema: Schema | None, value: Any) -> Any:
+    """What a value is in Java, as the cases show values that JSON cannot carry."""
+    if isinstance(value, bytes):
+        return {"bytes": base64.b64encode(value).decode()}
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, JavaDate):
+        return {"date_ms": int(value)}
+    if isinstance(value, Decimal):
+        return {"decimal": decimal_text(value)}
+    if isinstance(value, list):
+        return {"list": [java_form(schema and schema.values, item) for item in value]}
+    if schema is not None and schema.type is Type.STRUCT:
+        return {"struct": [[name, java_form(child, value.get(name))] for name, child in schema.fields]}
+    if isinstance(value, dict):
+        keys, values = (schema.keys, schema.values) if schema else (None, None)
+        return {"map": [[java_form(keys, k), java_form(values, v)] for k, v in value.items()]}
+    kind = kind_of(value) if schema is None else schema.type.value
+    name = {"float": "float32", "double": "float64"}.get(kind, kind)
+    return {name: int(value) if isinstance(value, int) else float_text(value, name == "float32")}
+
+
+def case_chain(case: dict[str, Any]) -> Chain:
+    """The chain of a case: what Kafka ignores is accepted, paths and class names are as strict as Kafka's
+    (decisions 4 and 8).
+    """
+    properties = {"transforms": "", **{k: v for k, v in case["config"].items() if v is not None}}
+    strict = {k.replace(_SYNTAX, ".strict_paths"): "kafka" for k in properties if k.endswith(_SYNTAX)}
+    return parse_chain({**strict, **properties}, unknown_options="warn", as_kafka=True)
+
+
+def run_case(case: dict[str, Any], chain: Chain, converter: Converter | None = None) -> dict[str, Any]:
+    """Run the records of a case through one chain, on the Python evaluator; the answer has the shape of ``expect``."""
+    interpreter, converter = Interpreter(chain), converter or Converter(case.get("converter") or {})
+    return {"results": [_run(r, interpreter, converter) for r in case["records"]]}
+
+
+def _run(data: dict[str, Any], interpreter: Interpreter, converter: Converter) -> dict[str, Any]:
+    try:
+        record = read_record(data, converter)
+    except DataError as error:
+        return failure(error.problem, error.problem.place.split()[0])
+    return run_record(data, record, interpreter, converter)
+
+
+def run_record(data: dict[str, Any], record: Record, interpreter: Interpreter, converter: Converter) -> dict[str, Any]:
+    """The answer for a record that has been read."""
+    outcome: Outcome = interpreter.run(record)
+    if outcome.status == FAILED and outcome.problem is not None:
+        return failure(outcome.problem, interpreter.chain.stages[outcome.stage].alias)
+    return {"dropped": True} if outcome.status == DROPPED else {"record": write_record(data, record, converter)}
+
+
+def failure(problem: Problem, stage: str) -> dict[str, Any]:
+    """The answer for a record that failed."""
+    error = {"class": problem.connect_class, "message": problem.statement, "stage": stage, "code": problem.code}
+    return {"error": error}
+
+
+def read_record(data: dict[str, Any], converter: Converter) -> Record:
+    """Read a record; raises ``DataError`` whose place is the converter that refused."""
+    record = Record(
+        data["topic"], data["partition"], data["offset"], data["timestamp"], data["timestampType"], kind=data["kind"]
+    )
+    record.key_schema, record.key = _read(data["key"], converter, "key.converter")
+    record.value_schema, record.value = _read(data["value"], converter, "value.converter")
+    headers = [(h["key"], *_read(h["value"], converter, "header.converter")) for h in data["headers"]]
+    record.headers = [Header(key, schema, value) for key, schema, value in headers]
+    return record
+
+
+def _read(datum: dict[str, str] | None, converter: Converter, place: str) -> tuple[Schema | None, Any]:
+    try:
+        return converter.read(datum)
+    except DataError as error:
+        raise DataError(error.problem.at(place)) from None
+
+
+def write_record(data: dict[str, Any], record: Record, converter: Converter) -> dict[str, Any]:
+    """The answer for a record that went through."""
+    headers = [{"key": h.key, "value": converter.write(h.schema, h.value)} for h in record.headers]
+    return {
+        **data,
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "timestamp": None if record.timestamp is None else int(record.timestamp),  # a stage makes a date of it
+        "key": converter.write(record.key_schema, record.key),
+        "value": converter.write(record.value_schema, record.value),
+        "headers": headers,
+    }
+
+
+def parse_cases(lines: bytes) -> list[dict[str, Any]]:
+    """Read a file of cases, which may be packed by gzip."""
+    if lines.startswith(_PACKED):
+        lines = gzip.decompress(lines)
+    return [json.loads(line) for line in lines.split(b"\n") if line.strip()]  # msgspec takes no lone surrogates

@@ -1,0 +1,212 @@
+"""Which differences from Kafka Connect are deliberate: D1 to D12.
+
+A difference is deliberate if the rule behind it explains it, on the part of the record that it explains, and nothing
+else differs. Two kinds of rule say so:
+
+- rules on one result (``_Bridge``): what Kafka's crash has become here, which value JSON cannot carry, what Spark's
+  columns cannot tell apart. They name what the answer has to be instead.
+- the case run once more with a difference taken back (``as_kafka``): the result then has to be Kafka's, and the answer
+  what the Python evaluator makes of the case as it is.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from dagster_smt.authoring.stage import Chain
+from dagster_smt.errors import ConfigError
+from dagster_smt.tools.parity import vendors
+from dagster_smt.tools.parity.as_kafka import coerced, kept_spelling, read_by_name, runs
+from dagster_smt.tools.parity.bridges import BYTES as BYTES
+from dagster_smt.tools.parity.bridges import SPARK as SPARK
+from dagster_smt.tools.parity.bridges import Bridge
+from dagster_smt.tools.parity.compare import difference, kind_of_result, result_difference
+from dagster_smt.tools.parity.datums import case_chain, run_case
+from dagster_smt.tools.parity.spark_limits import beyond_range, without_schemas
+from dagster_smt.tools.parity.zones import zone_leak
+
+REASONS = {
+    "D1": "Kafka ignores an option, or refuses it late or for the signs in it: here it is honoured, or refused at once",
+    "D2": "Kafka has a defect here (a crash, a leak, a loss): here it is a correct result or a coded problem",
+    "D3": "all time zones are UTC",
+    "D4": "the result hangs on hash order, or is a value that JSON cannot carry",
+    "D5": "Kafka coerces or wraps JSON silently: here it keeps its spelling, though never a null for its default, "
+    "or is refused",
+    "D6": "the Spark evaluator keeps no schema for a null side, and headers are bytes",
+    "D7": "the decimals of a Spark column have one scale",
+    "D8": "Spark's dates and timestamps end earlier than Java's",
+    "D9": "the original finds a record's schema in what it remembers of earlier ones, here every record counts",
+    "D10": "data decides about a schema: for columns it is refused, or does without the names that data would give",
+    "D11": "a record has several faults, and is refused for another one of them",
+    "D12": "the original loses a value, or makes one that nothing can hold: here the record is refused",
+}
+_CONVERTER_REFUSALS = {"SMT401", "SMT411", "SMT412", "SMT414", "SMT416", "SMT417"}
+_LATE_REFUSALS = {"SMT411", "SMT412"}
+Result = dict[str, Any]
+
+
+def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str | None:
+    """What explains an answer that is not equal to the letter.
+
+    Returns:
+        The id of the deliberate difference; an empty text if nothing differs but the spelling of numbers; None if
+        nothing explains the difference.
+    """
+    if "results" not in case["expect"]:
+        return "D1" if "results" in answer and vendors.takes_more(case, answer) else None
+    want = case["expect"]["results"]
+    judge = _Judge(case)
+    if "configError" in answer:
+        return judge.refusal(answer["configError"]) or None
+    if len(want) != len(answer["results"]):
+        return None
+    found = [judge.explain(n, w, g) for n, (w, g) in enumerate(zip(want, answer["results"], strict=True))]
+    if any(ids is None for ids in found):
+        return None
+    return next((ids[0] for ids in found if ids), "")
+
+
+def _is_right(case: dict[str, Any]) -> bool:
+    """Whether the Python evaluator does with a case what Kafka does, or else on purpose."""
+    try:
+        chain = case_chain(case)
+    except ConfigError:
+        return False
+    answer = run_case(case, chain)
+    return not difference(case, answer) or deliberate(case, answer) is not None
+
+
+@dataclass
+class _Judge:
+    case: dict[str, Any]
+
+    @cached_property
+    def chain(self) -> Chain | None:
+        try:
+            return case_chain(self.case)
+        except ConfigError:
+            return None
+
+    @cached_property
+    def ours(self) -> list[Result]:
+        """What the Python evaluator makes of the case."""
+        return run_case(self.case, self.chain)["results"] if self.chain else []
+
+    @cached_property
+    def taken_back(self) -> list[tuple[str, list[Result]]]:
+        return list(runs(self.case))
+
+    @cached_property
+    def bridge(self) -> Bridge:
+        return Bridge(self.case, self.chain)
+
+    def refusal(self, problem: dict[str, Any]) -> str:
+        """Why a chain is refused that Kafka runs."""
+        want = self.case["expect"]["results"]
+        if want and all(self.bridge.crashes_into_config(w, problem["code"]) for w in want):
+            return "D2"
+        changed = vendors.without_ignored_values(self.case)
+        if changed is not None and _is_right(changed):
+            return "D1"
+        if vendors.refused_at_once(self.case, problem, _is_right):
+            return "D1"
+        for decision, results in self.taken_back:
+            if decision == "D1" and not any(result_difference(w, g) for w, g in zip(want, results, strict=True)):
+                return "D1"
+        return ""
+
+    def explain(self, number: int, want: Result, got: Result) -> list[str] | None:
+        """The ids of what explains a result; empty if it is equal, None if nothing does."""
+        direct = self.bridge(number, want, got)
+        if direct is not None:
+            return direct
+        if not self.ours:
+            return None
+        ours = self._as_ours(number, got)
+        found = None if ours is None else self._way(number, want, got)
+        if found:
+            return [*found, *(ours or ())]
+        return self._spark(number, want, got) if SPARK in got else None
+
+    def _way(self, number: int, want: Result, got: Result) -> list[str] | None:
+        """What explains a result of the Python evaluator that is not Kafka's."""
+        ways = (self._taken_back, self._by_name, self._leak, self._cast_name, self._vendor)
+        return next((found for way in ways if (found := way(number, want, got))), None)
+
+    def _vendor(self, number: int, want: Result, got: Result) -> list[str] | None:
+        """What a vendor's class does otherwise."""
+        for result in vendors.uncrashed(self.case, number, want):
+            found = self.bridge(number, result, got)
+            if found is not None:
+                return ["D2", *found]
+        if self.chain and vendors.fewer_conditions(self.case, self.chain, want):
+            return ["D2"]
+        if self.chain and vendors.left_as_text(self.case, self.chain, number, want, got):
+            return ["D2"]
+        if vendors.another_fault(self.case, want, got):
+            return ["D11"]
+        return ["D12"] if vendors.nowhere(self.case, want, got) else None
+
+    def _as_ours(self, number: int, got: Result) -> list[str] | None:
+        """What explains that a result is not the Python evaluator's; None if nothing does."""
+        ours = self.ours[number]
+        if "error" in ours and "error" in got and ours["error"]["code"] != got["error"]["code"]:
+            return None
+        return self.bridge(number, ours, got)
+
+    def _by_name(self, number: int, want: Result, got: Result) -> list[str] | None:
+        """Kafka reads by the name of a logical type, whatever the type: there is no such value here."""
+        record = self.case["records"][number]
+        if "error" not in got or got["error"]["code"] != "SMT414":
+            return None
+        side = got["error"]["stage"].removesuffix(".converter")
+        datums = [h["value"] for h in record["headers"]] if side == "header" else [record.get(side)]
+        return ["D5"] if any(read_by_name(self.case, datum) for datum in datums) else None
+
+    def _taken_back(self, number: int, want: Result, got: Result) -> list[str] | None:
+        for decision, results in self.taken_back:
+            found = self.bridge(number, want, results[number])
+            if found is not None and (decision != "D5" or self._from_coerced(number, got)):
+                return [decision, *found]
+        return None
+
+    def _from_coerced(self, number: int, got: Result) -> bool:
+        """Whether Kafka coerces a part of the record: kept where there is no schema, or the error comes from there."""
+        if "error" not in got:
+            return kept_spelling(self.case, self.case["records"][number])
+        parts = coerced(self.case, self.case["records"][number])
+        stage, code = got["error"]["stage"], got["error"]["code"]
+        side, _, converter = stage.rpartition(".")
+        if converter == "converter" and side in parts:
+            return parts[side] and code in _CONVERTER_REFUSALS
+        return any(parts.values()) and (code in _LATE_REFUSALS or kind_of_result(self.ours[number]) == "error")
+
+    def _leak(self, number: int, want: Result, got: Result) -> list[str] | None:
+        return ["D2"] if self.chain and zone_leak(self.case, self.chain, number, want, got) else None
+
+    def _cast_name(self, number: int, want: Result, got: Result) -> list[str] | None:
+        """A Cast of a whole date leaves the name of the date on its schema; Kafka fails on that later."""
+        return ["D2"] if self.chain and self.bridge.mislabelled(number, want) else None
+
+    def _spark(self, number: int, want: Result, got: Result) -> list[str] | None:
+        """What the Spark evaluator makes of a record, if the Python evaluator gives what Kafka does."""
+        ours = self.ours[number]
+        python = self.bridge(number, want, ours)
+        python = self._way(number, want, ours) if python is None else python
+        if python is None or self.chain is None:
+            return None
+        if vendors.refused_for_columns(self.case, self.chain, number, got):
+            return ["D10", *python]
+        renamed = vendors.without_names(self.case, self.chain, ours, got)
+        same = None if renamed is None else self.bridge(number, renamed, got)
+        if same is not None:
+            return ["D10", *same, *python]
+        for decision, results in (
+            ("D6", without_schemas(self.case, self.chain, number, got)),
+            ("D8", beyond_range(self.case, self.chain, number, got)),
+        ):
+            for result in results:
+                found = self.bridge(number, result, got)
+                if found is not None:
+                    return [decision, *found, *python]
+        return None

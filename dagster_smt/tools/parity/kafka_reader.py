@@ -1,0 +1,222 @@
+"""How Kafka's ``JsonConverter`` reads JSON: the coercions of Jackson's tree that the project refuses (difference D5).
+
+Written after the documented behaviour of ``JsonNode.intValue`` and its kin, not after ``interpret.codec``: the judge
+asks it whether a refusal of ours is one of those that D5 explains.
+"""
+
+import base64
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, InvalidOperation
+from typing import Any
+
+from dagster_smt.errors import DataError, data_error
+from dagster_smt.model.runtime import JavaDouble, as_key
+from dagster_smt.model.schema import INTEGER_BITS, JavaDate, Schema, Type
+from dagster_smt.values.cast import DAY
+from dagster_smt.values.json.lazy import check_depth
+from dagster_smt.values.numbers import exact_double, nearest_float32, wrap
+
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
+_ZEROS = re.compile(_STRING + r"|(?<![\d.eE+])(-?)0+(?=\d)", re.DOTALL)
+_MOST_DIGITS = 1000
+
+
+@dataclass
+class KafkaReader:
+    """Reads one datum. ``coerced``: whether something in it was taken for something else than it is."""
+
+    default_for_null: bool = True
+    coerced: bool = field(default=False)
+    by_name: bool = False
+    clean: str = ""
+    """The text that was read, as strict JSON: without what Jackson passes over."""
+
+    def parse(self, data: str) -> Any:
+        """The tree of a text: fractions are ``Decimal``. Raises ``DataError`` where Jackson does."""
+        check_depth(data.encode(errors="surrogatepass"))
+        text = data.lstrip("\ufeff")
+        plain = _ZEROS.sub(lambda m: m[0] if m[1] is None else m[1], text)
+        if plain != data:
+            self.coerced = True
+        if not plain.strip(" \t\r\n"):
+            self.coerced = bool(data)
+            return None
+        decoder = json.JSONDecoder(parse_float=self._fraction, parse_int=self._whole, parse_constant=_no_constant)
+        try:
+            tree, end = decoder.raw_decode(plain.lstrip(" \t\r\n"))
+        except (ValueError, RecursionError):
+            raise _refused() from None
+        self.clean, rest = plain.lstrip(" \t\r\n")[:end], plain.lstrip(" \t\r\n")[end:]
+        if rest.strip(" \t\r\n"):
+            self.coerced = True
+            if type(tree) in (int, Decimal) and rest[0] not in " \t\r\n":
+                raise _refused()
+        return tree
+
+    def _whole(self, text: str) -> int:
+        if len(text.lstrip("-")) > _MOST_DIGITS:
+            self.coerced = True
+            raise _refused()
+        return int(text)
+
+    def _fraction(self, text: str) -> Decimal:
+        if len(text) > _MOST_DIGITS:
+            self.coerced = True
+            raise _refused()
+        try:
+            value = Decimal(text)
+        except InvalidOperation:
+            raise _refused() from None
+        exponent = value.as_tuple().exponent
+        if not isinstance(exponent, int) or abs(exponent) >= 2**31:
+            self.coerced = True
+            raise _refused()
+        return value
+
+    def free(self, tree: Any) -> Any:
+        """The value of a tree without schema: whole numbers have 64 bits, others are doubles."""
+        if isinstance(tree, str):
+            self._surrogates(tree)
+            return tree
+        if type(tree) is int:
+            return self._integer(tree, 64)
+        if isinstance(tree, Decimal):
+            value = exact_double(tree)
+            self.coerced |= math.isinf(value) or (not tree and tree.is_signed())  # a BigDecimal has no sign there
+            return JavaDouble(value) if math.isinf(value) else value
+        if isinstance(tree, dict):
+            for key in tree:
+                self._surrogates(key)
+            return {key: self.free(child) for key, child in tree.items()}
+        return [self.free(child) for child in tree] if isinstance(tree, list) else tree
+
+    def _surrogates(self, text: str) -> None:
+        if any("\ud800" <= char <= "\udfff" for char in text):
+            self.coerced = True
+
+    def _integer(self, tree: Any, bits: int) -> int:
+        """``intValue`` and ``longValue``: low bits of numbers, 0 for everything else."""
+        if type(tree) is int:
+            narrow = wrap(wrap(tree, max(bits, 32)), bits)
+            self.coerced |= narrow != tree
+            return narrow
+        self.coerced = True
+        if not isinstance(tree, Decimal):
+            return 0
+        return 0 if tree.adjusted() > 10_000 else wrap(wrap(int(tree), max(bits, 32)), bits)
+
+    def typed(self, schema: Schema | None, tree: Any) -> Any:
+        """The value of a tree under a schema."""
+        if schema is None:
+            return self.free(tree)
+        if tree is None:
+            if self.default_for_null and schema.default is not None:
+                return schema.default
+            if not schema.optional:
+                raise _refused()
+            return None
+        if schema.logical:
+            return self._logical(schema, tree)
+        if schema.mislabelled:
+            self.coerced = self.by_name = True  # it reads by the name, and what comes out fits neither
+            raise _refused()
+        if schema.type is Type.ARRAY:
+            return self._array(schema, tree)
+        if schema.type is Type.MAP:
+            return self._map(schema, tree)
+        return self._struct(schema, tree) if schema.type is Type.STRUCT else self._scalar(schema, tree)
+
+    def _scalar(self, schema: Schema, tree: Any) -> Any:
+        if schema.type in INTEGER_BITS:
+            return self._integer(tree, INTEGER_BITS[schema.type])
+        if schema.type in (Type.FLOAT32, Type.FLOAT64):
+            return self._floating(tree, schema.type is Type.FLOAT32)
+        if schema.type is Type.BOOLEAN:
+            self.coerced |= not isinstance(tree, bool)
+            return tree is True
+        if not isinstance(tree, str):
+            self.coerced = True
+            return None
+        self._surrogates(tree)
+        return tree if schema.type is Type.STRING else self._bytes(tree)
+
+    def _bytes(self, text: str) -> bytes:
+        solid = "".join(char for char in text if char > " ")
+        self.coerced |= solid != text
+        try:
+            return base64.b64decode(solid, validate=True)
+        except ValueError:
+            raise _refused() from None
+
+    def _floating(self, tree: Any, single: bool) -> float:
+        if isinstance(tree, bool) or not isinstance(tree, int | Decimal):
+            self.coerced = True
+            return 0.0
+        value = nearest_float32(tree) if single else exact_double(tree)
+        self.coerced |= math.isinf(value)
+        return value
+
+    def _logical(self, schema: Schema, tree: Any) -> Any:
+        if schema.logical == "Decimal":
+            if isinstance(tree, int | Decimal) and not isinstance(tree, bool):
+                return Decimal(tree) if tree else Decimal(tree).copy_abs()
+            data = self._bytes(tree) if isinstance(tree, str) else b""
+            if not data:
+                raise _refused()
+            return Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-schema.scale, _EXACT)
+        bits = INTEGER_BITS[schema.type]
+        if type(tree) is not int or (bits == 32 and wrap(tree, 32) != tree):
+            raise _refused()
+        number = self._integer(tree, 64)
+        if schema.logical == "Time" and not 0 <= number <= DAY:
+            raise _refused()
+        return JavaDate(number * DAY if schema.logical == "Date" else number)
+
+    def _array(self, schema: Schema, tree: Any) -> list[Any]:
+        if isinstance(tree, list):
+            return [self.typed(schema.values, item) for item in tree]
+        self.coerced = True
+        return [self.typed(schema.values, item) for item in tree.values()] if isinstance(tree, dict) else []
+
+    def _map(self, schema: Schema, tree: Any) -> dict[Any, Any]:
+        if schema.keys is not None and schema.keys.type is Type.STRING:
+            if not isinstance(tree, dict):
+                raise _refused()
+            return {key: self.typed(schema.values, item) for key, item in tree.items()}
+        if not isinstance(tree, list) or any(not isinstance(pair, list) or len(pair) != 2 for pair in tree):
+            raise _refused()
+        return {as_key(self.typed(schema.keys, key)): self.typed(schema.values, item) for key, item in tree}
+
+    def _struct(self, schema: Schema, tree: Any) -> dict[str, Any]:
+        if not isinstance(tree, dict):
+            raise _refused()
+        found = {name: self.typed(child, tree.get(name)) for name, child in schema.fields}
+        if any(found[name] is None and not child.optional for name, child in schema.fields):
+            raise _refused()
+        return found
+
+
+class WrittenReader(KafkaReader):
+    """Reads what a converter has written: infinities as texts, and types that have another type's name."""
+
+    def typed(self, schema: Schema | None, tree: Any) -> Any:
+        bare = schema.with_(name=None) if schema is not None and schema.mislabelled else schema
+        return super().typed(bare, tree)
+
+    def _fraction(self, text: str) -> Decimal:
+        return Decimal(text)
+
+    def _floating(self, tree: Any, single: bool) -> float:
+        return float(tree) if tree in ("NaN", "Infinity", "-Infinity") else super()._floating(tree, single)
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(text)
+
+
+def _refused() -> DataError:
+    return data_error("SMT414", "Kafka refuses this, too")

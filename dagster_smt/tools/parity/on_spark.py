@@ -1,0 +1,329 @@
+"""Parity cases on Spark: records with schemas through the Spark evaluator, all others through ``mapInArrow``."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from dagster_smt.chain import Chain
+from dagster_smt.chain.plan import fold_chain
+from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
+from dagster_smt.interpret.interpreter import KEPT, KEY_CONVERTER, VALUE_CONVERTER
+from dagster_smt.jvm.availability import has_lane
+from dagster_smt.model.schema import Schema
+from dagster_smt.model.topics.format import Format
+from dagster_smt.spark import sql as F
+from dagster_smt.spark.columns import LEFT
+from dagster_smt.spark.layout import Layout, built
+from dagster_smt.spark.literals import MAX_MILLIS
+from dagster_smt.spark.plain import reader, to_plain
+from dagster_smt.spark.reading.start import typed_evaluator
+from dagster_smt.spark.sql import Column, select
+from dagster_smt.spark.stages.typed import State, TypedEvaluator
+from dagster_smt.spark.workers import map_in_arrow
+from dagster_smt.tools.parity.datums import DROPPED, Converter, case_chain, failure
+from dagster_smt.tools.parity.judge import BYTES, SPARK
+from dagster_smt.tools.parity.runner import answer_to, broken
+from dagster_smt.values.headers.literals import parse_simple_header
+
+Case = dict[str, Any]
+Answer = dict[str, Any]
+_FRAME = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.timestamp("us", tz="UTC")),
+        ("timestampType", pa.int32()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+        ("in_row", pa.int32()),
+    ]
+)
+_THREADS = 4  # most of the time goes into calls from Python to the driver and back
+_TYPES = {"CreateTime": 0, "LogAppendTime": 1}
+_SIDES = ("key", "value")
+
+
+@dataclass
+class SparkAnswers:
+    """Answers cases with a Spark session; also counts which evaluator the records went through.
+
+    Attributes:
+        session: Where to run.
+        typed, other: Records through the Spark evaluator, and through ``mapInArrow``.
+        unplanned: Why batches of records with schemas could not use the Spark evaluator.
+    """
+
+    session: SparkSession
+    typed: int = 0
+    other: int = 0
+    unplanned: list[str] = field(default_factory=list)
+
+    def __call__(self, cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
+        answers = [_Answers(case, chain) for case, chain in cases]
+        with ThreadPoolExecutor(_THREADS) as pool:
+            self.typed += sum(pool.map(self._attempt, answers))
+        rest = [(number, a) for number, a in enumerate(answers) if a.missing and a.broken is None]
+        self.other += sum(len(a.missing) for _, a in rest)
+        jobs = [(n, {**a.case, "records": [a.case["records"][i] for i in a.missing]}) for n, a in rest]
+        for number, found in self._in_arrow(jobs):
+            answers[number].take(found)
+        return [a.broken or {"results": a.results} for a in answers]
+
+    def _attempt(self, answer: "_Answers") -> int:
+        """As ``_typed``; a case that breaks off says so, and the others go on."""
+        try:
+            return self._typed(answer)
+        except Exception as error:  # noqa: BLE001 - whatever Spark raises, it belongs to this case
+            answer.broken = broken(error)
+            return 0
+
+    def _typed(self, answer: "_Answers") -> int:
+        """Answer what the Spark evaluator can; returns the number of records."""
+        done = 0
+        for batch in answer.batches():
+            try:
+                found = list(batch.run(self.session, answer))
+            except (PlanError, UnsupportedError) as error:
+                self.unplanned.append(f"{answer.case['id']}: {error.problems[0].code} {error.problems[0].statement}")
+                continue
+            for number, result in found:
+                if result is not None:
+                    answer.results[number] = {**result, SPARK: True}
+                    done += 1
+        return done
+
+    def _in_arrow(self, jobs: list[tuple[int, Case]]) -> Iterator[tuple[int, Answer]]:
+        if not jobs:
+            return
+        table = pa.table({"number": [n for n, _ in jobs], "text": [json.dumps(c).encode() for _, c in jobs]})
+        frame = map_in_arrow(self.session.createDataFrame(table), _run_batches, "number bigint, text binary")
+        for row in frame.collect():
+            yield row["number"], json.loads(row["text"])
+
+
+def on_spark(cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
+    """Run cases on Spark, with the session there is, or a local one."""
+    session = SparkSession.getActiveSession()
+    if session is not None:
+        return SparkAnswers(session)(cases)
+    builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.driver.memory", "3g")
+    builder = builder.config("spark.sql.ui.retainedExecutions", "1")  # thousands of plans, of megabytes some
+    session = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
+    try:
+        return SparkAnswers(session)(cases)
+    finally:
+        session.stop()
+
+
+def _run_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The Python evaluator on the cases of a partition."""
+    for batch in batches:
+        cases = [json.loads(text) for text in batch.column("text").to_pylist()]
+        texts = [json.dumps(answer_to(case, case_chain(case))).encode() for case in cases]
+        yield pa.RecordBatch.from_arrays([batch.column("number"), pa.array(texts, pa.binary())], ["number", "text"])
+
+
+class _Answers:
+    """A case and the results found so far."""
+
+    def __init__(self, case: Case, chain: Chain):
+        self.case, self.chain = case, chain
+        self.converter = Converter(case.get("converter") or {})
+        self.results: list[Any] = [None] * len(case["records"])
+        self.broken: Answer | None = None
+
+    @property
+    def missing(self) -> list[int]:
+        return [number for number, result in enumerate(self.results) if result is None]
+
+    def take(self, found: Answer) -> None:
+        """Take the results of the records that have none yet."""
+        if "results" not in found:
+            self.broken = found
+            return
+        for number, result in zip(self.missing, found["results"], strict=True):
+            self.results[number] = result
+
+    def batches(self) -> list["_Batch"]:
+        """The records with schemas, by schemas and kind. A null side belongs to the schema that its case shows."""
+        shown: dict[str, Schema] = {}
+        read = [self._sides(record, shown) for record in self.case["records"]]
+        found: dict[Any, _Batch] = {}
+        for number, sides in enumerate(read):
+            if sides is None:
+                continue
+            schemas = {name: side.schema or shown.get(name) for name, side in sides.items()}
+            if schemas["value"] is None:
+                continue
+            kind = self.case["records"][number]["kind"]
+            group = (schemas["key"], schemas["value"], kind)
+            batch = found.setdefault(group, _Batch(schemas["key"], schemas["value"], kind))
+            batch.rows.append((number, sides))
+        return list(found.values())
+
+    def _sides(self, record: Case, shown: dict[str, Schema]) -> "dict[str, _SideText] | None":
+        try:
+            sides = {name: self._side(record[name]) for name in _SIDES}
+        except DataError:
+            return None
+        if any(record[name] is not None and side.schema is None for name, side in sides.items()):
+            return None
+        for name, side in sides.items():
+            if side.schema is not None:
+                shown.setdefault(name, side.schema)
+        return sides
+
+    def _side(self, datum: dict[str, str] | None) -> "_SideText":
+        if datum is None or "envelope" not in datum:
+            return _SideText(None, None)
+        side = _SideText(*self.converter.split(datum["envelope"].encode()))
+        # Spark reads the payload as declared JSON, whose floats may be these texts; those of envelopes may not
+        return _SideText(None, None) if _NOT_FINITE.search(side.payload or b"") else side
+
+
+_NOT_FINITE = re.compile(rb'"-?(NaN|Infinity)"')
+
+
+@dataclass(frozen=True)
+class _SideText:
+    schema: Schema | None
+    payload: bytes | None
+
+
+@dataclass
+class _Batch:
+    """Records of one case with the same schemas."""
+
+    key: Schema | None
+    value: Schema
+    kind: str
+    rows: list[tuple[int, dict[str, _SideText]]] = field(default_factory=list)
+
+    def run(self, session: SparkSession, answer: _Answers) -> Iterator[tuple[int, Answer | None]]:
+        """The results by record number.
+
+        Raises:
+            PlanError: Spark has no type for a schema.
+            UnsupportedError: The Spark evaluator does not do this.
+        """
+        records = [answer.case["records"][number] for number, _ in self.rows]
+        topics = {r["topic"] for r in records}
+        known = () if None in topics else tuple(topics)
+        plan = fold_chain(answer.chain, self.key, self.value, topics=known, kind=self.kind)
+        form = answer.converter.form
+        formats = [
+            Format("json_schema", s, form.replace_null_with_default, form.decimal_format)
+            for s in (self.key, self.value)
+        ]
+        frame = session.createDataFrame(self._table(records))
+        for lane in (True, False) if has_lane(session) else (False,):
+            evaluator = typed_evaluator(frame, plan, *formats, headers=True, lane=lane)
+            evaluator.run()
+            rows = _collected(evaluator.frame, evaluator).collect()
+            yield from ((row["in_row"], _result(row, evaluator, answer)) for row in rows if row["__status"] != LEFT)
+            left = [row["in_row"] for row in rows if row["__status"] == LEFT]
+            if not left:
+                return
+            frame = frame.where(f"in_row IN ({', '.join(map(str, left))})")
+
+    def _table(self, records: list[Case]) -> pa.Table:
+        columns: dict[str, list[Any]] = {
+            name: [r.get(name) for r in records] for name in ("topic", "partition", "offset")
+        }
+        for name in _SIDES:
+            columns[name] = [sides[name].payload for _, sides in self.rows]
+        moments = [_micros(r["timestamp"]) for r in records]
+        columns["timestampType"] = [_TYPES.get(r["timestampType"]) for r in records]
+        columns["headers"] = [
+            [{"key": h["key"], "value": msgspec.json.encode(h["value"])} for h in r["headers"]] for r in records
+        ]
+        columns["in_row"] = [number for number, _ in self.rows]
+        arrays = {n: pa.array(column, _FRAME.field(n).type) for n, column in columns.items()}
+        arrays["timestamp"] = pa.array(moments, pa.int64()).cast(_FRAME.field("timestamp").type)
+        return pa.table({name: arrays[name] for name in _FRAME.names}, schema=_FRAME)
+
+
+def _micros(millis: int | None) -> int | None:
+    """A timestamp as Spark has it; it has none beyond 64 bits of microseconds, and ``datetime`` ends much earlier."""
+    return None if millis is None or abs(millis) > MAX_MILLIS else millis * 1000
+
+
+def _collected(frame: DataFrame, evaluator: TypedEvaluator) -> DataFrame:
+    """One column per variant, with both sides and the metadata in the plain form."""
+    columns = ["in_row", "__status", "__stage", "__why", "in_problem", *(["__variant"] if evaluator.variants else [])]
+    variants = [_variant(state).alias(f"v{n}") for n, state in evaluator.states.items()]
+    return select(frame, *map(F.col, columns), *variants)
+
+
+def _variant(state: State) -> Column:
+    sides = [_plain(state.sides[name]).alias(name) for name in _SIDES if name in state.sides]
+    metadata = [F.col(state.columns[name]).alias(name) for name in ("topic", "partition", "offset", "headers")]
+    if "timestamp" in state.columns:
+        metadata.append(F.unix_micros(F.col(state.columns["timestamp"])).alias("timestamp"))
+    return F.struct(*sides, *metadata)
+
+
+def _plain(layout: Layout) -> Column:
+    return to_plain(built(layout), layout.schema)
+
+
+def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | None:
+    """The result of a row; None for a null side behind a stage that refuses all others: there is no plan for it."""
+    if row["__status"] == DROPPED:
+        return {"dropped": True}
+    if row["__status"] != KEPT:
+        told = row["in_problem"]
+        problem = evaluator.problems[row["__why"]] if told is None else Problem(place="", **told.asDict())
+        return _failure(problem, row["__stage"], answer.chain)
+    number = row["__variant"] if evaluator.variants else 0
+    if number not in evaluator.states:
+        return None
+    state, values = evaluator.states[number], row[f"v{number}"]
+    before = answer.case["records"][row["in_row"]]
+    after = {**before, **{name: values[name] for name in ("topic", "partition", "offset")}}
+    after["timestamp"] = _timestamp(values, before, answer.chain)
+    for name in _SIDES:
+        value = values[name] if name in state.sides else None  # a side that no record with a value has got through
+        if value is None:
+            after[name] = None
+        else:
+            schema = state.sides[name].schema
+            after[name] = answer.converter.write(schema, reader(schema)(value))
+    known = {msgspec.json.encode(h["value"]): h["value"] for h in before["headers"]}
+    after["headers"] = [_header(h, known, answer.converter) for h in values["headers"] or ()]
+    return {"record": after}
+
+
+def _timestamp(values: Any, before: Case, chain: Chain) -> int | None:
+    """The timestamp in milliseconds: the column's. A chain that neither reads nor writes it has no column for it."""
+    if "timestamp" not in values and not chain.writes_timestamp:
+        return _read_back(_micros(before["timestamp"]))
+    return _read_back(values["timestamp"])
+
+
+def _read_back(micros: int | None) -> int | None:
+    return None if micros is None else micros // 1000
+
+
+def _header(row: Any, known: dict[bytes, Any], converter: Converter) -> dict[str, Any]:
+    """A header as read gets its datum back; one that a stage made says what its bytes say."""
+    data = None if row["value"] is None else bytes(row["value"])
+    if data in known:
+        return {"key": row["key"], "value": known[data]}
+    schema, value = parse_simple_header(data)
+    return {"key": row["key"], "value": converter.write(schema, value), BYTES: data}
+
+
+def _failure(problem: Problem, stage: int, chain: Chain) -> Answer:
+    places = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter"}
+    return failure(problem, places.get(stage) or chain.stages[stage].alias)

@@ -1,0 +1,151 @@
+"""Runs parity cases and counts how many equal Kafka Connect."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dagster_smt.authoring.options import split_list
+from dagster_smt.chain import Chain
+from dagster_smt.errors import ConfigError
+from dagster_smt.tools.parity.compare import difference
+from dagster_smt.tools.parity.datums import case_chain, parse_cases, run_case
+from dagster_smt.tools.parity.judge import deliberate
+from dagster_smt.values.json.lazy import make_room
+
+Evaluate = Callable[[list[tuple[dict[str, Any], Chain]]], list[dict[str, Any] | None]]
+EQUAL, DIFFERENT, DELIBERATE, UNSUPPORTED = "equal", "different", "deliberate", "unsupported"
+
+
+@dataclass
+class Verdict:
+    """What became of one case. ``verdict`` is one of the four names above; ``decision`` a D-id."""
+
+    id: str
+    verdict: str
+    transforms: tuple[str, ...]
+    mode: str
+    decision: str = ""
+    reason: str = ""
+
+
+@dataclass
+class ParityReport:
+    """The verdicts of all cases."""
+
+    verdicts: list[Verdict] = field(default_factory=list)
+
+    def count(self, verdict: str) -> int:
+        return sum(v.verdict == verdict for v in self.verdicts)
+
+    def by_transform(self) -> dict[str, dict[str, dict[str, int]]]:
+        """Counts per transform and mode (``schema``, ``schemaless``, ``mixed``, ``config``)."""
+        found: dict[str, dict[str, dict[str, int]]] = {}
+        for verdict in self.verdicts:
+            for name in verdict.transforms or ("(none)",):
+                counts = found.setdefault(name, {}).setdefault(verdict.mode, {"cases": 0})
+                counts["cases"] += 1
+                counts[verdict.verdict] = counts.get(verdict.verdict, 0) + 1
+        return dict(sorted(found.items()))
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as ``dagster-smt parity --report json`` prints it."""
+        counts = {name: self.count(name) for name in (EQUAL, DIFFERENT, DELIBERATE, UNSUPPORTED)}
+        details = [
+            {k: v for k, v in vars(verdict).items() if v != ""} for verdict in self.verdicts if verdict.verdict != EQUAL
+        ]
+        return {"cases": len(self.verdicts), **counts, "by_transform": self.by_transform(), "details": details}
+
+
+def on_python(cases: list[tuple[dict[str, Any], Chain]]) -> list[dict[str, Any] | None]:
+    """Run cases on the Python evaluator."""
+    return [answer_to(case, chain) for case, chain in cases]
+
+
+def answer_to(case: dict[str, Any], chain: Chain) -> dict[str, Any]:
+    """The answer of the Python evaluator; one that breaks off says so, and the run goes on."""
+    try:
+        return run_case(case, chain)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to this case
+        return broken(error)
+
+
+def broken(error: Exception) -> dict[str, Any]:
+    """The answer of an evaluator that broke off."""
+    return {"broken": type(error).__name__}
+
+
+def run_files(paths: Iterable[Path], evaluate: Evaluate = on_python) -> ParityReport:
+    """Run every case of some files."""
+    return run_cases([case for path in paths for case in parse_cases(path.read_bytes())], evaluate)
+
+
+def run_cases(cases: Iterable[dict[str, Any]], evaluate: Evaluate = on_python) -> ParityReport:
+    """Run cases. ``evaluate`` answers None for a case it cannot take: it counts as unsupported."""
+    make_room()  # cases may be nested as deeply as Connect allows
+    cases = list(cases)
+    parsed: list[Chain | dict[str, Any]] = [_parse(case) for case in cases]
+    runnable = [(c, p) for c, p in zip(cases, parsed, strict=True) if isinstance(p, Chain)]
+    answers = iter(evaluate(runnable))
+    report = ParityReport()
+    for case, chain in zip(cases, parsed, strict=True):
+        answer = next(answers) if isinstance(chain, Chain) else chain
+        report.verdicts.append(verdict_of(case, answer))
+    return report
+
+
+def _parse(case: dict[str, Any]) -> Chain | dict[str, Any]:
+    try:
+        return case_chain(case)
+    except ConfigError as error:
+        first = error.problems[0]
+        return {"configError": {"class": first.connect_class, "message": first.statement, "code": first.code}}
+
+
+def verdict_of(case: dict[str, Any], answer: dict[str, Any] | None) -> Verdict:
+    """What an answer to a case is worth; None is no answer."""
+    verdict = Verdict(case["id"], UNSUPPORTED, transforms_of(case), mode_of(case))
+    if answer is None or _unknown_class(case, answer):
+        return verdict
+    try:
+        decision = _judged(case, answer, verdict)
+    except Exception as error:  # noqa: BLE001 - a case that nobody can read is different, and the run goes on
+        decision, verdict.reason = None, f"the case cannot be judged: {type(error).__name__}"
+    verdict.decision = decision or ""
+    verdict.verdict = DIFFERENT if decision is None else DELIBERATE if decision else EQUAL
+    return verdict
+
+
+def _judged(case: dict[str, Any], answer: dict[str, Any], verdict: Verdict) -> str | None:
+    """The deliberate difference; an empty text if there is none, None if the answer is wrong."""
+    if "broken" in answer:
+        verdict.reason = f"the evaluator broke off: {answer['broken']}"
+        return None
+    verdict.reason = difference(case, answer)
+    return deliberate(case, answer) if verdict.reason else ""
+
+
+def _unknown_class(case: dict[str, Any], answer: dict[str, Any]) -> bool:
+    """A class that Kafka has and we do not."""
+    return "configError" not in case["expect"] and answer.get("configError", {}).get("code") == "SMT010"
+
+
+def transforms_of(case: dict[str, Any]) -> tuple[str, ...]:
+    """Short names of the transforms and predicates a case uses."""
+    config = case["config"]
+    keys = [
+        f"{kind}.{alias}.type" for kind in ("transforms", "predicates") for alias in split_list(config.get(kind) or "")
+    ]
+    types = [str(config[key]).strip() for key in keys if config.get(key)]
+    return tuple(sorted({t.rsplit(".", 1)[-1].split("$")[0] for t in types}))
+
+
+def mode_of(case: dict[str, Any]) -> str:
+    """``schema``, ``schemaless``, ``mixed`` or ``config``: the form of the records."""
+    if "configError" in case["expect"]:
+        return "config"
+    sides = [r.get(side) for r in case["records"] for side in ("key", "value")]
+    forms = {next(iter(d)) for d in sides if d}
+    if len(forms) > 1:
+        return "mixed"
+    return {"envelope": "schema", "schemaless": "schemaless"}[forms.pop()] if forms else "mixed"

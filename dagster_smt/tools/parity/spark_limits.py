@@ -1,0 +1,106 @@
+"""What the Spark evaluator cannot tell: the results it may give for a record instead of Connect's (D6, D8)."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from dagster_smt.authoring.stage import Chain
+from dagster_smt.errors import DataError
+from dagster_smt.interpret.interpreter import Interpreter
+from dagster_smt.model.schema import JavaDate, Schema
+from dagster_smt.tools.parity.datums import Converter, read_record, run_case, run_record
+from dagster_smt.transforms.kafka.hoist_field import HoistField
+from dagster_smt.values.cast import DAY
+from dagster_smt.values.json.lazy import whole
+
+MAX_MILLIS = (2**63 - 1) // 1000
+"""The instants that Spark's timestamps reach: microseconds in 64 bits."""
+MAX_DAYS = 2**31 - 1
+_CODES = {"SMT414", "SMT422", "SMT426"}
+Result = dict[str, Any]
+
+
+def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result) -> Iterator[Result]:
+    """D6: a null side is one null, with the schema that the case shows for the side, or without.
+
+    Yields:
+        The results of the record where every null side has the schema, and where none has one; and the refusal of
+        a null that HoistField would put into a required field.
+    """
+    converter = Converter(case.get("converter") or {})
+    for with_schema in (True, False):
+        data = case["records"][number]
+        try:
+            record = read_record(data, converter)
+        except DataError:
+            return
+        for side in ("key", "value"):
+            if getattr(record, side) is None:
+                schema = _shown(case, side, converter) if with_schema else None
+                setattr(record, f"{side}_schema", schema)
+        yield run_record(data, record, Interpreter(chain), converter)
+    if "error" in got and got["error"]["code"] == "SMT402" and _hoists_null(case, chain, number, got["error"]["stage"]):
+        yield got
+
+
+def _hoists_null(case: dict[str, Any], chain: Chain, number: int, stage: str) -> bool:
+    """Whether a HoistField meets a null that has another schema in Connect: here it has that of the others."""
+    place = [s.alias for s in chain.stages].index(stage)
+    record = read_record(case["records"][number], Converter(case.get("converter") or {}))
+    Interpreter(replace(chain, stages=chain.stages[:place])).run(record)
+    hoist = chain.stages[place]
+    return isinstance(hoist.transform, HoistField) and getattr(record, hoist.side) is None
+
+
+def _shown(case: dict[str, Any], side: str, converter: Converter) -> Schema | None:
+    """The first schema of a side in a case."""
+    for record in case["records"]:
+        if record[side] is not None and "envelope" in record[side]:
+            with suppress(DataError):
+                return converter.split(record[side]["envelope"].encode())[0]
+    return None
+
+
+def beyond_range(case: dict[str, Any], chain: Chain, number: int, got: Result) -> Iterator[Result]:
+    """D8: an instant is beyond what Spark can hold; the record is refused there, or has no timestamp.
+
+    Yields:
+        The results that are right for Spark.
+    """
+    record = case["records"][number]
+    if record["timestamp"] is not None and abs(record["timestamp"]) > MAX_MILLIS:
+        shown = {**record, "timestamp": None}
+        yield from run_case({**case, "records": [shown]}, chain)["results"]
+    if "error" in got and got["error"]["code"] in _CODES and _reaches(case, chain, number, got["error"]["stage"]):
+        yield got
+
+
+def _reaches(case: dict[str, Any], chain: Chain, number: int, stage: str) -> bool:
+    """Whether there is such an instant in the record where the stage (or converter) is through with it."""
+    names = [s.alias for s in chain.stages]
+    part = replace(chain, stages=chain.stages[: names.index(stage) + 1] if stage in names else ())
+    try:
+        record = read_record(case["records"][number], Converter(case.get("converter") or {}))
+    except DataError:
+        return False
+    Interpreter(part).run(record)
+    return any(_beyond(schema, whole(value)) for schema, value in _sides(record))
+
+
+def _sides(record: Any) -> list[tuple[Schema | None, Any]]:
+    headers = [(h.schema, h.value) for h in record.headers]
+    return [(record.key_schema, record.key), (record.value_schema, record.value), *headers]
+
+
+def _beyond(schema: Schema | None, value: Any) -> bool:
+    if isinstance(value, JavaDate):
+        days = schema is not None and schema.logical == "Date"
+        return abs(value) // DAY > MAX_DAYS if days else abs(value) > MAX_MILLIS
+    if isinstance(value, list):
+        return any(_beyond(schema and schema.values, item) for item in value)
+    if isinstance(value, dict):
+        if schema is not None and schema.fields:
+            return any(_beyond(child, value.get(name)) for name, child in schema.fields)
+        return any(_beyond(schema and schema.values, item) for item in value.values())
+    return False

@@ -1,0 +1,30 @@
+"""The parity report as text: a row per transform and mode, then what differs."""
+
+from dagster_smt.tools.parity.judge import REASONS
+from dagster_smt.tools.parity.runner import DELIBERATE, DIFFERENT, EQUAL, UNSUPPORTED, ParityReport
+
+COLUMNS = ("cases", EQUAL, DELIBERATE, DIFFERENT, UNSUPPORTED)
+
+
+def matrix(report: ParityReport) -> list[tuple[str, str, tuple[int, ...]]]:
+    """Rows of (transform, mode, counts as in ``COLUMNS``)."""
+    return [
+        (name, mode, tuple(counts.get(c, 0) for c in COLUMNS))
+        for name, modes in report.by_transform().items()
+        for mode, counts in sorted(modes.items())
+    ]
+
+
+def report_table(report: ParityReport) -> str:
+    """The whole report for a terminal."""
+    lines = [f"{'transform':22}{'mode':12}" + "".join(f"{c:>13}" for c in COLUMNS)]
+    for name, mode, counts in matrix(report):
+        lines.append(f"{name:22}{mode:12}" + "".join(f"{c:13}" for c in counts))
+    totals = [len(report.verdicts), *(report.count(c) for c in COLUMNS[1:])]
+    lines.append(f"{'all cases':34}" + "".join(f"{c:13}" for c in totals))
+    decisions = sorted({v.decision for v in report.verdicts if v.decision})
+    lines += [f"{d}: {REASONS[d]} ({sum(v.decision == d for v in report.verdicts)} cases)" for d in decisions]
+    for verdict in report.verdicts:
+        if verdict.verdict == DIFFERENT:
+            lines.append(f"different {verdict.id}: {verdict.reason}")
+    return "\n".join(lines)

@@ -1,0 +1,65 @@
+"""Time zones that leak (D2): Kafka's date format keeps the zone of the last text it has read, and prints in it."""
+
+import re
+from typing import Any
+
+from dagster_smt.authoring.stage import Chain
+from dagster_smt.tools.parity.compare import alike, canonical_record
+from dagster_smt.transforms.kafka.timestamp_converter import TimestampConverter
+from dagster_smt.values.cast import DAY
+from dagster_smt.values.java.dates import date_format
+from dagster_smt.values.times.timestamps import PRECISIONS
+
+_QUARTER, _MOST = 900_000, 26 * 3_600_000
+_UNITS = (
+    *((letter, 1000) for letter in "Ss"),
+    ("m", 60_000),
+    *((letter, 3_600_000) for letter in "HkKh"),
+    *((letter, DAY) for letter in "dDEuFa"),
+    *((letter, 7 * DAY) for letter in "wW"),
+    *((letter, 31 * DAY) for letter in "ML"),
+)
+_ZONE = re.compile(r"GMT[+-]\d\d:\d\d|\b[A-Z]{3,4}\b|[+-]\d\d:?\d\d\b")
+_QUOTED = re.compile(r"'[^']*'?")
+
+
+def zone_leak(case: dict[str, Any], chain: Chain, number: int, want: dict[str, Any], got: dict[str, Any]) -> bool:
+    """Whether two results differ in nothing but the zone of instants that a TimestampConverter has made.
+
+    The format must read zones, a text with a zone must have come before (or be the record's own), and the instants must
+    be apart by what zones can be apart.
+    """
+    if "record" not in want or "record" not in got:
+        return False
+    stages = [s.transform for s in chain.stages if isinstance(s.transform, TimestampConverter)]
+    zoned = [t for t in stages if set(_QUOTED.sub("", t.format)) & set("zZX")]
+    given = str(case["records"][: number + 1])
+    if not zoned or not re.search(r"[A-Z]{3,4}|[+-]\d\d:?\d\d|[a-z] Time", given):
+        return False
+    a, b = canonical_record(want["record"]), canonical_record(got["record"])
+    return any(alike(a, b, lambda w, g: _apart(t, w, g)) for t in zoned)  # noqa: B023
+
+
+def _apart(transform: TimestampConverter, want: Any, got: Any) -> bool:
+    instants = _instant(transform, want), _instant(transform, got)
+    if instants[0] is None or instants[1] is None:
+        return False
+    apart, unit = abs(instants[0] - instants[1]), _unit(transform)
+    return apart <= _MOST + unit and (unit > _QUARTER or apart % _QUARTER == 0)
+
+
+def _unit(transform: TimestampConverter) -> int:
+    """How far apart the instants can be that the format prints alike, in milliseconds."""
+    letters = set(_QUOTED.sub("", transform.format)) if transform.target_type == "string" else {"S"}
+    return next((unit for letter, unit in _UNITS if letter in letters), 366 * DAY)
+
+
+def _instant(transform: TimestampConverter, value: Any) -> int | None:
+    """The milliseconds that a text or number of the converter's target says, its zone left out."""
+    if transform.target_type == "string":
+        text = _ZONE.sub("UTC", value, count=1) if isinstance(value, str) else ""
+        return date_format(transform.format).parse(text) if text else None
+    if not isinstance(value, tuple) or value[0] != "int":
+        return None
+    multiply, divide = PRECISIONS[transform.unix_precision] if transform.target_type == "unix" else (1, 1)
+    return int(value[1]) * multiply // divide

@@ -1,0 +1,194 @@
+"""The codes of problems, found in the sources: what each one says, and where. The reference has a page of them.
+
+A code means one thing. It belongs to the module that says it; one that several modules say in different words is listed
+in ``SHARED`` with all of them, so that nobody takes a code that is taken.
+"""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+CODE = re.compile(r"SMT\d{3}")
+AREAS = {
+    "0": "Shape of a configuration",
+    "1": "Names and paths",
+    "2": "Types and schemas",
+    "3": "Stages and predicates",
+    "4": "Data of one record",
+    "5": "Tables, windows and sinks",
+    "6": "Environment",
+    "9": "Not supported, or a mistake in a class",
+}
+SHARED = {
+    "SMT001": "chain/parse chain/stages",
+    "SMT002": "chain/parse connect/places",
+    "SMT003": "chain/parse cli/parity cli/schemas cli/topics connect/places connect/strimzi",
+    "SMT010": "chain/classes cli/chains",
+    "SMT013": "chain/problems chain/stages",
+    "SMT018": "connect/connectors connect/places connect/strimzi orchestration/components/scaffolder",
+    "SMT019": "cli/connectors cli/schema",
+    "SMT032": "orchestration/launch/config_schema orchestration/runs/steps",
+    "SMT038": "orchestration/components/fields orchestration/definitions/topic_assets",
+    "SMT045": "orchestration/definitions/partitions orchestration/launch/time_keys",
+    "SMT102": "authoring/fields/edit authoring/fields/read",
+    "SMT202": "authoring/fields/resolve authoring/fields/read",
+    "SMT205": "authoring/fields/defaults effects/on_plan",
+    "SMT207": "spark/column_values spark/types",
+    "SMT250": "tables/ddl tables/rows/columns",
+    "SMT252": "tables/ddl tables/rows/statement",
+    "SMT261": "model/topics/columns tables/rows/declare",
+    "SMT263": "model/topics/columns tables/rows/declare",
+    "SMT264": "model/topics/columns tables/rows/columns tables/rows/declare",
+    "SMT267": "tables/rows/columns tables/rows/statement",
+    "SMT269": "tables/rows/declare tables/rows/write tables/spec tables/written",
+    "SMT270": "cli/schemas tables/rows/with_options tables/spec",
+    "SMT272": "model/topics/csv_options model/topics/format",
+    "SMT273": "formats/avro/read formats/fixed_schema formats/protobuf/files formats/registry/versions "
+    "formats/registry/client tables/described",
+    "SMT274": "formats/avro/write formats/protobuf/schema",
+    "SMT279": "tables/spec tables/written",
+    "SMT303": "chain/dead_paths chain/plan orchestration/checks",
+    "SMT350": "orchestration/checks run/counts",
+    "SMT354": "orchestration/launch/config_schema run/unmasked",
+    "SMT401": "formats/json formats/texts values/basic",
+    "SMT414": "formats/avro/read formats/json formats/fixed_schema formats/sides spark/reading/start",
+    "SMT416": "formats/avro/read formats/csv formats/primitives formats/protobuf/kinds formats/sides "
+    "spark/reading/start",
+    "SMT440": "formats/avro/anything formats/avro/write formats/csv formats/primitives formats/protobuf/kinds",
+    "SMT451": "authoring/topics effects/times transforms/aiven/hash",
+    "SMT452": "effects/routes_on_plan effects/times transforms/aiven/hash",
+    "SMT441": "formats/protobuf/files formats/registry/wire formats/registry/client",
+    "SMT442": "formats/registry/versions formats/registry/client",
+    "SMT459": "formats/avro/read model/schema_size",
+    "SMT501": "tables/kafka/client tables/sources/file_topics tables/sources/table",
+    "SMT505": "tables/sources/file_topics tables/sources/segments",
+    "SMT510": "tables/sources/file_topics tables/windows",
+    "SMT513": "orchestration/launch/config_schema run/redrive tables/windows",
+    "SMT516": "tables/sources/kafka tables/window_begins",
+    "SMT522": "cli/topics tables/sinks/delta tables/sinks/file_topics tables/sinks/iceberg_states tables/sinks/kafka",
+    "SMT528": "tables/kafka/transactions tables/sinks/file_topics tables/sinks/protocol",
+    "SMT577": "orchestration/components/fields tables/spec",
+    "SMT585": "tables/sources/groups tables/spec",
+    "SMT590": "tables/kafka/producer tables/kafka/transactions",
+    "SMT625": "run/failures tables/kafka/client",
+    "SMT634": "run/failures tables/sources/kafka",
+}
+"""By code the modules that say the same thing in their own words. One comes in here only if it means that thing."""
+_PLACED = ("Problem", "config_problem")
+"""Functions that take a place between code and statement."""
+_READERS = ("tools/", "connect/survey")
+"""Modules that compare codes."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """A place that says a code.
+
+    Attributes:
+        code: The code.
+        module: Path of the module in the package, without ``.py``.
+        statement: What it says, ``…`` for what varies; empty if it cannot be told from the source.
+    """
+
+    code: str
+    module: str
+    statement: str
+
+
+def uses(root: Path = ROOT) -> list[Use]:
+    """Every place in a package that says a code."""
+    found = []
+    for path in sorted(root.rglob("*.py")):
+        module = path.relative_to(root).with_suffix("").as_posix()
+        if not module.startswith(_READERS):
+            found += list(_in_module(ast.parse(path.read_text(encoding="utf-8")), module))
+    return found
+
+
+def by_code(root: Path = ROOT) -> dict[str, list[Use]]:
+    """The uses of each code, in the order of codes."""
+    found: dict[str, list[Use]] = defaultdict(list)
+    for use in uses(root):
+        found[use.code].append(use)
+    return dict(sorted(found.items()))
+
+
+def taken_twice(root: Path = ROOT) -> list[str]:
+    """Codes that several modules use for different things, as far as ``SHARED`` does not allow it."""
+    wrong = []
+    for code, places in by_code(root).items():
+        modules = sorted({use.module for use in places})
+        same = len({use.statement for use in places}) == 1
+        if len(modules) > 1 and not same and not set(modules) <= set(SHARED.get(code, "").split()):
+            wrong.append(f"{code}: {', '.join(modules)}")
+    return wrong
+
+
+def _in_module(tree: ast.Module, module: str) -> Iterator[Use]:
+    for function in _scopes(tree):
+        names = _texts(function)
+        for node in _own(function):
+            parts = node.args if isinstance(node, ast.Call) else node.elts if isinstance(node, ast.Tuple) else []
+            for number, part in enumerate(parts[:2]):
+                if isinstance(part, ast.Constant) and CODE.fullmatch(str(part.value)):
+                    skip = 2 if isinstance(node, ast.Call) and _name(node.func) in _PLACED else 1
+                    statement = parts[number + skip] if number + skip < len(parts) else None
+                    yield Use(str(part.value), module, _told(statement, names))
+
+
+def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
+    yield tree
+    yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def _own(scope: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a scope without those of functions in it."""
+    for child in ast.iter_child_nodes(scope):
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield child
+            yield from _own(child)
+
+
+def _texts(scope: ast.AST) -> dict[str, ast.expr]:
+    """Names that are set to texts."""
+    assigned = (node for node in _own(scope) if isinstance(node, ast.Assign))
+    return {t.id: node.value for node in assigned for t in node.targets if isinstance(t, ast.Name)}
+
+
+def _name(func: ast.expr) -> str:
+    return func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
+
+
+def _told(node: ast.expr | None, names: dict[str, ast.expr]) -> str:
+    if isinstance(node, ast.Name):
+        node = names.get(node.id)
+    if isinstance(node, ast.Constant):
+        return str(node.value) if isinstance(node.value, str) else ""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(v.value) if isinstance(v, ast.Constant) else "…" for v in node.values)
+    if isinstance(node, ast.BinOp):
+        return _told(node.left, names) + (_told(node.right, names) or "…")
+    return ""
+
+
+def codes_page() -> str:
+    """The page of the reference."""
+    lines = ["# Problem codes", ""]
+    lines += ["A code means one thing, and is never used for another. `…` stands for a name, a path or a type; no"]
+    lines += ["problem quotes the value of a field. Place and hint come with the message.", ""]
+    for area, codes in groupby(by_code().items(), key=lambda pair: pair[0][3]):
+        lines += [f"## {area}xx: {AREAS[area]}", "", "| code | says | module |", "|---|---|---|"]
+        lines += [_row(code, places) for code, places in codes]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _row(code: str, places: list[Use]) -> str:
+    said = list(dict.fromkeys(use.statement for use in places if use.statement)) or ["(see the module)"]
+    modules = ", ".join(dict.fromkeys(f"`{use.module}`" for use in places))
+    return f"| {code} | {'<br>'.join(said)} | {modules} |"

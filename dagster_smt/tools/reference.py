@@ -1,0 +1,287 @@
+"""The generated reference: one page per transform and predicate, and the parity matrix.
+
+``python -m dagster_smt.tools.reference`` writes ``docs/reference``; ``--check`` fails if a page is stale.
+"""
+
+import argparse
+import inspect
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pydantic_core import PydanticUndefined
+
+from dagster_smt.authoring.bundles import NestedPaths
+from dagster_smt.authoring.options import Options
+from dagster_smt.authoring.predicate import Predicate
+from dagster_smt.authoring.transform import Example, Transform
+from dagster_smt.chain.registry import own
+from dagster_smt.chain.stages import as_text
+from dagster_smt.chain.vendors import by_vendor, is_kafkas
+from dagster_smt.interpret.examples import example_chain, run_example, run_once, with_schema
+from dagster_smt.model.reports.markdown import code
+from dagster_smt.tools import gallery
+from dagster_smt.tools.parity.judge import REASONS
+from dagster_smt.tools.parity.runner import DELIBERATE, ParityReport, run_files
+from dagster_smt.tools.parity.table import COLUMNS, matrix
+from dagster_smt.tools.path_forms import FORMS, SITUATIONS
+from dagster_smt.tools.problem_codes import codes_page
+
+FOLDER, CASES = Path("docs/reference"), Path("tests/parity")
+_PATHS = """
+    {}. `field.syntax.version` says how the paths are written:
+
+    - `V1` (the default): the name of a field of the top level, dots included.
+    - `V2` (KIP-821): dots separate steps. A step in backticks is a name as it is. A backtick closes before a dot and at
+      the end, unless a backslash is before it. A backtick that is not closed is a configuration error.
+    - `extended`: V2 and the steps below. It is our own word, so that no later version of Kafka can mean something else.
+
+    In lists (`fields`, `include`, `renames`, `spec`) commas and colons inside backticks, brackets and patterns do not
+    separate. Lineage, masked columns, the schema diff, `explain`, `preview`, the catalog and messages write paths so,
+    too: a name stands in backticks where it would be read as something else, so `` `a.b` `` and `a.b` are two fields.
+
+    What two paths lead to is changed from the inside out. Structs that are rebuilt keep name, version, doc, parameters,
+    optionality and default.
+
+    With a schema a path is followed when the chain is planned: `dagster-smt explain` and the ledger list what a pattern
+    matches, and a path that leads nowhere is a warning with the nearest names. A name step goes through a map with
+    string keys, which Kafka refuses (`strict_paths=kafka` restores that). The value under one key cannot change its
+    type alone: a path that names it is refused, and a deep scan leaves it as it is. Without a schema objects are maps
+    and structs at once. `type(...)` then looks at the value: whole numbers are `int64`, others `float64`, objects
+    `map` and `struct`.
+
+    Where one value is needed (`ExtractField`, for one) a path that can match several is refused. Where a field is made
+    (`InsertField`), the path has names only.
+"""
+_NULLS = {
+    "pass": "A null key or value passes unchanged.",
+    "reject": "A null key or value is refused: the record fails.",
+    "apply": "A null key or value stays null, under the new schema; see above.",
+    "drop": "A record with a null key or value is dropped.",
+    "wrap": "A null key or value is transformed like any other; see above.",
+}
+
+
+def pages(classes: Sequence[type[Options]], report: ParityReport, vendors: ParityReport) -> Iterator[tuple[str, str]]:
+    """(file name, text) of every page, given what became of Kafka's cases and of the vendors'."""
+    for cls in classes:
+        yield file_of(cls), page(cls, report)
+    yield "paths.md", paths_page()
+    yield "parity.md", parity_page(report, vendors)
+    yield "problem-codes.md", codes_page()
+    if gallery.FILE.exists():
+        yield "gallery.md", gallery.page(gallery.entries())
+    yield "README.md", index_page(classes)
+
+
+def file_of(cls: type[Options]) -> str:
+    """The file of a page; those of a vendor are in a folder of its name, Kafka's in none."""
+    inside = cls.__module__.split(".")[2:-1] if _is_own(cls) and not is_kafkas(cls.connect_class) else []
+    return "/".join([*inside, f"{cls.__name__}.md"])
+
+
+def _is_own(cls: type[Options]) -> bool:
+    return cls.__module__.startswith("dagster_smt.")
+
+
+def page(cls: type[Options], report: ParityReport) -> str:
+    """The page of one transform or predicate."""
+    parts = [f"# {cls.__name__}", f"`{cls.connect_class}{_sides(cls)}`", inspect.cleandoc(cls.__doc__ or "")]
+    parts.append(_options(cls))
+    if issubclass(cls, Transform):
+        parts += _null(cls)
+        parts += [_example(cls, example) for example in cls.examples]
+    elif issubclass(cls, Predicate):
+        parts += [_predicate_example(cls, example) for example in cls.examples]
+    parts += [_parity(cls.__name__, report)] if is_kafkas(cls.connect_class) else []
+    text = "\n\n".join(parts) + "\n"
+    return text.replace("](paths.md)", f"]({'../' * file_of(cls).count('/')}paths.md)")
+
+
+def _null(cls: type[Transform]) -> list[str]:
+    one = cls.model_validate(cls.examples[0].options)
+    if not (cls.sided or one.reads & {"value", "key"}) or (cls.null == "apply" and not cls.sided):
+        return []
+    side = "key or value" if cls.sided else "value" if "value" in one.reads else "key"
+    text = _NULLS[cls.null] if cls.on_null is Transform.on_null else "An option says what a null key or value meets."
+    return ["## Null\n\n" + text.replace("key or value", side)]
+
+
+def _sides(cls: type[Options]) -> str:
+    return "$Key`, `$Value" if getattr(cls, "sided", False) else ""
+
+
+def _options(cls: type[Options]) -> str:
+    if not cls.model_fields:
+        return "It has no options."
+    rows = ["| option | default | meaning |", "|---|---|---|"]
+    for name, field in cls.model_fields.items():
+        default = "required" if field.default is PydanticUndefined else _default(field.default)
+        rows.append(f"| `{field.alias or name}` | {default} | {field.description} |")
+    return "## Options\n\n" + "\n".join(rows)
+
+
+def _default(value: object) -> str:
+    if value in (None, (), ""):
+        return "none"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _example(cls: type[Transform], example: Example) -> str:
+    text = _properties(example, "transforms", "t", example_chain(cls, example).stages[0].connect_class)
+    result, given = run_example(cls, example), example.given or example.shows
+    if result is None:
+        text += f"A record with the {given} `{example.before}` is dropped."
+    else:
+        other = "" if given == example.shows else f", the {example.shows}"
+        text += f"Before, the {given}: `{example.before}`. After{other}: `{result}`."
+    schema = with_schema(cls, example)
+    return text + (f"\n\nWith a schema: {schema}." if schema else "")
+
+
+def _predicate_example(cls: type[Predicate], example: Example) -> str:
+    text = _properties(example, "predicates", "p", cls.connect_class)
+    return f"{text}With the {example.given or example.shows} `{example.before}` it is {run_example(cls, example)}."
+
+
+def _properties(example: Example, kind: str, alias: str, connect_class: str) -> str:
+    options = [f"{kind}.{alias}.{key}={as_text(value)}" for key, value in example.options.items()]
+    lines = [f"{kind}={alias}", f"{kind}.{alias}.type={connect_class}", *options]
+    return f"## Example: {example.title}\n\n```properties\n" + "\n".join(lines) + "\n```\n\n"
+
+
+def _parity(name: str, report: ParityReport) -> str:
+    rows = [(mode, counts) for transform, mode, counts in matrix(report) if transform == name]
+    lines = [
+        "## Parity with Kafka 4.3.1",
+        "",
+        f"| records | {' | '.join(COLUMNS)} |",
+        "|---" * (len(COLUMNS) + 1) + "|",
+    ]
+    lines += [f"| {mode} | {' | '.join(map(str, counts))} |" for mode, counts in rows]
+    found = sorted({v.decision for v in report.verdicts if v.verdict == DELIBERATE and name in v.transforms})
+    lines += ["", *(f"- {d}: {REASONS[d]}" for d in found)] if found else []
+    return "\n".join(lines)
+
+
+def paths_page() -> str:
+    """The page on field paths: every form, every situation; what they give has been run."""
+    known = {cls.__name__: cls for cls in own(Transform) if is_kafkas(cls.connect_class)}
+    names = [f"`{cls.__name__}`" for cls in own(Transform) if issubclass(cls, NestedPaths)]
+    who = f"These transforms take paths of fields: {', '.join(names[:-1])} and {names[-1]}"
+    lines = ["# Field paths", "", *textwrap.wrap(who + inspect.cleandoc(_PATHS).split("\n\n")[0][2:], 120)]
+    lines += ["", inspect.cleandoc(_PATHS).partition("\n\n")[2], "", "## Forms", ""]
+    lines += ["What `MaskField` with `replacement=*` does.", "", "| syntax | path | leads to | before | after |"]
+    lines.append("|---" * 5 + "|")
+    for form in FORMS:
+        options = {"fields": [form.path], "replacement": "*", "field.syntax.version": form.version}
+        after = run_once(known["MaskField"], options, form.before, typed=False)
+        lines.append(
+            f"| {form.version} | {_code(form.path)} | {form.reaches} | {_code(form.before)} | {_code(after)} |"
+        )
+    lines += ["", "## Situations", "", "| what | records | transform | before | after |", "|---" * 5 + "|"]
+    for case in SITUATIONS:
+        after = run_once(known[case.transform], case.settings, case.before, typed=case.schema == "with")
+        used = ", ".join(_code(f"{key}={value}") for key, value in case.options.items())
+        records = {"both": "all", "with": "with schema", "without": "without schema"}[case.schema]
+        shown = after if after.startswith("refused: ") else _code(after)
+        lines.append(f"| {case.what} | {records} | {case.transform} {used} | {_code(case.before)} | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def _code(text: str) -> str:
+    """Code in a table's cell."""
+    return code(text).replace("|", "\\|")
+
+
+def parity_page(report: ParityReport, vendors: ParityReport) -> str:
+    """The parity matrix of all transforms."""
+    head = [
+        "# Parity with Kafka Connect 4.3.1",
+        "",
+        "Recorded cases, run on the Python evaluator. A case counts in every transform and predicate it uses.",
+        "D6 to D8 and D10 are the Spark evaluator's own: `dagster-smt parity --spark` runs the cases there.",
+        "",
+    ]
+    between = [
+        "",
+        "## Debezium 3.6.1 and Aiven 1.6.0",
+        "",
+        "Recorded from the vendors' own classes on Kafka Connect 4.3.1; the predicate FieldValueMatches is younger",
+        "than Aiven 1.6.0. Confluent's classes are not public: there are no such cases of them.",
+        "",
+    ]
+    rules = [f"- **{d}** {reason}." for d, reason in REASONS.items()]
+    lines = [*head, *_matrix(report), *between, *_matrix(vendors), "", "## Deliberate differences", "", *rules, ""]
+    lines += [
+        "A difference is taken back and run again where that can be: it counts only if Kafka's result then comes out.",
+        "[Decision 29](../decisions/0029-differences-from-the-vendors-have-rules.md) says what D9 to D12 are good for.",
+        "",
+        "| deliberate | Kafka | Debezium, Aiven |",
+        "|---|---|---|",
+        *(f"| {d} | {_count(report, d)} | {_count(vendors, d)} |" for d in REASONS),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _matrix(report: ParityReport) -> list[str]:
+    head = [f"| transform | records | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 2) + "|"]
+    rows = [f"| {name} | {mode} | {' | '.join(map(str, counts))} |" for name, mode, counts in matrix(report)]
+    totals = [len(report.verdicts), *(report.count(name) for name in COLUMNS[1:])]
+    return [*head, *rows, f"| all cases | | {' | '.join(map(str, totals))} |"]
+
+
+def _count(report: ParityReport, decision: str) -> int:
+    return sum(verdict.decision == decision for verdict in report.verdicts)
+
+
+def index_page(classes: Sequence[type[Options]]) -> str:
+    """The list of all pages."""
+    lines = ["# Reference", "", "Generated by `make docs`; do not edit.", ""]
+    for title, base in (("Transforms", Transform), ("Predicates", Predicate)):
+        found = {cls.connect_class: cls for cls in classes if issubclass(cls, base)}
+        for vendor, names in by_vendor(found).items():
+            lines += [f"## {title}" + ("" if is_kafkas(names[0]) else f" of {vendor}"), ""]
+            for cls in map(found.__getitem__, names):
+                lines.append(f"- [{cls.__name__}]({file_of(cls)}): {(cls.__doc__ or '').splitlines()[0]}")
+            lines.append("")
+    return (
+        "\n".join(
+            [
+                *lines,
+                "[Field paths](paths.md), [gallery of chains](gallery.md), [parity with Kafka Connect](parity.md), "
+                "[problem codes](problem-codes.md)",
+            ]
+        )
+        + "\n"
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the pages, or check them."""
+    parser = argparse.ArgumentParser(prog="python -m dagster_smt.tools.reference")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is stale")
+    check = parser.parse_args(argv).check
+    classes = [*own(Transform), *own(Predicate)]
+    report = run_files(sorted(CASES.glob("*.jsonl")))
+    vendors = run_files(sorted((CASES / "vendors").glob("*.jsonl.gz")))
+    wanted = dict(pages(classes, report, vendors))
+    have = {p.relative_to(FOLDER).as_posix(): p.read_text(encoding="utf-8") for p in FOLDER.rglob("*.md")}
+    stale = sorted(name for name in wanted.keys() | have.keys() if wanted.get(name) != have.get(name))
+    if check:
+        if stale:
+            print(f"stale pages in {FOLDER}: {', '.join(stale)}; run: make docs", file=sys.stderr)
+        return int(bool(stale))
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in have.keys() - wanted.keys():
+        (FOLDER / name).unlink()
+    for name, text in wanted.items():
+        (FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
+        (FOLDER / name).write_text(text, encoding="utf-8")
+    print(f"{len(wanted)} pages in {FOLDER}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

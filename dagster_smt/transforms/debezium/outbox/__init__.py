@@ -1,0 +1,1 @@
+"""The parts of EventRouter: the shape of an outbox table, its values and its JSON payload."""

@@ -1,0 +1,136 @@
+"""Debezium's types of times, and what they are in a time zone (Debezium 3.6.1, ``TimezoneConverter``)."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from dagster_smt.errors import DataError, data_error
+from dagster_smt.model.schema import BOOLEAN, JavaDate, Schema
+from dagster_smt.model.schema import TIMESTAMP as CONNECT_TIMESTAMP
+from dagster_smt.values.basic import PythonRule, ValueRule
+from dagster_smt.values.numbers import wrap
+from dagster_smt.values.times.timestamps import ConvertTime, RecordTime
+from dagster_smt.values.times.zones import (
+    OffsetTime,
+    date_time_text,
+    offset_at,
+    offset_of_local,
+    parse_date_time,
+    parse_time,
+    time_text,
+)
+
+TIME = "io.debezium.time."
+TIMESTAMP, MICRO_TIMESTAMP, NANO_TIMESTAMP = (f"{TIME}{unit}Timestamp" for unit in ("", "Micro", "Nano"))
+ZONED_TIMESTAMP, ZONED_TIME = f"{TIME}ZonedTimestamp", f"{TIME}ZonedTime"
+PRECISIONS = {TIMESTAMP: "milliseconds", MICRO_TIMESTAMP: "microseconds", NANO_TIMESTAMP: "nanoseconds"}
+EPOCHS = {"ts_ms": 1000, "ts_us": 1_000_000, "ts_ns": 1_000_000_000}
+"""Fields of an event's ``source`` that are times without the name of a type, and their units in a second."""
+_UNITS = {TIMESTAMP: 1000, MICRO_TIMESTAMP: 1_000_000, NANO_TIMESTAMP: 1_000_000_000, CONNECT_TIMESTAMP: 1000}
+_LONG = (-(2**63), 2**63 - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class InZone(PythonRule):
+    """A time in a zone where the second value is not null, else as it is. A null counts as its default.
+
+    Numbers are read as times on a clock in UTC, and become the instant when a clock in the zone shows the same; those
+    of ``EPOCHS`` the other way round. Texts keep their instant; a time of the day needs to know the date, as a third
+    value, in milliseconds since 1970, unless the zone is an offset.
+
+    Attributes:
+        zone: The time zone.
+        kind: The name of the value's schema, or that of its field in ``EPOCHS``.
+        default: The default of its schema.
+    """
+
+    zone: str
+    kind: str
+    default: Any = None
+
+    @property
+    def may_fail(self) -> bool:  # type: ignore[override]
+        """Texts can be no times; milliseconds do not begin anew behind the largest number, as smaller units do."""
+        return self.kind in (ZONED_TIMESTAMP, ZONED_TIME, TIMESTAMP, CONNECT_TIMESTAMP, "ts_ms")
+
+    def python(self, value: Any, chosen: bool | None, now: int | None = None) -> Any:
+        if chosen is None:
+            return value
+        value = self.default if value is None else value
+        if value is None:
+            return None
+        if self.kind in EPOCHS:
+            return self._epoch(int(value), EPOCHS[self.kind])
+        return self._number(int(value)) if self.kind in _UNITS else self._text(value, now)
+
+    def _number(self, value: int) -> int:
+        unit = _UNITS[self.kind]
+        found = value - offset_of_local(self.zone, value // unit) * unit
+        if self.kind == CONNECT_TIMESTAMP:
+            return JavaDate(RecordTime("Timestamp", "Timestamp").python(found))
+        return self._limited(found)
+
+    def _limited(self, value: int) -> int:
+        if self.may_fail and not _LONG[0] <= value <= _LONG[1]:
+            raise self.failure()
+        return wrap(value, 64)
+
+    def _epoch(self, value: int, unit: int) -> int:
+        seconds, rest = divmod(value, unit)
+        seconds += offset_at(self.zone, seconds)
+        low, high = _LONG
+        whole = seconds * unit if self.may_fail else max(low, min(high, seconds * unit))  # ``TimeUnit`` saturates
+        return self._limited(whole + rest)
+
+    def _text(self, text: str, now: int | None) -> str:
+        if self.kind == ZONED_TIMESTAMP:
+            time = parse_date_time(text)
+            moved = time and time.at(offset_of_local(self.zone, time.local))
+            return date_time_text(self._found(moved))
+        time = parse_time(text)
+        moved = time and time.at(offset_at(self.zone, (now or 0) // 1000))
+        return time_text(self._found(moved))
+
+    def _found(self, time: OffsetTime | None) -> OffsetTime:
+        if time is None:
+            raise self.failure()
+        return time
+
+    def failed(self, F: Any, result: Any, value: Any, chosen: Any, *now: Any) -> Any:
+        there = value.isNotNull() if self.default is None else F.lit(True)
+        return chosen.isNotNull() & there & result.isNull()
+
+    def failure(self) -> DataError:
+        if self.kind not in (ZONED_TIMESTAMP, ZONED_TIME):
+            return ConvertTime("unix", "Timestamp").failure()
+        statement = "the text is no time with an offset, as ISO 8601 writes it"
+        hint = "exclude the field with exclude.list, or guard the stage with a predicate"
+        return data_error("SMT489", statement, hint, "java.time.format.DateTimeParseException")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen(ValueRule):
+    """True for events of some topics and tables, else null; also where the third value, a struct, is null.
+
+    Attributes:
+        cases: Whether a name is that of a topic (else a table), the name, and whether its events are chosen; the
+            first case that is met counts.
+        rest: Whether others are chosen. Those without topic and table never are.
+    """
+
+    cases: tuple[tuple[bool, str, bool], ...]
+    rest: bool
+    returns: ClassVar[Schema | None] = BOOLEAN
+
+    def python(self, topic: str | None, table: str | None, struct: Any) -> bool | None:
+        if struct is None:
+            return None
+        for of_topic, name, chosen in self.cases:
+            if name == (topic if of_topic else table):
+                return chosen or None
+        return (self.rest and (topic is not None or table is not None)) or None
+
+    def column(self, F: Any, topic: Any, table: Any, struct: Any) -> Any:
+        found = F.lit(self.rest) & (topic.isNotNull() | table.isNotNull())
+        for of_topic, name, chosen in reversed(self.cases):
+            found = F.when((topic if of_topic else table) == F.lit(name), F.lit(chosen)).otherwise(found)
+        return F.when(struct.isNotNull() & found, F.lit(True))

@@ -1,0 +1,143 @@
+"""Cast: convert fields, or the whole key or value, to another primitive type."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator
+
+from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
+from dagster_smt.authoring.fields.edit import Target, refused
+from dagster_smt.authoring.options import option, pair_items
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform, refuse
+from dagster_smt.effects.effect import Change, Effect
+from dagster_smt.effects.rule import FieldRule
+from dagster_smt.errors import DataError
+from dagster_smt.model.cell import Cell, Node
+from dagster_smt.model.java_text import trim
+from dagster_smt.model.paths.connect import FieldPath
+from dagster_smt.model.runtime import kind_of_schema
+from dagster_smt.model.schema import DECIMAL_PRECISION, DECIMAL_SCALE, Schema, Type
+from dagster_smt.values.cast import CASTABLE, TARGETS, CastBoxed, CastTo
+
+_TYPES = {t.name: t for t in TARGETS}
+
+
+def _spec(value: Any) -> Any:
+    """Items ``field:type``, or one bare type. The whole value has the field None."""
+    items = pair_items(value, "field:type")
+    if not items:
+        raise ValueError("at least one field or type is needed")
+    return tuple(map(_item, items))
+
+
+def _item(item: tuple[str, ...]) -> tuple[str | None, Type]:
+    parts = [trim(part) for part in item]
+    if len(parts) > 2:
+        raise ValueError(f"'{':'.join(item)}' is no pair of the form field:type")
+    name = parts[-1].upper() if parts else ""
+    if name not in _TYPES:
+        raise ValueError(f"'{parts[-1] if parts else ''}' is no type to cast to; there are {', '.join(_TYPES).lower()}")
+    return (parts[0] if len(parts) == 2 else None), _TYPES[name]
+
+
+def _one_whole(spec: tuple[tuple[str | None, Type], ...]) -> Any:
+    if len(spec) > 1 and any(name is None for name, _ in spec):
+        raise ValueError("a type for the whole value must stand alone")
+    return spec
+
+
+Spec = Annotated[tuple[tuple[str | None, Type], ...], BeforeValidator(_spec), AfterValidator(_one_whole)]
+
+
+@dataclass(frozen=True)
+class CastField(FieldRule):
+    """A value as another primitive type."""
+
+    name = "cast"
+    target: Type
+    field: str = ""
+
+    def of_kind(self, kind: str) -> CastBoxed:
+        if kind not in CASTABLE or kind in ("Decimal", "Timestamp"):  # with a schema these two can be cast
+            raise DataError(refuse("SMT204", f"a value of type {kind} cannot be cast").problems)
+        return CastBoxed(kind, self.target, self.field)
+
+    def on_node(self, target: Target) -> Node:
+        return _cast(target.node, self.target, keep=target.whole, field=self.field)
+
+
+class Cast(NullDefaults, NestedPaths, Transform):
+    """Convert fields, or the whole key or value, to another primitive type.
+
+    Numbers are narrowed as Java does it: integers keep their low bits, floats are cut off and saturate. Texts must be
+    numbers in Java's spelling; any text but `true` is false. Dates count in days or milliseconds. Bytes become Base64
+    text. A cast field keeps optionality and default, and loses name, version, doc and parameters.
+    A null key or value passes; a null field stays null; without a schema a missing field becomes null.
+    """
+
+    connect_class = PACKAGE + "Cast"
+    purpose = "cast types"
+    null = "pass"
+    spec: Annotated[Spec, by_syntax(",:")] = option(
+        "Pairs `field:type`, or one type for the whole value. Types: `int8`, `int16`, `int32`, `int64`, `float32`, "
+        "`float64`, `boolean`, `string`."
+    )
+    examples = (
+        Example("two fields", {"spec": "n:string,x:int32"}, '{"n":7,"x":3.9}', '{"n":"7","x":3}'),
+        Example("the whole value", {"spec": "string"}, "1.5", '"1.5"'),
+        Example(
+            "a nested field",
+            {"spec": "order.total:float64", "field.syntax.version": "V2"},
+            '{"order":{"total":"7.50","id":1}}',
+            '{"order":{"total":7.5,"id":1}}',
+        ),
+    )
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        return check_paths("spec", self.casts, self.path)
+
+    @property
+    def casts(self) -> dict[str, Type]:
+        """Targets by field name; the last one wins."""
+        return {name: target for name, target in self.spec if name is not None}
+
+    def effects(self) -> tuple[Effect, ...]:
+        if not self.casts:
+            target = self.spec[0][1]
+            return (_change(FieldPath("", ()), target),)
+        return tuple(_change(self.path(name), target) for name, target in self.casts.items())
+
+
+def _change(path: FieldPath, target: Type) -> Change:
+    return Change(path, CastField(target, path.text), "cast", target.name.lower(), fills=True, refuses_default=True)
+
+
+def _without_logical(schema: Schema) -> Schema:
+    """A schema without what makes it a date or a Decimal (difference D2: Kafka leaves the name on the new type)."""
+    if schema.logical is None:
+        return schema
+    kept = tuple(pair for pair in schema.parameters if pair[0] not in (DECIMAL_SCALE, DECIMAL_PRECISION))
+    return schema.with_(name=None, version=None, parameters=kept)
+
+
+def _cast(node: Node, target: Type, keep: bool = False, field: str = "") -> Node:
+    """Cast a node. ``keep``: the whole value keeps name, version, doc and parameters."""
+    schema, kind = node.schema, kind_of_schema(node.schema)
+    if schema.default is not None and kind not in CASTABLE:
+        raise refuse("SMT204", f"the default value is of type {kind}, which cannot be cast", "drop the default")
+    if not isinstance(node, Cell) or kind not in CASTABLE:
+        statement = f"a value of type {kind} cannot be cast"
+        return refused(node, "SMT204", statement, "cast its fields, or drop it", Schema(target, schema.optional))
+    rule = CastTo(kind, target, field)
+    default = None
+    if schema.default is not None:
+        try:
+            default = rule.python(schema.default)
+        except DataError as error:
+            statement = "the default value cannot be cast: " + error.problem.statement
+            raise refuse(error.problem.code, statement, "change the default in the schema") from None
+    after = Schema(target, schema.optional, default=default)
+    if keep:
+        after = _without_logical(schema).with_(type=target, default=default)
+    return node.call(rule, after, nullable=node.nullable)

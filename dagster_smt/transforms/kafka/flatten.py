@@ -1,0 +1,107 @@
+"""Flatten: make nested fields top-level ones."""
+
+from dataclasses import replace
+from typing import Any
+
+from dagster_smt.authoring.copying import copied
+from dagster_smt.authoring.fields.edit import struct_of, under
+from dagster_smt.authoring.fields.schemaless import require_map
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.transform import PACKAGE, Entry, Example, Planning, SideFunction, refuse
+from dagster_smt.effects.code import Code, CodeTransform
+from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION, data_error
+from dagster_smt.model.cell import Cell, Group, Node, open_struct, with_fields
+from dagster_smt.model.record import PlanRecord, Record
+from dagster_smt.model.runtime import java_class, kind_of
+from dagster_smt.model.schema import Type
+from dagster_smt.values.json.lazy import is_object, is_raw, look
+
+
+class Flatten(CodeTransform):
+    """Make the fields of nested structs (without a schema: objects) fields of the top level.
+
+    A new name is the names on the way joined by the delimiter. Arrays are kept whole, also with structs inside; empty
+    structs vanish. With a schema a field is optional if it or anything around it is, nulls take their field's default
+    except below a null struct, maps are refused, and so are two fields that get the same name; without a schema the
+    later one wins. The result is a required struct. A null key or value passes.
+    """
+
+    connect_class = PACKAGE + "Flatten"
+    purpose = "flattening"
+    null = "pass"
+    delimiter: Text = option("What stands between the names; spaces around it do not count.", ".")
+    examples = (
+        Example(
+            "two levels",
+            {},
+            '{"id":7,"buyer":{"name":"Ann","tags":["a"]}}',
+            '{"id":7,"buyer.name":"Ann","buyer.tags":["a"]}',
+        ),
+        Example("another delimiter", {"delimiter": "_"}, '{"a":{"b":{"c":1}}}', '{"a_b_c":1}'),
+    )
+
+    def effects(self) -> tuple[Code, ...]:
+        return (Code((Entry("renamed", "(nested)", f"joined by {self.delimiter}".rstrip(), named=False),)),)
+
+    def _joined(self, prefix: str, name: str) -> str:
+        return f"{prefix}{self.delimiter}{name}" if prefix else name
+
+    def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
+        group = struct_of(at.side_of(record), self.purpose)
+        fields: dict[str, Node] = {}
+        self._collect(group, "", group.schema.optional, group.schema.default, fields)
+        if any(child.schema.type is Type.STRUCT for _, child in group.fields):
+            at.touch(0, group.present)
+        flat = with_fields(group, fields.items(), group.schema.with_fields(()))
+        return at.with_side(record, under(group, flat))
+
+    def _collect(
+        self, group: Group, prefix: str, optional: bool, defaults: dict[str, Any] | None, found: dict[str, Node]
+    ) -> None:
+        """Add the leaves of a struct. ``defaults`` is the default of the struct around them."""
+        for name, child in group.fields:
+            full = self._joined(prefix, name)
+            schema = child.schema
+            nullable = optional or schema.optional
+            default = (defaults or {}).get(name) if schema.default is None else schema.default
+            if schema.type is Type.STRUCT:
+                self._collect(open_struct(child), full, nullable, default, found)
+                continue
+            if schema.type is Type.MAP:
+                hint = "drop the field first with ReplaceField, or declare it as a struct"
+                raise refuse("SMT220", f"the map '{full}' cannot be flattened", hint)
+            if full in found:
+                statement = f"two fields would be named '{full}'"
+                raise refuse(
+                    "SMT111", statement, "rename one of them, or use another delimiter", SCHEMA_BUILDER_EXCEPTION
+                )
+            leaf = copied(full, child, group.present, True)
+            assert isinstance(leaf, Cell)
+            found[full] = replace(leaf, schema=schema.with_(optional=nullable, default=default))
+
+    def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
+        (bit,) = bits
+
+        def flatten(value: Any, record: Record) -> Any:
+            fields = require_map(value, self.purpose)
+            found: dict[str, Any] = {}
+            if self._flattened(fields, "", found):
+                record.touched |= bit
+            return found
+
+        return flatten
+
+    def _flattened(self, fields: dict[str, Any], prefix: str, found: dict[str, Any]) -> bool:
+        """Add what is in an object; whether there was an object inside."""
+        nested = False
+        for name, child in fields.items():
+            full = self._joined(prefix, name)
+            if is_object(child):
+                nested = True
+                self._flattened(look(fields, name), full, found)
+            elif is_raw(child) or child is None or kind_of(child) not in ("Timestamp", "Decimal"):
+                found[full] = child
+            else:
+                statement = f"'{full}' is a {java_class(child)}, which cannot be flattened without a schema"
+                raise data_error("SMT220", statement, "convert it to string or unix first")
+        return nested

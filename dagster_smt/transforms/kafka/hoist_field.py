@@ -1,0 +1,53 @@
+"""HoistField: wrap the whole key or value, or a field inside, in a struct or object with one field."""
+
+from collections.abc import Iterator
+
+from dagster_smt.authoring.bundles import NestedPaths, check_paths
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform
+from dagster_smt.effects.effect import Effect, Wrap
+from dagster_smt.model.paths.connect import FieldPath
+from dagster_smt.model.paths.steps import Match
+
+
+class HoistField(NestedPaths, Transform):
+    """Wrap the whole key or value in a struct (without a schema: an object) with one field.
+
+    The struct is required and has no name; its field has the schema of what is wrapped. A null becomes a field that
+    is null, and is refused where its schema requires a value.
+
+    With `hoisted` a field inside is wrapped instead, beside its siblings: it keeps its own name inside the new struct,
+    and the new struct has the name `field`. A field that does not exist changes nothing.
+    """
+
+    connect_class = PACKAGE + "HoistField"
+    former_types = ("Hoist{}ToStruct",)
+    purpose = "hoisting"
+    null = "wrap"
+    field: Text = option("Name of the field.")
+    hoisted: Text = option("Path of the field to wrap; empty: the whole key or value.", "")
+    examples = (
+        Example("a number", {"field": "line"}, "7", '{"line":7}'),
+        Example("an object", {"field": "line"}, '{"id":7}', '{"line":{"id":7}}'),
+        Example(
+            "a field inside",
+            {"field": "wrapped", "hoisted": "order.id", "field.syntax.version": "V2"},
+            '{"order":{"id":7,"x":1}}',
+            '{"order":{"wrapped":{"id":7},"x":1}}',
+        ),
+    )
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        if not self.hoisted:
+            return
+        problems = tuple(check_paths("hoisted", (self.hoisted,), self.path))
+        yield from problems
+        if not problems and not isinstance(self.target.steps[-1], str | Match):
+            yield "hoisted", f"'{self.hoisted}' ends with no name", "let it end with a name or a pattern"
+
+    @property
+    def target(self) -> FieldPath:
+        return self.path(self.hoisted) if self.hoisted else FieldPath("", ())
+
+    def effects(self) -> tuple[Effect, ...]:
+        return (Wrap(self.target, self.field),)

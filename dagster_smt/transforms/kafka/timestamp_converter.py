@@ -1,0 +1,111 @@
+"""TimestampConverter: convert timestamps between texts, numbers and Connect's date types."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
+from dagster_smt.authoring.fields.edit import Target
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform, refuse
+from dagster_smt.authoring.validate import DatePattern, UniqueNames, one_of
+from dagster_smt.effects.effect import Change, Effect
+from dagster_smt.effects.rule import FieldRule
+from dagster_smt.errors import CONNECT_EXCEPTION, data_error
+from dagster_smt.model.cell import Call, Cell, Node
+from dagster_smt.model.paths.connect import EXTENDED, FieldPath, split_paths
+from dagster_smt.model.runtime import java_class_of
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.values.times.timestamps import PRECISIONS, TARGETS, ConvertTime, NoTimestamp
+
+_KINDS = {"int64": "unix", "string": "string", "Timestamp": "Timestamp"}
+
+
+@dataclass(frozen=True)
+class ConvertField(FieldRule):
+    """A point in time in another form."""
+
+    name = "time"
+    target_type: str
+    format: str
+    precision: str
+
+    def of_kind(self, kind: str) -> ConvertTime:
+        if kind not in _KINDS:
+            statement = f"{java_class_of(kind)} stands for no timestamp"
+            raise data_error("SMT424", statement, "use a text or a whole number")
+        return self._from(_KINDS[kind])
+
+    def on_node(self, target: Target) -> Node:
+        """Under a struct that is null nothing is refused."""
+        node = target.node
+        source = _source(node.schema)
+        schema = TARGETS[self.target_type].with_(optional=node.schema.optional)
+        if source and isinstance(node, Cell):
+            return node.call(self._from(source), schema, nullable=node.nullable)
+        problem = ("SMT211", f"{node.schema.label} stands for no timestamp", "use a date type, a string or an int64")
+        if target.parent is None:
+            raise refuse(*problem, CONNECT_EXCEPTION)
+        return Cell(schema, Call(NoTimestamp(*problem), (target.parent,)), node.sources, nullable=node.nullable)
+
+    def _from(self, source: str) -> ConvertTime:
+        return ConvertTime(source, self.target_type, self.format, self.precision)
+
+
+class TimestampConverter(NullDefaults, NestedPaths, Transform):
+    """Convert a field, or the whole key or value, between texts, Unix time and Connect's Date, Time and Timestamp.
+
+    With a schema the source is a Date, Time or Timestamp, a string, or an int64 (Unix time); nothing else, not even
+    when it is null. Without one it is a text or a whole number. Texts follow Java's SimpleDateFormat in UTC, leniently:
+    fields overflow (`2020-13-45` is 14 February 2021), text at the end does not count, and `.123456` with `SSS` means
+    123456 milliseconds. The converted field keeps of its schema only whether it is optional. A missing field changes
+    nothing with a schema, and becomes null without one. A null key or value passes, under the new schema.
+    """
+
+    connect_class = PACKAGE + "TimestampConverter"
+    purpose = "converting timestamp formats"
+    field: Text = option("The field to convert; empty: the whole key or value, unless `fields` names some.", "")
+    fields: Annotated[UniqueNames, by_syntax()] = option("Several fields to convert, instead of `field`.", ())
+    target_type: Annotated[Text, one_of(*TARGETS)] = option("`string`, `unix`, `Date`, `Time` or `Timestamp`.")
+    format: DatePattern = option("Pattern (Java's SimpleDateFormat) of texts, read and written.", "")
+    unix_precision: Annotated[Text, one_of(*PRECISIONS)] = option("Unit of Unix time.", "milliseconds")
+    examples = (
+        Example(
+            "milliseconds to text",
+            {"field": "at", "target.type": "string", "format": "yyyy-MM-dd"},
+            '{"at":1556204536123}',
+            '{"at":"2019-04-25"}',
+        ),
+        Example(
+            "text to seconds",
+            {"field": "at", "target.type": "unix", "format": "dd/MM/yyyy HH:mm", "unix.precision": "seconds"},
+            '{"at":"25/04/2019 15:02"}',
+            '{"at":1556204520}',
+        ),
+    )
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        if self.target_type == "string" and not self.format:
+            yield "format", "is needed for target.type=string", "set a pattern such as yyyy-MM-dd"
+        if self.field and self.fields:
+            yield "fields", "is set, and so is field", "name all of them in fields"
+        yield from check_paths("fields" if self.fields else "field", self.texts, self.path)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The configured paths; none: the whole key or value."""
+        if self.field and self.field_syntax_version == EXTENDED:
+            return tuple(split_paths(self.field, ",", EXTENDED))
+        return self.fields or ((self.field,) if self.field else ())
+
+    def effects(self) -> tuple[Effect, ...]:
+        rule = ConvertField(self.target_type, self.format, self.unix_precision)
+        paths = tuple(map(self.path, self.texts)) or (FieldPath("", ()),)
+        return tuple(Change(path, rule, "cast", self.target_type, fills=True) for path in paths)
+
+
+def _source(schema: Schema) -> str | None:
+    """What a schema's values are, among the kinds of ``ConvertTime``."""
+    if schema.logical:
+        return schema.logical if schema.logical in TARGETS else None
+    return {Type.STRING: "string", Type.INT64: "unix"}.get(schema.type)

@@ -1,0 +1,43 @@
+"""ValueToKey: make the key from fields of the value."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths, named_twice
+from dagster_smt.authoring.options import option
+from dagster_smt.authoring.transform import PACKAGE, Example, Transform
+from dagster_smt.authoring.validate import NonEmptyNames
+from dagster_smt.effects.effect import Effect, MakeKey
+from dagster_smt.model.paths.connect import FieldPath
+
+
+class ValueToKey(NullDefaults, NestedPaths, Transform):
+    """Replace the key by a struct (without a schema: an object) of fields of the value.
+
+    The key is a required struct without a name, its fields in the order of the option with the schemas they have in the
+    value. One field is wrapped too: `ExtractField$Key` after this unwraps it. The value stays. With a schema every
+    field must exist; without one a missing field gives null. A null value is refused: guard the stage with
+    `RecordIsTombstone`. A nested field is named in the key by the last name on its path.
+    """
+
+    connect_class = PACKAGE + "ValueToKey"
+    sided = False
+    purpose = "copying fields from value to key"
+    null = "reject"
+    fields: Annotated[NonEmptyNames, by_syntax()] = option("Fields of the value that make the key, in this order.")
+    examples = (
+        Example(
+            "two fields", {"fields": "shop,id"}, '{"id":7,"shop":"a","x":1}', '{"shop":"a","id":7}', "key", "value"
+        ),
+    )
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        problems = tuple(check_paths("fields", self.fields, self.path, single=True))
+        yield from problems or named_twice("fields", self.paths)
+
+    @property
+    def paths(self) -> tuple[FieldPath, ...]:
+        return tuple(map(self.path, self.fields))
+
+    def effects(self) -> tuple[Effect, ...]:
+        return (MakeKey(self.paths),)

@@ -1,0 +1,1 @@
+"""Headers: their values and Connect's header literals."""

@@ -1,0 +1,338 @@
+"""Header values as text: ``Values.parseString`` and ``Values.convertToString`` of Connect, which is what its default
+header converter, ``SimpleHeaderConverter``, reads and writes.
+
+The text decides the type: the narrowest integer, else a float, a decimal, a boolean, null, a date of ISO 8601 in UTC,
+an array, a map; what is none of these is a string. Text after the first value is dropped or makes the whole a string,
+just as Connect does it.
+"""
+
+import base64
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, NoReturn
+
+from dagster_smt.model.java_text import BLANKS
+from dagster_smt.model.runtime import JavaFloat, as_key
+from dagster_smt.model.schema import (
+    BOOLEAN,
+    FLOATS,
+    INT32,
+    INT64,
+    INTEGER_BITS,
+    INTEGERS,
+    STRING,
+    JavaDate,
+    Schema,
+    Type,
+    date,
+    decimal,
+    time,
+    timestamp,
+)
+from dagster_smt.values.cast import DAY, date_text
+from dagster_smt.values.java.dates import date_format
+from dagster_smt.values.json.lazy import whole
+from dagster_smt.values.numbers import decimal_text, float_text, parse_big_decimal, to_float32, wrap
+
+Parsed = tuple[Schema | None, Any]
+NULL: Parsed = (None, None)
+_DELIMITERS = ':,{}[]"'
+_WIDTHS = (*INTEGERS, *FLOATS)
+_INTEGER_SCHEMAS = (Schema(Type.INT8), Schema(Type.INT16), INT32, INT64)
+_FLOAT32, _FLOAT64 = Schema(Type.FLOAT32), Schema(Type.FLOAT64)
+_TEMPORAL = {
+    10: (date(), "yyyy-MM-dd"),
+    13: (time(), "HH:mm:ss.SSS'Z'"),
+    24: (timestamp(), "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"),
+}
+
+
+def parse_literal(text: str) -> Parsed:
+    """The schema and value of a text; the text ``null`` is (None, None)."""
+    if not text:
+        return STRING, text
+    return _Parser(text).parse(embedded=False)
+
+
+def parse_simple_header(data: bytes | None) -> Parsed:
+    """Read a header's bytes; null stays null."""
+    if data is None:
+        return NULL
+    try:
+        return parse_literal(data.decode(errors="replace"))
+    except RecursionError:  # brackets without end
+        return Schema(Type.BYTES), data
+
+
+def simple_header_bytes(schema: Schema | None, value: Any) -> bytes | None:
+    """Write a header's value; null becomes no bytes at all."""
+    return None if value is None else literal_text(schema, value).encode()
+
+
+class _NotParsable(Exception):
+    """No array, map or element: the text is taken for a string."""
+
+
+class _Parser:
+    """Reads one text token by token; a delimiter is a token, unless a backslash precedes it. ``at`` is the next one."""
+
+    def __init__(self, text: str):
+        self.text, self.at = text, 0
+
+    def _end(self) -> int:
+        escaped = False
+        for position in range(self.at, len(self.text)):
+            char = self.text[position]
+            if char in _DELIMITERS and not escaped:
+                return max(position, self.at + 1)
+            escaped = char == "\\" and not escaped
+        return len(self.text)
+
+    @property
+    def _more(self) -> bool:
+        return self.at < len(self.text)
+
+    def _next(self) -> str:
+        start, self.at = self.at, self._end()
+        return self.text[start : self.at]
+
+    def _take(self, expected: str) -> bool:
+        """Take a token if it is the next; blank ones before it are gone in any case."""
+        while self._more:
+            end = self._end()
+            token = self.text[self.at : end].strip(BLANKS)
+            if not token and end < len(self.text):
+                self.at = end
+                continue
+            if token == expected:
+                self.at = end
+                return True
+            return False
+        return False
+
+    def _take_literal(self, literal: str, embedded: bool) -> bool:
+        start = self.at
+        if self._take(literal) and (embedded or not self._more):
+            return True
+        self.at = start
+        return False
+
+    def parse(self, *, embedded: bool) -> Parsed:
+        """Read a value: the whole text, or an element of an array or map."""
+        if not self._more:
+            return NULL
+        if embedded and self._take('"'):
+            return self._quoted()
+        if self._take_literal("null", embedded):
+            return NULL
+        for literal in ("true", "false"):
+            if self._take_literal(literal, embedded):
+                return BOOLEAN, literal == "true"
+        start = self.at
+        try:
+            if self._take("["):
+                return self._array()
+            if self._take("{"):
+                return self._map()
+        except _NotParsable:
+            self.at = start
+        token = self._next()
+        return self._scalar(token.strip(BLANKS), embedded) if token.strip(BLANKS) else (STRING, token)
+
+    def _scalar(self, token: str, embedded: bool) -> Parsed:
+        found = None
+        if token[0].isdecimal():
+            found = self._split_temporal(token) or _temporal(token)
+        if found is None and (token[0].isdecimal() or token[0] in "+-"):
+            found = _number(token)
+        if found is None and embedded:
+            raise _NotParsable
+        return found or (STRING, self.text)
+
+    def _split_temporal(self, token: str) -> Parsed | None:
+        """A time or timestamp: its two colons, and what is around them, are five tokens."""
+        start = self.at
+        for _ in range(4):
+            if not self._more:
+                self.at = start
+                return None
+            self._next()
+        found = _temporal(token + self.text[start : self.at])
+        if found is None:
+            self.at = start
+        return found
+
+    def _quoted(self) -> Parsed:
+        content = ""
+        while self._more and not self._take('"'):
+            content += self._next()
+        return _temporal(content) or (STRING, content)
+
+    def _array(self) -> Parsed:
+        items: list[Any] = []
+        common = _Common()
+        while self._more:
+            if self._take("]"):
+                convert = common.converter()
+                return Schema(Type.ARRAY, values=common.schema), [convert(item) for item in items]
+            if self._take(","):
+                break
+            schema, item = self.parse(embedded=True)
+            common.merge(schema)
+            items.append(item)
+            start = self.at
+            if self._take("]"):
+                self.at = start
+            elif not self._take(","):
+                break
+        raise _NotParsable
+
+    def _map(self) -> Parsed:
+        entries: dict[Any, Any] = {}
+        booleans: dict[Any, bool] = {}
+        keys, values = _Common(), _Common()
+        while self._more:
+            if self._take("}"):
+                return _map_of(keys, values, entries)
+            if self._take(","):
+                break
+            key_schema, key = self.parse(embedded=True)
+            if key is None or not self._take(":"):
+                break
+            value_schema, value = self.parse(embedded=True)
+            key = as_key(key)
+            is_boolean = isinstance(key, bool)
+            if booleans.setdefault(key, is_boolean) is not is_boolean:  # unlike in Java's maps, 1 and true are one key
+                break
+            entries[key] = value
+            self._take(",")
+            keys.merge(key_schema)
+            values.merge(value_schema)
+        raise _NotParsable
+
+
+def _map_of(keys: "_Common", values: "_Common", entries: dict[Any, Any]) -> Parsed:
+    if keys.schema is None:
+        return Schema(Type.MAP), entries
+    to_key = keys.converter()
+    to_value = values.converter()
+    schema = Schema(Type.MAP, keys=keys.schema, values=values.schema)
+    return schema, {to_key(k): to_value(v) for k, v in entries.items()}
+
+
+class _Common:
+    """The one schema that fits all elements; ``schema`` is None if there is none (yet)."""
+
+    def __init__(self) -> None:
+        self.schema: Schema | None = None
+        self._clash = False
+
+    def merge(self, latest: Schema | None) -> None:
+        """Take an element's schema into account; null has none."""
+        if latest is None or self._clash:
+            return
+        self.schema = latest if self.schema is None else _wider(self.schema, latest)
+        self._clash = self.schema is None
+
+    def converter(self) -> Callable[[Any], Any]:
+        """A function that makes an element fit the schema; null never does."""
+        schema = self.schema
+        return (lambda value: value) if schema is None else (lambda value: _aligned(schema, value))
+
+
+def _wider(one: Schema, other: Schema) -> Schema | None:
+    """Of two number types the wider; equal types give the later schema, whatever is inside."""
+    if one.type is other.type:
+        return other
+    if one.type not in _WIDTHS or other.type not in _WIDTHS:
+        return None
+    return max(one, other, key=lambda schema: _WIDTHS.index(schema.type))
+
+
+def _aligned(schema: Schema, value: Any) -> Any:
+    """``Values.convertTo``, between the types that ``_wider`` brings together."""
+    if value is None:
+        raise _NotParsable
+    is_date, to_date = type(value) is JavaDate, schema.logical in ("Date", "Time", "Timestamp")
+    if is_date != to_date and schema.type in _WIDTHS:
+        return _dated(schema, int(value)) if to_date else _fail()
+    if schema.type in FLOATS:
+        return JavaFloat(to_float32(float(value))) if schema.type is Type.FLOAT32 else float(value)
+    return value
+
+
+def _dated(schema: Schema, number: int) -> JavaDate:
+    if schema.logical == "Timestamp":
+        return JavaDate(number)
+    number = wrap(number, 32)
+    if schema.logical == "Time" and not 0 <= number <= DAY:
+        _fail()
+    return JavaDate(number * DAY if schema.logical == "Date" else number)
+
+
+def _fail() -> NoReturn:
+    raise _NotParsable
+
+
+def _temporal(token: str) -> Parsed | None:
+    token = token.replace("\\:", ":")
+    schema, pattern = _TEMPORAL.get(len(token), (None, ""))
+    instant = date_format(pattern).parse(token) if schema else None
+    return None if instant is None else (schema, JavaDate(instant))
+
+
+def _number(token: str) -> Parsed | None:
+    """The narrowest type for a ``BigDecimal``; fractions are floats of 32 bits if finite, whatever digits get lost."""
+    value = parse_big_decimal(token)
+    if value is None:
+        return None
+    exponent = value.as_tuple().exponent
+    assert isinstance(exponent, int)
+    if not value or (value.adjusted() < 19 and exponent > -10_000 and value == value.to_integral_value()):
+        whole_number = int(value) if value else 0
+        for schema in _INTEGER_SCHEMAS:
+            limit = 1 << (INTEGER_BITS[schema.type] - 1)
+            if -limit <= whole_number < limit:
+                return schema, whole_number
+    if exponent != 0:
+        double = float(value)
+        single = JavaFloat(to_float32(double))
+        for schema, number in ((_FLOAT32, single), (_FLOAT64, double)):
+            if math.isfinite(number):
+                return schema, number
+    return decimal(-exponent), value
+
+
+def literal_text(schema: Schema | None, value: Any, *, embedded: bool = False) -> str:
+    """``Values.convertToString``: texts inside arrays and maps (``embedded``) are quoted, dates are not."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' if embedded else value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, bytes):
+        encoded = base64.b64encode(value).decode()
+        return f'"{encoded}"' if embedded else encoded
+    if isinstance(value, float):
+        return float_text(value, isinstance(value, JavaFloat) or (schema is not None and schema.type is Type.FLOAT32))
+    if isinstance(value, Decimal):
+        return decimal_text(value)
+    if isinstance(value, JavaDate):
+        return date_text(value)
+    return str(int(value)) if isinstance(value, int) else _container(schema, whole(value))
+
+
+def _container(schema: Schema | None, value: Any) -> str:
+    item = schema.values if schema else None
+    if isinstance(value, list):
+        return "[" + ",".join(literal_text(item, element, embedded=True) for element in value) + "]"
+    if schema is not None and schema.type is Type.STRUCT:
+        pairs: list[tuple[Any, Any, Any, Any]] = [
+            (STRING, n, child, child.default if value.get(n) is None else value[n]) for n, child in schema.fields
+        ]
+    else:
+        pairs = [(schema.keys if schema else None, k, item, v) for k, v in value.items()]
+    texts = (literal_text(ks, k, embedded=True) + ":" + literal_text(vs, v, embedded=True) for ks, k, vs, v in pairs)
+    return "{" + ",".join(texts) + "}"

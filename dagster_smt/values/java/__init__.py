@@ -1,0 +1,1 @@
+"""Java's calendar, date formats and regular expressions."""

@@ -1,0 +1,326 @@
+"""Reads a regular expression as Java 17 does and writes it for ``regex``.
+
+Every flag is worked into what is written, so that the flags of ``regex``, which mean other things, stay off.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dagster_smt.values.java import regex_classes as classes
+from dagster_smt.values.java import regex_nodes as nodes
+from dagster_smt.values.java.regex_nodes import Node, Quantifier
+from dagster_smt.values.java.regex_scanner import DECIMAL, CharReader, RefusedPattern
+
+_SPECIAL = set("$.^([|)")
+_LONE = re.compile(r"\[\^(\w|\\x..|\\u.{4}|\\U.{8})\]")
+"""All but one character, which ``regex`` is quick at; but as ways of a branch it takes two of them for neither."""
+_DEEPEST = 100
+_LONGEST = 50_000  # ``regex`` writes counted repetitions out
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A pattern of ``regex``.
+
+    Attributes:
+        text: The pattern.
+        ascii_only: Whether it needs the flag ``ASCII``, for a reference to a group in any case.
+        unsure: Groups that can hold something else than in Java; what the whole pattern matches is the same.
+    """
+
+    text: str
+    ascii_only: bool
+    unsure: frozenset[int]
+
+
+def translate(pattern: str) -> Translation:
+    """Translate a Java pattern.
+
+    Raises:
+        RefusedPattern: Java refuses it, or it cannot be had exactly.
+    """
+    reader = _Reader(pattern.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass"))
+    try:
+        node = reader.read_all()
+    except IndexError:
+        raise RefusedPattern("it ends too early") from None
+    unsure = frozenset(number for number, held in node.groups.items() if held.kept and not held.always)
+    if reader.early & set(range(1, reader.groups + 1)):
+        raise RefusedPattern("a reference to a group that is not closed yet")
+    if reader.referenced & unsure:
+        raise RefusedPattern("a reference to a group that Java may not forget when it tries another way")
+    if node.least > _LONGEST:
+        raise RefusedPattern(f"repetitions of more than {_LONGEST} characters")
+    if reader.ascii_references and "\\p{" in node.text.lower():
+        raise RefusedPattern("a reference under the flag i together with a Unicode property or \\b")
+    text = _LONE.sub(r"[^\1\1]", node.text) if "|" in node.text else node.text
+    return Translation(text, reader.ascii_references, unsure)
+
+
+class _Reader(CharReader):
+    """Reads whole patterns."""
+
+    def __init__(self, pattern: str):
+        super().__init__(pattern)
+        self.groups, self.names, self.depth = 0, dict[str, int](), 0
+        self.open, self.early, self.referenced = set[int](), set[int](), set[int]()
+        self.ascii_references = False
+
+    def read_all(self) -> Node:
+        """The whole pattern."""
+        node = self.expression()
+        if self.at != self.end:
+            raise RefusedPattern("unbalanced parenthesis")
+        return node
+
+    def expression(self) -> Node:
+        """One way or another."""
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise RefusedPattern("too many groups inside each other")
+        ways = [self.sequence()]
+        while self.peek() == "|":
+            self.next()
+            ways.append(self.sequence())
+        self.depth -= 1
+        return nodes.branch(ways)
+
+    def sequence(self) -> Node:
+        """What stands between two bars."""
+        parts: list[Node] = []
+        while True:
+            char = self.peek()
+            if char in "|)" or self.ended(char):
+                return nodes.chain(parts)
+            if char == "(":
+                group = self.group()
+                parts += [group] if group else []
+                continue
+            if char in "?*+":
+                raise RefusedPattern("multiple repeat" if parts else "nothing to repeat")
+            parts.append(self.quantified(self.part(char)))
+
+    def part(self, char: str) -> Node:
+        """Something that a quantifier can follow."""
+        if char == "[":
+            return nodes.of_chars(self.clazz(True)())
+        if char not in "^$.":
+            return self.literals()
+        self.next()
+        many, unix = "m" in self.flags, "d" in self.flags
+        if char == ".":
+            ends = "\n" if unix else "\n\r\x85\u2028\u2029"
+            return nodes.of_chars(classes.negate(classes.of("" if "s" in self.flags else ends)))
+        return nodes.caret(many, unix) if char == "^" else nodes.dollar(many, unix)
+
+    def literals(self) -> Node:
+        """Literal characters up to something else, or one escape; a quantifier gets the last character for itself."""
+        run: list[str] = []
+        before, char = self.at, self.peek()
+        while char not in _SPECIAL and not self.ended(char):
+            if char in "*+?{":
+                if len(run) > 1:
+                    self.at = before
+                    run.pop()
+                break
+            start = self.at
+            if char == "\\":
+                made = self.escape(run)
+                if isinstance(made, Node):
+                    if not run:
+                        return made
+                    self.at = start
+                    break
+                char_made, char = made, self.peek()
+            else:
+                char_made, char = char, self.next()
+            run.append(char_made)
+            before = start
+        single = len(run) == 1
+        return nodes.chain([nodes.of_chars(self.literal(char, alone=single)) for char in run])
+
+    def escape(self, run: list[str]) -> str | Node:
+        """A literal character or another thing; the next character is the backslash."""
+        letter = self.chars[self.at + 1]
+        if letter in "pP":
+            return Node() if run else nodes.of_chars(self.property())
+        self.at += 2
+        if self.at > self.end:
+            raise RefusedPattern("it ends with a lone backslash")
+        if letter in "dDsSwWhHvV":
+            return nodes.of_chars(classes.escape(letter, unicode="U" in self.flags))
+        if letter in "123456789":
+            return self.reference(self.numbered(int(letter)))
+        if letter == "k":
+            return self.reference(self.named())
+        char = self.escaped_char(letter)
+        return self.assertion(letter) if char is None else char
+
+    def assertion(self, letter: str) -> Node:
+        """An escape that matches no character, or no single one."""
+        if letter in "AG":  # each search of the package is the first one, and starts at the start
+            return Node(r"\A")
+        if letter == "z":
+            return Node(r"\Z")
+        if letter == "Z":
+            return nodes.dollar(False, "d" in self.flags)
+        if letter == "R":
+            return nodes.line_break()
+        if letter == "X":
+            return nodes.cluster()
+        if letter in "bB":
+            if letter == "b" and self.peek() == "{" and self.chars[self.at + 1] == "g":
+                raise RefusedPattern("the escape '\\b{g}'")
+            return nodes.boundary(letter == "B", "U" in self.flags)
+        raise RefusedPattern(f"the escape '\\{letter}'")
+
+    def numbered(self, number: int) -> int:
+        """The number of a reference: more digits belong to it only if there are so many groups before it."""
+        while self.peek() in DECIMAL and number * 10 + int(self.peek()) <= self.groups:
+            number = number * 10 + int(self.read())
+        return number
+
+    def named(self) -> int:
+        """The number of the group that a reference names."""
+        name = self.name() if self.read() == "<" else None
+        if name is None:
+            raise RefusedPattern("a reference without the name of a group")
+        if name not in self.names:
+            raise RefusedPattern("unknown group")
+        return self.names[name]
+
+    def name(self) -> str | None:
+        """The name of a group, with the bracket behind it; None if it is no name."""
+        name = self.read()
+        if not (name.isascii() and name.isalpha()):
+            return None
+        while (char := self.read()).isascii() and char.isalnum():
+            name += char
+        return name if char == ">" else None
+
+    def reference(self, number: int) -> Node:
+        """What a group matched; a group that did not take part never matches."""
+        if number > self.groups or number in self.open:
+            self.early.add(number)
+            return Node("(?!)", unit=True, most=None)
+        self.referenced.add(number)
+        if "i" not in self.flags:
+            return Node(rf"\g<{number}>", unit=True, most=None)
+        if "u" in self.flags:
+            raise RefusedPattern("a reference under the flags i and u")
+        self.ascii_references = True
+        return Node(rf"(?i:\g<{number}>)", unit=True, most=None)
+
+    def quantified(self, node: Node) -> Node:
+        """A part with the quantifier that follows it, if one does."""
+        times = self.quantifier()
+        return node if times is None else nodes.repeat(node, times)
+
+    def quantifier(self) -> Quantifier | None:
+        """A quantifier, None if none follows."""
+        char = self.peek()
+        if char not in "?*+{":
+            return None
+        low, high = {"?": (0, 1), "*": (0, nodes.UNLIMITED), "+": (1, nodes.UNLIMITED)}.get(char) or self.counts()
+        mode = self.next()
+        if mode not in "?+":
+            return Quantifier(low, high, "")
+        self.next()
+        return Quantifier(low, high, mode)
+
+    def counts(self) -> tuple[int, int]:
+        """The counts between braces; the brace behind them is then the next character."""
+        self.at += 1
+        if self.chars[self.at] not in DECIMAL:
+            raise RefusedPattern("a '{' that begins no repetition")
+        low = high = self.number(10, DECIMAL, 1, self.end) or 0
+        if self.peek() == ",":
+            self.read()
+            bare = self.peek() == "}"
+            high = nodes.UNLIMITED if bare else self.number(10, DECIMAL, 0, self.end) or 0
+        if self.peek() != "}":
+            raise RefusedPattern("a '{' that begins no repetition")
+        if not low <= high <= nodes.UNLIMITED:
+            raise RefusedPattern("an illegal repetition range")
+        return low, high
+
+    def group(self) -> Node | None:
+        """A group; None for ``(?i)``, whose flags hold up to the end of the group around it."""
+        flags, start = self.flags, self.at
+        opening, number = self.opening()
+        if not opening:
+            return None
+        body = self.expression()
+        if self.read() != ")":
+            raise RefusedPattern("missing )")
+        self.flags = flags
+        if number is not None:
+            self.open.remove(number)
+        if opening in ("(?=", "(?!", "(?<=", "(?<!"):
+            self._check_look_behind(opening, body, start)
+            return self.quantified(nodes.look(opening, body))
+        if opening == "(?>":
+            return self.quantified(nodes.atomic(body))
+        return nodes.group(opening, body, number, self.quantifier())
+
+    def _check_look_behind(self, opening: str, body: Node, start: int) -> None:
+        """Java steps by halves of characters unless the pattern itself has, unescaped, one beyond ``\\uFFFF``."""
+        whole = all(char <= "\uffff" for char in self.chars[start:])
+        if (
+            "<" in opening
+            and whole
+            and not body.final
+            and ("\\U" in body.text or any(char > "\uffff" for char in body.text))
+        ):
+            raise RefusedPattern("a look-behind for an escaped character beyond \\uFFFF")
+
+    def opening(self) -> tuple[str, int | None]:
+        """How a group begins, with its number if it captures; nothing for ``(?i)``."""
+        start = self.at
+        if self.next() != "?":
+            return "(", self.capturing()
+        kind = self.chars[self.at + 1]
+        self.at += 2
+        if kind in ":=!>":
+            return f"(?{kind}", None
+        if kind != "<":
+            self.at -= 1
+            return self.inline_flags(start), None
+        if self.peek() in "=!":
+            return f"(?<{self.read()}", None
+        name = self.name()
+        if name is None:
+            raise RefusedPattern(self._beginning(start))
+        if name in self.names:
+            raise RefusedPattern(f"two groups of the name '{name}'")
+        self.names[name] = self.capturing()
+        return f"(?P<{name}>", self.names[name]
+
+    def _beginning(self, start: int) -> str:
+        return f"the group '{''.join(self.chars[start : min(start + 4, self.end)])}'"
+
+    def capturing(self) -> int:
+        """The number of a group that begins here."""
+        self.groups += 1
+        self.open.add(self.groups)
+        return self.groups
+
+    def inline_flags(self, start: int) -> str:
+        """Read flags, and what they begin: nothing or a group."""
+        change: Callable[[frozenset[str], set[str]], frozenset[str]] = frozenset.union
+        char = self.peek()
+        while char in "imsdxuUc-":
+            if char == "c":
+                raise RefusedPattern("the flag c")
+            if char != "-":
+                self.flags = change(self.flags, {"U", "u"} if char == "U" else {char})
+            elif change is frozenset.difference:
+                break
+            else:
+                change = frozenset.difference
+            char = self.next()
+        end = self.read()
+        if end not in ":)":
+            raise RefusedPattern(self._beginning(start))
+        return "(?:" if end == ":" else ""

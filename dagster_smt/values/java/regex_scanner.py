@@ -1,0 +1,317 @@
+"""Reads the characters of a Java pattern, and what stands for characters in it: escapes, properties and classes."""
+
+from collections.abc import Callable
+from functools import partial
+
+from dagster_smt.values.java import regex_classes as classes
+from dagster_smt.values.java.regex_classes import Chars
+
+Lazy = Callable[[], Chars]
+"""A class that is not read to its end: what follows an intersection can still add to what precedes it."""
+
+DECIMAL = set("0123456789")
+_OCTAL, _HEX = set("01234567"), set("0123456789abcdefABCDEF")
+_BLANKS = set(" \t\n\v\f\r")
+_LINE_ENDS = set("\n\r\x85\u2028\u2029")
+_CONTROLS = {"a": "\a", "e": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+
+
+class RefusedPattern(Exception):
+    """A pattern that Java refuses, or that cannot be had exactly; says what it contains."""
+
+
+def _unquoted(pattern: str) -> list[str]:
+    r"""The characters with ``\Q...\E`` undone: what was quoted has a backslash, as Java has it."""
+    start = _first_quote(pattern)
+    if start < 0:
+        return list(pattern)
+    out, at, quoted, first = list(pattern[:start]), start + 2, True, True
+    while at < len(pattern):
+        char, at = pattern[at], at + 1
+        if char >= "\x80" or (char.isascii() and char.isalpha()):
+            out.append(char)
+        elif char.isdigit():
+            out += ["\\", "x", "3", char] if first else [char]
+        elif char != "\\":
+            out += ["\\", char] if quoted else [char]
+        elif quoted:
+            if pattern.startswith("E", at):
+                at, quoted = at + 1, False
+            else:
+                out += ["\\", "\\"]
+        elif pattern.startswith("Q", at):
+            at, quoted, first = at + 1, True, True
+            continue
+        else:
+            out += [char, *pattern[at : at + 1]]
+            at += 1
+        first = False
+    return out
+
+
+def _first_quote(pattern: str) -> int:
+    at = 0
+    while at < len(pattern) - 1:
+        if pattern[at] != "\\":
+            at += 1
+        elif pattern[at + 1] != "Q":
+            at += 2
+        else:
+            return at
+    return -1
+
+
+class Scanner:
+    """The characters of a pattern; under the flag x without blanks and remarks."""
+
+    def __init__(self, pattern: str):
+        self.chars = _unquoted(pattern)
+        self.end, self.at = len(self.chars), 0
+        self.chars += ["\0", "\0"]
+        self.flags: frozenset[str] = frozenset()
+
+    def ended(self, char: str) -> bool:
+        """Whether a character is the mark behind the pattern, and none of the pattern."""
+        return char == "\0" and self.at >= self.end
+
+    def peek(self) -> str:
+        """The next character."""
+        while "x" in self.flags and (self.chars[self.at] in _BLANKS or self.chars[self.at] == "#"):
+            if self.chars[self.at] != "#":
+                self.at += 1
+                continue
+            stop = {"\n"} if "d" in self.flags else _LINE_ENDS
+            self.at += 1
+            while self.at < self.end and self.chars[self.at] not in stop and self.chars[self.at] != "\0":
+                self.at += 1
+            if self.chars[self.at] not in _BLANKS:
+                break
+        return self.chars[self.at]
+
+    def next(self) -> str:
+        """Leave the next character behind and look at the one after it."""
+        self.at += 1
+        return self.peek()
+
+    def read(self) -> str:
+        """Take the next character."""
+        char = self.peek()
+        self.at += 1
+        return char
+
+    def number(self, base: int, digits: set[str], least: int, most: int) -> int | None:
+        """Take up to so many digits; None if there are too few."""
+        found, count = 0, 0
+        while count < most and self.peek() in digits:
+            found, count = found * base + int(self.read(), base), count + 1
+        return found if count >= least else None
+
+
+class CharReader(Scanner):
+    """Reads escapes of single characters, properties and classes."""
+
+    def escaped_char(self, char: str) -> str | None:
+        r"""The character that ``\x41`` and the like stand for; None if it is another kind of escape."""
+        if char in _CONTROLS:
+            return _CONTROLS[char]
+        if char == "0":
+            return self._octal()
+        if char == "c":
+            if self.at >= self.end:
+                raise RefusedPattern("the escape '\\c' without a character")
+            return chr(ord(self.read()) ^ 64)
+        if char == "x":
+            return self._hexadecimal()
+        if char == "u":
+            return self._utf_16()
+        if char == "N":
+            return self._named()
+        return None if char.isascii() and char.isalnum() else char
+
+    def _octal(self) -> str:
+        first = self.peek()
+        code = self.number(8, _OCTAL, 1, 3 if first in "0123" else 2)
+        if code is None:
+            raise RefusedPattern("an octal escape without digits")
+        return chr(code)
+
+    def _hexadecimal(self) -> str:
+        if self.peek() == "{":
+            self.next()
+            code = self.number(16, _HEX, 1, self.end)
+            if code is None or code > classes.LAST or self.read() != "}":
+                raise RefusedPattern("the escape '\\x{' without a code point")
+            return chr(code)
+        code = self.number(16, _HEX, 2, 2)
+        if code is None:
+            raise RefusedPattern("the escape '\\x' without two digits")
+        return chr(code)
+
+    def _utf_16(self) -> str:
+        code = self.number(16, _HEX, 4, 4)
+        if code is None:
+            raise RefusedPattern("the escape '\\u' without four digits")
+        if 0xD800 <= code < 0xDC00:
+            start = self.at
+            if self.read() == "\\" and self.read() == "u":
+                low = self.number(16, _HEX, 4, 4)
+                if low is None:
+                    raise RefusedPattern("the escape '\\u' without four digits")
+                if 0xDC00 <= low < 0xE000:
+                    return chr(0x10000 + ((code - 0xD800) << 10) + low - 0xDC00)
+            self.at = start
+        return chr(code)
+
+    def _named(self) -> str:
+        if self.read() != "{":
+            raise RefusedPattern("the escape '\\N' without a name")
+        start = self.at
+        while self.read() != "}":
+            if self.at >= self.end:
+                raise RefusedPattern("the escape '\\N' without a name")
+        name = "".join(self.chars[start : self.at - 1])
+        char = classes.named_char(name)
+        if char is None:
+            raise RefusedPattern(f"the escape '\\N{{{name}}}'")
+        return char
+
+    def property(self) -> Chars:
+        r"""What ``\p`` and ``\P`` stand for; the next character is the backslash."""
+        self.at += 1
+        negated = self.chars[self.at] == "P"
+        braces = self.next() == "{"
+        if not braces:
+            self.at -= 1
+        self.next()
+        start = self.at
+        if braces:
+            while self.at < self.end and self.read() != "}":
+                pass
+            name = "".join(self.chars[start : self.at - 1])
+            if self.chars[self.at - 1] != "}" or not name:
+                raise RefusedPattern("a property without a name")
+        else:
+            name = self.chars[start]
+            if self.ended(name):
+                raise RefusedPattern("a property without a name")
+            self.read()
+        found = classes.prop(name, cases="i" in self.flags, unicode="U" in self.flags)
+        if found is None:
+            raise RefusedPattern(f"the property '{name}'")
+        return classes.negate(found) if negated else found
+
+    def clazz(self, consume: bool) -> Lazy:
+        """A class; the next character is its bracket, or the last one of ``&&``."""
+        known: Lazy | None = None
+        last: Lazy | None = None
+        literals: list[classes.Span] = []
+        literal_class, used = partial(classes.of_spans, literals), False
+        char, negated = self.next(), False
+        if char == "^" and self.chars[self.at - 1] == "[":
+            char, negated = self.next(), True
+        while True:
+            if char == "[":
+                last = self.clazz(True)
+                known, char = _either(known, last), self.peek()
+                continue
+            if char == "&":
+                char = self.next()
+                if char == "&":
+                    right = self._right_side()
+                    if used:
+                        last = literal_class if known is None else last
+                        known, used = _either(known, literal_class), False
+                    known, last = _both(known, right, last)
+                    char = self.peek()
+                    continue
+                self.at -= 1
+            elif self.ended(char):
+                raise RefusedPattern("a class is not closed")
+            elif char == "]" and (whole := _either(known, literal_class) if used else known):
+                if consume:
+                    self.next()
+                return partial(_negated, whole) if negated else whole
+            last = self._range(literals)
+            if last is None:
+                used = True
+            else:
+                known = _either(known, last)
+            char = self.peek()
+
+    def _right_side(self) -> Lazy | None:
+        right, char = None, self.next()
+        while char not in "]&":
+            if char != "[":
+                self.at -= 1
+            right = _either(right, self.clazz(char == "["))
+            char = self.peek()
+        return right
+
+    def _range(self, literals: list[classes.Span]) -> Lazy | None:
+        """A character, range, escape or property in a class; None if it was added to the literals."""
+        low = self._class_char()
+        if isinstance(low, Chars):
+            return partial(_same, low)
+        if self.peek() == "-" and self.chars[self.at + 1] not in "[]":
+            self.next()
+            high = self._class_char(end=True)
+            if isinstance(high, Chars) or high < low:
+                raise RefusedPattern("an illegal range in a class")
+            span = ord(low), ord(high)
+            if "i" not in self.flags:
+                return partial(_same, classes.of_spans([span]))
+            return partial(_same, classes.any_case_range(*span, unicode="u" in self.flags))
+        chars = self.literal(low, alone=True)
+        if ord(low) < 0x100 and chars.spans[-1][1] < 0x100:
+            literals += chars.spans
+            return None
+        return partial(_same, chars)
+
+    def _class_char(self, end: bool = False) -> str | Chars:
+        if self.peek() != "\\":
+            char = self.chars[self.at]
+            self.next()
+            return char
+        letter = self.chars[self.at + 1]
+        if letter in "pP" and not end:
+            return self.property()
+        ranged = end or self.chars[self.at + 2] == "-"
+        self.at += 2
+        if letter == "v" and ranged:
+            return "\v"
+        if letter in "dDsSwWhHvV":
+            return classes.escape(letter, unicode="U" in self.flags)
+        char_or_none = self.escaped_char(letter)
+        if char_or_none is None:
+            raise RefusedPattern(f"the escape '\\{letter}' in a class")
+        return char_or_none
+
+    def literal(self, char: str, alone: bool) -> Chars:
+        """What a literal character matches."""
+        if "i" not in self.flags:
+            return classes.of_spans([(ord(char), ord(char))])
+        return classes.any_case(ord(char), unicode="u" in self.flags, alone=alone)
+
+
+def _same(chars: Chars) -> Chars:
+    return chars
+
+
+def _negated(one: Lazy) -> Chars:
+    return classes.negate(one())
+
+
+def _either(one: Lazy | None, two: Lazy) -> Lazy:
+    return two if one is None or one is two else lambda: classes.union(one(), two())
+
+
+def _both(one: Lazy | None, two: Lazy | None, last: Lazy | None) -> tuple[Lazy, Lazy | None]:
+    """The part before ``&&`` and the one after it; without the latter Java takes the last one before it once more."""
+    if one is None:
+        if two is None:
+            raise RefusedPattern("an intersection of nothing")
+        return two, two
+    right = last if two is None else two
+    if right is None:
+        raise RefusedPattern("'&&' at this place in a class")
+    return (lambda: classes.intersect(one(), right())), right

@@ -1,0 +1,1 @@
+"""JSON texts: read lazily, and searched by JSONPath."""

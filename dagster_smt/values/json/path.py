@@ -1,0 +1,245 @@
+"""JSONPath on values: what a path finds in a key or value, by the rules of Jayway's json-path 2.9.
+
+A field that is not there is equal to nothing, so it passes ``!=``, ``!==`` and ``nin``. Numbers are compared by value,
+a number and a text as numbers or texts, by which of them the field is; ``===`` and ``!==`` know no such likeness. Order
+is for two numbers or two texts. An expression sees the text of a number or boolean, each element of an array, and the
+empty text for everything else. What crashes json-path does not crash here: NaN and the infinities are equal to nothing,
+and an object in an array has no text.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from dagster_smt.errors import DataError, data_error
+from dagster_smt.model.paths.json_path import All, Compared, JsonPath, Literal, Matched, Names, Not, Test, There, Where
+from dagster_smt.model.paths.json_path import Any as AnyTest
+from dagster_smt.model.runtime import JavaFloat
+from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, optional
+from dagster_smt.values.basic import PythonRule
+from dagster_smt.values.java.regex import compile_java, too_long
+from dagster_smt.values.json.lazy import look
+from dagster_smt.values.numbers import decimal_text, float_text, parse_big_decimal
+
+PATH_NOT_FOUND = "com.jayway.jsonpath.PathNotFoundException"
+INVALID_PATH = "com.jayway.jsonpath.InvalidPathException"
+FOUND, NOTHING, MISSING, NO_OBJECT = "found", "nothing", "missing", "no object"
+"""What a path finds: something; nothing that passes its filters; not even what it leads through; nothing to filter."""
+_UNDEFINED = object()
+
+
+def answer(path: JsonPath, document: Any) -> str:
+    """What a path finds in an object without schema, lazily decoded or not."""
+    try:
+        return FOUND if any(True for _ in _results(document, path.steps, True)) else NOTHING
+    except _Stop as stop:
+        return stop.why
+
+
+class _Stop(Exception):
+    """The path cannot be followed."""
+
+    def __init__(self, why: str):
+        self.why = why
+
+
+def _results(value: Any, steps: tuple[str | Where, ...], sure: bool) -> Iterator[Any]:
+    """What is at the end of the steps. ``sure``: no filter came before, so that every step must lead somewhere."""
+    if not steps:
+        yield value
+        return
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, str):
+        if type(value) is dict and step in value:
+            yield from _results(look(value, step), rest, sure)
+        elif sure:
+            raise _Stop(MISSING)
+    elif type(value) is dict:
+        if passes(step.test, value):
+            yield from _results(value, rest, False)
+    elif type(value) is list:
+        for element in _elements(value):
+            if passes(step.test, element):
+                yield from _results(element, rest, False)
+    elif sure:
+        raise _Stop(NO_OBJECT)
+
+
+def _elements(value: list[Any]) -> Iterable[Any]:
+    return (look(value, number) for number in range(len(value)))
+
+
+def passes(test: Test, item: Any) -> bool:
+    """Whether an object, or the element of an array, passes the test of a filter."""
+    if isinstance(test, Not):
+        return not passes(test.test, item)
+    if isinstance(test, All):
+        return all(passes(part, item) for part in test.tests)
+    if isinstance(test, AnyTest):
+        return any(passes(part, item) for part in test.tests)
+    value = _field(item, test.names)
+    if isinstance(test, There):
+        return value is not _UNDEFINED
+    if isinstance(value, JavaDate | bytes):
+        raise not_comparable(test.names)
+    if isinstance(test, Matched):
+        texts = map(_text, _elements(value)) if type(value) is list else (_text(value),)
+        return any(compile_java(test.pattern).fullmatch(text) for text in texts)
+    return _compared(test, value)
+
+
+def not_comparable(names: Names) -> DataError:
+    """The error of bytes, or a date, in a comparison."""
+    statement = f"bytes and dates cannot be compared in a condition, but {'.'.join(('@', *names))} is such a value"
+    hint = "convert it before, with TimestampConverter or Cast"
+    return data_error("SMT458", statement, hint, "com.jayway.jsonpath.JsonPathException")
+
+
+def _field(item: Any, names: Names) -> Any:
+    for name in names:
+        if type(item) is not dict or name not in item:
+            return _UNDEFINED
+        item = look(item, name)
+    return item
+
+
+def _number(value: Any) -> Decimal | None:
+    """A number as the ``BigDecimal`` of its text; None for everything else."""
+    if isinstance(value, float):
+        return Decimal(float_text(value, isinstance(value, JavaFloat))) if math.isfinite(value) else None
+    if isinstance(value, Decimal):
+        return value
+    return Decimal(int(value)) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    number = _number(value)
+    return "" if number is None else decimal_text(number)
+
+
+def _compared(test: Compared, value: Any) -> bool:
+    operator = test.operator
+    if operator == "in" or operator == "nin":
+        return any(_equal(value, literal) for literal in test.literals) is (operator == "in")
+    (literal,) = test.literals
+    if operator == "==" or operator == "!=":
+        return _equal(value, literal) is (operator == "==")
+    if operator == "===" or operator == "!==":
+        return (_same_kind(value, literal) and _equal(value, literal)) is (operator == "===")
+    order = _order(value, literal)
+    if order is None:
+        return False
+    return (order < 0 if "<" in operator else order > 0) or (order == 0 and "=" in operator)
+
+
+def _equal(value: Any, literal: Literal) -> bool:
+    number = _number(value)
+    if number is not None:
+        other = parse_big_decimal(literal) if isinstance(literal, str) else _number(literal)
+        return other is not None and number == other
+    if isinstance(value, str):
+        return value == (decimal_text(literal) if isinstance(literal, Decimal) else literal)
+    if isinstance(value, bool):
+        return literal is value
+    return value is None and literal is None
+
+
+def _same_kind(value: Any, literal: Literal) -> bool:
+    if isinstance(literal, Decimal):
+        return _number(value) is not None
+    return type(value) is type(literal)
+
+
+def _order(value: Any, literal: Literal) -> int | None:
+    """How a field is ordered against a literal; None if the two have no order."""
+    number = _number(value)
+    if number is not None and isinstance(literal, Decimal):
+        return (number > literal) - (number < literal)
+    if isinstance(value, str) and isinstance(literal, str):
+        one, other = _units(value), _units(literal)
+        return (one > other) - (one < other)
+    return None
+
+
+def _units(text: str) -> bytes:
+    """A text in an order in which Java has texts: that of 16-bit units."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A value that is taken as a whole."""
+
+    schema: Schema
+
+    def read(self, args: Iterator[Any]) -> Any:
+        return plain(self.schema, next(args))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A struct of which some fields are needed. The first argument says whether it is null."""
+
+    fields: tuple[tuple[str, "Leaf | Part"], ...]
+
+    def read(self, args: Iterator[Any]) -> Any:
+        is_null = next(args)
+        found = {name: shape.read(args) for name, shape in self.fields}
+        return None if is_null else found
+
+
+def plain(schema: Schema, value: Any) -> Any:
+    """A value with a schema as one without: objects, arrays, and numbers of their own class."""
+    if value is None:
+        return None
+    if schema.type is Type.STRUCT:
+        return {name: plain(child, value.get(name)) for name, child in schema.fields}
+    if schema.type is Type.ARRAY and schema.values:
+        return [plain(schema.values, element) for element in value]
+    if schema.type is Type.MAP and schema.values:
+        return {key: plain(schema.values, child) for key, child in value.items() if isinstance(key, str)}
+    return JavaFloat(value) if schema.type is Type.FLOAT32 else value
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(PythonRule):
+    """What a path finds in a struct, of which the fields that it needs are given; null for a null struct."""
+
+    path: JsonPath
+    shape: Part
+    returns: ClassVar[Schema | None] = optional(STRING)
+
+    def python(self, *args: Any) -> str | None:
+        document = self.shape.read(iter(args))
+        return None if document is None else answer(self.path, document)
+
+    def other_failures(self) -> tuple[Any, ...]:
+        return (too_long(),)
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """Whether an object passes a test that looks at one of its fields, given that field: a test of ``model.keeps``."""
+
+    test: Compared | Matched | There
+
+    def __call__(self, schema: Schema | None, value: Any) -> bool:
+        (name,) = self.test.names
+        return passes(self.test, {name: value})
+
+
+def cuts_of(test: Compared | Matched | There) -> tuple[int, ...] | None:
+    """The whole numbers at which the answer of a test can change (``model.keeps.FieldTest``)."""
+    if isinstance(test, Matched):
+        return None
+    literals = test.literals if isinstance(test, Compared) else ()
+    numbers = (parse_big_decimal(lit) if isinstance(lit, str) else _number(lit) for lit in literals)
+    # beyond 64 bits there is no field, and it takes long to write such a number out
+    near = (n for n in numbers if n is not None and n.adjusted() < 19)
+    return tuple(sorted({math.floor(n) if n.adjusted() > -19 else -int(n < 0) for n in near}))

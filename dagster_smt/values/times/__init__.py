@@ -1,0 +1,1 @@
+"""Timestamps, dates and time zones, as values and as texts."""

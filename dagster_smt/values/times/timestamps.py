@@ -1,0 +1,185 @@
+"""TimestampConverter: conversions between texts, numbers and dates; the pivot is the instant in milliseconds.
+
+All zones are UTC (difference D3).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dagster_smt.errors import CONNECT_EXCEPTION, DataError, data_error
+from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, date, time, timestamp
+from dagster_smt.values.basic import PythonRule, Refused, ValueRule
+from dagster_smt.values.java.calendar import DAY
+from dagster_smt.values.java.dates import date_format
+from dagster_smt.values.numbers import wrap
+
+TARGETS = {"string": STRING, "unix": Schema(Type.INT64), "Date": date(), "Time": time(), "Timestamp": timestamp()}
+PRECISIONS = {"nanoseconds": (1, 1_000_000), "microseconds": (1, 1000), "milliseconds": (1, 1), "seconds": (1000, 1)}
+"""Factors to milliseconds: multiply, divide."""
+_WIDER = ("Date", "Timestamp")
+_LONG = (-(2**63), 2**63 - 1)
+_SPARK_DAYS = (-(2**31), 2**31 - 1)
+_SPARK_MILLIS = (-9_223_372_036_854_775, 9_223_372_036_854_775)
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertTime(ValueRule):
+    """Convert a value of a kind (``string``, ``unix``, ``Date``, ``Time``, ``Timestamp``) to another.
+
+    Attributes:
+        source, target: The kinds.
+        format: Pattern of texts, read and written.
+        precision: Unit of ``unix`` numbers; conversions cut off toward zero and saturate, as Java's ``TimeUnit`` does.
+    """
+
+    source: str
+    target: str
+    format: str = ""
+    precision: str = "milliseconds"
+
+    @property
+    def may_fail(self) -> bool:  # type: ignore[override]
+        """Texts can be no dates; Spark cannot hold every instant that Java can."""
+        return self.source in ("string", "unix") or self.target == "Date" or (self.source, self.target) == _WIDER
+
+    @property
+    def needs_python(self) -> bool:  # type: ignore[override]
+        """Catalyst has neither SimpleDateFormat nor the Julian calendar."""
+        return "string" in (self.source, self.target)
+
+    def failure(self) -> DataError:
+        if self.source != "string":
+            return data_error("SMT422", f"the instant is out of the range of Spark's {self.target}", "guard or drop it")
+        if not self.format:
+            return data_error(
+                "SMT421", "a text cannot be read as a timestamp without a pattern", "set the option format"
+            )
+        hint = "correct the option format, or guard the stage with a predicate"
+        return data_error("SMT420", f"the text does not match the date pattern '{self.format}'", hint)
+
+    def python(self, value: Any) -> Any:
+        if value is None:
+            return None
+        return self._to_target(self._millis(value))
+
+    def bind(self) -> Callable[[Any], Any]:
+        """To texts, from whole milliseconds: the pattern is looked up once."""
+        if self.target != "string" or self.source == "string" or PRECISIONS[self.precision] != (1, 1):
+            return self.python
+        text = date_format(self.format).format
+        return lambda value: None if value is None else text(int(value))
+
+    def bind_many(self) -> Callable[[list[Any]], list[Any]]:
+        """To texts, from whole milliseconds: all of them are laid out together."""
+        if self.target != "string" or self.source == "string" or PRECISIONS[self.precision] != (1, 1):
+            return ValueRule.bind_many(self)
+        texts = date_format(self.format).format_all
+        one = self.bind()
+        return lambda values: list(map(one, values)) if None in values else texts(values)
+
+    def _millis(self, value: Any) -> int:
+        if self.source == "string":
+            instant = date_format(self.format).parse(value) if self.format else None
+            if instant is None:
+                raise self.failure()
+            return instant
+        if self.source == "unix":
+            multiply, divide = PRECISIONS[self.precision]
+            return _scaled(value, multiply, divide)
+        return int(value)
+
+    def _to_target(self, millis: int) -> Any:
+        if self.target == "string":
+            return date_format(self.format).format(millis)
+        if self.target == "unix":
+            divide, multiply = PRECISIONS[self.precision]
+            return _scaled(millis, multiply, divide)
+        of_day = millis % DAY
+        if self.target == "Time":
+            return JavaDate(of_day)
+        return JavaDate(wrap(millis - of_day, 64) if self.target == "Date" else millis)
+
+    def column(self, F: Any, value: Any) -> Any:
+        millis = self._millis_column(F, value)
+        if self.target == "unix":
+            divide, multiply = PRECISIONS[self.precision]
+            return _scaled_column(F, millis, multiply, divide)
+        of_day = F.pmod(millis, F.lit(DAY))
+        if self.target == "Time":
+            return of_day.cast("int")
+        if self.target == "Timestamp":
+            return F.when(millis.between(*_SPARK_MILLIS), F.timestamp_millis(millis))
+        before = F.when((millis < 0) & (of_day != 0), F.lit(1)).otherwise(F.lit(0))  # div cuts off toward zero
+        days = F.call_function("div", millis, F.lit(DAY)) - before
+        return F.when(days.between(*_SPARK_DAYS), F.date_from_unix_date(days.try_cast("int")))
+
+    def _millis_column(self, F: Any, value: Any) -> Any:
+        if self.source == "unix":
+            multiply, divide = PRECISIONS[self.precision]
+            return _scaled_column(F, value, multiply, divide)
+        if self.source == "Date":
+            return F.unix_date(value).cast("bigint") * F.lit(DAY)
+        return F.unix_millis(value) if self.source == "Timestamp" else value.cast("bigint")
+
+    def failed(self, F: Any, result: Any, value: Any) -> Any:
+        return value.isNotNull() & result.isNull()
+
+
+def _scaled(value: int, multiply: int, divide: int) -> int:
+    low, high = _LONG
+    scaled = abs(int(value)) * multiply // divide
+    return max(low, min(high, scaled if value >= 0 else -scaled))
+
+
+def _scaled_column(F: Any, value: Any, multiply: int, divide: int) -> Any:
+    if divide > 1:
+        return F.call_function("div", value, F.lit(divide))
+    if multiply == 1:
+        return value
+    low, high = (F.lit(limit) for limit in _LONG)
+    limit = F.when(value < 0, low).when(value >= 0, high)
+    return F.coalesce(F.try_multiply(value, F.lit(multiply).cast("bigint")), limit)
+
+
+@dataclass(frozen=True, slots=True)
+class NoTimestamp(Refused):
+    """Refuse a struct whose field is of a type that stands for no timestamp."""
+
+    def failure(self) -> DataError:
+        return data_error(self.code, self.statement, self.hint, CONNECT_EXCEPTION)
+
+
+@dataclass(frozen=True, slots=True)
+class RouteByTime(PythonRule):
+    """TimestampRouter: a topic made from the topic and the record's timestamp."""
+
+    topic_format: str
+    timestamp_format: str
+    may_fail = True
+
+    def python(self, topic: str | None, timestamp: int | None) -> str:
+        if timestamp is None:
+            raise self.failure()
+        if topic is None:
+            raise data_error("SMT407", "the record has no topic")
+        text = date_format(self.timestamp_format).format(timestamp)
+        return self.topic_format.replace("${topic}", topic).replace("${timestamp}", text)
+
+    def failed(self, F: Any, result: Any, topic: Any, timestamp: Any) -> Any:
+        return result.isNull()
+
+    def failure(self) -> DataError:
+        return data_error("SMT423", "the record has no timestamp", "guard the stage with a predicate, or drop it")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTime(ConvertTime):
+    """A value as the timestamp of a record; one that Spark cannot hold is refused on both evaluators."""
+
+    def python(self, value: Any) -> Any:
+        instant = ConvertTime.python(self, value)
+        low, high = _SPARK_MILLIS
+        if instant is not None and not low <= instant <= high:
+            raise self.failure()
+        return instant

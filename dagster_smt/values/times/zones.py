@@ -1,0 +1,158 @@
+"""Offsets of time zones as ``java.time.zone.ZoneRules`` gives them, in seconds, and texts of times with an offset.
+
+The rules of time zones are those of the machine's tz database, or of the package ``tzdata`` where there is none.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from functools import lru_cache
+from zoneinfo import ZoneInfo, available_timezones
+
+from dagster_smt.values.java.calendar import day_number
+
+_NO_ZONES = frozenset({"EST", "Factory", "GMT+0", "GMT-0", "HST", "MST", "ROC", "localtime", "posixrules"})
+"""What is in the database, but no ``ZoneId`` of Java 17."""
+_ALWAYS_UTC = frozenset({"UTC", "GMT", "UCT", "Zulu", "Universal", "Greenwich", "GMT0"})
+_OFFSET = re.compile(r"([+-])([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?")
+_MOST = 18 * 3600
+_DAY = 86_400
+_CYCLE = 146_097 * _DAY  # after 400 years the calendar, and with it the rules of a zone, begins again
+_EPOCH = datetime(1970, 1, 1)
+_FIRST, _LAST = (int((d - _EPOCH).total_seconds()) for d in (datetime(1, 1, 3), datetime(9999, 12, 29)))
+_DATE = r"(?P<year>-[0-9]{4,10}|[0-9]{4}|\+[0-9]{5,10})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
+_TIME = r"(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]{0,9}))?)?"
+_EXACT = r"(?P<offset>[zZ]|[+-][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)"
+_SHORT = r"(?P<offset>[zZ]|[+-][0-9]{2}(?::[0-9]{2}(?::[0-9]{2})?)?)"
+_DATE_TIME, _OF_DAY = re.compile(f"{_DATE}[tT]{_TIME}{_SHORT}"), re.compile(f"{_TIME}{_EXACT}")
+_LARGEST_YEAR = 999_999_999
+_LOWEST, _HIGHEST = (day_number(year, 1, 1, julian=False) * _DAY for year in (-_LARGEST_YEAR, _LARGEST_YEAR + 1))
+
+
+def fixed_offset(text: str) -> int | None:
+    """``ZoneOffset.of`` of a text like ``+05:30`` or ``+05:30:00``; None if it is none."""
+    found = _OFFSET.fullmatch(text)
+    if found is None:
+        return None
+    hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
+    total = hours * 3600 + minutes * 60 + seconds
+    if minutes > 59 or seconds > 59 or total > _MOST:
+        return None
+    return -total if found[1] == "-" else total
+
+
+def has_one_offset(text: str) -> bool:
+    """Whether the offset of a time zone has always been the same, as that of ``+05:30``, ``UTC`` or ``Etc/GMT+5``."""
+    return fixed_offset(text) is not None or text.removeprefix("Etc/") in _ALWAYS_UTC or text.startswith("Etc/GMT")
+
+
+def is_zone(text: str) -> bool:
+    """Whether Java has a time zone, or an offset, of this name."""
+    return fixed_offset(text) is not None or (text not in _NO_ZONES and text in available_timezones())
+
+
+@lru_cache(maxsize=16)
+def _zone(name: str) -> ZoneInfo | timezone:
+    fixed = fixed_offset(name)
+    return ZoneInfo(name) if fixed is None else timezone(timedelta(seconds=fixed))
+
+
+def offset_of_local(zone: str, seconds: int) -> int:
+    """The offset at a local time, in seconds since 1970: where the clock changes, that before the change."""
+    return _seconds(_near(seconds).replace(tzinfo=_zone(zone)))
+
+
+def offset_at(zone: str, seconds: int) -> int:
+    """The offset at an instant."""
+    return _seconds(_near(seconds).replace(tzinfo=timezone.utc).astimezone(_zone(zone)))
+
+
+def _seconds(moment: datetime) -> int:
+    offset = moment.utcoffset()
+    assert offset is not None
+    return offset // timedelta(seconds=1)
+
+
+def _near(seconds: int) -> datetime:
+    """A time that Python can hold, at which a zone has the same offset."""
+    if seconds > _LAST:
+        seconds -= -((_LAST - seconds) // _CYCLE) * _CYCLE
+    return _EPOCH + timedelta(seconds=max(seconds, _FIRST))
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetTime:
+    """A time with an offset.
+
+    Attributes:
+        local: Seconds on its own clock, since 1970 or midnight.
+        offset: Seconds.
+        fraction: The digits behind the seconds, without zeros at the end.
+    """
+
+    local: int
+    offset: int
+    fraction: str
+
+    def at(self, offset: int) -> "OffsetTime | None":
+        """The same instant under another offset; None if it is in no year of Java's."""
+        local = self.local - self.offset + offset
+        return OffsetTime(local, offset, self.fraction) if _LOWEST <= local < _HIGHEST else None
+
+
+def parse_date_time(text: str) -> OffsetTime | None:
+    """``OffsetDateTime.parse`` under ``ISO_OFFSET_DATE_TIME``; None if it fails."""
+    found = _DATE_TIME.fullmatch(text)
+    if found is None:
+        return None
+    year, month, day = int(found["year"]), int(found["month"]), int(found["day"])
+    known = abs(year) <= _LARGEST_YEAR and 1 <= month <= 12 and 1 <= day <= _length(year, month)
+    if not known or (found["year"][0] == "-" and year == 0) or (found["year"][0] == "+" and year < 10_000):
+        return None
+    return _with_time(found, day_number(year, month, day, julian=False))
+
+
+def parse_time(text: str) -> OffsetTime | None:
+    """``OffsetTime.parse`` under ``ISO_OFFSET_TIME``; None if it fails."""
+    found = _OF_DAY.fullmatch(text)
+    return None if found is None else _with_time(found, 0)
+
+
+def _with_time(found: re.Match[str], day: int) -> OffsetTime | None:
+    hour, minute, second = (int(found[name] or 0) for name in ("hour", "minute", "second"))
+    text = found["offset"]
+    offset = 0 if text in "zZ" else fixed_offset(text if ":" in text else f"{text}:00")
+    if hour > 23 or minute > 59 or second > 59 or offset is None:
+        return None
+    seconds = day * _DAY + hour * 3600 + minute * 60 + second
+    return OffsetTime(seconds, offset, (found["fraction"] or "").rstrip("0"))
+
+
+def _length(year: int, month: int) -> int:
+    later = (year + 1, 1) if month == 12 else (year, month + 1)
+    return day_number(*later, 1, julian=False) - day_number(year, month, 1, julian=False)
+
+
+def date_time_text(time: OffsetTime) -> str:
+    """The text of ``ISO_OFFSET_DATE_TIME``."""
+    day = time.local // _DAY
+    cycle = (day + 719_468) // 146_097
+    date = _EPOCH + timedelta(days=day - (cycle - 4) * 146_097)  # the same date 400 years, or some times that, away
+    year = date.year + (cycle - 4) * 400
+    digits = f"-{-year:04}" if year < 0 else f"+{year}" if year > 9999 else f"{year:04}"
+    return f"{digits}-{date.month:02}-{date.day:02}T{time_text(time)}"
+
+
+def time_text(time: OffsetTime) -> str:
+    """The text of ``ISO_OFFSET_TIME``."""
+    minutes, second = divmod(time.local % _DAY, 60)
+    fraction = f".{time.fraction}" if time.fraction else ""
+    return f"{minutes // 60:02}:{minutes % 60:02}:{second:02}{fraction}{_offset_text(time.offset)}"
+
+
+def _offset_text(offset: int) -> str:
+    if offset == 0:
+        return "Z"
+    minutes, second = divmod(abs(offset), 60)
+    seconds = f":{second:02}" if second else ""
+    return f"{'-' if offset < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}{seconds}"
