@@ -81,7 +81,7 @@ SHARED = {
 """By code the modules that say the same thing in their own words. One comes in here only if it means that thing."""
 _PLACED = ("Problem", "config_problem")
 """Functions that take a place between code and statement."""
-_READERS = ("tools/", "connect/survey")
+_READERS = ("tools/parity", "connect/survey", "tools/problem_codes")
 """Modules that compare codes."""
 
 

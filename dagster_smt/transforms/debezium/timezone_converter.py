@@ -18,9 +18,9 @@ from dagster_smt.model.schema import STRING, Type
 from dagster_smt.model.schema import TIMESTAMP as CONNECT_TIMESTAMP
 from dagster_smt.transforms.debezium.events.examples import zoned_event
 from dagster_smt.transforms.debezium.events.shape import said, text_field, there, whole_number
+from dagster_smt.transforms.debezium.events.times import EPOCHS, PRECISIONS, ZONED_TIME, ZONED_TIMESTAMP, InZone
 from dagster_smt.transforms.debezium.events.values import AnyThere, is_change_event
 from dagster_smt.transforms.debezium.zones.rules import BLOCKS, SOURCE, ZoneRule, chosen, name_in, zone_rules
-from dagster_smt.transforms.debezium.zones.times import EPOCHS, PRECISIONS, ZONED_TIME, ZONED_TIMESTAMP, InZone
 from dagster_smt.values.basic import Default, KeepNull, Refused
 from dagster_smt.values.times.zones import has_one_offset, is_zone
 

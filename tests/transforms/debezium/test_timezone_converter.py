@@ -9,8 +9,8 @@ from dagster_smt.chain import plan_chain
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.schema import JavaDate
 from dagster_smt.model.schema_json import schema_from_json
+from dagster_smt.transforms.debezium.events.times import InZone
 from dagster_smt.transforms.debezium.timezone_converter import TimezoneConverter
-from dagster_smt.transforms.debezium.zones.times import InZone
 from tests.transforms.debezium.events import LONG, TEXT, struct, text
 from tests.transforms.helpers import Case, chain_of, check, record_of, refusal
 

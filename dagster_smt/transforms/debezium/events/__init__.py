@@ -1,1 +1,1 @@
-"""Debezium's change events: their shape, values and examples, for the transforms of this folder."""
+"""Debezium's change events: their shape, values, temporal types and examples, for the transforms of this folder."""

@@ -15,9 +15,9 @@ from dagster_smt.model.java_text import trim
 from dagster_smt.model.record import NO_TARGET, Record
 from dagster_smt.model.schema import INT32, STRING, Schema, Type, optional
 from dagster_smt.transforms.debezium.events.shape import NULL_POINTER, said, text_field, there, whole_number
+from dagster_smt.transforms.debezium.events.times import PRECISIONS
 from dagster_smt.transforms.debezium.events.values import NotBlank, is_change_event
 from dagster_smt.transforms.debezium.outbox.values import NotSent, NoUpdate
-from dagster_smt.transforms.debezium.zones.times import PRECISIONS
 from dagster_smt.values.basic import Default
 from dagster_smt.values.headers.fields import AppendHeader
 from dagster_smt.values.java.regex import ReplaceIfMatches

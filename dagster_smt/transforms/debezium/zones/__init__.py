@@ -1,1 +1,1 @@
-"""The parts of TimezoneConverter: the temporal types of Debezium and their rules."""
+"""The rules of TimezoneConverter."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dagster_smt.authoring.options import java_split
-from dagster_smt.transforms.debezium.zones.times import Chosen
+from dagster_smt.transforms.debezium.events.times import Chosen
 
 SOURCE, TOPIC = "source", "topic"
 BLOCKS = ("before", "after", SOURCE)
