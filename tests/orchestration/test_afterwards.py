@@ -12,7 +12,7 @@ from tests.orchestration.test_assets import DROP, HIDE, KEY, PERSON, append, ass
 
 SECRET = "secret-4711"
 FACTS, STEPS, EXECUTION = (
-    f"dagster_smt.{name}" for name in ("run.facts", "orchestration.steps", "orchestration.execution")
+    f"dagster_smt.{name}" for name in ("run.facts", "orchestration.steps", "orchestration.runs.execution")
 )
 PLACES = {
     f"{FACTS}.open_table": {
