@@ -35,8 +35,13 @@ class Problem:
     connect_class: str = ""
 
     def __str__(self) -> str:
-        head = f"{self.code} {self.place}: {self.statement}" if self.place else f"{self.code} {self.statement}"
-        return f"{visible(head)}\n  hint: {visible(self.hint)}" if self.hint else visible(head)
+        if self.place:
+            head = f"{self.code} {self.place}: {self.statement}"
+        else:
+            head = f"{self.code} {self.statement}"
+        if self.hint:
+            return f"{visible(head)}\n  hint: {visible(self.hint)}"
+        return visible(head)
 
     def at(self, place: str) -> "Problem":
         """Return the same problem with ``place`` in front of what it names already."""

@@ -17,7 +17,10 @@ _VERSIONS = {version.lower(): version for version in (V1, V2, EXTENDED)}
 
 
 def _version(value: object) -> object:
-    version = _VERSIONS.get(trim(value).lower()) if isinstance(value, str) else None
+    if isinstance(value, str):
+        version = _VERSIONS.get(trim(value).lower())
+    else:
+        version = None
     if version is None:
         raise ValueError("must be one of (in any case): V1, V2, extended")
     return version
@@ -31,7 +34,9 @@ def by_syntax(marks: str = ",") -> BeforeValidator:
 
     def split(value: Any, info: ValidationInfo) -> Any:
         version = info.data.get("field_syntax_version", V1)
-        return value if version == V1 else path_items(value, marks, version)
+        if version == V1:
+            return value
+        return path_items(value, marks, version)
 
     return BeforeValidator(split)
 

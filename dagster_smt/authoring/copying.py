@@ -32,7 +32,9 @@ def validated(node: Node) -> Node:
     """A struct as part of another one: Connect then looks for required fields that were left null."""
     if not isinstance(node, Group):
         unknown = UNSET in node.marks and node.schema.type is Type.STRUCT
-        return replace(node, expr=Call(Validated(node.schema), (node.expr,))) if unknown else node
+        if unknown:
+            return replace(node, expr=Call(Validated(node.schema), (node.expr,)))
+        return node
     there = Const(True, BOOLEAN) if node.present is None else node.present
     return replace(node, fields=tuple((name, _validated(name, child, there)) for name, child in node.fields))
 
@@ -64,7 +66,9 @@ def _copied_group(name: str, node: Group, parent: Expr | None, replace_nulls: bo
 
 def _filled_presence(present: Expr, parent: Expr | None, schema: Schema) -> Expr:
     default = Const(schema.default, schema)
-    return Call(Default(), (present, default)) if parent is None else Call(DefaultUnder(), (present, parent, default))
+    if parent is None:
+        return Call(Default(), (present, default))
+    return Call(DefaultUnder(), (present, parent, default))
 
 
 def _under_default(node: Node, struct: Group, parent: Expr | None, default: object) -> Node:

@@ -21,21 +21,29 @@ _COMMA = re.compile(r"\s*,\s*", re.ASCII)
 def _text(value: Any) -> Any:
     """ConfigDef STRING: trimmed. YAML's numbers and booleans are taken as their text."""
     if isinstance(value, bool):
-        return "true" if value else "false"
+        if value:
+            return "true"
+        return "false"
     if isinstance(value, int | float):
         return str(value)
-    return trim(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return trim(value)
+    return value
 
 
 def _raw_text(value: Any) -> Any:
     """A text with the blanks around it; else as ``_text``."""
-    return value if isinstance(value, str) else _text(value)
+    if isinstance(value, str):
+        return value
+    return _text(value)
 
 
 def split_list(text: str) -> list[str]:
     """ConfigDef LIST: split at commas; spaces around them do not count; an empty text is an empty list."""
     text = trim(text)
-    return _COMMA.split(text) if text else []
+    if text:
+        return _COMMA.split(text)
+    return []
 
 
 class Split(tuple[Any, ...]):
@@ -89,7 +97,10 @@ def pair_items(value: Any, form: str) -> list[tuple[str, ...]]:
     """``a:b`` items, in parts. YAML may give a text, a mapping, or a list of texts, pairs and mappings."""
     if isinstance(value, Split):
         return list(value)
-    items = split_list(value) if isinstance(value, str) else item_texts(value, form)
+    if isinstance(value, str):
+        items = split_list(value)
+    else:
+        items = item_texts(value, form)
     if not isinstance(value, str):
         _plain_items(items)
     return [tuple(java_split(item, ":")) for item in items]
@@ -98,7 +109,12 @@ def pair_items(value: Any, form: str) -> list[tuple[str, ...]]:
 def item_texts(value: Any, form: str = "old:new") -> list[str]:
     """The items of a YAML list as texts; pairs and mappings become ``a:b``."""
     items: list[str] = []
-    for item in [value] if isinstance(value, dict) else value if isinstance(value, list | tuple) else [None]:
+    listed: Any = [None]
+    if isinstance(value, dict):
+        listed = [value]
+    elif isinstance(value, list | tuple):
+        listed = value
+    for item in listed:
         if isinstance(item, dict):
             items += [f"{a}:{b}" for a, b in item.items()]
         elif isinstance(item, list | tuple):
@@ -176,7 +192,10 @@ class Options(BaseModel):
     def configured(self) -> dict[str, Any]:
         """Options that were set, by key, lists as lists."""
         found = self.model_dump(by_alias=True, exclude_unset=True)
-        return {k: [_item(i) for i in v] if isinstance(v, tuple) else v for k, v in found.items()}
+        results = {}
+        for k, v in found.items():
+            results[k] = [_item(i) for i in v] if isinstance(v, tuple) else v
+        return results
 
     @classmethod
     def keys(cls) -> tuple[str, ...]:

@@ -129,7 +129,10 @@ class Chain:
     @property
     def reads_headers(self) -> bool:
         """Whether a stage or its predicate looks at headers, or makes some."""
-        predicates = [stage.predicate for stage in self.stages if stage.predicate is not None]
+        predicates = []
+        for stage in self.stages:
+            if stage.predicate is not None:
+                predicates.append(stage.predicate)
         return any("headers" in s.transform.reads for s in self.stages) or any("headers" in p.reads for p in predicates)
 
     def to_stages(self) -> list[dict[str, Any]]:
@@ -138,7 +141,10 @@ class Chain:
 
 
 def _to_dict(stage: Stage) -> dict[str, Any]:
-    type_ = stage.label if stage.transform.connect_class.startswith(PACKAGE) else stage.connect_class
+    if stage.transform.connect_class.startswith(PACKAGE):
+        type_ = stage.label
+    else:
+        type_ = stage.connect_class
     found: dict[str, Any] = {"alias": stage.alias, "type": type_, "options": stage.transform.configured()}
     if stage.predicate is not None:
         ours = stage.predicate.connect_class.startswith(PACKAGE)

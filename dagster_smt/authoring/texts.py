@@ -14,7 +14,9 @@ _TRUE = Const(True, BOOLEAN)
 def java_text_of(node: Node) -> Expr:
     """The ``toString`` of a node; null where it is null."""
     if isinstance(node, Cell) and node.schema.type is not Type.STRUCT:
-        return node.expr if node.schema.type is Type.STRING else Call(JavaText(node.schema), (node.expr,))
+        if node.schema.type is Type.STRING:
+            return node.expr
+        return Call(JavaText(node.schema), (node.expr,))
     group = open_struct(node)
     names = tuple(name for name, _ in group.fields)
     return _call(StructText(names), group, [java_text_of(child) for _, child in group.fields])

@@ -104,7 +104,9 @@ class Planning:
 
     def with_side(self, record: PlanRecord, node: Node) -> PlanRecord:
         """Returns a record with another node as the stage's side."""
-        return replace(record, key=node) if self.side == "key" else replace(record, value=node)
+        if self.side == "key":
+            return replace(record, key=node)
+        return replace(record, value=node)
 
     def miss(self, path: str, known: tuple[str, ...], asked: str = "") -> None:
         """Report that no record of this schema has a configured field.

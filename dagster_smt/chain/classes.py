@@ -50,7 +50,10 @@ def find_class(
     shorts = {c.__name__: c for c in reversed(list(known.values()))}
     cls = known.get(name) or shorts.get(name)
     if name not in known and cls is not None and not is_kafkas(cls.connect_class):
-        same = [c.connect_class for c in known.values() if c.__name__ == name]
+        same = []
+        for c in known.values():
+            if c.__name__ == name:
+                same.append(c.connect_class)
         if len(same) > 1:
             hint = f"write the class with its package: {' or '.join(same)}"
             return Named(problem=config_problem("SMT023", place, f"'{name}' is a {what} of several vendors", hint))
@@ -66,12 +69,18 @@ def _sided(cls: type[Options], text: str, known: Mapping[str, type[Options]], pl
     name, _, inner = text.partition("$")
     sided = getattr(cls, "sided", False)
     if sided and inner not in SIDES:
-        inners = [other.rpartition("$")[2] for other in known if other.startswith(f"{cls.connect_class}$")]
+        inners = []
+        for other in known:
+            if other.startswith(f"{cls.connect_class}$"):
+                inners.append(other.rpartition("$")[2])
         statement = f"'{text}' does not say whether it acts on key or value"
         hint = f"write {' or '.join(f'{name}${word}' for word in (*SIDES, *inners))}"
         return Named(problem=config_problem("SMT010", place, statement, hint))
     if not sided and inner:
-        same = [c for c in known.values() if c.__name__ == name and getattr(c, "sided", False)]
+        same = []
+        for c in known.values():
+            if c.__name__ == name and getattr(c, "sided", False):
+                same.append(c)
         hint = " or ".join([f"write {name}", *(f"{c.connect_class}${inner}" for c in same)])
         return Named(problem=config_problem("SMT010", place, f"unknown {what} class '{text}'", hint))
     return Named(cls, inner.lower())

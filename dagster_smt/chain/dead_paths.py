@@ -24,7 +24,10 @@ _SWITCH = "where that is meant, set dead_paths to warn"
 
 def dead_paths_of(source: Any) -> tuple[Literal["error", "warn"], list[Problem]]:
     """What a chain says of its dead paths: the property ``dead.paths``, or the same key beside ``stages`` in YAML."""
-    value = source.get(KEY, "error") if isinstance(source, Mapping) else "error"
+    if isinstance(source, Mapping):
+        value = source.get(KEY, "error")
+    else:
+        value = "error"
     if value == "warn":
         return "warn", []
     if value == "error":
@@ -62,7 +65,10 @@ def dead_paths(plan: Plan, value: Schema | None = None) -> tuple[Problem, ...]:
         planned, problems = (), []
     for stage in stages:
         # no schema knows headers: of those only the spelling tells
-        effects = [e for e in stage.transform.ledger() if stage not in planned or e.side == "headers"]
+        effects = []
+        for e in stage.transform.ledger():
+            if stage not in planned or e.side == "headers":
+                effects.append(e)
         problems += _patterns(stage, effects)
     return tuple(dict.fromkeys(problems))
 
@@ -91,7 +97,10 @@ def _patterns(stage: Stage, effects: Sequence[Entry]) -> Iterator[Problem]:
 def _in_schema(plan: Plan) -> Iterator[Problem]:
     """What no step of a stage can touch, of all steps in which it acts."""
     for first, (index, stage) in zip(first_entries(plan.chain), enumerate(plan.chain.stages), strict=True):
-        acting = [step.plan for step in plan.steps if step.plan.index == index and _acts(step.plan)]
+        acting = []
+        for step in plan.steps:
+            if step.plan.index == index and _acts(step.plan):
+                acting.append(step.plan)
         if not acting:
             continue
         touched = {touch.entry for step in acting if step.after is not None for touch in step.after.touched}
@@ -131,14 +140,19 @@ def _reached(plan: Plan, stage: Stage, effect: int) -> frozenset[str]:
         return frozenset()
     after = dict(_cells(alone.after))
     # expressions differ where a struct is only taken apart
-    changed = [cell for place, cell in _cells(record) if place not in after or _what(after[place]) != _what(cell)]
+    changed = []
+    for place, cell in _cells(record):
+        if place not in after or _what(after[place]) != _what(cell):
+            changed.append(cell)
     return frozenset(source for cell in changed for source in cell.sources)
 
 
 def _holds(record: PlanRecord, sources: frozenset[str]) -> bool:
     """Whether a part of a record comes from some fields of the input."""
-    beside = (record.topic, record.headers, record.timestamp)
-    return any(cell.sources & sources for cell in (*beside, *(cell for _, cell in _cells(record))))
+    cells = [record.topic, record.headers, record.timestamp]
+    for _, cell in _cells(record):
+        cells.append(cell)
+    return any(cell.sources & sources for cell in cells)
 
 
 def _what(cell: Cell) -> tuple[object, ...]:

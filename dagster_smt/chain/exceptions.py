@@ -25,7 +25,10 @@ def mask_exceptions(source: Any) -> tuple[tuple[MaskException, ...], list[Proble
     """
     found, problems = [], []
     for place, given in _entries(source):
-        wrong = list(_wrong(place, given)) if given is not None else [_stray(place)]
+        if given is not None:
+            wrong = list(_wrong(place, given))
+        else:
+            wrong = [_stray(place)]
         given = given or {}
         paths, more = _paths(f"{place}.fields", given.get("fields", ())) if not wrong else ([], [])
         problems += wrong + more
@@ -46,7 +49,10 @@ def _entries(source: Any) -> Iterator[tuple[str, dict[str, Any] | None]]:
     prefix = f"{KEY}."
     for name in sorted(listed | {str(k)[len(prefix) :].split(".")[0] for k in source if str(k).startswith(prefix)}):
         place = f"{KEY}.{name}"
-        options = {str(k)[len(place) + 1 :]: v for k, v in source.items() if str(k).startswith(f"{place}.")}
+        options = {}
+        for k, v in source.items():
+            if str(k).startswith(f"{place}."):
+                options[str(k)[len(place) + 1 :]] = v
         if isinstance(options.get("fields"), str):
             options["fields"] = split_list(options["fields"])
         yield place, options if name in listed else None

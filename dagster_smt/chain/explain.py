@@ -1,6 +1,6 @@
 """A plan as text: what a chain makes of a schema, stage by stage."""
 
-from dagster_smt.chain.plan import Plan, Step, columns
+from dagster_smt.chain.plan import Plan, Step, columns, paths_missing_everywhere
 from dagster_smt.model.cell import Const
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.reports.report import LedgerEntry, leaf_labels
@@ -15,10 +15,13 @@ def explain(plan: Plan, *, full: bool = True) -> str:
     else:
         lines.append("  value: JSON without schema; unknown fields pass untouched")
     for index, stage in enumerate(plan.chain.stages):
-        guard = f" if {'not ' if stage.negate else ''}{stage.predicate_name}" if stage.predicate else ""
+        if stage.predicate:
+            guard = f" if {'not ' if stage.negate else ''}{stage.predicate_name}"
+        else:
+            guard = ""
         lines.append(f"{index + 1}. {stage.alias}: {stage.label}{guard}")
         steps = [step for step in plan.steps if step.plan.index == index]
-        missing = set.intersection(*({m.path for m in s.plan.missing} for s in steps)) if steps else set[str]()
+        missing = paths_missing_everywhere([step.plan for step in steps])
         for entry in (e for e in plan.entries if e.stage == index):
             lines.append(_entry(entry) + ("  (no record has that field)" if entry.path in missing else ""))
             lines += [f"    {field}" for field in entry.matched]
@@ -49,7 +52,10 @@ def _step(step: Step, full: bool) -> list[str]:
     if full:
         return [*(f"  {place}: {what}" for place, what in now.items()), *lost]
     before = _record(step.plan.before)
-    changes = [f"  {place}: {what}" for place, what in now.items() if before.get(place) != what]
+    changes = []
+    for place, what in now.items():
+        if before.get(place) != what:
+            changes.append(f"  {place}: {what}")
     changes += [f"  {place}: gone" for place in sorted(before.keys() - now.keys())]
     return [*changes, *lost] or ["  the schema stays as it is"]
 

@@ -37,11 +37,15 @@ class EmptyPlan(Plan):
 
     @cached_property
     def after(self) -> Schema | None:
-        return self.last.after if self.last else None
+        if self.last:
+            return self.last.after
+        return None
 
     @cached_property
     def lineage(self) -> dict[str, tuple[str, ...]]:
-        return self.last.lineage if self.last else {}
+        if self.last:
+            return self.last.lineage
+        return {}
 
     @cached_property
     def masked(self) -> frozenset[str]:
@@ -68,7 +72,10 @@ def plan_forms(
     """
     plans = [_folded(chain, form) for form in forms]
     passed = [plan for plan in plans if not plan.refused]
-    records = [record for plan in passed for record in plan.results.values()]
+    records = []
+    for plan in passed:
+        for record in plan.results.values():
+            records.append(record)
     if last is not None and last.after is not None and all(record.value is None for record in records):
         entries = ledger_entries(chain)
         return EmptyPlan(chain, None, last.before, True, tuple(topics), (), {}, entries, chain.warnings, last=last)
@@ -91,28 +98,39 @@ def plan_forms(
 
 def _folded(chain: Chain, form: Form) -> Plan:
     """The plan of one form. Stages on schemaless keys are left out: they need no schema and do not touch the value."""
-    stages = tuple(s for s in chain.stages if s.side != "key") if form.free_key else chain.stages
+    if form.free_key:
+        stages = tuple(s for s in chain.stages if s.side != "key")
+    else:
+        stages = chain.stages
     plan = fold_chain(replace(chain, stages=stages), form.key, form.value, topics=(form.topic,))
-    return replace(plan, entries=ledger_entries(chain)) if form.free_key else plan
+    if form.free_key:
+        return replace(plan, entries=ledger_entries(chain))
+    return plan
 
 
 def _together(schemas: Iterable[Schema | None]) -> Schema | None:
     """The fields of all schemas by name, to show what was read; of types that clash the first."""
     found: Schema | None = None
     for schema in dict.fromkeys(schemas):
-        found = merge(found, schema, "", []) if found is not None and schema is not None else found or schema
+        if found is not None and schema is not None:
+            found = merge(found, schema, "", [])
+        else:
+            found = found or schema
     return found
 
 
 def _entries(plans: Sequence[Plan]) -> tuple[LedgerEntry, ...]:
     """The ledger's lines with what paths with patterns match in any form."""
-    lines = zip(*(plan.entries for plan in plans), strict=True)
-    return tuple(replace(same[0], matched=tuple(dict.fromkeys(m for e in same for m in e.matched))) for same in lines)
+    entries = []
+    for same in zip(*(plan.entries for plan in plans), strict=True):
+        matched = dict.fromkeys(field for entry in same for field in entry.matched)
+        entries.append(replace(same[0], matched=tuple(matched)))
+    return tuple(entries)
 
 
 def _common_warnings(plans: Sequence[Plan]) -> tuple[Problem, ...]:
     """The warnings that every form has; their hints may differ."""
-    everywhere = set.intersection(*({_told(w) for w in plan.warnings} for plan in plans))
+    everywhere = set.intersection(*(set(map(_told, plan.warnings)) for plan in plans))
     return tuple(w for w in plans[0].warnings if _told(w) in everywhere)
 
 

@@ -57,7 +57,9 @@ def parse_chain(
 
 
 def _placed(problem: Problem, place: str) -> Problem:
-    return problem.at(f"{place}:") if place and problem.place else replace(problem, place=problem.place or place)
+    if place and problem.place:
+        return problem.at(f"{place}:")
+    return replace(problem, place=problem.place or place)
 
 
 def _drafts(source: Any) -> tuple[list[Draft], list[Problem]]:
@@ -84,7 +86,9 @@ def _load(path: Path) -> Any:
     try:
         if path.suffix in (".yaml", ".yml"):
             return yaml.safe_load(text)
-        return json.loads(text) if path.suffix == ".json" else read_properties(text)
+        if path.suffix == ".json":
+            return json.loads(text)
+        return read_properties(text)
     except RecursionError:
         statement = f"the file is no valid {path.suffix[1:]}: it is nested too deeply"
         raise ConfigError(config_problem("SMT003", path.name, statement)) from None

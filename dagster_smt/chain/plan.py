@@ -71,7 +71,19 @@ class StagePlan:
             return None  # the other side may be what it refuses
         if self.stage.transform.on_null() == "apply" and "headers" in self.stage.transform.reads:
             return None  # a null may get headers that there is no plan for
-        return replace(self.before, key=None) if side == "key" else replace(self.before, value=None)
+        if side == "key":
+            return replace(self.before, key=None)
+        return replace(self.before, value=None)
+
+
+def paths_missing_everywhere(plans: Sequence[StagePlan]) -> set[str]:
+    """Returns the configured paths that no plan's schema has."""
+    if not plans:
+        return set()
+    everywhere = {miss.path for miss in plans[0].missing}
+    for plan in plans[1:]:
+        everywhere.intersection_update(miss.path for miss in plan.missing)
+    return everywhere
 
 
 @dataclass(frozen=True)
@@ -121,7 +133,9 @@ class Plan:
         """Schema of the value after the chain, variants merged by name; None if schemaless."""
         from dagster_smt.chain.merge import merged_schema
 
-        return merged_schema([r.value for r in self.results.values() if r.value is not None]) if self.typed else None
+        if self.typed:
+            return merged_schema([r.value for r in self.results.values() if r.value is not None])
+        return None
 
     @cached_property
     def lineage(self) -> dict[str, tuple[str, ...]]:
@@ -135,7 +149,10 @@ class Plan:
     @cached_property
     def masked(self) -> frozenset[str]:
         """Output columns whose value a MaskField stage replaced."""
-        cells = [pair for record in self.results.values() for pair in columns(record.value)]
+        cells = []
+        for record in self.results.values():
+            for pair in columns(record.value):
+                cells.append(pair)
         marks = ((path, *split_mark(mark)) for path, cell in cells for mark in cell.marks)
         return frozenset(path + inside for path, word, inside in marks if word == "masked")
 
@@ -151,12 +168,20 @@ def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
         return leaves(node.items, f"{prefix}[]")
     if isinstance(node, Cell):
         return [(prefix or WHOLE, node)]
-    return [pair for name, child in node.fields for pair in leaves(child, below(prefix, name))]
+    results = []
+    for name, child in node.fields:
+        for pair in leaves(child, below(prefix, name)):
+            results.append(pair)
+    return results
 
 
 def columns(node: Node | None) -> list[tuple[str, Cell]]:
     """As ``leaves``, with the fields of structs that no stage took apart."""
-    return [pair for path, cell in leaves(node) for pair in _inside("" if cell is node else path, cell)]
+    results = []
+    for path, cell in leaves(node):
+        for pair in _inside("" if cell is node else path, cell):
+            results.append(pair)
+    return results
 
 
 def _inside(path: str, cell: Cell) -> list[tuple[str, Cell]]:
@@ -164,7 +189,10 @@ def _inside(path: str, cell: Cell) -> list[tuple[str, Cell]]:
         return [(path or WHOLE, cell)]
     found = []
     for name, schema in cell.schema.fields:
-        sources = frozenset(below(s, name) for s in cell.sources) if cell.copied else cell.sources
+        if cell.copied:
+            sources = frozenset(below(s, name) for s in cell.sources)
+        else:
+            sources = cell.sources
         found += _inside(below(path, name), replace(cell, schema=schema, sources=sources))
     return found
 
@@ -203,7 +231,9 @@ def input_record(
 
 
 def _side(name: str, schema: Schema | None, nullable: bool, marks: frozenset[str]) -> Cell | None:
-    return None if schema is None else Cell(schema, Ref((name,)), frozenset({name}), True, nullable, marks)
+    if schema is None:
+        return None
+    return Cell(schema, Ref((name,)), frozenset({name}), True, nullable, marks)
 
 
 def ledger_entries(chain: Chain) -> tuple[LedgerEntry, ...]:
@@ -284,7 +314,9 @@ def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
     else:
         test = plan_condition(predicate.condition(), seen, Planning(seen, "value"), "look at a field")
     if read is None or isinstance(test, bool):
-        return test if read is None or not test else Call(WhereThere(), (Ref((read,)), Const(True, BOOLEAN)))
+        if read is None or not test:
+            return test
+        return Call(WhereThere(), (Ref((read,)), Const(True, BOOLEAN)))
     return Call(WhereThere(), (Ref((read,)), test))
 
 
@@ -410,9 +442,16 @@ class _Fold:
         if plan.failure is not None:
             self.failures.append(plan.failure)
         if plan.condition is True and not plan.guarded:
-            after = plan.spares if plan.after is None else None if gone else next_record(plan.after)
+            if plan.after is None:
+                after = plan.spares
+            elif gone:
+                after = None
+            else:
+                after = next_record(plan.after)
             self.steps.append(Step(variant, plan, None if after is None else variant, None))
-            return {} if after is None else {variant: after}
+            if after is None:
+                return {}
+            return {variant: after}
         if plan.after is None or gone:
             self.steps.append(Step(variant, plan, None, variant))
             return {variant: plan.before}
@@ -429,8 +468,15 @@ class _Fold:
 
     def limits(self) -> list[Problem]:
         """What columns do not do as Connect does it."""
-        made = [(s.plan.stage, (s.plan.after.key, s.plan.after.value)) for s in self.steps if s.plan.after is not None]
-        return [problem for stage, nodes in made for problem in column_warnings(stage, nodes)]
+        made = []
+        for s in self.steps:
+            if s.plan.after is not None:
+                made.append((s.plan.stage, (s.plan.after.key, s.plan.after.value)))
+        results = []
+        for stage, nodes in made:
+            for problem in column_warnings(stage, nodes):
+                results.append(problem)
+        return results
 
     def missing(self) -> list[Problem]:
         """Configured fields that no variant has."""
@@ -439,7 +485,7 @@ class _Fold:
             stages.setdefault(step.plan.index, []).append(step.plan)
         found = []
         for plans in stages.values():
-            everywhere = set.intersection(*({m.path for m in p.missing} for p in plans))
+            everywhere = paths_missing_everywhere(plans)
             for miss in plans[0].missing:
                 if miss.path in everywhere:
                     found.append(missing_problem(plans[0].stage, miss))
@@ -492,7 +538,10 @@ def same_form(before: PlanRecord, after: PlanRecord) -> bool:
 
 def joined(before: PlanRecord, after: PlanRecord) -> PlanRecord:
     """A record that is one or the other: the same form, the sources of both."""
-    topic = after.topic if before.topic == after.topic else Cell(STRING, Ref(("topic",)), before.topic.sources)
+    if before.topic == after.topic:
+        topic = after.topic
+    else:
+        topic = Cell(STRING, Ref(("topic",)), before.topic.sources)
     return replace(after, key=_either(before.key, after.key), value=_either(before.value, after.value), topic=topic)
 
 

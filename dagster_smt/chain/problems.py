@@ -31,7 +31,9 @@ def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
     names = {n.lower(): n for n in known}
     close = [names[n] for n in get_close_matches(name.lower(), names, n=3, cutoff=0.6)]
     if len(close) < 2:
-        return f"did you mean '{close[0]}'?" if close else otherwise
+        if close:
+            return f"did you mean '{close[0]}'?"
+        return otherwise
     return f"the nearest names are: {', '.join(close)}"
 
 
@@ -59,7 +61,10 @@ def pattern_hint(version: str) -> str:
     """What to do if a pattern was read as plain names under a version of the syntax (empty: there is only one)."""
     if not version:
         return "this transform takes plain names; MaskField and ReplaceField know patterns (docs: Paths)"
-    name = "put it into backticks" if version == V2 else "set V2 and put it into backticks"
+    if version == V2:
+        name = "put it into backticks"
+    else:
+        name = "set V2 and put it into backticks"
     return f"set field.syntax.version=extended: under {version} it is a plain name; if it is one, {name}"
 
 
@@ -74,8 +79,14 @@ def build(
         ``as_kafka``, which ignores them today.
     """
     options, renamed = (options, []) if as_kafka else _todays(cls, options, place)
-    unknown = [_unknown(key, cls, place) for key in options if key not in cls.keys()]
-    known = {k: v for k, v in options.items() if k in cls.keys() and v is not None}
+    unknown = []
+    for key in options:
+        if key not in cls.keys():
+            unknown.append(_unknown(key, cls, place))
+    known = {}
+    for k, v in options.items():
+        if k in cls.keys() and v is not None:
+            known[k] = v
     problems = [] if lenient else list(unknown)
     try:
         built = cls.model_validate(known)
@@ -89,7 +100,10 @@ def build(
 def _todays(cls: type[Options], options: dict[str, Any], place: str) -> tuple[dict[str, Any], list[Problem]]:
     """Options under today's keys. Where both are given today's counts, as in the versions of Kafka that knew both."""
     former = {old: new for old, new in cls.former_options if old in options}
-    kept = {key: value for key, value in options.items() if key not in former}
+    kept = {}
+    for key, value in options.items():
+        if key not in former:
+            kept[key] = value
     warnings = []
     for old, new in former.items():
         unused = new in kept

@@ -50,7 +50,10 @@ def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[Draft], 
         )
         if name is not None:
             name = str(name)  # Kafka does not trim it
-            found = _below(properties, _PREDICATE, name, names) if name in names else {}
+            if name in names:
+                found = _below(properties, _PREDICATE, name, names)
+            else:
+                found = {}
             found.pop("plugin.version", None)
             draft.predicate = (name, found.pop("type", None), found)
             draft.known_predicates = tuple(names)
@@ -102,7 +105,10 @@ def _below(properties: Mapping[str, Any], root: str, name: str, names: Sequence[
 def _strays(properties: Mapping[str, Any], prefix: str, names: Sequence[str]) -> list[Problem]:
     """Keys of an alias that the list does not name: Kafka ignores them, and so a misspelt alias runs quietly."""
     prefixes = tuple(f"{prefix}{name}." for name in names)
-    strays = {k[len(prefix) :].split(".")[0] for k in properties if k.startswith(prefix) and not k.startswith(prefixes)}
+    strays = set()
+    for k in properties:
+        if k.startswith(prefix) and not k.startswith(prefixes):
+            strays.add(k[len(prefix) :].split(".")[0])
     listed = prefix.rstrip(".")
     return [
         Problem(
@@ -271,11 +277,15 @@ def canonical(chain: Chain) -> dict[str, str]:
         found[f"{prefix}type"] = stage.predicate.connect_class
         found.update({prefix + k: as_text(v) for k, v in stage.predicate.configured().items()})
     names = dict.fromkeys(s.predicate_name for s in chain.stages if s.predicate is not None)
-    return {**found, "predicates": ",".join(names)} if names else found
+    if names:
+        return {**found, "predicates": ",".join(names)}
+    return found
 
 
 def as_text(value: Any) -> str:
     """An option's value as properties spell it."""
     if isinstance(value, bool):
         return str(value).lower()
-    return ",".join(value) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ",".join(value)
+    return str(value)

@@ -70,8 +70,14 @@ def vendor_hint(name: str, known: Iterable[str] = ()) -> str:
         return ""
     vendor = next((v for prefix, v in _VENDORS.items() if name.startswith(prefix)), None)
     close = _CLOSE.get(name)
-    whose = f"it is {_possessive(vendor)}" if vendor else "no installed package has it"
-    theirs = [other for other in known if vendor_of(other) == vendor_of(name)]
+    if vendor:
+        whose = f"it is {_possessive(vendor)}"
+    else:
+        whose = "no installed package has it"
+    theirs = []
+    for other in known:
+        if vendor_of(other) == vendor_of(name):
+            theirs.append(other)
     if theirs:
         whose += f", of whose there are {', '.join(theirs)}"
         shorts = [other.rpartition(".")[2] for other in theirs]
@@ -80,4 +86,6 @@ def vendor_hint(name: str, known: Iterable[str] = ()) -> str:
 
 
 def _possessive(vendor: str) -> str:
-    return vendor if "'" in vendor or "(" in vendor else f"{vendor}'s"
+    if "'" in vendor or "(" in vendor:
+        return vendor
+    return f"{vendor}'s"

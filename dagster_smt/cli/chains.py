@@ -106,15 +106,18 @@ def _explain(arguments: argparse.Namespace) -> int:
 def _lane(chain: Chain, key_format: str) -> str:
     """Where JSON without a schema runs (decision 31)."""
     out = kept_out(chain, key_format)
-    return "records run in the JVM" if out is None else in_python(out)
+    if out is None:
+        return "records run in the JVM"
+    return in_python(out)
 
 
 def _list(arguments: argparse.Namespace) -> int:
     shown = 0
     for kind, classes in (("transforms", transforms()), ("predicates", predicates())):
-        wanted = [
-            c for c in classes.values() if arguments.name.lower() in ("", c.__name__.lower(), c.connect_class.lower())
-        ]
+        wanted = []
+        for c in classes.values():
+            if arguments.name.lower() in ("", c.__name__.lower(), c.connect_class.lower()):
+                wanted.append(c)
         shown += len(wanted)
         for vendor, names in by_vendor(c.connect_class for c in wanted).items():
             if not arguments.name:
@@ -140,10 +143,19 @@ def _class(cls: type[Options], *, full: bool) -> None:
 
 def _options(cls: type[Options], *, full: bool) -> None:
     for name, field in cls.model_fields.items():
-        default = "" if field.default in ("", (), None) else f" (default: {_shown(field.default)})"
+        if field.default in ("", (), None):
+            default = ""
+        else:
+            default = f" (default: {_shown(field.default)})"
         needed = " (required)" if field.is_required() else default
-        former = [old for old, new in cls.former_options if new == (field.alias or name)]
-        before = f" Before Kafka 4.0: {', '.join(former)}." if full and former else ""
+        former = []
+        for old, new in cls.former_options:
+            if new == (field.alias or name):
+                former.append(old)
+        if full and former:
+            before = f" Before Kafka 4.0: {', '.join(former)}."
+        else:
+            before = ""
         say(f"    {field.alias or name:28} {_without_links(field.description or '')}{needed}{before}")
 
 
@@ -153,4 +165,6 @@ def _without_links(text: str) -> str:
 
 
 def _shown(default: object) -> str:
-    return str(default).lower() if isinstance(default, bool) else str(default)
+    if isinstance(default, bool):
+        return str(default).lower()
+    return str(default)

@@ -98,8 +98,14 @@ def print_report(connector: Connector, written: Written, *, as_json: bool = Fals
         return
     state = f", {connector.state.lower()}" if connector.state else ""
     stages, options = Counter(v.verdict for v in verdicts), Counter(v.verdict for v in written.options)
-    told = [f"{stages[k]} {k}" for k in ("exact", "differs", "not supported") if stages[k] or k == "exact"]
-    told_of_options = [f"{options[k]} {k}" for k in OUTCOMES if options[k]]
+    told = []
+    for k in ("exact", "differs", "not supported"):
+        if stages[k] or k == "exact":
+            told.append(f"{stages[k]} {k}")
+    told_of_options = []
+    for k in OUTCOMES:
+        if options[k]:
+            told_of_options.append(f"{options[k]} {k}")
     line = f"{visible(connector.name)}{visible(state)}: {', '.join(told)}"
     say(f"{line}; options: {', '.join(told_of_options)}" if told_of_options else line)
     if verdicts:

@@ -12,10 +12,14 @@ def grid(rows: Sequence[Sequence[object]], left: int = 1) -> str:
         rows: The head and the rows; None is shown as a dash.
         left: How many columns are texts; the others are aligned to the right.
     """
-    texts = [["-" if cell is None else visible(str(cell)) for cell in row] for row in rows]
+    texts = [list(map(_text, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     lines = []
     for row in texts:
         cells = (t.ljust(w) if n < left else t.rjust(w) for n, (t, w) in enumerate(zip(row, widths, strict=True)))
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def _text(cell: object) -> str:
+    return "-" if cell is None else visible(str(cell))

@@ -35,7 +35,10 @@ def page(plan: Plan, name: str, *, full: bool = False) -> str:
         name: What the chain is called: its file.
         full: Whether to show all fields after each stage, not only what it changes.
     """
-    diff = schema_diff(plan.before, plan.after, plan.lineage) if plan.typed else []
+    if plan.typed:
+        diff = schema_diff(plan.before, plan.after, plan.lineage)
+    else:
+        diff = []
     parts = [
         f"<h1>{escape(name)}</h1>",
         _warnings(plan),
@@ -50,13 +53,18 @@ def page(plan: Plan, name: str, *, full: bool = False) -> str:
 
 def _warnings(plan: Plan) -> str:
     items = "".join(f"<li class='warning'>{escape(str(problem))}</li>" for problem in plan.warnings)
-    return f"<h2>Warnings</h2><ul>{items}</ul>" if items else ""
+    if items:
+        return f"<h2>Warnings</h2><ul>{items}</ul>"
+    return ""
 
 
 def _stages(plan: Plan) -> str:
     rows = []
     for number, stage in enumerate(plan.chain.stages):
-        acts = f"{'unless' if stage.negate else 'where'} {stage.predicate_name}" if stage.predicate else "always"
+        if stage.predicate:
+            acts = f"{'unless' if stage.negate else 'where'} {stage.predicate_name}"
+        else:
+            acts = "always"
         entries = [e for e in plan.entries if e.stage == number]
         did = [f"{e.action} {e.path}{_target(e)}" for e in entries]
         rows.append((str(number + 1), stage.alias, stage.label, acts, "\n".join(did)))
@@ -64,12 +72,16 @@ def _stages(plan: Plan) -> str:
 
 
 def _target(entry: LedgerEntry) -> str:
-    return f" {'←' if entry.action == 'added' else '→'} {entry.target}" if entry.target else ""
+    if entry.target:
+        return f" {'←' if entry.action == 'added' else '→'} {entry.target}"
+    return ""
 
 
 def _changes(diff: Sequence[FieldChange]) -> str:
     rows = [(c.field, c.change, c.before, c.after) for c in diff]
-    return f"<h2>Schema: input to table</h2>{_table(('field', 'change', 'before', 'after'), rows)}" if rows else ""
+    if rows:
+        return f"<h2>Schema: input to table</h2>{_table(('field', 'change', 'before', 'after'), rows)}"
+    return ""
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -83,10 +95,15 @@ def _ways(plan: Plan) -> str:
     """The fields before on the left, the columns after on the right, and lines between them."""
     if not plan.typed:
         return ""
-    ways = {column: [of_value(s) or s for s in sources] for column, sources in plan.lineage.items()}
+    ways = {}
+    for column, sources in plan.lineage.items():
+        ways[column] = [of_value(source) or source for source in sources]
     left = list(dict.fromkeys([*leaf_labels(plan.before), *(s for found in ways.values() for s in found)]))
     right, at = list(ways), {name: n for n, name in enumerate(left)}
-    used = {source for found in ways.values() for source in found}
+    used = set()
+    for found in ways.values():
+        for source in found:
+            used.add(source)
     drawn = [_name(n, name, 0, "" if _is_used(name, used) else "gone") for n, name in enumerate(left)]
     for n, column in enumerate(right):
         kind = "masked" if column in plan.masked else ""

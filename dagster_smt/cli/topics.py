@@ -85,7 +85,10 @@ def topics_at(
         folder = config is None and (Path(place).is_dir() or not _SERVERS.fullmatch(place))
     if folder:
         return FileTopics(Path(place))
-    lines = config.read_text(encoding="utf-8").splitlines() if config is not None else []
+    if config is not None:
+        lines = config.read_text(encoding="utf-8").splitlines()
+    else:
+        lines = []
     pairs = [line.split("=", 1) for line in lines if line.strip() and not line.lstrip().startswith(("#", "!"))]
     if wrong := [pair for pair in pairs if len(pair) != 2]:
         place = config.name if config is not None else ""
@@ -125,7 +128,10 @@ def _topics(arguments: argparse.Namespace) -> int:
     held_back = {(waiting.topic, waiting.partition): waiting.offsets for waiting in measured.waiting}
     for r in measured.ranges:
         at = committed.get((r.topic, r.partition))
-        lag = None if at is None else max(0, r.end - at) + held_back.get((r.topic, r.partition), 0)
+        if at is None:
+            lag = None
+        else:
+            lag = max(0, r.end - at) + held_back.get((r.topic, r.partition), 0)
         rows.append((r.topic, r.partition, r.start, r.end, r.records, at, lag))
     if arguments.json:
         for row in rows:
@@ -171,7 +177,9 @@ def _committed(topics: "FileTopics | KafkaTopics", group: str) -> Mapping[tuple[
     except (ValueError, KeyError, TypeError):
         hint = "restore the file, or name another group"
         raise TableError(Problem("SMT522", str(file), "the progress of the group is damaged", hint)) from None
-    return state.ends_by_partition() if state is not None else {}
+    if state is not None:
+        return state.ends_by_partition()
+    return {}
 
 
 def _append(arguments: argparse.Namespace) -> int:
@@ -248,7 +256,9 @@ def _record(line: bytes, bare: bool) -> "NewRecord":
 def _bytes(value: Any, what: str) -> bytes | None:
     """A side of a line: a text as it is, ``{"base64": ...}`` decoded, anything else as JSON."""
     if value is None or isinstance(value, str):
-        return None if value is None else value.encode()
+        if value is None:
+            return None
+        return value.encode()
     if isinstance(value, dict) and value.keys() == {"base64"}:
         try:
             return base64.b64decode(value["base64"], validate=True)

@@ -51,9 +51,10 @@ def written_chain(connector: Connector) -> WrittenChain:
     safe, hidden = _without_secrets(today)
     stages, ignored = survey(safe), ignored_options(safe)
     decided = {v.option: v for v in (*hidden, *renamed)}
-    options = [
-        decided.get(k) or _option(k, connector, stages, ignored) for k in connector.chain if k in connector.config
-    ]
+    options = []
+    for k in connector.chain:
+        if k in connector.config:
+            options.append(decided.get(k) or _option(k, connector, stages, ignored))
     return WrittenChain(_with_whitelist(safe), stages, ignored, options)
 
 
@@ -66,7 +67,10 @@ def _in_todays_words(connector: Connector) -> tuple[Connector, list[OptionVerdic
     config, verdicts = dict(connector.config), []
     for alias in _aliases(connector):
         head = f"transforms.{alias}."
-        old = [head + name for name in (_DELETES, _TOMBSTONES) if head + name in config]
+        old = []
+        for name in (_DELETES, _TOMBSTONES):
+            if head + name in config:
+                old.append(head + name)
         if config.get(f"{head}type", "").strip() != _UNWRAP or not old or head + _TODAY in config:
             continue
         before = tuple(config.get(head + n, d).strip().lower() for n, d in ((_DELETES, "drop"), (_TOMBSTONES, "true")))
@@ -107,9 +111,17 @@ def _without_secrets(connector: Connector) -> tuple[Connector, list[OptionVerdic
 def _own_name(key: str, connector: Connector) -> str:
     """The name of an option of a transform or predicate, without the alias, which may be called anything."""
     kind, _, rest = key.partition(".")
-    aliases = _aliases(connector) if kind == "transforms" else split_list(connector.chain.get("predicates", ""))
-    heads = [f"{alias}." for alias in aliases if rest.startswith(f"{alias}.")]
-    return rest.removeprefix(max(heads, key=len)) if heads else rest.partition(".")[2]
+    if kind == "transforms":
+        aliases = _aliases(connector)
+    else:
+        aliases = split_list(connector.chain.get("predicates", ""))
+    heads = []
+    for alias in aliases:
+        if rest.startswith(f"{alias}."):
+            heads.append(f"{alias}.")
+    if heads:
+        return rest.removeprefix(max(heads, key=len))
+    return rest.partition(".")[2]
 
 
 def _with_whitelist(connector: Connector) -> Connector:
@@ -131,7 +143,10 @@ def _with_whitelist(connector: Connector) -> Connector:
 
 def _option(key: str, connector: Connector, stages: list[Verdict], ignored: list[str]) -> OptionVerdict:
     if key in ("transforms", "predicates"):
-        whole = [v for v in stages if v.part == "transforms" and v.verdict == "not supported"]
+        whole = []
+        for v in stages:
+            if v.part == "transforms" and v.verdict == "not supported":
+                whole.append(v)
         if key == "transforms" and whole:
             return OptionVerdict(key, "not done", whole[0].what)
         return OptionVerdict(key, "used", "chain")
@@ -139,7 +154,10 @@ def _option(key: str, connector: Connector, stages: list[Verdict], ignored: list
         return OptionVerdict(key, "not needed", "Kafka ignores it, too: a comment in the chain")
     if key.startswith("predicates."):
         return _of_predicate(key, connector, stages)
-    owners = [a for a in _aliases(connector) if key.startswith(f"transforms.{a}.")]
+    owners = []
+    for a in _aliases(connector):
+        if key.startswith(f"transforms.{a}."):
+            owners.append(a)
     if not owners:
         return OptionVerdict(key, "not needed", "Kafka ignores it, too: a comment in the chain")
     alias = max(owners, key=len)
@@ -147,7 +165,10 @@ def _option(key: str, connector: Connector, stages: list[Verdict], ignored: list
 
 
 def _of_predicate(key: str, connector: Connector, stages: list[Verdict]) -> OptionVerdict:
-    users = [a for a in _aliases(connector) if _is_predicate(key, connector.chain.get(f"transforms.{a}.predicate", ""))]
+    users = []
+    for a in _aliases(connector):
+        if _is_predicate(key, connector.chain.get(f"transforms.{a}.predicate", "")):
+            users.append(a)
     if not users:
         return OptionVerdict(key, "not needed", "no transform asks this predicate")
     if any(v.part in users and v.verdict == "not supported" for v in stages):

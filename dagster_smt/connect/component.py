@@ -106,7 +106,10 @@ def written_component(
     name = re.sub(r"[^A-Za-z0-9_]+", "_", connector.name).strip("_")[:_LONGEST_NAME] or "connector"
     notes: list[Verdict] = []
     topics = topics_of(connector, notes)
-    seen = look.at(topics.get("topics", ()), topics.get("pattern", "")) if look is not None else None
+    if look is not None:
+        seen = look.at(topics.get("topics", ()), topics.get("pattern", ""))
+    else:
+        seen = None
     encodings = seen_encodings(seen)
     key, value = (converted(connector, side, encodings.get(side)) for side in ("key", "value"))
     chain = written_chain(connector)
@@ -173,8 +176,13 @@ def _source(connector: Connector, source: dict[str, Any]) -> dict[str, Any]:
 
 def _iceberg_table(connector: Connector) -> str:
     """The one table that an Iceberg sink names; empty if it is none, or names several."""
-    tables = [t.strip() for t in connector.config.get(_TABLES, "").split(",") if t.strip()]
-    return tables[0] if family_of(connector) == "iceberg" and len(tables) == 1 else ""
+    tables = []
+    for t in connector.config.get(_TABLES, "").split(","):
+        if t.strip():
+            tables.append(t.strip())
+    if family_of(connector) == "iceberg" and len(tables) == 1:
+        return tables[0]
+    return ""
 
 
 def _of_places(connector: Connector) -> Iterator[OptionVerdict]:

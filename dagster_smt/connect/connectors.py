@@ -49,7 +49,10 @@ class Connector:
     def chain(self) -> dict[str, str]:
         """Its ``transforms.*`` and ``predicates.*`` properties; ``transforms`` is always there."""
         heads = ("transforms.", "predicates.")
-        found = {k: v for k, v in self.config.items() if k in ("transforms", "predicates") or k.startswith(heads)}
+        found = {}
+        for k, v in self.config.items():
+            if k in ("transforms", "predicates") or k.startswith(heads):
+                found[k] = v
         return {"transforms": "", **found}
 
 
@@ -80,7 +83,10 @@ def _connectors(data: Any, place: str) -> Iterator[Connector]:
             info = expanded.get("info") if isinstance(expanded, Mapping) else None
             if isinstance(info, Mapping) and isinstance(info.get("config"), Mapping):
                 status = expanded.get("status") or {}
-                state = (status.get("connector") or {}).get("state", "") if isinstance(status, Mapping) else ""
+                if isinstance(status, Mapping):
+                    state = (status.get("connector") or {}).get("state", "")
+                else:
+                    state = ""
                 yield _connector(str(name), info["config"], str(state))
 
 
@@ -92,4 +98,6 @@ def _text(value: Any) -> str:
     """A value as Connect has it, which knows texts only."""
     if value is None:
         return ""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)

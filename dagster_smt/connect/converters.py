@@ -88,7 +88,10 @@ def converted(connector: Connector, side: str, seen: Encoding | None = None) -> 
     name, cloud = f"{side}.converter", _CLOUD_OPTIONS[side]
     config, head = connector.config, f"{side}.converter."
     given = config.get(name, "").strip()
-    own = {key.removeprefix(head): value for key, value in config.items() if key.startswith(head)}
+    own = {}
+    for key, value in config.items():
+        if key.startswith(head):
+            own[key.removeprefix(head)] = value
     if given:
         found = _of_kind(name, given, _CONVERTERS.get(given))
     else:
@@ -170,7 +173,10 @@ def _of_registry(found: Converted, own: dict[str, str], head: str) -> None:
         elif option in _SECRETS:
             key, variable = _SECRETS[option]
             settings[key] = value.strip() if is_reference(value.strip()) else variable
-            how = ("used", f"options.{key}") if is_reference(value.strip()) else ("changed", _set(variable))
+            if is_reference(value.strip()):
+                how = ("used", f"options.{key}")
+            else:
+                how = ("changed", _set(variable))
             found.say(name, *how)
         elif option.removeprefix("schema.registry.") in _SOURCES:
             _credentials(found, name, option.removeprefix("schema.registry."), value)

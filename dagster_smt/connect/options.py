@@ -68,7 +68,9 @@ def family_of(connector: Connector) -> str:
     class_ = connector.class_name
     if class_ in FAMILIES:
         return FAMILIES[class_]
-    return "source" if connector.is_source else ""
+    if connector.is_source:
+        return "source"
+    return ""
 
 
 def option_verdicts(connector: Connector, decided: Iterable[OptionVerdict]) -> list[OptionVerdict]:

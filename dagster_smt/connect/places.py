@@ -40,7 +40,11 @@ def connectors_at(source: str) -> list[Connector]:
         if not files:
             statement = "there is no .json, .properties or .yaml file in it"
             raise ConfigError(Problem("SMT018", source, statement, "name another"))
-        return [connector for file in files for connector in connectors_at(str(file))]
+        results = []
+        for file in files:
+            for connector in connectors_at(str(file)):
+                results.append(connector)
+        return results
     return list(_of_file(path))
 
 
@@ -73,11 +77,15 @@ def _of_file(path: Path) -> Iterator[Connector]:
 def _parsed(text: str, suffix: str) -> Any:
     if suffix == ".properties":
         return read_properties(text)
-    return list(yaml.safe_load_all(text)) if suffix in _YAML else json.loads(text)
+    if suffix in _YAML:
+        return list(yaml.safe_load_all(text))
+    return json.loads(text)
 
 
 def _kind(path: Path) -> str:
-    return "yaml" if path.suffix in _YAML else "json"
+    if path.suffix in _YAML:
+        return "yaml"
+    return "json"
 
 
 def _asked(address: str) -> Any:

@@ -53,7 +53,10 @@ def proposed_schema(file: str, topics: Mapping[str, Any], chain: str, seen: Seen
         return SchemaProposal(file, lines=[f"{what}; dagster-smt schema proposes columns later"])
     parsed = _parsed(chain)
     samples = seen.samples
-    proposal = propose(samples, with_key=False) if parsed is None else propose_beside(parsed, samples, with_key=False)
+    if parsed is None:
+        proposal = propose(samples, with_key=False)
+    else:
+        proposal = propose_beside(parsed, samples, with_key=False)
     if proposal.value.kind != "json" or proposal.options["value.format"] != "json" or not proposal.columns:
         what = f"no columns are proposed: values are {proposal.value.text}; records are written as they are"
         return SchemaProposal(file, lines=[what, *proposal.remarks])

@@ -18,9 +18,15 @@ def strimzi_connectors(documents: list[Any], place: str) -> list[Connector]:
     Raises:
         ConfigError: SMT018, there is none; SMT003, an option is no plain value.
     """
-    resources = [resource for document in documents for resource in _resources(document)]
+    resources = []
+    for document in documents:
+        for resource in _resources(document):
+            resources.append(resource)
     if any(_is_resource(resource) for resource in resources):
-        found = [_connector(resource, place) for resource in resources if resource.get("kind") == _KIND]
+        found = []
+        for resource in resources:
+            if resource.get("kind") == _KIND:
+                found.append(_connector(resource, place))
         if found:
             return found
         hint = f"name a file with resources of the kind {_KIND}"
@@ -51,7 +57,10 @@ def _connector(resource: Mapping[Any, Any], place: str) -> Connector:
     options = _mapping(spec.get("config"))
     _check_plain(options, place)
     _check_plain({name: spec.get(name) for name in _OF_SPEC}, place)
-    named = {option: spec[name] for name, option in _OF_SPEC.items() if spec.get(name) is not None}
+    named = {}
+    for name, option in _OF_SPEC.items():
+        if spec.get(name) is not None:
+            named[option] = spec[name]
     state = str(spec.get("state") or "")
     body = {"name": str(metadata.get("name") or place), "config": {**named, **options}}
     (connector,) = read_connectors(body, place)
@@ -59,15 +68,20 @@ def _connector(resource: Mapping[Any, Any], place: str) -> Connector:
 
 
 def _mapping(value: Any) -> Mapping[Any, Any]:
-    return value if isinstance(value, Mapping) else {}
+    if isinstance(value, Mapping):
+        return value
+    return {}
 
 
 def _check_plain(options: Mapping[Any, Any], place: str) -> None:
     """Refuse what is nested: YAML's references would make a small file a very long text."""
-    problems = [
-        Problem("SMT003", f"{place} {option}", "the file is no valid connector: a value is nested", "write a text")
-        for option, value in options.items()
-        if isinstance(value, (Mapping, list, set, tuple))
-    ]
+    problems = []
+    for option, value in options.items():
+        if isinstance(value, (Mapping, list, set, tuple)):
+            problems.append(
+                Problem(
+                    "SMT003", f"{place} {option}", "the file is no valid connector: a value is nested", "write a text"
+                )
+            )
     if problems:
         raise ConfigError(problems)

@@ -68,7 +68,10 @@ def routers(connector: Connector) -> dict[str, str]:
 def ignored_options(connector: Connector) -> list[str]:
     """The properties that Kafka ignores, for what is written to leave out."""
     strays = tuple(f"{p.place}." for p in _problems(connector.chain) if p.code == STRAY)
-    found = [key for key in connector.chain if key.startswith(strays)] if strays else []
+    if strays:
+        found = [key for key in connector.chain if key.startswith(strays)]
+    else:
+        found = []
     for alias in filter(None, split_list(connector.chain["transforms"])):
         for problem in _problems(_alone(connector.chain, alias)):
             if problem.code == IGNORED:
@@ -88,8 +91,15 @@ def _alone(chain: dict[str, str], alias: str) -> dict[str, str]:
 
 
 def _keys(chain: dict[str, str], alias: str) -> list[str]:
-    others = [f"transforms.{other}." for other in split_list(chain["transforms"]) if other.startswith(f"{alias}.")]
-    return [k for k in chain if k.startswith(f"transforms.{alias}.") and not k.startswith(tuple(others))]
+    others = []
+    for other in split_list(chain["transforms"]):
+        if other.startswith(f"{alias}."):
+            others.append(f"transforms.{other}.")
+    results = []
+    for k in chain:
+        if k.startswith(f"transforms.{alias}.") and not k.startswith(tuple(others)):
+            results.append(k)
+    return results
 
 
 def _problems(chain: dict[str, str]) -> tuple[Problem, ...]:
@@ -123,4 +133,6 @@ def _differences(stage: Stage) -> Iterator[str]:
 
 
 def _text(problem: Problem) -> str:
-    return f"{problem.statement}: {problem.hint}" if problem.hint else problem.statement
+    if problem.hint:
+        return f"{problem.statement}: {problem.hint}"
+    return problem.statement

@@ -146,4 +146,6 @@ Condition = Always | NullValue | TopicPasses | HasHeader | FieldPasses | PathFin
 
 def inside(condition: Condition) -> Condition:
     """Returns the condition that ``Not`` is around, or the condition itself."""
-    return inside(condition.condition) if isinstance(condition, Not) else condition
+    if isinstance(condition, Not):
+        return inside(condition.condition)
+    return condition

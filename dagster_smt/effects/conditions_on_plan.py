@@ -44,12 +44,16 @@ def plan_condition(condition: Condition, record: PlanRecord, at: Planning, purpo
             return True
         case Not(inner):
             test = plan_condition(inner, record, at, purpose)
-            return not test if isinstance(test, bool) else Call(Differs(True), (test,))
+            if isinstance(test, bool):
+                return not test
+            return Call(Differs(True), (test,))
         case NullValue():
             return Call(IsNull(), (Ref(("value",)),))
         case TopicPasses(rule):
             topic = record.topic.expr
-            return bool(rule.python(topic.value)) if isinstance(topic, Const) else Call(rule, (topic,))
+            if isinstance(topic, Const):
+                return bool(rule.python(topic.value))
+            return Call(rule, (topic,))
         case HasHeader(name):
             return Call(headers.HasHeader(name), (record.headers.expr,))
         case PathFinds():
@@ -71,7 +75,9 @@ def _field(condition: FieldPasses, node: Node, purpose: str) -> Expr | bool:
         raise refuse(*condition.no_object.problem(what=node.schema.label))
     around = open_struct(node).present if is_struct else None
     found = _found(condition, node, purpose)
-    return False if found is None else _tested(condition, found, around)
+    if found is None:
+        return False
+    return _tested(condition, found, around)
 
 
 def _found(condition: FieldPasses, node: Node, purpose: str) -> Node | None:
@@ -97,7 +103,10 @@ def _tested(condition: FieldPasses, field: Node, around: Expr | None) -> Expr:
         raise refuse(*test.refusal.problem())
     if isinstance(test, TextPasses):
         return Call(test.rule, (literal_text_of(field),))
-    expr = field.expr if isinstance(field, Cell) else field.present or Const(True, BOOLEAN)
+    if isinstance(field, Cell):
+        expr = field.expr
+    else:
+        expr = field.present or Const(True, BOOLEAN)
     if isinstance(test, IsLiteral):
         if condition.null is not None:
             expr = Call(Needed(*condition.null.problem()), (expr,) if around is None else (expr, around))
@@ -110,4 +119,6 @@ def where_there(node: Node, test: Expr | bool) -> Expr | bool:
     if isinstance(test, bool) or node.schema.type is not Type.STRUCT:
         return test
     present = open_struct(node).present
-    return test if present is None else Call(WhereThere(), (present, test))
+    if present is None:
+        return test
+    return Call(WhereThere(), (present, test))

@@ -152,7 +152,9 @@ class Insert(_Effect):
 
     @property
     def reads(self) -> Parts:
-        return frozenset() if self.source in ("topic", "static") else frozenset({"metadata"})
+        if self.source in ("topic", "static"):
+            return frozenset()
+        return frozenset({"metadata"})
 
 
 @dataclass(frozen=True)
@@ -277,7 +279,9 @@ class ByField:
     @property
     def label(self) -> str:
         """What messages call the field."""
-        return f"the field '{self.path.text}'" if self.path.steps else "the key or value"
+        if self.path.steps:
+            return f"the field '{self.path.text}'"
+        return "the key or value"
 
     reads: ClassVar[Parts] = frozenset()
 
@@ -398,7 +402,11 @@ class SetSchema(_Effect):
     def changes(self) -> dict[str, str | int]:
         """What the schema gets."""
         pairs = {"name": self.name, "version": self.version}
-        return {key: value for key, value in pairs.items() if value is not None}
+        results = {}
+        for key, value in pairs.items():
+            if value is not None:
+                results[key] = value
+        return results
 
     @property
     def entries(self) -> tuple[Entry, ...]:

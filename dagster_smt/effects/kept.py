@@ -50,7 +50,9 @@ def _holds(predicate: Predicate) -> keeps.Condition:
     condition = predicate.condition()
     known = _known(condition)
     # a condition on fields is false where there are none
-    return keeps.All((keeps.Not(keeps.NullValue()), known)) if "value" in condition.reads else known
+    if "value" in condition.reads:
+        return keeps.All((keeps.Not(keeps.NullValue()), known))
+    return known
 
 
 def _known(condition: Condition) -> keeps.Condition:
@@ -67,5 +69,7 @@ def _known(condition: Condition) -> keeps.Condition:
             return keeps.FieldTest(path.leaf, test)
         case PathFinds(path, answers):
             found = finding(path)
-            return found if FOUND in answers else keeps.Not(found)
+            if FOUND in answers:
+                return found
+            return keeps.Not(found)
     return keeps.Unknown()

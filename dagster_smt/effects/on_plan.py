@@ -103,13 +103,17 @@ def _change(changes: tuple[Change, ...], node: Node, at: Planning, settings: Set
         if after is target.node:
             return after
         target.touch()
-        return masked(after, target.node) if effect.action == "masked" else after
+        if effect.action == "masked":
+            return masked(after, target.node)
+        return after
 
     first = changes[0]
     if not first.path.steps:
         at.touch(0, present(node))
         after = first.rule.on_node(Target(0, "", node, None, at, whole=True))
-        return masked(after, node) if first.action == "masked" else after
+        if first.action == "masked":
+            return masked(after, node)
+        return after
     if first.in_maps and isinstance(node, Cell) and _is_text_map(node.schema):
         return _change_entries(changes, node, at)
     group = struct_of(node, settings.purpose)
@@ -205,7 +209,9 @@ def _join(join: Join, node: Node, at: Planning, settings: Settings) -> Node:
 
 def _opened(child: Node, needs_text: bool) -> Node:
     """A field; a struct is taken apart where its text is needed."""
-    return open_struct(child) if needs_text and child.schema.type is Type.STRUCT else child
+    if needs_text and child.schema.type is Type.STRUCT:
+        return open_struct(child)
+    return child
 
 
 def _joined(join: Join, fields: Mapping[str, Node], at: Planning) -> Cell:
@@ -257,7 +263,10 @@ def _wrap(wrap: Wrap, node: Node, at: Planning, settings: Settings) -> Node:
     if wrap.path.steps:
         return _wrap_inside(wrap, node, at, settings)
     at.touch(0)
-    child = _required(node, settings.purpose) if node.may_be_null and not node.schema.optional else node
+    if node.may_be_null and not node.schema.optional:
+        child = _required(node, settings.purpose)
+    else:
+        child = node
     return _struct_around(wrap.name, validated(child))
 
 

@@ -127,7 +127,9 @@ def _nullify(effect: Nullify, record: PlanRecord, at: Planning) -> PlanRecord:
     after = schema if effect.schema == "retain" else optional(schema)
     record = at.with_side(record, Cell(after, Const(None, after), frozenset(), nullable=True))
     null: Literal[False] | None = None if effect.schema == "nullify" else False
-    return replace(record, null_key=null) if at.side == "key" else replace(record, null_value=null)
+    if at.side == "key":
+        return replace(record, null_key=null)
+    return replace(record, null_value=null)
 
 
 def _add_header(effect: AddHeader, record: PlanRecord, at: Planning) -> PlanRecord:
@@ -153,7 +155,9 @@ def _copy_to_headers(effects: tuple[Effect, ...], record: PlanRecord, at: Planni
         headers = _appended(headers, copy.header, copied(copy.path.leaf, field, parent, settings.replace_nulls))
         at.touch(number, group.present)
     record = replace(record, headers=headers)
-    return _on_side(effects, record, at, settings) if only(effects, Drop) else record
+    if only(effects, Drop):
+        return _on_side(effects, record, at, settings)
+    return record
 
 
 def _appended(headers: Cell, key: str, node: Node) -> Cell:

@@ -66,7 +66,9 @@ def function_on_side(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose
 
 def act_of(rule: FieldRule, bit: int) -> Act:
     """Returns the function that puts the value under a key of a container through a rule."""
-    return _constant_act(rule, bit) if rule.constant else _function_act(rule, bit)
+    if rule.constant:
+        return _constant_act(rule, bit)
+    return _function_act(rule, bit)
 
 
 def text_of(rule: FieldRule) -> bytes | None:
@@ -74,7 +76,9 @@ def text_of(rule: FieldRule) -> bytes | None:
     if not rule.constant:
         return None
     constant = rule.of_kind("string")
-    return encoder.encode(constant.value) if isinstance(constant, Constant) else None
+    if isinstance(constant, Constant):
+        return encoder.encode(constant.value)
+    return None
 
 
 def _constant_act(rule: FieldRule, bit: int) -> Act:
@@ -127,7 +131,9 @@ def _bound(rule: Rule | Constant | None) -> Callable[[Any], Any] | None:
     if isinstance(rule, Constant):
         value = rule.value
         return lambda _: value
-    return None if rule is None else rule.bind()
+    if rule is None:
+        return None
+    return rule.bind()
 
 
 def _change(changes: tuple[Change, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
@@ -152,7 +158,9 @@ def _change(changes: tuple[Change, ...], bits: tuple[int, ...], purpose: str) ->
 
 def _texts(rule: FieldRule, bit: int) -> Texts | None:
     text = text_of(rule)
-    return None if text is None else Texts(text, bit)
+    if text is None:
+        return None
+    return Texts(text, bit)
 
 
 def _change_whole(rule: FieldRule, bit: int) -> SideFunction:
@@ -170,9 +178,18 @@ def _change_whole(rule: FieldRule, bit: int) -> SideFunction:
 
 def _restructure(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
     """Drops, then keeps, then renames."""
-    drops = [(effect.path, bits[n]) for n, effect in numbered(effects) if isinstance(effect, Drop)]
-    keeps = [(effect, bits[n]) for n, effect in numbered(effects) if isinstance(effect, Keep)]
-    renames = [(effect, bits[n]) for n, effect in numbered(effects) if isinstance(effect, Rename)]
+    drops = []
+    for n, effect in numbered(effects):
+        if isinstance(effect, Drop):
+            drops.append((effect.path, bits[n]))
+    keeps = []
+    for n, effect in numbered(effects):
+        if isinstance(effect, Keep):
+            keeps.append((effect, bits[n]))
+    renames = []
+    for n, effect in numbered(effects):
+        if isinstance(effect, Rename):
+            renames.append((effect, bits[n]))
     drop = visitor([path for path, _ in drops], [drop_act(bit) for _, bit in drops], once=True)
     prunes = [(pruner(keep.paths), bit) for keep, bit in keeps]
     rename = _renamer(renames)
@@ -218,7 +235,9 @@ def _renamer(renames: Sequence[tuple[Rename, int]]) -> Visit:
             parent[effect.name(key)] = child
             record.touched |= bit
 
-    return rename_top if all(path.flat for path in paths) else rename
+    if all(path.flat for path in paths):
+        return rename_top
+    return rename
 
 
 def _insert(inserts: tuple[Insert, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
@@ -230,7 +249,10 @@ def _insert(inserts: tuple[Insert, ...], bits: tuple[int, ...], purpose: str) ->
             inserted = _inserted(insert, record)
             if inserted is None and insert.source in ("partition", "timestamp"):
                 continue
-            fields = made_parent(value, above, insert.makes_parents) if above else value
+            if above:
+                fields = made_parent(value, above, insert.makes_parents)
+            else:
+                fields = value
             if fields is not None and (insert.existing == "overwrite" or name not in fields):
                 fields[name] = inserted
                 record.touched |= bit
@@ -245,7 +267,9 @@ def _inserted(insert: Insert, record: Record) -> Any:
     if insert.source == "offset" and record.kind != "sink":
         raise data_error(*NO_OFFSET)
     value = getattr(record, insert.source)
-    return JavaInteger(value) if insert.source == "partition" and value is not None else value
+    if insert.source == "partition" and value is not None:
+        return JavaInteger(value)
+    return value
 
 
 def _extract(extract: Extract, bit: int, purpose: str) -> SideFunction:
@@ -301,7 +325,9 @@ def _join(join: Join, bit: int, purpose: str) -> SideFunction:
 
     def change(value: Any, record: Record) -> Any:
         fields = require_map(value, purpose)
-        found = [look(fields, name) if name in fields else None for name in join.names]
+        found = []
+        for name in join.names:
+            found.append(look(fields, name) if name in fields else None)
         fields[join.name] = rule.python(*(None if v is None else java_text(None, v) for v in found))
         record.touched |= bit
         return fields

@@ -92,7 +92,10 @@ def _reject(effect: Reject, purpose: str) -> SideFunction:
 def _copy_to_headers(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
     """Copies fields into headers, in their order, then drops what is moved."""
     copies = [(copy.path, copy.header) for copy in only(effects, CopyToHeader)]
-    drops = [(effect.path, bits[n]) for n, effect in numbered(effects) if isinstance(effect, Drop)]
+    drops = []
+    for n, effect in numbered(effects):
+        if isinstance(effect, Drop):
+            drops.append((effect.path, bits[n]))
     touched = sum(bits[: len(copies)])
     drop = visitor([path for path, _ in drops], [drop_act(bit) for _, bit in drops], once=True)
 
@@ -125,7 +128,10 @@ def _route_by_field(by: ByField, bit: int, purpose: str) -> SideFunction:
     needed = needed_topic(by.label)
 
     def route(value: Any, record: Record) -> Any:
-        field = value_at(require_map(value, purpose), by.path) if by.path.steps else value
+        if by.path.steps:
+            field = value_at(require_map(value, purpose), by.path)
+        else:
+            field = value
         text = None if field is None else _topic_text(by, field)
         if text is not None:
             record.topic = text
@@ -145,7 +151,9 @@ def _topic_text(by: ByField, field: Any) -> str | None:
         text = field
     else:
         raise data_error(*no_topic(by, kind_of(field)))
-    return None if not text or (by.blank_is_none and is_blank(text)) else text
+    if not text or (by.blank_is_none and is_blank(text)):
+        return None
+    return text
 
 
 def _route_by_time(by: ByFieldTime, bit: int, purpose: str) -> SideFunction:

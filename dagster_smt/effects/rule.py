@@ -71,7 +71,10 @@ class FieldRule:
             constant = Cell(schema, Const(rule.value, schema), frozenset())
             return node.call(KeepNull(), schema, constant, nullable=node.nullable)
         returns: Schema | None = getattr(rule, "returns", None)
-        after = schema if returns is None else returns.with_(optional=schema.optional)
+        if returns is None:
+            after = schema
+        else:
+            after = returns.with_(optional=schema.optional)
         return node.call(rule, after, nullable=node.nullable)
 
 

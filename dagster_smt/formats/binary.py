@@ -42,4 +42,6 @@ def read_boolean(data: bytes) -> bool:
 
 def write_boolean(value: bool) -> bytes:
     """``org.apache.kafka.common.serialization.BooleanSerializer``."""
-    return b"\1" if value else b"\0"
+    if value:
+        return b"\1"
+    return b"\0"

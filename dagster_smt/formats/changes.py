@@ -77,9 +77,10 @@ def _no_message(format_: str, what: str) -> DataError:
 
 def _field(name: str, schema: Schema, form: Format) -> Take:
     take = _taker(name, form)
-    convert = (
-        _lenient(schema, form, name) if name == ROW and form.kind == "canal-json" else _converter(schema, form, name)
-    )
+    if name == ROW and form.kind == "canal-json":
+        convert = _lenient(schema, form, name)
+    else:
+        convert = _converter(schema, form, name)
     return lambda message: None if (found := take(message)) is None else convert(found)
 
 
@@ -88,7 +89,9 @@ def _taker(name: str, form: Format) -> Take:
         if name == ROW:
             return _only_row
         key = _CANAL.get(name, name)
-        return (lambda message: _first(message.get("old"))) if name == "old" else lambda message: message.get(key)
+        if name == "old":
+            return lambda message: _first(message.get("old"))
+        return lambda message: message.get(key)
     others: dict[str, Take] = {
         ROW: lambda m: m["before"] if m["op"] == "d" else m["after"],
         "schema": lambda m: m.get("(schema)"),
@@ -111,12 +114,18 @@ def _changed(message: Message) -> list[str] | None:
     if not isinstance(before, dict) or not isinstance(after, dict):
         return None
     absent = object()
-    return [name for name in {**after, **before} if before.get(name, absent) != after.get(name, absent)]
+    results = []
+    for name in {**after, **before}:
+        if before.get(name, absent) != after.get(name, absent):
+            results.append(name)
+    return results
 
 
 def _source(message: Message) -> Message:
     found = message.get("source")
-    return found if isinstance(found, dict) else {}
+    if isinstance(found, dict):
+        return found
+    return {}
 
 
 def _only_row(message: Message) -> Any:
@@ -128,7 +137,9 @@ def _only_row(message: Message) -> Any:
 
 
 def _first(rows: Any) -> Any:
-    return rows[0] if isinstance(rows, list) and rows else None
+    if isinstance(rows, list) and rows:
+        return rows[0]
+    return None
 
 
 def _converter(schema: Schema, form: Format, name: str) -> Convert:
@@ -151,7 +162,10 @@ def _whole(data: Any, schema: Schema, name: str) -> int:
 def _texts(data: Any, schema: Schema, name: str) -> dict[str, str | None]:
     if not isinstance(data, dict):
         raise misfit(schema, name)
-    return {key: None if value is None else _text(value) for key, value in data.items()}
+    results = {}
+    for key, value in data.items():
+        results[key] = None if value is None else _text(value)
+    return results
 
 
 def _text(data: Any) -> str:

@@ -27,17 +27,19 @@ def csv_codec(form: Format) -> tuple[Decode, Encode]:
     """Lines of CSV with the columns of the schema in order; options as Flink's ``csv`` names them."""
     options = form.settings
     null, style = options.get("null-literal"), dialect(options)
-    fields = [
-        (name, child, _cell_reader(child, form, name, options))
-        for name, child in (form.schema.fields if form.schema else ())
-    ]
+    fields = []
+    for name, child in form.schema.fields if form.schema else ():
+        fields.append((name, child, _cell_reader(child, form, name, options)))
 
     def decode(data: bytes) -> dict[str, Any]:
         cells = _cells(data, style)
         if len(cells) != len(fields):
             raise data_error("SMT416", f"the line has {len(cells)} columns, {len(fields)} are declared")
         pairs = zip(fields, cells, strict=True)
-        return {name: null_or(None if cell == null else cell, child, name, read) for (name, child, read), cell in pairs}
+        results = {}
+        for (name, child, read), cell in pairs:
+            results[name] = null_or(None if cell == null else cell, child, name, read)
+        return results
 
     return decode, _Writer(options).line
 
@@ -80,7 +82,10 @@ def _array_reader(schema: Schema, form: Format, name: str, options: dict[str, st
 
     def read(text: str) -> list[Any]:
         parts = text.split(mark) if text else []
-        return [null_or(None if part == null else part, schema, f"{name}[]", item) for part in parts]
+        results = []
+        for part in parts:
+            results.append(null_or(None if part == null else part, schema, f"{name}[]", item))
+        return results
 
     return read
 
@@ -114,7 +119,9 @@ class _Writer:
         return _cell(schema, value, name)
 
     def _elements(self, schema: Schema, values: Any, name: str) -> list[str]:
-        found = [self.null if value is None else _cell(schema, value, name) for value in values]
+        found = []
+        for value in values:
+            found.append(self.null if value is None else _cell(schema, value, name))
         if any(self.mark in text for text in found):
             hint = "set csv.array-element-delimiter to what no element holds"
             statement = f"an element of '{name}' holds what stands between elements"
@@ -138,10 +145,14 @@ def _cell(schema: Schema, value: Any, name: str) -> str:
     if schema.type is Type.BYTES:
         return base64.b64encode(value).decode()
     if schema.type is Type.BOOLEAN:
-        return "true" if value else "false"
+        if value:
+            return "true"
+        return "false"
     if schema.type in FLOATS:
         return float_text(value, schema.type is Type.FLOAT32)
-    return value if schema.type is Type.STRING else str(int(value))
+    if schema.type is Type.STRING:
+        return value
+    return str(int(value))
 
 
 def _container(schema: Schema, name: str) -> DataError:

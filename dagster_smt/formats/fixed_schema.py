@@ -30,10 +30,14 @@ def described(form: Format) -> Avro | Protobuf | None:
     if form.kind == "avro":
         if "schema" in given:
             return avro_of(given["schema"], place="avro.schema")
-        return None if columns is None else avro_of(avro_out(columns).text, declared=True)
+        if columns is None:
+            return None
+        return avro_of(avro_out(columns).text, declared=True)
     if "descriptor" in given:
         return protobuf_of(_files(given["descriptor"]), given["message-name"], place="protobuf.descriptor")
-    return None if columns is None else protobuf_of([protobuf_out(columns).file], (0,))
+    if columns is None:
+        return None
+    return protobuf_of([protobuf_out(columns).file], (0,))
 
 
 def _files(text: str) -> list[bytes]:
@@ -73,7 +77,11 @@ class DescribedCodec:
         try:
             if self.form.kind == "avro":
                 text = self.form.settings.get("schema")
-                return avro_out(schema).write if text is None else avro_writer(schema, text)
-            return self.known.write if isinstance(self.known, Protobuf) else protobuf_out(schema).write
+                if text is None:
+                    return avro_out(schema).write
+                return avro_writer(schema, text)
+            if isinstance(self.known, Protobuf):
+                return self.known.write
+            return protobuf_out(schema).write
         except ConfigError as error:
             raise DataError(error.problems[0]) from None

@@ -204,7 +204,9 @@ def _read_logical(schema: Schema, form: Format, where: str) -> Convert:
 def moment_parser(schema: Schema, form: Format) -> Callable[[str], int | None] | None:
     """What reads the texts of a day or moment, as Connect's number; None where they are no texts."""
     parsers = {"Date": days_of, "Time": clock_of, "Timestamp": millis_of}
-    return parsers.get(schema.logical or "") if form.text_standard else None
+    if form.text_standard:
+        return parsers.get(schema.logical or "")
+    return None
 
 
 def _read_decimal(schema: Schema, form: Format, where: str) -> Convert:
@@ -242,7 +244,10 @@ def _decimal_parser(schema: Schema, form: Format, where: str) -> Callable[[Any],
 
 
 def _read_array(schema: Schema, form: Format, where: str) -> Convert:
-    item = reader(schema.values, form, f"{where}[]") if schema.values else _plain
+    if schema.values:
+        item = reader(schema.values, form, f"{where}[]")
+    else:
+        item = _plain
     width = schema.values.width if schema.values else 1
 
     def read(data: Any) -> list[Any]:
@@ -260,7 +265,10 @@ def _plain(data: Any) -> Any:
 
 def _read_map(schema: Schema, form: Format, where: str) -> Convert:
     key = reader(schema.keys, form, f"{where} key") if schema.keys else _plain
-    value = reader(schema.values, form, f"{where}[]") if schema.values else _plain
+    if schema.values:
+        value = reader(schema.values, form, f"{where}[]")
+    else:
+        value = _plain
     texts = schema.keys is not None and schema.keys.type is Type.STRING
     width = schema.values.width if schema.values else 1
 
@@ -298,9 +306,10 @@ def writer(schema: Schema, form: Format, where: str = "") -> Convert:
             if default is not None:
                 return convert(default)
             if not schema.optional:
-                statement = (
-                    f"null in the required field '{where}'" if where else "null, but the schema requires a value"
-                )
+                if where:
+                    statement = f"null in the required field '{where}'"
+                else:
+                    statement = "null, but the schema requires a value"
                 raise data_error("SMT415", statement, "make the field optional, or give it a default")
             return None
         return convert(value)
@@ -317,14 +326,19 @@ def _write_type(schema: Schema, form: Format, where: str) -> Convert:
     if schema.type is Type.BYTES:
         return lambda v: base64.b64encode(v).decode()
     if schema.type is Type.ARRAY:
-        item = writer(schema.values, form, f"{where}[]") if schema.values else _plain
+        if schema.values:
+            item = writer(schema.values, form, f"{where}[]")
+        else:
+            item = _plain
         return lambda v: [item(i) for i in v]
     if schema.type is Type.MAP:
         return _write_map(schema, form, where)
     if schema.type is Type.STRUCT:
         fields = tuple((name, writer(child, form, below(where, name))) for name, child in schema.fields)
         return lambda v: {name: write(v.get(name)) for name, write in fields}
-    return _unboxed if schema.type in INTEGER_BITS else _plain
+    if schema.type in INTEGER_BITS:
+        return _unboxed
+    return _plain
 
 
 def _unboxed(value: Any) -> int:
@@ -334,14 +348,19 @@ def _unboxed(value: Any) -> int:
 def _write_float(value: Any, single: bool) -> Any:
     if not math.isfinite(value):
         return float_text(value)
-    return msgspec.Raw(float_text(value, True).encode()) if single else float(value)
+    if single:
+        return msgspec.Raw(float_text(value, True).encode())
+    return float(value)
 
 
 def _write_map(schema: Schema, form: Format, where: str) -> Convert:
     if schema.keys is None:
         return _unwritable(where)
     key = writer(schema.keys, form, f"{where} key")
-    value = writer(schema.values, form, f"{where}[]") if schema.values else _plain
+    if schema.values:
+        value = writer(schema.values, form, f"{where}[]")
+    else:
+        value = _plain
     if schema.keys.type is Type.STRING:
         return lambda v: {k: value(i) for k, i in v.items()}
     return lambda v: [[key(k), value(i)] for k, i in v.items()]
@@ -363,7 +382,9 @@ def _write_logical(schema: Schema, form: Format, where: str) -> Convert:
         if kind == "Decimal":
             if numeric and plain:
                 return msgspec.Raw(_plain_number(value, where).encode())
-            return msgspec.Raw(str(value).encode()) if numeric else _decimal_base64(value, schema, where)
+            if numeric:
+                return msgspec.Raw(str(value).encode())
+            return _decimal_base64(value, schema, where)
         if kind == "Date":
             if value % DAY:
                 raise data_error("SMT415", f"'{where}' is a Date with a time of day")

@@ -36,7 +36,10 @@ def primitive_codec(form: Format) -> tuple[Decode, Encode]:
 
 def _fitting(value: Any, kind: Type, form: Format) -> Any:
     """A value that a converter takes; Connect's raises ``DataException`` for others."""
-    fits = type(value) is bool if kind is Type.BOOLEAN else isinstance(value, int) and type(value) is not bool
+    if kind is Type.BOOLEAN:
+        fits = type(value) is bool
+    else:
+        fits = isinstance(value, int) and type(value) is not bool
     if kind in FLOATS:
         fits = isinstance(value, float)
     if kind in INTEGERS and fits:

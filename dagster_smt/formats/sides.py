@@ -100,7 +100,10 @@ def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCod
     if form.kind == "csv":
         return _of_codec(form, *csv_codec(form))
     if is_change(form):
-        read = _DeclaredReader(form, change_reader(form)).read if form.schema is not None else _unread
+        if form.schema is not None:
+            read = _DeclaredReader(form, change_reader(form)).read
+        else:
+            read = _unread
         return SideCodec(read, _Writer(form).write_change)
     read = _DeclaredReader(form).read if form.schema is not None else _unread
     return SideCodec(read, _Writer(form).write_payload, form.replace_null_with_default)
@@ -257,7 +260,9 @@ class EnvelopeReader:
 
     def schema_text(self, data: bytes | None) -> bytes | None:
         """The JSON text of an envelope's schema, the payload unread; None if there is no value."""
-        return None if data is None else bounded_text(bytes(_envelope(data).schema))
+        if data is None:
+            return None
+        return bounded_text(bytes(_envelope(data).schema))
 
     def schema(self, text: bytes, topic: str = "") -> Schema | None:
         """The schema that a JSON text describes; None if the text is ``null``."""
@@ -356,7 +361,9 @@ class _Writer:
 
     def write_envelope(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
         if schema is None:
-            return None if value is None else encoder.encode({"schema": None, "payload": value})
+            if value is None:
+                return None
+            return encoder.encode({"schema": None, "payload": value})
         convert, text = self.known[schema]
         return encoder.encode({"schema": text, "payload": convert(value)})
 
@@ -364,7 +371,10 @@ class _Writer:
         """A message that says that the row is new, as Flink's formats write it."""
         if value is None:
             return None
-        row = msgspec.Raw(encode(value) or b"null") if schema is None else self.known[schema][0](value)
+        if schema is None:
+            row = msgspec.Raw(encode(value) or b"null")
+        else:
+            row = self.known[schema][0](value)
         if self.form.kind == "debezium-json":
             return encoder.encode({"before": None, "after": row, "op": "c"})
         return encoder.encode({"data": [row], "type": "INSERT"})
@@ -372,7 +382,9 @@ class _Writer:
     def write_text(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
         """Texts as they are; what a stage made of another type as JSON (see decision 0002)."""
         if value is None or isinstance(value, str):
-            return None if value is None else value.encode()
+            if value is None:
+                return None
+            return value.encode()
         return self.write_payload(schema, value)
 
     def write_bytes(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:

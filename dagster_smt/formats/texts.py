@@ -48,8 +48,13 @@ def _parsed(text: str, schema: Schema) -> Any:
 
 def parsed_float(text: str, schema: Schema) -> float | None:
     """A text as a number of a float's type; None if it is none, or too great."""
-    found = parse_float32(text) if schema.type is Type.FLOAT32 else parse_float(text)
-    return None if found is not None and math.isinf(found) and text not in _INFINITE else found
+    if schema.type is Type.FLOAT32:
+        found = parse_float32(text)
+    else:
+        found = parse_float(text)
+    if found is not None and math.isinf(found) and text not in _INFINITE:
+        return None
+    return found
 
 
 def text_reader(schema: Schema, form: Format, where: str) -> Convert:
@@ -80,4 +85,6 @@ def null_or(data: Any, schema: Schema, name: str, convert: Callable[[Any], Any])
     """
     if data is None and not schema.optional:
         raise data_error("SMT401", f"null in the required field '{name}'")
-    return None if data is None else convert(data)
+    if data is None:
+        return None
+    return convert(data)

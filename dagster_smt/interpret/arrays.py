@@ -21,10 +21,14 @@ def elements(text: bytes | None) -> list[bytes] | None:
     except Exception as error:  # noqa: BLE001 its reader says what is wrong with it
         problem_of_record(error)
         return None
-    return [bytes(element) for element in found] if type(found) is list else None
+    if type(found) is list:
+        return [bytes(element) for element in found]
+    return None
 
 
 def rows_of(text: bytes | None) -> Sequence[bytes | None]:
     """The elements of an array, of which there may be none; or the value itself, if it is no array."""
     found = elements(text)
-    return [text] if found is None else found
+    if found is None:
+        return [text]
+    return found

@@ -26,13 +26,18 @@ def expr_function(expr: Expr, items: Items = MappingProxyType({})) -> Function:
         return _getter(expr.path)
     if isinstance(expr, Each):
         return _each(expr, items)
-    return _any_item(expr, items) if isinstance(expr, AnyItem) else _call(expr, items)
+    if isinstance(expr, AnyItem):
+        return _any_item(expr, items)
+    return _call(expr, items)
 
 
 def _each(expr: Each, items: Items) -> Function:
     container, select = expr_function(expr.container, items), _selector(expr.select)
     box: list[Any] = [None]
-    body = None if expr.body is None else node_function(expr.body, {**items, expr.item: box})
+    if expr.body is None:
+        body = None
+    else:
+        body = node_function(expr.body, {**items, expr.item: box})
     every = isinstance(expr.select, Every)
 
     def change(record: Record) -> Any:
@@ -167,7 +172,10 @@ def node_function(node: Node, items: Items = MappingProxyType({})) -> Function:
             copies.append((name, expr.path[-1]))
         else:
             made.append((name, node_function(child, items)))
-    present = None if node.present is None else expr_function(node.present, items)
+    if node.present is None:
+        present = None
+    else:
+        present = expr_function(node.present, items)
     return _struct(present, tuple(copies), tuple(made))
 
 

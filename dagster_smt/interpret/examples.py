@@ -44,7 +44,9 @@ def example_record(example: Example) -> Record:
 
 
 def _codec(text: str) -> SideCodec:
-    return _ENVELOPE if is_envelope(msgspec.json.decode(text)) else _PLAIN
+    if is_envelope(msgspec.json.decode(text)):
+        return _ENVELOPE
+    return _PLAIN
 
 
 def is_envelope(value: Any) -> bool:
@@ -60,7 +62,9 @@ def run_example(cls: type[Transform] | type[Predicate], example: Example) -> str
     outcome = Interpreter(example_chain(cls, example)).run(record)
     if outcome.problem is not None:
         return f"{outcome.problem.code} {outcome.problem.statement}"
-    return _shown(record, example.shows) if outcome.status == KEPT else None
+    if outcome.status == KEPT:
+        return _shown(record, example.shows)
+    return None
 
 
 def _shown(record: Record, part: str) -> str:
@@ -79,25 +83,35 @@ def _quoted(text: str) -> str:
 
 def _written(codec: SideCodec, schema: Schema | None, value: Any) -> str:
     data = codec.write(schema, value)
-    return "null" if data is None else data.decode()
+    if data is None:
+        return "null"
+    return data.decode()
 
 
 def run_once(cls: type[Transform], options: dict[str, Any], before: str, *, typed: bool) -> str:
     """The value that a transform makes of a JSON text, or ``refused: `` and why. ``typed``: under ``schema_of`` it."""
     chain = Chain((Stage("t", cls.model_validate(options), "value"),))
-    form = Format("json_schema", schema_of(msgspec.json.decode(before))) if typed else Format()
+    if typed:
+        form = Format("json_schema", schema_of(msgspec.json.decode(before)))
+    else:
+        form = Format()
     interpreter, record = Interpreter(chain, None, form), Record("orders", 0, 42, TIMESTAMP, "CreateTime")
     outcome = interpreter.read(record, None, before.encode())
     outcome = outcome if outcome.status != KEPT else interpreter.run(record)
     if outcome.status != KEPT:
         return f"refused: {outcome.problem.statement if outcome.problem else ''}"
     _, _, value = interpreter.write(record)
-    return "null" if value is None else value.decode()
+    if value is None:
+        return "null"
+    return value.decode()
 
 
 def with_schema(cls: type[Transform], example: Example) -> str:
     """What the example does to the schema its input would have, as text; empty if it has no effect on a struct."""
-    value = msgspec.json.decode(example.before) if (example.given or example.shows) == "value" else None
+    if (example.given or example.shows) == "value":
+        value = msgspec.json.decode(example.before)
+    else:
+        value = None
     if not isinstance(value, dict) or is_envelope(value):
         return ""
     before = schema_of(value)

@@ -25,7 +25,9 @@ def inferred_schema(values: Iterable[bytes | None]) -> Schema | None:
         if data is not None:
             schema = _schema(data)
             found = schema if found is None else _both(found, schema)
-    return _known(found) if found is not None and found.type is Type.STRUCT else None
+    if found is not None and found.type is Type.STRUCT:
+        return _known(found)
+    return None
 
 
 def _known(schema: Schema) -> Schema:

@@ -48,7 +48,9 @@ class Batch:
 
     def left(self, records: list[Record]) -> list[Record]:
         """The records that are not lost."""
-        return [record for record in records if record.number not in self.lost] if self.lost else records
+        if self.lost:
+            return [record for record in records if record.number not in self.lost]
+        return records
 
 
 KEPT_OUTCOME = Outcome()
@@ -59,7 +61,9 @@ _CONVERTERS = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter
 
 def _codec(side: Literal["key", "value"], read: Format, written: Format) -> SideCodec:
     codec = side_codec(read, side)
-    return codec if written == read else replace(codec, write=side_codec(written, side).write)
+    if written == read:
+        return codec
+    return replace(codec, write=side_codec(written, side).write)
 
 
 def _by_topic(written: Formats) -> int:
@@ -83,10 +87,15 @@ _NO_TOPIC = Problem(
 
 def _router(chain: Chain) -> int:
     """The last stage that says that it routes, or else the last one."""
-    routers = [n for n, s in enumerate(chain.stages) if any(e.side == "topic" for e in s.transform.ledger())]
+    routers = []
+    for n, s in enumerate(chain.stages):
+        if any(e.side == "topic" for e in s.transform.ledger()):
+            routers.append(n)
     if routers:
         return routers[-1]
-    return len(chain.stages) - 1 if chain.stages else VALUE_CONVERTER
+    if chain.stages:
+        return len(chain.stages) - 1
+    return VALUE_CONVERTER
 
 
 def reads_keys(chain: Chain, key: Format) -> bool:
@@ -186,7 +195,9 @@ class Interpreter:
                 wrong.append(record)
         for record in wrong:
             batch.lost[record.number] = self._failed(DataError(_NO_TOPIC), self.router, record)
-        return batch.left(records) if wrong else records
+        if wrong:
+            return batch.left(records)
+        return records
 
     def process(
         self, record: Record, key: bytes | None, value: bytes | None
@@ -196,7 +207,9 @@ class Interpreter:
         batch = self.run_all([record], [key], [value])
         assert batch.keys is not None
         lost = batch.lost.get(0)
-        return (KEPT_OUTCOME, batch.keys[0], batch.values[0]) if lost is None else (lost, None, None)
+        if lost is None:
+            return (KEPT_OUTCOME, batch.keys[0], batch.values[0])
+        return (lost, None, None)
 
     def _read_all(self, records: list[Record], batch: Batch) -> list[Record]:
         read_key, read_value, keys, where = self.key.read, self.value.read, batch.keys, KEY_CONVERTER
@@ -246,7 +259,9 @@ class Interpreter:
                     batch.lost[record.number] = self._dropped(number, record)
                 except Exception as error:  # noqa: BLE001 whatever it is, this record has it
                     batch.lost[record.number] = self._failed(error, number, record)
-        return batch.left(records) if len(batch.lost) > lost else records
+        if len(batch.lost) > lost:
+            return batch.left(records)
+        return records
 
     def _for_all(self, number: int, apply_all: ApplyAll, records: list[Record], batch: Batch) -> None:
         """A record that is lost ends the function's loop, but not the iterator: the next call goes on with the rest."""

@@ -105,12 +105,16 @@ def _kind(value: Any) -> str:
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, int):
-        return "integer" if -_LONG <= value < _LONG else "large"
+        if -_LONG <= value < _LONG:
+            return "integer"
+        return "large"
     if isinstance(value, Decimal):
         return "fraction"
     if isinstance(value, str):
         return _kind_of_text(value)
-    return "object" if isinstance(value, dict) else "array"
+    if isinstance(value, dict):
+        return "object"
+    return "array"
 
 
 def _kind_of_text(text: str) -> str:
@@ -123,7 +127,9 @@ def _kind_of_text(text: str) -> str:
     number = _DECIMAL_TEXT.fullmatch(text)
     if number is None or len(text) > _MOST_DIGITS:
         return "text"
-    return "decimal" if number[2] else "number"
+    if number[2]:
+        return "decimal"
+    return "number"
 
 
 @dataclass

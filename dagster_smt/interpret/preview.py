@@ -124,7 +124,9 @@ def _as_read(shown: Shown, sample: Sample, sides: int) -> Shown:
 
 
 def _readable(form: Format) -> Format:
-    return form if form.kind in ("json", "json_schema", "envelope", "string", "bytes") else Format()
+    if form.kind in ("json", "json_schema", "envelope", "string", "bytes"):
+        return form
+    return Format()
 
 
 def _stages(preview_: _Preview, record: Record) -> Iterator[Shown]:
@@ -166,4 +168,6 @@ def _header(header: Header) -> str | None:
 
 
 def _text(side: bytes | None) -> str | None:
-    return None if side is None else side.decode("utf-8", "backslashreplace")
+    if side is None:
+        return None
+    return side.decode("utf-8", "backslashreplace")

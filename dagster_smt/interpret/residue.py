@@ -26,18 +26,20 @@ Found = Counter[tuple[str, str]]
 def residue(chain: Chain, samples: Iterable[Sample], key: Format, value: Format) -> Found:
     """Count the records in which a masked value survives."""
     found: Found = Counter()
-    masks = {stage.alias for stage in chain.stages if any(e.action == "masked" for e in stage.transform.ledger())}
+    masks = set()
+    for stage in chain.stages:
+        if any(e.action == "masked" for e in stage.transform.ledger()):
+            masks.add(stage.alias)
     for _, steps in preview(chain, samples, key, value):
         out = _last(steps)
         if out is None:
             continue
         places = _texts(leaves(out))
-        pairs = {
-            (_plain(path), _plain(place))
-            for path, word in _removed(steps, masks).items()
-            for place, text in places.items()
-            if place != path and _holds(text, word)
-        }
+        pairs = set()
+        for path, word in _removed(steps, masks).items():
+            for place, text in places.items():
+                if place != path and _holds(text, word):
+                    pairs.add((_plain(path), _plain(place)))
         found.update(pairs)
     return found
 
@@ -46,7 +48,9 @@ def _last(steps: list[Shown]) -> Snapshot | None:
     """The record as it leaves the chain; None if it was dropped or failed."""
     ended = steps[-1].failed or steps[-1].note == "dropped"
     records = [step.record for step in steps if step.record is not None]
-    return None if ended or not records else records[-1]
+    if ended or not records:
+        return None
+    return records[-1]
 
 
 def _removed(steps: list[Shown], masks: set[str]) -> dict[str, str]:
@@ -68,14 +72,20 @@ def _removed(steps: list[Shown], masks: set[str]) -> dict[str, str]:
 def _word(value: Any) -> str:
     """A value worth looking for."""
     if isinstance(value, Number):
-        return str(value) if sum(map(str.isdigit, value)) >= SHORTEST_NUMBER else ""
+        if sum(map(str.isdigit, value)) >= SHORTEST_NUMBER:
+            return str(value)
+        return ""
     if isinstance(value, str) and len(value.strip()) >= SHORTEST_TEXT and value.lower() not in _COMMON:
         return value
     return ""
 
 
 def _texts(found: Mapping[str, Any]) -> dict[str, str]:
-    return {path: value for path, value in found.items() if isinstance(value, str) and value}
+    results = {}
+    for path, value in found.items():
+        if isinstance(value, str) and value:
+            results[path] = value
+    return results
 
 
 def _holds(text: str, word: str) -> bool:

@@ -117,7 +117,9 @@ class _StageFunction:
             return self._planned
         if not self.stage.side:
             return self._on_record(self.schemaless)
-        return self._on_key(self.schemaless) if self.stage.side == "key" else self._on_value(self.schemaless)
+        if self.stage.side == "key":
+            return self._on_key(self.schemaless)
+        return self._on_value(self.schemaless)
 
     def for_all(self, apply: Apply) -> ApplyAll | None:
         """The function for many records; ``apply`` is for those that are no objects without schema."""
@@ -292,7 +294,9 @@ def _compiled(plan: StagePlan, after: PlanRecord) -> Apply:
     if len(changes) == 1 and changes[0][0] == "topic" and len(touches) <= 1:
         route = _routing(changes[0][2], fixed, touches)
         exprs = [after.topic.expr, *(touch.when for touch in after.touched)]
-        return _remembered(route) if all(map(reads_topic_only, exprs)) else route
+        if all(map(reads_topic_only, exprs)):
+            return _remembered(route)
+        return route
 
     def apply(record: Record) -> None:
         bits = fixed
@@ -307,7 +311,9 @@ def _compiled(plan: StagePlan, after: PlanRecord) -> Apply:
                 record.dirty |= KEY_DIRTY if name == "key" else VALUE_DIRTY
         record.touched |= bits
 
-    return apply if after.null_key is after.null_value is False else _with_nulls(apply, after)
+    if after.null_key is after.null_value is False:
+        return apply
+    return _with_nulls(apply, after)
 
 
 def _with_nulls(apply: Apply, after: PlanRecord) -> Apply:

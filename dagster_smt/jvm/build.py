@@ -86,7 +86,10 @@ def class_path() -> str:
     if found is None or not found.submodule_search_locations:
         raise NoCompilerError("there is no PySpark to compile against")
     folder = Path(next(iter(found.submodule_search_locations))) / "jars"
-    jars = [jar for jar in sorted(folder.glob("*.jar")) if jar.name.startswith(_NEEDED)]
+    jars = []
+    for jar in sorted(folder.glob("*.jar")):
+        if jar.name.startswith(_NEEDED):
+            jars.append(jar)
     return ":".join(map(str, jars))
 
 

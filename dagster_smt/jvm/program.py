@@ -67,7 +67,9 @@ class KeptOut:
     what: str
 
     def __str__(self) -> str:
-        return f"{self.stage.place} has {self.what}" if self.stage is not None else self.what
+        if self.stage is not None:
+            return f"{self.stage.place} has {self.what}"
+        return self.what
 
 
 def in_python(out: KeptOut) -> str:
@@ -152,7 +154,10 @@ def _effects(effects: tuple[Effect, ...], first: int, side: str) -> list[dict[st
     if only(effects, NeedsSchema):
         raise NoJavaError("an effect that needs a schema")
     entries = _entries(effects, first)
-    programs = [_alone(effect, side) | {"entry": entries[id(effect)]} for effect in effects if _is_alone(effect)]
+    programs = []
+    for effect in effects:
+        if _is_alone(effect):
+            programs.append(_alone(effect, side) | {"entry": entries[id(effect)]})
     changes, inserts = only(effects, Change), only(effects, Insert)
     if changes:
         each = [_change(one, entries) for one in changes]
@@ -207,7 +212,9 @@ def _alone(effect: Effect, side: str) -> dict[str, Any]:
 def _header(text: str) -> str | None:
     """Returns the bytes of a header's value in Base64."""
     value = simple_header_bytes(*parse_literal(text))
-    return None if value is None else base64.b64encode(value).decode()
+    if value is None:
+        return None
+    return base64.b64encode(value).decode()
 
 
 def _restructure(effects: tuple[Effect, ...], entries: Mapping[int, int]) -> dict[str, Any]:

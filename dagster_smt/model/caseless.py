@@ -21,4 +21,6 @@ def _folded(letter: str) -> str:
 
 def _single(changed: str, letter: str) -> str:
     """Java's ``Character`` changes no letter into several."""
-    return changed if len(changed) == 1 else letter
+    if len(changed) == 1:
+        return changed
+    return letter

@@ -172,7 +172,10 @@ def field_nodes(node: Node) -> tuple[tuple[str, Node], ...]:
 def _child(parent: Cell, name: str, schema: Schema, under_null: bool) -> Cell:
     if not isinstance(parent.expr, Ref):
         raise TypeError("only a value of the stage's input can be taken apart")
-    sources = frozenset(below(s, name) for s in parent.sources) if parent.copied else parent.sources
+    if parent.copied:
+        sources = frozenset(below(s, name) for s in parent.sources)
+    else:
+        sources = parent.sources
     return Cell(schema, Ref((*parent.expr.path, name)), sources, parent.copied, under_null)
 
 
@@ -194,7 +197,9 @@ def inner_marks(node: Node, place: str) -> frozenset[str]:
     if isinstance(node, Group):
         return frozenset[str]().union(*(inner_marks(child, below(place, name)) for name, child in node.fields))
     own = frozenset(f"{word}{place}{rest}" for word, rest in map(split_mark, node.marks))
-    return own if node.items is None else own | inner_marks(node.items, f"{place}[]")
+    if node.items is None:
+        return own
+    return own | inner_marks(node.items, f"{place}[]")
 
 
 def split_mark(mark: str) -> tuple[str, str]:
@@ -214,7 +219,9 @@ def find(node: Node | None, steps: tuple[str, ...]) -> Node | None:
 
 def restart(node: Node | None, path: tuple[str, ...]) -> Node | None:
     """What the next stage sees of a side: the same tree and sources, its expressions references again."""
-    return None if node is None else restarted(node, path)
+    if node is None:
+        return None
+    return restarted(node, path)
 
 
 def restarted(node: Node, path: tuple[str, ...]) -> Node:
@@ -233,7 +240,9 @@ def refs_in(expr: "Expr | None") -> list[Ref]:
         return refs_in(expr.container) + ([] if expr.body is None else refs_in_node(expr.body))
     if isinstance(expr, AnyItem):
         return refs_in(expr.container) + refs_in(expr.when)
-    return [ref for arg in expr.args for ref in refs_in(arg)] if isinstance(expr, Call) else []
+    if isinstance(expr, Call):
+        return [ref for arg in expr.args for ref in refs_in(arg)]
+    return []
 
 
 def refs_in_node(node: Node) -> list[Ref]:
@@ -258,4 +267,6 @@ def _calls(expr: Expr) -> list[Call]:
         return [*(call for arg in expr.args for call in _calls(arg)), expr]
     if isinstance(expr, Each):
         return _calls(expr.container) + calls_in(expr.body)
-    return _calls(expr.container) + _calls(expr.when) if isinstance(expr, AnyItem) else []
+    if isinstance(expr, AnyItem):
+        return _calls(expr.container) + _calls(expr.when)
+    return []

@@ -48,7 +48,9 @@ def hidden(record: PlanRecord, errors: Mapping[Side, ClassError | PlanError]) ->
     """The record with sides that raise these errors when looked at."""
     if not errors:
         return record
-    sides = {side: _Hidden(errors[side]) if side in errors else getattr(record, side) for side in SIDES}
+    sides = {}
+    for side in SIDES:
+        sides[side] = _Hidden(errors[side]) if side in errors else getattr(record, side)
     return _guarded(sides)(**{name: getattr(record, name) for name in GuardedRecord.__dataclass_fields__})
 
 
@@ -71,7 +73,9 @@ def revealed(after: PlanRecord, before: PlanRecord) -> PlanRecord:
     if not isinstance(after, GuardedRecord):
         return after
     nodes = {side: _STORED[side].__get__(after) for side in SIDES}
-    sides = {side: getattr(before, side) if isinstance(node, _Hidden) else node for side, node in nodes.items()}
+    sides = {}
+    for side, node in nodes.items():
+        sides[side] = getattr(before, side) if isinstance(node, _Hidden) else node
     return PlanRecord(**sides, **{name: getattr(after, name) for name in GuardedRecord.__dataclass_fields__})
 
 
@@ -83,7 +87,11 @@ def undeclared(name: str, side: Side) -> ClassError:
 
 def check_references(name: str, exprs: Iterable[Expr | bool], seen: Iterable[str]) -> None:
     """Refuse expressions that refer to sides whose nodes the class could not see."""
-    roots = {ref.path[0] for expr in exprs if not isinstance(expr, bool) for ref in refs_in(expr)}
+    roots = set()
+    for expr in exprs:
+        if not isinstance(expr, bool):
+            for ref in refs_in(expr):
+                roots.add(ref.path[0])
     for side in SIDES:
         if side in roots and side not in seen:
             raise undeclared(name, side)

@@ -75,7 +75,11 @@ NOTHING = Any(())
 
 def fields_of(condition: Condition) -> set[str]:
     """The fields that a condition tests."""
-    return {test.name for test in _tests(condition) if isinstance(test, FieldTest)}
+    results = set()
+    for test in _tests(condition):
+        if isinstance(test, FieldTest):
+            results.add(test.name)
+    return results
 
 
 def tests_topic(condition: Condition) -> bool:

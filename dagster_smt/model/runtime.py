@@ -64,7 +64,9 @@ def as_key(value: Any) -> Any:
     """A value as the key of a map: Java's maps take structs, arrays and maps, too."""
     if isinstance(value, dict):
         return KeyDict({as_key(k): as_key(v) for k, v in value.items()})
-    return KeyList(map(as_key, value)) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return KeyList(map(as_key, value))
+    return value
 
 
 _BOXES: dict[Type, Any] = {
@@ -135,7 +137,9 @@ def kind_of_schema(schema: Schema) -> str:
 
 def java_class(value: Any) -> str:
     """The Java class that Connect would name for a schemaless value."""
-    return "null" if value is None else java_class_of(kind_of(value))
+    if value is None:
+        return "null"
+    return java_class_of(kind_of(value))
 
 
 def java_class_of(kind: str) -> str:

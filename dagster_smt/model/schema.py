@@ -96,7 +96,9 @@ class Schema:
     def logical(self) -> str | None:
         """``Decimal``, ``Date``, ``Time`` or ``Timestamp`` if this is one of Connect's logical types, else None."""
         name = self.name or ""
-        return name.removeprefix(_DATA) if _LOGICAL.get(name) is self.type else None
+        if _LOGICAL.get(name) is self.type:
+            return name.removeprefix(_DATA)
+        return None
 
     @property
     def mislabelled(self) -> bool:
@@ -114,13 +116,18 @@ class Schema:
         text = dict(self.parameters).get(DECIMAL_PRECISION, "")
         if not (text.isdecimal() and len(text) < 3):  # it is a text that anybody may have written
             return None
-        return int(text) if max(self.scale, 1) <= int(text) <= MAX_DIGITS else None
+        if max(self.scale, 1) <= int(text) <= MAX_DIGITS:
+            return int(text)
+        return None
 
     @cached_property
     def label(self) -> str:
         """Short text for people: ``int32``, ``Timestamp``, ``Decimal(2)``, ``array<string>``; ``?`` if optional."""
         if self.logical:
-            text = f"Decimal({self.scale})" if self.logical == "Decimal" else self.logical
+            if self.logical == "Decimal":
+                text = f"Decimal({self.scale})"
+            else:
+                text = self.logical
         elif self.type is Type.ARRAY:
             text = f"array<{self.values.label if self.values else 'any'}>"
         elif self.type is Type.MAP:
@@ -185,7 +192,9 @@ BOOLEAN = Schema(Type.BOOLEAN)
 
 def optional(schema: Schema) -> Schema:
     """Return the schema with null allowed."""
-    return schema if schema.optional else schema.with_(optional=True)
+    if schema.optional:
+        return schema
+    return schema.with_(optional=True)
 
 
 def decimal(scale: int, precision: int | None = None, *, optional: bool = False) -> Schema:

@@ -31,7 +31,10 @@ def _read(data: Any, place: str, problems: list[Problem]) -> Schema | None:
         problems.append(Problem("SMT206", place, "a schema needs a known 'type'", hint))
         return None
     type_ = _NAMES[kind]
-    parameters = data["parameters"] if isinstance(data.get("parameters"), dict) else {}
+    if isinstance(data.get("parameters"), dict):
+        parameters = data["parameters"]
+    else:
+        parameters = {}
     if not all(isinstance(v, str) for v in parameters.values()):
         problems.append(Problem("SMT206", f"{place}.parameters", "parameters must be texts"))
     fields: tuple[tuple[str, Schema], ...] = ()
@@ -71,12 +74,16 @@ def _is_scale(text: Any) -> bool:
 
 def _only(value: Any, type_: type) -> Any:
     """The converter ignores a name, version or doc of another type."""
-    return value if type(value) is type_ else None
+    if type(value) is type_:
+        return value
+    return None
 
 
 def _version(value: Any) -> int | None:
     """A whole number; Java keeps 32 bits of it."""
-    return None if type(value) is not int else ((value + 2**31) & 0xFFFFFFFF) - 2**31
+    if type(value) is not int:
+        return None
+    return ((value + 2**31) & 0xFFFFFFFF) - 2**31
 
 
 def _builder_problem(place: str, statement: str) -> Problem:

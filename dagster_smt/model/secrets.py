@@ -85,12 +85,13 @@ def resolved(values: Mapping[str, str], place: str) -> dict[str, str]:
         ConfigError: SMT582, for each variable that is not set.
     """
     hint = "set it where the run executes"
-    missing = [
-        Problem("SMT582", f"{place} {key}", f"refers to {name}, which is not in the environment", hint)
-        for key, value in values.items()
-        for name in _REFERENCE.findall(value)
-        if name not in os.environ
-    ]
+    missing = []
+    for key, value in values.items():
+        for name in _REFERENCE.findall(value):
+            if name not in os.environ:
+                missing.append(
+                    Problem("SMT582", f"{place} {key}", f"refers to {name}, which is not in the environment", hint)
+                )
     if missing:
         raise ConfigError(missing)
     return {key: _REFERENCE.sub(lambda m: os.environ[m[1]], value) for key, value in values.items()}
@@ -98,7 +99,9 @@ def resolved(values: Mapping[str, str], place: str) -> dict[str, str]:
 
 def as_reference(value: str) -> str:
     """A text as it is, a Dagster ``EnvVar`` as a reference (it is a ``str`` that refuses to be printed)."""
-    return f"${{env:{value.env_var_name}}}" if hasattr(value, "env_var_name") else value
+    if hasattr(value, "env_var_name"):
+        return f"${{env:{value.env_var_name}}}"
+    return value
 
 
 def is_reference(text: str) -> bool:

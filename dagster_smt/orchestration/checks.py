@@ -72,7 +72,11 @@ class SmtChecks:
         if self.contract is not None:
             parse_ddl(self.contract, place="checks.contract")
         known = tuple(CHECKS)
-        unknown = [(a, n) for a in ("off", "blocking", "severity") for n in getattr(self, a) if n not in known]
+        unknown = []
+        for a in ("off", "blocking", "severity"):
+            for n in getattr(self, a):
+                if n not in known:
+                    unknown.append((a, n))
         if unknown:
             hint = f"there are: {', '.join(known)}"
             raise ConfigError(Problem("SMT036", f"checks.{a}", f"there is no check '{n}'", hint) for a, n in unknown)
@@ -112,7 +116,10 @@ def no_dead_letters(found: Evidence) -> Judged:
     """No record of the run failed in the chain."""
     report = found.report
     failed = report.failed_records
-    statement = f"{failed} of {report.records_in} records failed" if failed else "no record failed"
+    if failed:
+        statement = f"{failed} of {report.records_in} records failed"
+    else:
+        statement = "no record failed"
     codes = sorted({reject.problem.code for reject in report.rejects})
     severity: Severity = "WARN"
     if failed >= found.failed_share * report.records_in:
@@ -152,7 +159,10 @@ def rows_match_offsets(found: Evidence) -> Judged:
     report, rows, counted = found.report, found.facts.rows, found.facts.counted
     accounted = report.records_out + report.dropped + report.failed
     metadata = {"records_in": report.records_in, "accounted_for": accounted, "rows_committed": rows}
-    what = "records" if report.rows_in == report.records_in else "rows of records"
+    if report.rows_in == report.records_in:
+        what = "records"
+    else:
+        what = "rows of records"
     if report.rows_in != report.records_in:
         metadata["rows_in"] = report.rows_in
     if accounted != report.rows_in:
@@ -183,7 +193,10 @@ def _by_others(found: Evidence, counted: int, rows: int) -> str:
 def schema_matches_plan(found: Evidence) -> Judged:
     """The table has every column that the chain makes, with its type."""
     problems = found.facts.schema_problems
-    statement = f"{len(problems)} columns differ from the plan" if problems else "every planned column is there"
+    if problems:
+        statement = f"{len(problems)} columns differ from the plan"
+    else:
+        statement = "every planned column is there"
     return Judged(not problems, statement, dict(problems))
 
 
@@ -198,7 +211,10 @@ def dead_mask(found: Evidence) -> Judged:
     unkept = [e for e in entries if (e.alias, e.action, e.side, e.path) not in kept]  # a state has no room for all
     rows = [_on_record(one) for one in on_record]
     rows += [{**_NO_RECORD, "stage": e.alias, "action": e.action, "side": e.side, "path": e.path} for e in unkept]
-    hints = [p.hint for p in found.report.warnings if p.code in ("SMT303", "SMT350") and p.hint]
+    hints = []
+    for p in found.report.warnings:
+        if p.code in ("SMT303", "SMT350") and p.hint:
+            hints.append(p.hint)
     metadata = {
         "untouched": table(rows[:_MOST_ROWS], _DEAD_COLUMNS),
         "hints": [*dict.fromkeys(hints), REPAIR_HINT],
@@ -218,8 +234,14 @@ def _alive(found: Evidence) -> str:
     report = found.report
     if not report.records_in:
         return "nothing was read"
-    relied_on = [line.entry for line in report.ledger if line.entry.relied_on]
-    unseen = [entry for entry in relied_on if not report.stages[entry.stage].seen]
+    relied_on = []
+    for line in report.ledger:
+        if line.entry.relied_on:
+            relied_on.append(line.entry)
+    unseen = []
+    for entry in relied_on:
+        if not report.stages[entry.stage].seen:
+            unseen.append(entry)
     if not unseen:
         return "every mask, drop and rename touched records"
     if len(unseen) == len(relied_on):
@@ -237,7 +259,10 @@ def _dead_texts(found: Evidence, entries: Sequence[LedgerEntry]) -> Iterator[str
         why = "was not in the run's chain" if one.left_out else "touched nothing"
         runs = f", written by {', '.join(one.runs[-_NAMED:])}" if one.runs else ""
         ranges = list(one.offsets.ranges())
-        more = f" and {len(ranges) - _NAMED} more ranges" if len(ranges) > _NAMED else ""
+        if len(ranges) > _NAMED:
+            more = f" and {len(ranges) - _NAMED} more ranges"
+        else:
+            more = ""
         places = ", ".join(f"{r.topic}-{r.partition} [{r.start}, {r.end})" for r in ranges[:_NAMED])
         yield f"on record: {one.path} ({one.stage}) {why} in {places}{more}{runs}"
 
@@ -262,10 +287,9 @@ _NO_RECORD = {"offsets": 0, "ranges": "", "runs": "", "why": "touched nothing"}
 def _accepted(found: Evidence) -> dict[str, Any]:
     if not found.facts.accepted:
         return {}
-    rows = [
-        {"run": a.run, "reason": a.reason, "paths": ", ".join(a.paths), "offsets": a.records}
-        for a in found.facts.accepted
-    ]
+    rows = []
+    for a in found.facts.accepted:
+        rows.append({"run": a.run, "reason": a.reason, "paths": ", ".join(a.paths), "offsets": a.records})
     return {"accepted": table(rows, {"run": "string", "reason": "string", "paths": "string", "offsets": "int"})}
 
 
@@ -280,7 +304,10 @@ def masked_values(found: Evidence) -> Judged:
             excepted.add(f"{place}: {reason}")
     metadata: dict[str, Any] = {"sampled": sampled, **({"excepted": sorted(excepted)} if excepted else {})}
     if not hits:
-        but = f" but for {len(excepted)} fields that the chain excepts" if excepted else ""
+        if excepted:
+            but = f" but for {len(excepted)} fields that the chain excepts"
+        else:
+            but = ""
         return Judged(True, f"in a sample of {sampled} records no masked value is elsewhere{but}", metadata)
     rows = [{"masked": m, "also in": p, "records": n} for (m, p), n in sorted(hits.items(), key=lambda h: -h[1])]
     metadata |= {"found": table(rows[:_MOST_ROWS], _RESIDUE_COLUMNS), "pairs": len(rows)}
@@ -291,8 +318,14 @@ def masked_values(found: Evidence) -> Judged:
 
 def key_matches_value(found: Evidence) -> Judged:
     """The key and the value of every record say the same of the columns that both hold."""
-    lines = [line for line in found.report.ledger if line.entry.action == MISMATCHED]
-    rows = [{"column": line.entry.path, "records": line.records} for line in lines if line.records]
+    lines = []
+    for line in found.report.ledger:
+        if line.entry.action == MISMATCHED:
+            lines.append(line)
+    rows = []
+    for line in lines:
+        if line.records:
+            rows.append({"column": line.entry.path, "records": line.records})
     metadata: dict[str, Any] = {"columns": [line.entry.path for line in lines]}
     if not rows:
         return Judged(True, "key and value say the same of every column that both hold", metadata)
@@ -314,7 +347,9 @@ def contract(found: Evidence) -> Judged:
     broken = found.facts.broken
     if not broken:
         return Judged(True, "every promised column is there")
-    used = {p: sorted(r for c, rs in found.readers.items() if _related(c, p) for r in rs) for p in broken}
+    used: dict[str, list[str]] = {}
+    for p in broken:
+        used[p] = sorted(reader for c, readers in found.readers.items() if _related(c, p) for reader in readers)
     rows = [{"column": p, "problem": what, "read by": ", ".join(used[p])} for p, what in broken.items()]
     named = "; ".join(f"{p}: {what}" for p, what in list(broken.items())[:5])
     return Judged(False, f"the contract is broken: {named}", {"broken": table(rows[:_MOST_ROWS], _BROKEN_COLUMNS)})
@@ -357,7 +392,10 @@ NEEDED: dict[str, tuple[str, ...]] = {
 
 def judged(name: str, found: Evidence) -> Judged:
     """What a check says; that it does not know, if what it looks at could not be had."""
-    unseen = [found.facts.unseen[what] for what in NEEDED.get(name, ()) if what in found.facts.unseen]
+    unseen = []
+    for what in NEEDED.get(name, ()):
+        if what in found.facts.unseen:
+            unseen.append(found.facts.unseen[what])
     if unseen:
         statement = f"not known: {unseen[0].code} {unseen[0].place}: {unseen[0].statement}"
         return Judged(False, statement, {"problems": problem_table(unseen)}, "WARN")
@@ -372,7 +410,11 @@ def checks_of(checks: SmtChecks, chain: Chain, sink: Sink, row: Row | None = Non
     names = [name for name in CHECKS if name not in checks.off]
     compared = row is not None and row.verify_integrity == "check"
     asked = {"lag": checks.max_lag is not None, "contract": checks.contract is not None, "key_matches_value": compared}
-    return [n for n in names if asked.get(n, True) and _applies(n, chain, sink)]
+    results = []
+    for n in names:
+        if asked.get(n, True) and _applies(n, chain, sink):
+            results.append(n)
+    return results
 
 
 def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
@@ -384,7 +426,9 @@ def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
     if checks.contract is not None and sink.kind != "columns":
         hint = "write columns, or leave the contract out"
         raise ConfigError(Problem("SMT044", f"{name} checks.contract", "records have Kafka's columns only", hint))
-    return parse_ddl(checks.contract, place=f"{name} checks.contract") if checks.contract is not None else None
+    if checks.contract is not None:
+        return parse_ddl(checks.contract, place=f"{name} checks.contract")
+    return None
 
 
 def _applies(name: str, chain: Chain, sink: Sink) -> bool:
@@ -399,15 +443,17 @@ def _applies(name: str, chain: Chain, sink: Sink) -> bool:
 
 def check_specs(key: dg.AssetKey, names: Sequence[str], checks: SmtChecks) -> list[dg.AssetCheckSpec]:
     """The specs of a table's checks, by their names."""
-    return [
-        dg.AssetCheckSpec(
-            name,
-            asset=key,
-            description=(CHECKS[name].__doc__ or "").split("\n")[0],
-            blocking=name in checks.blocking,
+    results = []
+    for name in names:
+        results.append(
+            dg.AssetCheckSpec(
+                name,
+                asset=key,
+                description=(CHECKS[name].__doc__ or "").split("\n")[0],
+                blocking=name in checks.blocking,
+            )
         )
-        for name in names
-    ]
+    return results
 
 
 def check_results(

@@ -140,11 +140,10 @@ class SparkSessionResource(dg.ConfigurableResource):
 
 def _refuse_secrets(conf: Mapping[str, Any]) -> None:
     hint = "put it into the environment and write ${env:NAME}: it is looked up when the session starts"
-    problems = [
-        Problem("SMT048", key, "a secret stands in the settings of Spark", hint)
-        for key, value in conf.items()
-        if isinstance(value, str) and setting_shows_secret(key, value)
-    ]
+    problems = []
+    for key, value in conf.items():
+        if isinstance(value, str) and setting_shows_secret(key, value):
+            problems.append(Problem("SMT048", key, "a secret stands in the settings of Spark", hint))
     if problems:
         raise ConfigError(problems)
 
@@ -184,7 +183,10 @@ def _warn_if_ignored(running: Any, conf: Mapping[str, str]) -> None:
     """Name, once per process, the settings that a session which is running already will not take."""
     if running is None:
         return
-    fixed = [k for k in conf if k not in _warned and not running.conf.isModifiable(k)]
+    fixed = []
+    for k in conf:
+        if k not in _warned and not running.conf.isModifiable(k):
+            fixed.append(k)
     ignored = sorted(k for k in fixed if running.conf.get(k, None) != conf[k])
     if ignored:
         _warned.update(ignored)

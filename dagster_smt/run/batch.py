@@ -234,7 +234,9 @@ class _Run:
             made = self.attempt(self.plan_found(found, draft), frame, draft, narrow, found)
         except (PlanError, TableError):  # what is told of it is told of all schemas
             return None
-        return made if GUESSED in made.evaluated.columns else None
+        if GUESSED in made.evaluated.columns:
+            return made
+        return None
 
     def attempt(
         self, plan: Plan, frame: DataFrame, draft: Draft, narrow: Narrowed, found: FoundForms | None = None
@@ -299,7 +301,10 @@ class _Run:
     def plan_found(self, found: FoundForms, draft: Draft) -> Plan:
         """The plan of records that bring their schemas along."""
         state = None if draft.replaced.everything else draft.before
-        last = report_of(state) if state is not None and state.kind == self.spec.sink.kind else None
+        if state is not None and state.kind == self.spec.sink.kind:
+            last = report_of(state)
+        else:
+            last = None
         return plan_forms(self.spec.chain, found.forms, topics=draft.window.topics, last=last)
 
     def checked_schema(self, evaluated: DataFrame, replaced: Replaced) -> StructType:
@@ -347,7 +352,9 @@ class _Attempt:
         """Commit; records that must not go where the chain sends them have failed."""
         with self.run_.timed("evaluate"):
             problems = misrouted(found, self.spec, self.run_.table, self.draft.window.topics)
-        return self.without_misrouted(found, problems) if problems else self.commit_fitting(found)
+        if problems:
+            return self.without_misrouted(found, problems)
+        return self.commit_fitting(found)
 
     def without_misrouted(self, found: Staged, problems: Mapping[str, Problem]) -> RunReport:
         """Refuse records that must not go where they are sent; they are dead letters where those are."""
@@ -393,7 +400,10 @@ class _Attempt:
         sizes = len(self.spec.chain.stages), len(self.plan.entries)
         found = replace(found, topics=with_unread(found.topics, self.narrow.unread, *sizes))
         report = self.report(found)
-        letters = dict(draft.before.dead_letters) if draft.before and not self.spec.rebuild else {}
+        if draft.before and not self.spec.rebuild:
+            letters = dict(draft.before.dead_letters)
+        else:
+            letters = {}
         if any(c.all_failed for c in found.topics.values()):
             with run_.timed("rejects"):
                 letters = dict(self.reject(found, report)) or letters
@@ -446,14 +456,19 @@ class _Attempt:
     def before(self) -> Schema | None:
         """The schema that the commit before this run left."""
         state = self.draft.before
-        return report_of(state).after if state is not None and not self.draft.replaced.everything else None
+        if state is not None and not self.draft.replaced.everything:
+            return report_of(state).after
+        return None
 
     def reject(self, found: Staged, report: RunReport) -> Mapping[str, int]:
         """Name the first rejects; leave their topics out, or make dead letters: where to look for them next time."""
         spec = self.spec
         rows = rejected_rows(found.frame, spec.chain, spec.table)
         report.rejects = first_rejects(rows, spec.chain)
-        failed = {topic: counts for topic, counts in found.topics.items() if counts.all_failed}
+        failed = {}
+        for topic, counts in found.topics.items():
+            if counts.all_failed:
+                failed[topic] = counts
         if spec.errors_tolerance == "none":
             self.leave_out(failed, report)
             return {}

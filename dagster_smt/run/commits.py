@@ -60,13 +60,20 @@ def _wanted(
     spec: RunSpec, window: Window, state: TableState | None, asked: OffsetSet, topics: Collection[str]
 ) -> Replaced:
     if spec.window.redrive:  # failed records have no rows, unless the table knows them roughly
-        return Replaced(offsets=offsets_of(window)) if state is not None and state.roughly else Replaced()
+        if state is not None and state.roughly:
+            return Replaced(offsets=offsets_of(window))
+        return Replaced()
     if spec.rebuild and not spec.window.topics:
         return Replaced(everything=True)
     if spec.rebuild:
         named = {*topics, *window.topics}
-        known = {t for s in (state.held, state.former) for t, _ in s.parts} if state is not None else set()
-        return Replaced(topics=tuple(sorted(named))) if known & named else Replaced()
+        if state is not None:
+            known = {t for s in (state.held, state.former) for t, _ in s.parts}
+        else:
+            known = set()
+        if known & named:
+            return Replaced(topics=tuple(sorted(named)))
+        return Replaced()
     if state is not None and (asked & state.held):
         return Replaced(offsets=asked)
     return Replaced()
@@ -93,8 +100,14 @@ def check_removal(
         return
     gone = state.former & replaced.offsets
     if replaced.everything or replaced.topics:
-        held = {t for s in (state.held, state.former) for t, _ in s.parts}
-        kept = held - {*replaced.topics} if not replaced.everything else set[str]()
+        held = set()
+        for s in (state.held, state.former):
+            for t, _ in s.parts:
+                held.add(t)
+        if not replaced.everything:
+            kept = held - {*replaced.topics}
+        else:
+            kept = set[str]()
         removed = (state.held - there).without(kept)
         gone = removed.without({*remade} & {*spec.window.topics}) | state.former.without(kept)
     with_rows = sorted({topic for topic, _ in gone.parts if state.rows.get(topic)})
@@ -161,14 +174,21 @@ class Draft:
             offsets=self.replaced.offsets.without(topics),
         )
         window = Window(tuple(r for r in self.window.ranges if r.topic not in topics))
-        identities = {t: i for t, i in self.identities.items() if t not in topics}
+        identities = {}
+        for t, i in self.identities.items():
+            if t not in topics:
+                identities[t] = i
         notes = self.notes.without(topics)
         over, anew = self.over.difference(topics), self.anew.difference(topics)
         return replace(self, window=window, notes=notes, identities=identities, replaced=replaced, over=over, anew=anew)
 
     def of_topics(self, counts: Mapping[str, TopicCounts]) -> dict[str, TopicCounts]:
         """The counts of the window's topics."""
-        return {topic: counts[topic] for topic in self.window.topics if topic in counts}
+        results = {}
+        for topic in self.window.topics:
+            if topic in counts:
+                results[topic] = counts[topic]
+        return results
 
     def state(
         self,
@@ -260,4 +280,8 @@ def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
 def unsettled(table: Table, state: TableState) -> list[str]:
     """The commits of others that may have changed rows and that nobody has settled."""
     since = state.settled[-1].millis if state.settled else 0
-    return [commit.text for commit in table.foreign() if commit.millis > since]
+    results = []
+    for commit in table.foreign():
+        if commit.millis > since:
+            results.append(commit.text)
+    return results

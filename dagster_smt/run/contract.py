@@ -30,7 +30,10 @@ def _struct(
     declared: Schema, table: T.StructType, planned: Schema | None, place: str, own: Collection[str] = ()
 ) -> list[tuple[str, str]]:
     there = {field.name: field.dataType for field in table.fields}
-    made = dict(planned.fields) if planned is not None and planned.type is Type.STRUCT else {}
+    if planned is not None and planned.type is Type.STRUCT:
+        made = dict(planned.fields)
+    else:
+        made = {}
     found: list[tuple[str, str]] = []
     for name, child in declared.fields:
         path = below(place, name)

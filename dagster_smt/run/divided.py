@@ -22,10 +22,9 @@ def with_part(frame: DataFrame, division: Division) -> tuple[DataFrame, Column]:
     """The rows of a window, and the column that says to which part each belongs."""
     if division.parts == 1:
         return frame, F.lit(0)
-    rows = [
-        (topic, partition, [start for start, _ in begins], [0, *(part for _, part in begins)])
-        for (topic, partition), begins in division.begins.items()
-    ]
+    rows = []
+    for (topic, partition), begins in division.begins.items():
+        rows.append((topic, partition, [start for start, _ in begins], [0, *(part for _, part in begins)]))
     bounds = frame.sparkSession.createDataFrame(rows, _SCHEMA)
     most = max((len(row[2]) for row in rows), default=0)
     return frame.join(F.broadcast(bounds), ["__topic", "__partition"], "left"), F.expr(_part_sql(most))
@@ -36,7 +35,9 @@ def _part_sql(most: int) -> str:
     steps = ", ".join(str(1 << bit) for bit in reversed(range(most.bit_length())))
     reached = f"get({_STARTS}, at + step - 1) <= __offset"  # beyond the last start it is null, which is no yes
     passed = f"aggregate(array({steps}), 0, (at, step) -> IF({reached}, at + step, at))"
-    return f"coalesce(get({_PARTS}, {passed}), 0)" if most else "0"
+    if most:
+        return f"coalesce(get({_PARTS}, {passed}), 0)"
+    return "0"
 
 
 @dataclass(frozen=True)
@@ -63,5 +64,8 @@ class Parts:
 
     def _part(self, window: Window, counts: Counts) -> Part:
         unread = unread_in(window, self.unread, self.source)
-        of_topics = {topic: found for topic, found in counts.items() if topic in window.topics}
+        of_topics = {}
+        for topic, found in counts.items():
+            if topic in window.topics:
+                of_topics[topic] = found
         return Part(window, with_unread(of_topics, unread, *self.sizes), unread)

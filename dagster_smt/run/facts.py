@@ -143,7 +143,10 @@ class _Looking:
         found = self.look("state", lambda: of_state(state), TableFacts())
         lag = self.lag(state)
         looks = isinstance(spec.sink, TableSink) and (window.ranges or self.contract is not None)
-        schema = self.look("columns", lambda: self.table.schema(), None) if looks else None
+        if looks:
+            schema = self.look("columns", lambda: self.table.schema(), None)
+        else:
+            schema = None
         counted = self.look("rows", lambda: self.counted(schema), None)
         foreign = self.look("rows", lambda: self.foreign(state, counted), none)
         problems = self.look("columns", lambda: self.differences(schema), dict[str, str]())
@@ -189,7 +192,9 @@ class _Looking:
 
     def counted(self, schema: StructType | None) -> int | None:
         """The rows of the table after a window."""
-        return self.table.read().count() if schema is not None and self.window.ranges else None
+        if schema is not None and self.window.ranges:
+            return self.table.read().count()
+        return None
 
     def foreign(self, state: TableState | None, counted: int | None) -> tuple[str, ...]:
         """What others have committed, where the rows are not those that our commits took in."""
@@ -216,12 +221,17 @@ class _Looking:
 
     @property
     def planned(self) -> Schema | None:
-        return self.plan.after if self.plan.typed else None
+        if self.plan.typed:
+            return self.plan.after
+        return None
 
     def residue(self) -> tuple[int, dict[tuple[str, str], int]]:
         """Where masked values survive in a sample, and how many records were looked at."""
         spec = self.spec
-        sample = sample_of(needed(spec, self.window, self.source).window) if self.search else Window()
+        if self.search:
+            sample = sample_of(needed(spec, self.window, self.source).window)
+        else:
+            sample = Window()
         return sample.records, _residue(spec, self.source.read(sample)) if sample.ranges else {}
 
 

@@ -126,7 +126,10 @@ def _of_spark(error: Exception, place: str) -> Problem:
         hint = "check the rights of Spark's user on the topics, the table and spark.local.dir; run again"
         return Problem("SMT622", place, "the file system refused access", hint)
     names = list(dict.fromkeys(_JAVA.findall(text)))[:3]
-    condition = error.getCondition() if isinstance(error, PySparkException) else None
+    if isinstance(error, PySparkException):
+        condition = error.getCondition()
+    else:
+        condition = None
     if condition == "RETRIES_EXCEEDED":
         hint = "look whether it runs and can be reached, then run again"
         return Problem("SMT621", place, "the Spark Connect server does not answer any more", hint)

@@ -45,7 +45,10 @@ def others(state: TableState | None, topics: Collection[str]) -> list[str]:
     """The topics of rows that a rebuild of some topics leaves as they are."""
     if state is None:
         return []
-    held = {topic for offsets in (state.held, state.former) for topic, _ in offsets.parts}
+    held = set()
+    for offsets in (state.held, state.former):
+        for topic, _ in offsets.parts:
+            held.add(topic)
     return sorted(held - {*topics})
 
 
@@ -75,7 +78,10 @@ def mirror(spec: RunSpec, source: Source, state: TableState, say: Progress) -> N
     try:
         source.mirror(group, state.ends_by_partition())
     except Exception as error:  # noqa: BLE001 - the run is committed
-        problem = error.problems[0] if isinstance(error, SmtError) else after_commit(spec.sink.place, error)
+        if isinstance(error, SmtError):
+            problem = error.problems[0]
+        else:
+            problem = after_commit(spec.sink.place, error)
         say(f"the consumer group {group} does not show it: {problem}")
 
 

@@ -13,4 +13,6 @@ def what_runs_in_python(spec: RunSpec, plan: Plan) -> list[str]:
         return []
     table = spec.table
     out = why_not(ArrowMap(plan.chain, table.key, table.value, len(plan.entries), written=spec.written))
-    return [] if out is None else [in_python(out)]
+    if out is None:
+        return []
+    return [in_python(out)]

@@ -20,7 +20,9 @@ def output_rows(evaluated: DataFrame, spec: RunSpec) -> DataFrame:
     coordinates = spec.sink.coordinates
     if spec.sink.kind == "records" or coordinates is None:
         rows = evaluated.select("__out.*")
-        return rows.drop(TARGET) if isinstance(spec.sink, TableSink) else rows
+        if isinstance(spec.sink, TableSink):
+            return rows.drop(TARGET)
+        return rows
     out = evaluated.schema["__out"].dataType
     assert isinstance(out, StructType)
     names = set(map(caseless, coordinates.names))

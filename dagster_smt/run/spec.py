@@ -72,7 +72,10 @@ class RunSpec:
         """
         if self.asked:
             return self.asked
-        explicit = self.window.explicit.to_json() if self.window.explicit else None
+        if self.window.explicit:
+            explicit = self.window.explicit.to_json()
+        else:
+            explicit = None
         asked = {**asdict(replace(self.window, explicit=None)), "explicit": explicit, "rebuild": self.rebuild}
         del asked["cuts"]  # they divide the counts only
         if self.window.late == "next":  # older versions knew nothing else

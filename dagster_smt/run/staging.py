@@ -55,11 +55,16 @@ class Staged:
     def kept(self, left_out: frozenset[str] = frozenset()) -> DataFrame:
         """The rows of the records that are kept, without those of some topics."""
         rows = self.frame.where("__status = 0")
-        return rows.where(~F.col("__topic").isin(*left_out)) if left_out else rows
+        if left_out:
+            return rows.where(~F.col("__topic").isin(*left_out))
+        return rows
 
     def schemas_as_guessed(self, guess: FoundForms) -> tuple[SchemaUse, ...]:
         """How many records name each schema that was guessed."""
-        named = {topic: records for topic, records in self.as_guessed.items() if records}
+        named = {}
+        for topic, records in self.as_guessed.items():
+            if records:
+                named[topic] = records
         return tuple(replace(use, topic=t, records=records) for t, records in named.items() for use in guess.uses)
 
     def schemas(self, table: TopicTable) -> tuple[SchemaUse, ...]:
@@ -125,7 +130,9 @@ def staged(evaluated: DataFrame, plan: Plan, left: RunLeft, division: Division =
                 named[row["__topic"]] += row["as_guessed"]
                 other += row["other"]
         topics = dict.fromkeys(row["__topic"] for row in rows)
-        counts = {topic: add_up(of[topic] for of in parts if topic in of) for topic in topics}
+        counts = {}
+        for topic in topics:
+            counts[topic] = add_up(of[topic] for of in parts if topic in of)
         yield Staged(frame, counts, dict(named), other, parts)
     finally:
         with suppress(Exception):  # the window may be committed: what Spark cannot give back is no failure of it

@@ -57,7 +57,9 @@ def _started_over(draft: Draft, failures: Collection[str], error: TableError) ->
     own = draft.replaced.topics
     if not own or failures or not all(problem.code == _OTHER_TYPE for problem in error.problems):
         return None
-    return None if others(draft.before, own) else _over(draft)
+    if others(draft.before, own):
+        return None
+    return _over(draft)
 
 
 def _over(draft: Draft) -> Draft:

@@ -52,7 +52,10 @@ def unmet(found: Staged, table: Table) -> Unmet:
         return Unmet({}, ())
     measured = table.measure(found.kept(), "__out.")
     demands = table.place.demands(measured)
-    limits = {topic: of.longest for topic, of in demands.items() if of.longest is not None}
+    limits = {}
+    for topic, of in demands.items():
+        if of.longest is not None:
+            limits[topic] = of.longest
     return Unmet(
         {topic: limit for topic, limit in limits.items() if measured[topic].longest > limit},
         tuple(sorted(topic for topic, of in demands.items() if of.keys and measured[topic].keyless)),

@@ -23,7 +23,10 @@ def unmasked_after(before: TableState, spec: RunSpec, report: RunReport, window:
         report: Its report.
         window: What it has read.
     """
-    state = before.accept(run_of(spec), spec.window.accept_unmasked) if spec.window.accept_unmasked else before
+    if spec.window.accept_unmasked:
+        state = before.accept(run_of(spec), spec.window.accept_unmasked)
+    else:
+        state = before
     marks, touched = fingerprints(spec.chain), touched_in(spec, report)
     found = [*_silent(spec, report, window, marks), *_left_out(spec, report, window)]
     return replace(state, unmasked=remembered(state.unmasked, offsets_of(window), touched, found))
@@ -32,7 +35,11 @@ def unmasked_after(before: TableState, spec: RunSpec, report: RunReport, window:
 def touched_in(spec: RunSpec, report: RunReport) -> set[str]:
     """The fingerprints of what a run has touched; none of a report that tells no counts."""
     marks = fingerprints(spec.chain)
-    return {mark for mark, line in zip(marks, report.ledger, strict=False) if line.records}
+    results = set()
+    for mark, line in zip(marks, report.ledger, strict=False):
+        if line.records:
+            results.add(mark)
+    return results
 
 
 def run_of(spec: RunSpec) -> str:
@@ -48,13 +55,19 @@ def _silent(spec: RunSpec, report: RunReport, window: Window, marks: tuple[str, 
         entry = line.entry
         if marks[numbers[entry]] in spec.touched:
             continue
-        topics = [t for t, c in report.topics.items() if stage_counts(names, c)[entry.stage].seen]
+        topics = []
+        for t, c in report.topics.items():
+            if stage_counts(names, c)[entry.stage].seen:
+                topics.append(t)
         yield _on_record(entry, marks[numbers[entry]], spec, window, topics)
 
 
 def _left_out(spec: RunSpec, report: RunReport, window: Window) -> Iterator[Unmasked]:
     """What the definition's chain hides, and this run's does not."""
-    topics = [topic for topic, counts in report.topics.items() if counts.kept]
+    topics = []
+    for topic, counts in report.topics.items():
+        if counts.kept:
+            topics.append(topic)
     if spec.defined is None or not topics:
         return
     for entry in less_hidden(spec.chain, spec.defined):
@@ -79,7 +92,10 @@ def repaired(spec: RunSpec, available: Available, state: TableState | None) -> t
     """
     _check(spec)
     topics = {r.topic for r in available.ranges}
-    known = offsets_on_record(state.unmasked) & state.held if state is not None else OffsetSet()
+    if state is not None:
+        known = offsets_on_record(state.unmasked) & state.held
+    else:
+        known = OffsetSet()
     wanted = known.without({topic for topic, _ in known.parts} - topics)
     there = offsets_of(available.ranges)
     request = replace(spec.window, explicit=Window(tuple((wanted & there).ranges())), accept_gap=False)

@@ -42,7 +42,9 @@ def what_is_unread(found: Narrowed) -> list[str]:
     """Returns lines on what is not read; of many topics and stages the first ones."""
     lines = [unread.text for unread in found.unread[:_NAMED]]
     more = len(found.unread) - _NAMED
-    return [*lines, f"nor were those of {more} more topics and stages"] if more > 0 else lines
+    if more > 0:
+        return [*lines, f"nor were those of {more} more topics and stages"]
+    return lines
 
 
 def counted(found: Narrowed, source: Source) -> Narrowed:
@@ -52,7 +54,9 @@ def counted(found: Narrowed, source: Source) -> Narrowed:
 
 def _counted(unread: Unread, source: Source) -> Unread:
     counts = source.count(Window(unread.ranges))
-    return replace(unread, counted=False) if counts is None else replace(unread, records=counts.get(unread.topic, 0))
+    if counts is None:
+        return replace(unread, counted=False)
+    return replace(unread, records=counts.get(unread.topic, 0))
 
 
 def unread_in(window: Window, unread: Sequence[Unread], source: Source) -> tuple[Unread, ...]:

@@ -25,7 +25,10 @@ _log = logging.getLogger(__name__)
 
 def has_limits(session: Any) -> bool:
     """Whether all JVMs of a session were started with the limits."""
-    driver = _in_options(session, "driver") if is_connect(session) else _in_this_jvm(session)
+    if is_connect(session):
+        driver = _in_options(session, "driver")
+    else:
+        driver = _in_this_jvm(session)
     local = str(session.conf.get("spark.master", "")).startswith("local")
     limited = driver and (local or _in_options(session, "executor"))
     if not limited:

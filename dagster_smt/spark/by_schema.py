@@ -51,10 +51,15 @@ class OneSchema:
 
     def of(self, frame: DataFrame) -> DataFrame:
         """Its records, and for one of the schemas those that name none."""
-        named = schema_text("value", _ENVELOPE) if self.envelopes else F.substring("value", 1, HEADER)
+        if self.envelopes:
+            named = schema_text("value", _ENVELOPE)
+        else:
+            named = F.substring("value", 1, HEADER)
         if self.others is None:
             return frame.where(named == F.lit(self.text))
-        return frame.where(~F.coalesce(named.isin(*self.others), F.lit(False))) if self.others else frame
+        if self.others:
+            return frame.where(~F.coalesce(named.isin(*self.others), F.lit(False)))
+        return frame
 
     def formats(self, table: TopicTable) -> Formats:
         """Returns the formats of a table's records, with the schemas of envelopes."""
@@ -95,8 +100,12 @@ def by_schema(session: SparkSession, plan: Plan, table: TopicTable, found: Found
     if not _make(plan.after, [one.plan.after for one in schemas]):
         return ()
     if table.value.kind == _ENVELOPE:
-        return schemas if has_lane(session) else ()
-    return schemas if has_limits(session) and reads_avro(session) else ()
+        if has_lane(session):
+            return schemas
+        return ()
+    if has_limits(session) and reads_avro(session):
+        return schemas
+    return ()
 
 
 def _possible(plan: Plan, table: TopicTable, found: FoundForms) -> bool:
@@ -117,7 +126,10 @@ def _envelope_schemas(
     plan: Plan, table: TopicTable, found: FoundForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
     """Returns the schemas of envelopes with these names, which records of some topics hold."""
-    key_schema = found.forms[0].key if reads_keys(plan.chain, table.key) else None
+    if reads_keys(plan.chain, table.key):
+        key_schema = found.forms[0].key
+    else:
+        key_schema = None
     key = _envelope_key(table, found, key_schema)
     reader = self_described(table.value)
     texts = {name: found.texts["value", name] for name in names}
@@ -145,7 +157,10 @@ def _envelope_key(table: TopicTable, found: FoundForms, schema: Schema | None) -
     """Returns how keys that are envelopes are read, if the chain looks at them."""
     if table.key.kind != _ENVELOPE or schema is None:
         return {}
-    texts = {found.texts["key", use.schema] for use in found.uses if use.side == "key"}
+    texts = set()
+    for use in found.uses:
+        if use.side == "key":
+            texts.add(found.texts["key", use.schema])
     if len(texts) != 1:
         raise UnableError("several schemas")
     return {"key": (schema, texts.pop())}

@@ -78,7 +78,9 @@ def column_writer(schema: Schema, column: Schema, where: str = "") -> Convert:
         null; SMT428, the column is of another type.
     """
     convert = _writer(schema, column, where)
-    return convert if convert is _same else lambda value: None if value is None else convert(value)
+    if convert is _same:
+        return convert
+    return lambda value: None if value is None else convert(value)
 
 
 def _writer(schema: Schema, column: Schema, where: str) -> Convert:
@@ -125,7 +127,9 @@ def unfit(column: Schema, where: str) -> DataError:
 
 
 def _named(where: str) -> str:
-    return f"'{where}'" if where else "the value"
+    if where:
+        return f"'{where}'"
+    return "the value"
 
 
 def _decimal(column: Schema, where: str) -> Convert:
@@ -141,7 +145,10 @@ def _decimal(column: Schema, where: str) -> Convert:
 
 def _integer(column: Schema, where: str) -> Convert:
     unit = DAY if column.logical == "Date" else 1
-    most = MAX_MILLIS if column.logical == "Timestamp" else (1 << INTEGER_BITS[column.type] - 1) - 1
+    if column.logical == "Timestamp":
+        most = MAX_MILLIS
+    else:
+        most = (1 << INTEGER_BITS[column.type] - 1) - 1
     least = -MAX_MILLIS if column.logical == "Timestamp" else -most - 1
 
     def write(value: Any) -> int:

@@ -86,5 +86,8 @@ def is_connect(session: Any) -> bool:
 
 
 def _unsupported(code: str, where: str, statement: str, home: str) -> UnsupportedError:
-    remedy = "point JAVA_HOME to it, or unset JAVA_HOME" if home else "put it on PATH, or point JAVA_HOME to it"
+    if home:
+        remedy = "point JAVA_HOME to it, or unset JAVA_HOME"
+    else:
+        remedy = "put it on PATH, or point JAVA_HOME to it"
     return UnsupportedError(Problem(code, where, statement, f"install Eclipse Temurin 17 for example, and {remedy}"))

@@ -77,7 +77,9 @@ def evaluate(
         if program is None:
             return evaluate_records(frame, job)
         lane = evaluate_in_lane(frame, job, program)
-        return with_left(lane, run_left(lane, job)) if whole else lane
+        if whole:
+            return with_left(lane, run_left(lane, job))
+        return lane
     forms = Formats(table.key, table.value)
     if table.value.arrays_as_rows:
         return with_element_named(_columns(rows_of_arrays(frame), plan, forms, plan, {}, ledger, beat))
@@ -86,7 +88,10 @@ def evaluate(
         if not whole or not _has_left(lane):
             return lane
         return with_left(lane, _columns(_left(lane), plan, forms, plan, {}, ledger, beat))
-    schemas = by_schema(frame.sparkSession, plan, table, found) if found else ()
+    if found:
+        schemas = by_schema(frame.sparkSession, plan, table, found)
+    else:
+        schemas = ()
     if schemas and found and found.guessed:
         frame = frame.withColumn(IN_GUESSED, as_guessed(table, found))
     try:
@@ -95,7 +100,9 @@ def evaluate(
         parts = []
     if parts:
         rows = reduce(DataFrame.union, parts)
-        return with_left(rows, _left_envelopes(rows, plan, table, ledger)) if whole and _has_left(rows) else rows
+        if whole and _has_left(rows):
+            return with_left(rows, _left_envelopes(rows, plan, table, ledger))
+        return rows
     return evaluate_envelopes(frame, plan, table, output_schema(plan, "columns"), ledger=ledger)
 
 
@@ -173,7 +180,10 @@ def _columns(
     )
     evaluator.run()
     words = [F.col(n) for n in evaluator.touched]
-    done = _without_tombstones(evaluator) if is_struct(after) else evaluator.frame
+    if is_struct(after):
+        done = _without_tombstones(evaluator)
+    else:
+        done = evaluator.frame
     kept = {IN_ELEMENT: ELEMENT, IN_GUESSED: GUESSED, IN_RECORD: LEFT_RECORD}
     shown = [
         *(F.col(name).alias(shown) for name, shown in kept.items() if name in evaluator.columns),
@@ -209,7 +219,9 @@ def _without_tombstones(evaluator: TypedEvaluator) -> DataFrame:
         "__stage": F.when(failed, F.lit(VALUE_CONVERTER)).otherwise(F.col("__stage")),
         "__status": F.when(failed, F.lit(2)).otherwise(F.col("__status")),
     }
-    columns = [changed[c].alias(c) if c in changed else F.col(c) for c in evaluator.columns]
+    columns = []
+    for c in evaluator.columns:
+        columns.append(changed[c].alias(c) if c in changed else F.col(c))
     return select(evaluator.frame, *columns)
 
 

@@ -94,7 +94,10 @@ def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
                     importlib.import_module(name)
                 except ImportError:
                     missing.append(name)
-            code = "" if package in missing else hashlib.sha256(repr(digest(files(package))).encode()).hexdigest()
+            if package in missing:
+                code = ""
+            else:
+                code = hashlib.sha256(repr(digest(files(package))).encode()).hexdigest()
             known["found"] = json.dumps({"missing": missing, "code": code})
         return known["found"]
 

@@ -61,7 +61,9 @@ class Place:
     @property
     def exact(self) -> str | None:
         """The column that holds exactly this, if there is one."""
-        return self.layout.column if isinstance(self.layout, Leaf) and not self.below else None
+        if isinstance(self.layout, Leaf) and not self.below:
+            return self.layout.column
+        return None
 
 
 def find_place(layout: Layout, steps: tuple[str, ...]) -> Place:
@@ -86,7 +88,9 @@ def value_of(place: Place) -> Column:
 def presence_of(place: Place) -> Column:
     """A column that is null exactly where the value at a place is."""
     if isinstance(place.layout, Struct):
-        return F.col(place.layout.present) if place.layout.present else F.lit(True)
+        if place.layout.present:
+            return F.col(place.layout.present)
+        return F.lit(True)
     return value_of(place)
 
 
@@ -97,4 +101,6 @@ def built(layout: Layout) -> Column:
     names = internal_names(layout.schema)
     parts = zip(names, layout.fields.values(), strict=True)
     struct = F.struct(*(built(child).alias(name) for name, child in parts))
-    return F.when(F.col(layout.present).isNotNull(), struct) if layout.present else struct
+    if layout.present:
+        return F.when(F.col(layout.present).isNotNull(), struct)
+    return struct

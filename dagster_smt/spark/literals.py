@@ -56,11 +56,17 @@ def literal(value: Any, schema: Schema) -> Column:
         item = schema.values
         return F.array(*(literal(v, item) for v in value)).cast(internal_type(schema))
     if schema.type is Type.MAP and schema.values is not None and schema.keys is not None:
-        parts = [part for k, v in value.items() for part in (literal(k, schema.keys), literal(v, schema.values))]
+        parts = []
+        for k, v in value.items():
+            for part in (literal(k, schema.keys), literal(v, schema.values)):
+                parts.append(part)
         return F.create_map(*parts).cast(internal_type(schema))
     if isinstance(value, bytes):
         return F.lit(bytearray(value))
-    plain = float(value) if schema.type in (Type.FLOAT32, Type.FLOAT64) else value
+    if schema.type in (Type.FLOAT32, Type.FLOAT64):
+        plain = float(value)
+    else:
+        plain = value
     return F.lit(int(plain) if isinstance(plain, int) and not isinstance(plain, bool) else plain).cast(
         internal_type(schema)
     )

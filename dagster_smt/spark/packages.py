@@ -107,14 +107,20 @@ def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
     Spark would ask Ivy about each session's packages anew, which takes seconds and prints fifty lines. Packages that
     are not all known here, or not all there, remain Ivy's.
     """
-    packages = [p for p in conf.get("spark.jars.packages", "").split(",") if p]
+    packages = []
+    for p in conf.get("spark.jars.packages", "").split(","):
+        if p:
+            packages.append(p)
     if not packages or not JARS.keys() >= {*packages} or any(key.startswith(_OF_IVY) for key in conf):
         return dict(conf)
     names = dict.fromkeys(name for package in packages for name in JARS[package].split())
     jars = [_ivy_home() / "jars" / f"{name}.jar" for name in names]
     if not all(map(is_zipfile, jars)):
         return dict(conf)
-    found = {key: value for key, value in conf.items() if key != "spark.jars.packages"}
+    found = {}
+    for key, value in conf.items():
+        if key != "spark.jars.packages":
+            found[key] = value
     return {**found, "spark.jars": _joined(conf.get("spark.jars", ""), ",".join(jar.as_uri() for jar in jars), ",")}
 
 

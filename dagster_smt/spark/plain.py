@@ -26,7 +26,9 @@ _SAFE = (T.StringType, T.BinaryType, T.BooleanType, T.DecimalType)
 def plain_type(schema: Schema) -> T.DataType:
     """The internal type of a schema, with numbers for dates and timestamps."""
     if schema.logical in ("Date", "Timestamp"):
-        return T.IntegerType() if schema.logical == "Date" else T.LongType()
+        if schema.logical == "Date":
+            return T.IntegerType()
+        return T.LongType()
     if schema.logical is None and schema.type is Type.STRUCT:
         pairs = zip(internal_names(schema), schema.fields, strict=True)
         return T.StructType([T.StructField(name, plain_type(child)) for name, (_, child) in pairs])
@@ -39,7 +41,10 @@ def plain_type(schema: Schema) -> T.DataType:
 
 def python_function(run: Convert, arguments: Iterable[T.DataType], returns: T.DataType) -> Callable[..., Column]:
     """A UDF, over Arrow where that is safe: on its way through pandas a whole number next to a null becomes a float."""
-    results = [field.dataType for field in returns.fields] if isinstance(returns, T.StructType) else [returns]
+    if isinstance(returns, T.StructType):
+        results = [field.dataType for field in returns.fields]
+    else:
+        results = [returns]
     safe = all(isinstance(kind, _SAFE) for kind in (*arguments, *results))
     made = udf(AtRest(run), returns, useArrow=safe)
     return lambda *columns: F.python(made, *columns)
@@ -99,11 +104,15 @@ def _reading(schema: Schema) -> Convert:
     if schema.type is Type.MAP:
         key, item = reader(schema.keys), reader(schema.values)
         return lambda values: {as_key(key(k)): item(v) for k, v in dict(values).items()}
-    return bytes if schema.type is Type.BYTES and schema.logical is None else _same
+    if schema.type is Type.BYTES and schema.logical is None:
+        return bytes
+    return _same
 
 
 def _parts(row: Any) -> Any:
-    return row.values() if isinstance(row, dict) else row
+    if isinstance(row, dict):
+        return row.values()
+    return row
 
 
 def writer(schema: Schema) -> Convert:

@@ -38,11 +38,12 @@ def refuse_shown_secrets(session: Any, options: Mapping[str, str]) -> None:
         f"set {SETTING} (or {OPTIONS_SETTING}) in the conf of the session so that it finds the option's name, as "
         "SparkSessionResource does; or give the location of a file instead"
     )
-    shown = [
-        Problem("SMT047", key, "holds a secret that the session would write into Spark's event log", hint)
-        for key, value in options.items()
-        if names_secret(key) and not any(_finds(expression, key, value) for expression in expressions)
-    ]
+    shown = []
+    for key, value in options.items():
+        if names_secret(key) and not any(_finds(expression, key, value) for expression in expressions):
+            shown.append(
+                Problem("SMT047", key, "holds a secret that the session would write into Spark's event log", hint)
+            )
     if shown:
         raise ConfigError(shown)
 

@@ -181,12 +181,16 @@ class Case(Column):
 
 def lit(value: Any) -> Column:
     """A literal of the type that PySpark gives it."""
-    return value if isinstance(value, Column) else Column(_literal(value))
+    if isinstance(value, Column):
+        return value
+    return Column(_literal(value))
 
 
 def _literal(value: Any) -> str:
     if value is None or isinstance(value, bool):
-        return "NULL" if value is None else str(value).upper()
+        if value is None:
+            return "NULL"
+        return str(value).upper()
     if isinstance(value, str):
         return text(value)
     if isinstance(value, bytes | bytearray):
@@ -225,7 +229,9 @@ def sql_type(kind: T.DataType | str) -> str:
         return f"MAP<{sql_type(kind.keyType)}, {sql_type(kind.valueType)}>"
     if isinstance(kind, T.TimestampType):  # what TIMESTAMP means is a setting of the session
         return "TIMESTAMP_LTZ"
-    return kind if isinstance(kind, str) else kind.simpleString()
+    if isinstance(kind, str):
+        return kind
+    return kind.simpleString()
 
 
 def col(name: str) -> Column:
@@ -265,7 +271,10 @@ def _of_elements(name: str) -> Callable[[Column, Callable[..., Column]], Column]
         body = lit(function(*map(Column, variables)))
         if body.needs:
             raise NotImplementedError("a Python function takes whole arrays and maps, not their elements")
-        given = variables[0] if len(variables) == 1 else f"({', '.join(variables)})"
+        if len(variables) == 1:
+            given = variables[0]
+        else:
+            given = f"({', '.join(variables)})"
         return Column(f"{name}({container.text}, {given} -> {body.text})", container.needs)
 
     return higher_order
@@ -294,8 +303,13 @@ def select(frame: DataFrame, *columns: Column, also: bool = False) -> DataFrame:
     needs = _needs(columns)
     if needs:
         frame = _with_results(frame, needs)
-    kept = [f"* EXCEPT ({', '.join(map(quoted, needs))})" if needs else "*"] if also else []
-    named = [c.text if c.name is None else f"{c.text} AS {quoted(c.name)}" for c in columns]
+    if also:
+        kept = [f"* EXCEPT ({', '.join(map(quoted, needs))})" if needs else "*"]
+    else:
+        kept = []
+    named = []
+    for c in columns:
+        named.append(c.text if c.name is None else f"{c.text} AS {quoted(c.name)}")
     return frame.selectExpr(*kept, *named)
 
 
@@ -304,10 +318,15 @@ def _with_results(frame: DataFrame, needs: Needs) -> DataFrame:
     inner = _needs(argument for _, arguments in needs.values() for argument in arguments)
     if inner:
         frame = _with_results(frame, inner)
-    made = {n: f(*(spark_functions.expr(a.text) for a in given)) for n, (f, given) in needs.items() if n not in inner}
+    made = {}
+    for n, (f, given) in needs.items():
+        if n not in inner:
+            made[n] = f(*(spark_functions.expr(a.text) for a in given))
     frame = frame.select("*", *(column.alias(name) for name, column in made.items()))
     gone = [quoted(name) for name in inner if name not in needs]
-    return frame.selectExpr(f"* EXCEPT ({', '.join(gone)})") if gone else frame
+    if gone:
+        return frame.selectExpr(f"* EXCEPT ({', '.join(gone)})")
+    return frame
 
 
 def _called(name: str, *arguments: object) -> Column:
@@ -322,8 +341,14 @@ def _joined(operator: str, left: Column, right: Column) -> Column:
 
 
 def _operands(operator: str, column: Column) -> tuple[str, ...]:
-    return column.operands if isinstance(column, _Joined) and column.operator == operator else (column.text,)
+    if isinstance(column, _Joined) and column.operator == operator:
+        return column.operands
+    return (column.text,)
 
 
 def _needs(columns: Iterable[Column]) -> dict[str, tuple[Callable[..., Any], tuple[Column, ...]]]:
-    return {name: made for column in columns for name, made in column.needs.items()}
+    results = {}
+    for column in columns:
+        for name, made in column.needs.items():
+            results[name] = made
+    return results

@@ -53,7 +53,9 @@ def spark_type(schema: Schema, path: str = "") -> T.DataType:
             raise _unmappable(path, schema, "Spark's decimals have scales from 0 to 38")
         return T.DecimalType(schema.precision or MAX_DIGITS, schema.scale)
     if schema.logical in ("Date", "Timestamp"):
-        return T.DateType() if schema.logical == "Date" else T.TimestampType()
+        if schema.logical == "Date":
+            return T.DateType()
+        return T.TimestampType()
     if schema.type is Type.STRUCT:
         return T.StructType([struct_field(name, child, path) for name, child in schema.fields])
     if schema.type in _SIMPLE:
@@ -81,7 +83,9 @@ def internal_type(schema: Schema) -> T.DataType:
     if schema.type is Type.MAP and schema.values and schema.keys:
         return T.MapType(internal_type(schema.keys), internal_type(schema.values))
     kind = spark_type(schema)
-    return T.DecimalType(MAX_DIGITS, kind.scale) if isinstance(kind, T.DecimalType) else kind
+    if isinstance(kind, T.DecimalType):
+        return T.DecimalType(MAX_DIGITS, kind.scale)
+    return kind
 
 
 def nullable(data_type: T.DataType) -> T.DataType:
@@ -121,7 +125,9 @@ def struct_field(name: str, schema: Schema, path: str = "") -> T.StructField:
 def connect_schema(data_type: T.DataType, *, nullable: bool = True) -> Schema:
     """The Connect schema of a Spark type (a table's column)."""
     found = _connect(data_type)
-    return optional(found) if nullable else found
+    if nullable:
+        return optional(found)
+    return found
 
 
 def _connect(data_type: T.DataType) -> Schema:

@@ -55,7 +55,10 @@ class Measured:
 
 def waiting_problem(waiting: Waiting) -> Problem:
     """A warning that a transaction is open."""
-    since = "" if waiting.since is None else f" since {moment_of(waiting.since)}"
+    if waiting.since is None:
+        since = ""
+    else:
+        since = f" since {moment_of(waiting.since)}"
     statement = f"{waiting.offsets} offsets from {waiting.offset} on wait behind an open transaction{since}"
     hint = "they are read when it ends; kafka-transactions.sh find-hanging and abort end one that hangs"
     return Problem("SMT594", f"{waiting.topic}-{waiting.partition}", statement, hint)

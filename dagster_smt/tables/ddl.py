@@ -96,7 +96,9 @@ class ColumnParser:
 
     @property
     def now(self) -> Token | None:
-        return self.tokens[self.at] if self.at < len(self.tokens) else None
+        if self.at < len(self.tokens):
+            return self.tokens[self.at]
+        return None
 
     def struct(self, until: TokenType | None) -> Schema:
         fields: dict[str, Schema] = {}
@@ -132,7 +134,9 @@ class ColumnParser:
         if token is None or not (token.token_type is TokenType.IDENTIFIER or self.is_word(token)):
             self.fail("a field name is expected")
         self.at += 1
-        return token.text if token.token_type is TokenType.IDENTIFIER else self.spelling(token)
+        if token.token_type is TokenType.IDENTIFIER:
+            return token.text
+        return self.spelling(token)
 
     def type(self) -> Schema:
         """A type, and behind it ``ARRAY`` or ``MULTISET``, as standard SQL writes them."""
@@ -142,12 +146,18 @@ class ColumnParser:
             if word not in ("ARRAY", "MULTISET"):
                 break
             self.at += 1
-            found = Schema(Type.ARRAY, values=optional(found)) if word == "ARRAY" else _multiset(found)
+            if word == "ARRAY":
+                found = Schema(Type.ARRAY, values=optional(found))
+            else:
+                found = _multiset(found)
         return found
 
     def one_type(self) -> Schema:
         token = self.now
-        word = "" if token is None else " ".join(self.spelling(token).upper().split())
+        if token is None:
+            word = ""
+        else:
+            word = " ".join(self.spelling(token).upper().split())
         if token is None or not (self.is_word(token) or word in _LONGER):
             self.fail("a type is expected")
         self.at += 1
@@ -181,7 +191,10 @@ class ColumnParser:
             word = "TIMESTAMP_LTZ"
         if word not in _SIMPLE:
             similar = difflib.get_close_matches(word, _TYPES, 1)
-            hint = f"did you mean {similar[0]}?" if similar else "types are " + ", ".join(_TYPES)
+            if similar:
+                hint = f"did you mean {similar[0]}?"
+            else:
+                hint = "types are " + ", ".join(_TYPES)
             self.note("SMT251", f"type {word} is not known", hint, token)
         return _SIMPLE.get(word, _SIMPLE["STRING"])
 

@@ -24,7 +24,9 @@ _WORDS = frozenset(
 def quoted_name(name: str) -> str:
     """A name as a column list reads it: in backticks unless it is a plain word."""
     plain = name.isascii() and name.isidentifier() and name.upper() not in _WORDS
-    return name if plain else in_backticks(name)
+    if plain:
+        return name
+    return in_backticks(name)
 
 
 def in_backticks(name: str) -> str:
@@ -36,7 +38,9 @@ def in_backticks(name: str) -> str:
 def type_text(schema: Schema, indent: str = "  ") -> str:
     """The type of a schema, as Flink writes it; a long one on several lines."""
     line = _type(schema, None)
-    return line if len(line) <= _WIDTH else _type(schema, indent)
+    if len(line) <= _WIDTH:
+        return line
+    return _type(schema, indent)
 
 
 def column_text(name: str, schema: Schema, indent: str = "  ") -> str:
@@ -51,7 +55,9 @@ def _type(schema: Schema, indent: str | None) -> str:
     if schema.logical == "Date":
         return "DATE"
     if schema.logical == "Timestamp":
-        return "TIMESTAMP_LTZ(3)" if schema.zoned else "TIMESTAMP(3)"
+        if schema.zoned:
+            return "TIMESTAMP_LTZ(3)"
+        return "TIMESTAMP(3)"
     if schema.type is Type.ARRAY:
         return f"ARRAY<{_item(schema.values, indent)}>"
     if schema.type is Type.MAP:

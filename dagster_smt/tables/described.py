@@ -40,4 +40,6 @@ def with_schema(form: Format) -> Format:
         return form
     form = with_files(form, Path())
     found = described(form)
-    return form if found is None else replace(form, schema=found.schema)
+    if found is None:
+        return form
+    return replace(form, schema=found.schema)

@@ -116,7 +116,9 @@ def _same_folder_above(folder: str, inside: str) -> bool:
 def _default_store(session: SparkSession) -> str:
     """The file system of paths without a scheme, as far as the session's settings say it."""
     store = session.conf.get("spark.hadoop.fs.defaultFS", "") or ""
-    return "" if urlsplit(store).scheme in _LOCAL else store
+    if urlsplit(store).scheme in _LOCAL:
+        return ""
+    return store
 
 
 def _texts(found: Iterable[str]) -> Iterator[str]:
@@ -132,7 +134,9 @@ def _parts(session: SparkSession, name: str) -> list[str]:
     if len(parts) > 2 or (len(parts) == 2 and _is_catalog(session, parts[0])):
         return parts
     catalog, database = session.catalog.currentCatalog(), session.catalog.currentDatabase()
-    return [catalog, *parts] if len(parts) == 2 else [catalog, database, *parts]
+    if len(parts) == 2:
+        return [catalog, *parts]
+    return [catalog, database, *parts]
 
 
 def _split(name: str) -> list[str]:
@@ -170,5 +174,8 @@ def _described(session: SparkSession, statement: str) -> list[str]:
     except Exception:  # noqa: BLE001 - of PySpark or of Py4J: it is not there, or its catalog describes none
         return []
     pairs = [(str(row[0]).strip().lower(), str(row[1] or "").strip()) for row in rows]
-    values = [value for name, value in pairs if name == "location" and value]
+    values = []
+    for name, value in pairs:
+        if name == "location" and value:
+            values.append(value)
     return values[-1:]  # a column may have that name, too

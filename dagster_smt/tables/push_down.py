@@ -65,7 +65,10 @@ def narrowed(
         offsets_at: See ``Source.offsets_at``; None where the source would have to read for it.
         found_schemas: Whether the columns of the sink depend on the records: those of a record that a stage drops do.
     """
-    stages = deciding(chain) if table.push_down != "off" and not found_schemas else []
+    if table.push_down != "off" and not found_schemas:
+        stages = deciding(chain)
+    else:
+        stages = []
     if not stages:
         return Narrowed(window)
     times = _Times(window.topics, offsets_at)
@@ -100,7 +103,10 @@ def explained(chain: Chain, table: TopicTable) -> list[str]:
     lines = []
     columns = _metadata(table)
     for index, keeps in deciding(chain):
-        tested = {columns[name].origin for name in fields_of(keeps) if name in columns}
+        tested = set()
+        for name in fields_of(keeps):
+            if name in columns:
+                tested.add(columns[name].origin)
         by = sorted(tested | ({"topic"} if tests_topic(keeps) else set()))
         if not by:
             continue
@@ -111,21 +117,31 @@ def explained(chain: Chain, table: TopicTable) -> list[str]:
         if table.push_down != "no-tombstones" and not replace(place, null=True).possible(Not(keeps)):
             line += "; and tombstones, so that all is read unless push-down is no-tombstones"
         lines.append(line)
-    return [f"push-down is {table.push_down}", *lines] if lines else []
+    if lines:
+        return [f"push-down is {table.push_down}", *lines]
+    return []
 
 
 def _offsets(offsets: Intervals) -> str:
     if not offsets:
         return "none"
     start, end = offsets[0][0], offsets[-1][1]
-    return f"offsets from {start}" if end == EVERY else f"offsets from {start} to {end - 1}"
+    if end == EVERY:
+        return f"offsets from {start}"
+    return f"offsets from {start} to {end - 1}"
 
 
 def _metadata(table: TopicTable) -> dict[str, Column]:
     """The columns by which a record's place is known, as it is."""
-    found = {c.name: c for c in table.row.others if c.origin in _KNOWN and c.schema.default is None}
+    found = {}
+    for c in table.row.others:
+        if c.origin in _KNOWN and c.schema.default is None:
+            found[c.name] = c
     # with a schema a moment cannot be compared
-    moments = {n for n, c in found.items() if c.origin == "timestamp" and c.schema.logical is not None}
+    moments = set()
+    for n, c in found.items():
+        if c.origin == "timestamp" and c.schema.logical is not None:
+            moments.add(n)
     return {n: c for n, c in found.items() if n not in moments}
 
 
@@ -203,10 +219,14 @@ class Place:
             return self._all(self.null is wanted)
         if isinstance(condition, TopicTest):
             return self._all(self.of is None or wanted in _answer(condition.test, self.of[0]))
-        return self.whole if isinstance(condition, Unknown) else self._tested(condition, wanted)
+        if isinstance(condition, Unknown):
+            return self.whole
+        return self._tested(condition, wanted)
 
     def _all(self, possible: bool) -> Intervals:
-        return self.whole if possible else ()
+        if possible:
+            return self.whole
+        return ()
 
     def _tested(self, test: FieldTest, wanted: bool) -> Intervals:
         column = self.columns.get(test.name)
@@ -229,7 +249,9 @@ class Place:
         return minus(self.whole, [(0, self._first(spans[0][0]) if spans else EVERY)])
 
     def _first(self, millis: int) -> int:
-        return 0 if self.of is None else self.times.first(self.of, millis)
+        if self.of is None:
+            return 0
+        return self.times.first(self.of, millis)
 
 
 def _answers(test: FieldTest, column: Column, value: object) -> set[bool]:

@@ -27,9 +27,14 @@ def samples(topics: "FileTopics | KafkaTopics", topic: str, limit: int, start: i
     if start is not None and not ranges:
         hint = "dagster-smt topics shows what there is"
         raise TableError(Problem("SMT538", topic, f"there is no offset {start}", hint))
-    rows = _of_files(topics, ranges) if isinstance(topics, FileTopics) else _of_broker(topics, ranges)
+    if isinstance(topics, FileTopics):
+        rows = _of_files(topics, ranges)
+    else:
+        rows = _of_broker(topics, ranges)
     found = sorted(rows, key=lambda s: (s.timestamp or 0, s.partition, s.offset))
-    return found[:limit] if start is not None else found[-limit:]
+    if start is not None:
+        return found[:limit]
+    return found[-limit:]
 
 
 def _wanted(r: Range, limit: int, start: int | None) -> Range:

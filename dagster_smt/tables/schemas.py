@@ -82,10 +82,14 @@ def _holds(old: DataType, new: DataType) -> bool:
 def _wider(one: DataType, other: DataType) -> DataType | None:
     """The type of two that holds the values of both, if there is one."""
     if isinstance(one, DecimalType) and isinstance(other, DecimalType):
-        return max(one, other, key=lambda d: d.precision) if one.scale == other.scale else None
+        if one.scale == other.scale:
+            return max(one, other, key=lambda d: d.precision)
+        return None
     if other.simpleString() in WIDER.get(one.simpleString(), ()):
         return other
-    return one if one.simpleString() in WIDER.get(other.simpleString(), ()) else None
+    if one.simpleString() in WIDER.get(other.simpleString(), ()):
+        return one
+    return None
 
 
 def evolved_schema(sink: Sink, table: StructType | None, new: StructType, *, case_sensitive: bool) -> StructType:
@@ -124,7 +128,10 @@ def conformed(frame: DataFrame, schema: StructType) -> DataFrame:
     columns = []
     for wanted in schema.fields:
         kind = have.get(wanted.name)
-        found = F.lit(None) if kind is None else _conformed(frame[quoted(wanted.name)], kind, wanted.dataType)
+        if kind is None:
+            found = F.lit(None)
+        else:
+            found = _conformed(frame[quoted(wanted.name)], kind, wanted.dataType)
         columns.append(found.cast(wanted.dataType).alias(wanted.name, metadata=wanted.metadata))
     return frame.select(*columns)
 
@@ -165,20 +172,22 @@ def case_twins(schema: StructType) -> Iterator[tuple[str, str]]:
 def nul_names(schema: StructType, table: str) -> list[Problem]:
     """Names with the character NUL, which Spark writes and other readers of a table fail at; ``table``: its kind."""
     hint = "rename the field with ReplaceField"
-    return [
-        Problem("SMT214", below(path, name), f"{table} cannot hold a name with the character NUL", hint)
-        for path, struct in all_structs(schema)
-        for name in struct.names
-        if "\0" in name
-    ]
+    results = []
+    for path, struct in all_structs(schema):
+        for name in struct.names:
+            if "\0" in name:
+                results.append(
+                    Problem("SMT214", below(path, name), f"{table} cannot hold a name with the character NUL", hint)
+                )
+    return results
 
 
 def _twins(schema: StructType) -> list[Problem]:
     hint = "rename one, or set spark.sql.caseSensitive=true"
-    return [
-        Problem("SMT526", other, f"columns '{first}' and '{other}' differ only in case", hint)
-        for first, other in case_twins(schema)
-    ]
+    results = []
+    for first, other in case_twins(schema):
+        results.append(Problem("SMT526", other, f"columns '{first}' and '{other}' differ only in case", hint))
+    return results
 
 
 def all_structs(kind: DataType, path: str = "") -> Iterator[tuple[str, StructType]]:

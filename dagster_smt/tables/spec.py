@@ -150,7 +150,11 @@ class TopicTable:
             return []
         from dagster_smt.tables.rows.declare import undescribed
 
-        return [problem for side in ("key", "value") for problem in undescribed(side, getattr(self, side))]
+        results = []
+        for side in ("key", "value"):
+            for problem in undescribed(side, getattr(self, side)):
+                results.append(problem)
+        return results
 
     def _check_arrays(self) -> None:
         """Refuse arrays as rows where nothing says what is in a row."""
@@ -254,7 +258,10 @@ def millis_of(moment: str) -> int:
     if moment.isdecimal():
         return int(moment)
     found = datetime.fromisoformat(moment.replace("Z", "+00:00"))
-    aware = found if found.tzinfo is not None else found.replace(tzinfo=timezone.utc)
+    if found.tzinfo is not None:
+        aware = found
+    else:
+        aware = found.replace(tzinfo=timezone.utc)
     return (aware - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)
 
 
@@ -310,7 +317,9 @@ class Sink:
     @property
     def folder(self) -> Path | None:
         """The folder of this machine that holds it, if it is in one."""
-        return Path(self.path) if self.path and "://" not in str(self.path) else None
+        if self.path and "://" not in str(self.path):
+            return Path(self.path)
+        return None
 
     @property
     def coordinates(self) -> SourceColumns | None:
@@ -353,7 +362,9 @@ class TableSink(Sink):
     @property
     def coordinates(self) -> SourceColumns | None:
         """The columns with the source of each row."""
-        return RECORD_COORDINATES if self.kind == "records" else self.source_columns
+        if self.kind == "records":
+            return RECORD_COORDINATES
+        return self.source_columns
 
 
 @dataclass(frozen=True)
@@ -423,7 +434,9 @@ class KafkaSink(Sink):
 
     def of(self, name: str) -> "KafkaSink":
         """The same for an asset or op of this name."""
-        return self if self.group else replace(self, group=name)
+        if self.group:
+            return self
+        return replace(self, group=name)
 
 
 LetterPlace = FileTopics | KafkaTopics | TableSink
@@ -503,10 +516,13 @@ class MicroBatches:
     max_seconds: float | None = None
 
     def __post_init__(self) -> None:
-        problems = [
-            Problem("SMT536", f"micro_batch.{name}", f"{value} is no limit", "use a number above 0, or leave it out")
-            for name, value in vars(self).items()
-            if value is not None and value <= 0
-        ]
+        problems = []
+        for name, value in vars(self).items():
+            if value is not None and value <= 0:
+                problems.append(
+                    Problem(
+                        "SMT536", f"micro_batch.{name}", f"{value} is no limit", "use a number above 0, or leave it out"
+                    )
+                )
         if problems:
             raise ConfigError(problems)

@@ -40,9 +40,15 @@ def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[
     if start == "latest":
         begins: Mapping[TopicPartition, int] = {(r.topic, r.partition): r.end for r in there}
     elif start.startswith("group:"):
-        begins = available.committed(start.removeprefix("group:")) if there else {}
+        if there:
+            begins = available.committed(start.removeprefix("group:"))
+        else:
+            begins = {}
     else:
-        begins = available.offsets_at(sorted(topics), millis_of(start)) if there else {}
+        if there:
+            begins = available.offsets_at(sorted(topics), millis_of(start))
+        else:
+            begins = {}
     strange = sorted({r.topic for r in there} - {topic for topic, _ in begins})
     hint = "name the group of the connector or consumer that read the topic, or start with earliest"
     problems = [(t, Problem("SMT517", t, f"the {start} has committed nothing of the topic", hint)) for t in strange]
@@ -123,12 +129,13 @@ def _cut_back(
 
     As long as a partition has the leader that it had, it has lost nothing.
     """
-    moved = {
-        place: (ends[place], state.epochs[place])
-        for place in places
-        if place in state.epochs and available.epochs.get(place, state.epochs[place]) != state.epochs[place]
-    }
-    return available.cut_back(moved) if moved else {}
+    moved = {}
+    for place in places:
+        if place in state.epochs and available.epochs.get(place, state.epochs[place]) != state.epochs[place]:
+            moved[place] = (ends[place], state.epochs[place])
+    if moved:
+        return available.cut_back(moved)
+    return {}
 
 
 def _cut(place: TopicPartition, end: int, what: str) -> Problem:

@@ -33,7 +33,10 @@ def timed_ranges(
         covered: What the table has.
     """
     topics = sorted({r.topic for r in available.ranges})
-    moments = [m for m in (request.since, *request.cuts, request.until) if m is not None]
+    moments = []
+    for m in (request.since, *request.cuts, request.until):
+        if m is not None:
+            moments.append(m)
     firsts = dict(zip(moments, available.firsts(topics, moments), strict=True))
     starts = firsts[request.since] if request.since is not None else {}
     ends = firsts[request.until] if request.until is not None else {}
@@ -106,4 +109,6 @@ def _late(there: Range, formerly: int, start: int, covered: Iterable[Interval]) 
 
 
 def _or(millis: int | None, instead: int) -> int:
-    return instead if millis is None else millis
+    if millis is None:
+        return instead
+    return millis

@@ -32,7 +32,10 @@ def choose_topics(table: TopicTable, request: WindowRequest, listed: Sequence[st
     if not table.topics and not table.pattern:
         raise ConfigError(Problem("SMT508", "topics", "the topic table names no topic", "set topics or a pattern"))
     known = tuple(sorted({*table.topics, *matching(table.pattern, listed)}))
-    asked = request.explicit.topics if request.explicit else request.topics or known
+    if request.explicit:
+        asked = request.explicit.topics
+    else:
+        asked = request.topics or known
     strange = [_not_in_table(t, known) for t in sorted({*asked, *request.topics} - {*known})]
     if strange:
         raise TableError(strange)
@@ -46,7 +49,11 @@ def matching(pattern: str, listed: Iterable[str]) -> list[str]:
         ConfigError: SMT509, the pattern is not a regular expression.
     """
     try:
-        return [topic for topic in listed if pattern and re.fullmatch(pattern, topic)]
+        results = []
+        for topic in listed:
+            if pattern and re.fullmatch(pattern, topic):
+                results.append(topic)
+        return results
     except re.error as error:
         problem = Problem("SMT509", "pattern", f"not a regular expression: {error.msg}", "it must match the whole name")
         raise ConfigError(problem) from None
@@ -113,7 +120,10 @@ def resolve_window(
     again, anew = {r.topic for r in available.ranges} if rebuild else set[str](), set[str]()
     if request.begin_anew and not rebuild:  # not of a log that was cut: what is left of it would be read twice
         again = anew = {topic for topic, problem in others if problem.code == "SMT516"}
-    state = state.without(again) if state is not None else TableState(0, "", "records")
+    if state is not None:
+        state = state.without(again)
+    else:
+        state = TableState(0, "", "records")
     found = _Resolving(request, available, state, rebuild, on_data_loss)
     found.refuse((topic, problem) for topic, problem in others if topic not in again)
     resolved = found.resolved()
@@ -124,7 +134,10 @@ def _other_topics(request: WindowRequest, available: Available, state: TableStat
     """Topics that are not what the table has read, although they have their names."""
     if state is None:
         return []
-    asked = offsets_of(request.explicit) if request.explicit is not None else OffsetSet()
+    if request.explicit is not None:
+        asked = offsets_of(request.explicit)
+    else:
+        asked = OffsetSet()
     return other_topics(state, available, {r.topic for r in available.ranges}, asked)
 
 
@@ -149,7 +162,10 @@ class _Resolving:
         before = self.before(new)
         covered = state.covered | before
         known = {topic for topic, _ in state.begins}
-        added = {place: at for place, at in begins.items() if place not in state.begins and place[0] in known}
+        added = {}
+        for place, at in begins.items():
+            if place not in state.begins and place[0] in known:
+                added[place] = at
         self.formerly = reached_before(request.since, state.spans, added)
         ranges, spans = self.ranges(covered)
         if request.explicit is not None:
@@ -160,7 +176,10 @@ class _Resolving:
         read = self.there(asked) if request.fixed else asked
         absent = self.absent(asked, read, covered)
         notes = Notes(gaps | before, begins, spans, absent, available.epochs).without(self.problems)
-        warnings = [gap_warning(r) for r in gone if r.topic not in self.problems]
+        warnings = []
+        for r in gone:
+            if r.topic not in self.problems:
+                warnings.append(gap_warning(r))
         first = not request.fixed and bool(new - {*self.problems})
         news = first or self.spans_are_new(notes.spans)
         window = Window(tuple(read.ranges()))

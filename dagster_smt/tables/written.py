@@ -17,7 +17,10 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
     Raises:
         UnsupportedError: SMT905, records in a format that they cannot be written in; SMT279, arrays as rows of records.
     """
-    place = sink.storage if isinstance(sink, FileTopicSink | KafkaSink) else ""
+    if isinstance(sink, FileTopicSink | KafkaSink):
+        place = sink.storage
+    else:
+        place = ""
     found = Formats(sink.key or table.key, sink.value or table.value, place)
     if sink.kind == "columns":
         return found
@@ -75,13 +78,18 @@ def _refused_columns(plan: Plan, sink: Sink) -> list[Problem]:
     rows = output_schema(plan, "columns")
     if isinstance(sink, IcebergSink):
         return iceberg_sql.refused(rows)
-    return delta.refused(rows) if isinstance(sink, DeltaSink) else []
+    if isinstance(sink, DeltaSink):
+        return delta.refused(rows)
+    return []
 
 
 def _unusual(schema: Schema) -> bool:
     """Whether a table might refuse a name in it."""
     names = [name for name, _ in schema.fields]
-    inner = [child for child in (schema.keys, schema.values, *schema.by_name.values()) if child is not None]
+    inner = []
+    for child in (schema.keys, schema.values, *schema.by_name.values()):
+        if child is not None:
+            inner.append(child)
     plain = all(name.isidentifier() and not name.startswith("_") for name in names)
     return not plain or len(set(map(caseless, names))) < len(names) or any(map(_unusual, inner))
 

@@ -114,7 +114,9 @@ def _retrieve(group: str, artifact: str, version: str, ivy: Path, into: Path) ->
 def java() -> str:
     """The Java that Spark would start."""
     home = os.environ.get("JAVA_HOME")
-    return str(Path(home) / "bin" / "java") if home else "java"
+    if home:
+        return str(Path(home) / "bin" / "java")
+    return "java"
 
 
 def free_port() -> int:
@@ -262,7 +264,9 @@ def running(folder: Path) -> tuple[str, int] | None:
     except (OSError, ValueError, KeyError):
         return None
     told = subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return (servers, pid) if str(folder / "server.properties") in told.stdout else None
+    if str(folder / "server.properties") in told.stdout:
+        return (servers, pid)
+    return None
 
 
 def ensure_running(folder: Path, say: Callable[[str], None] = print) -> str:

@@ -94,4 +94,6 @@ def _printed(side: str | None) -> str:
     if side is None:
         return "null"
     is_json = not isinstance(parsed(side), str) and "\n" not in side
-    return side if is_json else json.dumps(side, ensure_ascii=False)
+    if is_json:
+        return side
+    return json.dumps(side, ensure_ascii=False)

@@ -56,20 +56,27 @@ class Entry:
     @property
     def declared(self) -> Schema | None:
         """The schema of the values, if there is one."""
-        return parse_ddl(self.schema) if self.schema else None
+        if self.schema:
+            return parse_ddl(self.schema)
+        return None
 
     @property
     def value(self) -> Format:
         """The format of the values."""
         if self.envelope:
             return Format("envelope")
-        return Format("json_schema", self.declared) if self.schema else Format()
+        if self.schema:
+            return Format("json_schema", self.declared)
+        return Format()
 
     def stored(self, value: str | None) -> bytes | None:
         """Returns the bytes of a value as they lie in a topic."""
         if value is None:
             return None
-        text = f'{{"schema":{self.envelope},"payload":{value}}}' if self.envelope else value
+        if self.envelope:
+            text = f'{{"schema":{self.envelope},"payload":{value}}}'
+        else:
+            text = value
         return text.encode()
 
     def shown(self, value: bytes | None) -> str:
@@ -164,7 +171,10 @@ def _parts(number: int, entry: Entry) -> Iterator[str]:
 
 
 def _input(data: Mapping[str, Any]) -> str:
-    sides = [f'"{name}":{json.dumps(data[name])}' for name in ("topic", "key") if name in data]
+    sides = []
+    for name in ("topic", "key"):
+        if name in data:
+            sides.append(f'"{name}":{json.dumps(data[name])}')
     sides.append('"value":' + (data["value"] or "null"))
     sides += ['"headers":' + json.dumps(data["headers"], separators=(",", ":"))] if "headers" in data else []
     return "{" + ",".join(sides) + "}"
@@ -179,7 +189,10 @@ def _counts(result: Result) -> str:
 def _stages(chain: Chain, result: Result) -> str:
     rows = [["stage", "transform", "records", "what it did"]]
     for index, stage in enumerate(chain.stages):
-        reached = [o for o in result.outcomes if o.stage < 0 or o.stage >= index]
+        reached = []
+        for o in result.outcomes:
+            if o.stage < 0 or o.stage >= index:
+                reached.append(o)
         did = "; ".join(_did(chain, result, index)) or "nothing"
         rows.append([code(stage.alias), plain(stage.label), str(len(reached)), did])
     return table(rows)
@@ -193,7 +206,10 @@ def _did(chain: Chain, result: Result, index: int) -> Iterator[str]:
             arrow = "←" if entry.action == "added" else "→"
             target = f" {arrow} {code(entry.target)}" if entry.target else ""
             yield f"{entry.action} {code(entry.path)}{target} in {records}"
-    lost = [outcome.status for outcome in result.outcomes if outcome.stage == index]
+    lost = []
+    for outcome in result.outcomes:
+        if outcome.stage == index:
+            lost.append(outcome.status)
     if lost.count(DROPPED_STATUS):
         yield f"dropped {lost.count(DROPPED_STATUS)}"
     if lost.count(FAILED):

@@ -133,10 +133,18 @@ def _in_module(tree: ast.Module, module: str) -> Iterator[Use]:
     for function in _scopes(tree):
         names = _texts(function)
         for node in _own(function):
-            parts = node.args if isinstance(node, ast.Call) else node.elts if isinstance(node, ast.Tuple) else []
+            if isinstance(node, ast.Call):
+                parts = node.args
+            elif isinstance(node, ast.Tuple):
+                parts = node.elts
+            else:
+                parts = []
             for number, part in enumerate(parts[:2]):
                 if isinstance(part, ast.Constant) and CODE.fullmatch(str(part.value)):
-                    skip = 2 if isinstance(node, ast.Call) and _name(node.func) in _PLACED else 1
+                    if isinstance(node, ast.Call) and _name(node.func) in _PLACED:
+                        skip = 2
+                    else:
+                        skip = 1
                     statement = parts[number + skip] if number + skip < len(parts) else None
                     yield Use(str(part.value), module, _told(statement, names))
 
@@ -157,18 +165,29 @@ def _own(scope: ast.AST) -> Iterator[ast.AST]:
 def _texts(scope: ast.AST) -> dict[str, ast.expr]:
     """Names that are set to texts."""
     assigned = (node for node in _own(scope) if isinstance(node, ast.Assign))
-    return {t.id: node.value for node in assigned for t in node.targets if isinstance(t, ast.Name)}
+    results = {}
+    for node in assigned:
+        for t in node.targets:
+            if isinstance(t, ast.Name):
+                results[t.id] = node.value
+    return results
 
 
 def _name(func: ast.expr) -> str:
-    return func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
+    if isinstance(func, ast.Name):
+        return func.id
+    if isinstance(func, ast.Attribute):
+        return func.attr
+    return ""
 
 
 def _told(node: ast.expr | None, names: dict[str, ast.expr]) -> str:
     if isinstance(node, ast.Name):
         node = names.get(node.id)
     if isinstance(node, ast.Constant):
-        return str(node.value) if isinstance(node.value, str) else ""
+        if isinstance(node.value, str):
+            return str(node.value)
+        return ""
     if isinstance(node, ast.JoinedStr):
         return "".join(str(v.value) if isinstance(v, ast.Constant) else "…" for v in node.values)
     if isinstance(node, ast.BinOp):

@@ -77,7 +77,10 @@ def pages(classes: Sequence[type[Options]], report: ParityReport, vendors: Parit
 
 def file_of(cls: type[Options]) -> str:
     """The file of a page; those of a vendor are in a folder of its name, Kafka's in none."""
-    inside = cls.__module__.split(".")[2:-1] if _is_own(cls) and not is_kafkas(cls.connect_class) else []
+    if _is_own(cls) and not is_kafkas(cls.connect_class):
+        inside = cls.__module__.split(".")[2:-1]
+    else:
+        inside = []
     return "/".join([*inside, f"{cls.__name__}.md"])
 
 
@@ -103,13 +106,23 @@ def _null(cls: type[Transform]) -> list[str]:
     one = cls.model_validate(cls.examples[0].options)
     if not (cls.sided or one.reads & {"value", "key"}) or (cls.null == "apply" and not cls.sided):
         return []
-    side = "key or value" if cls.sided else "value" if "value" in one.reads else "key"
-    text = _NULLS[cls.null] if cls.on_null is Transform.on_null else "An option says what a null key or value meets."
+    if cls.sided:
+        side = "key or value"
+    elif "value" in one.reads:
+        side = "value"
+    else:
+        side = "key"
+    if cls.on_null is Transform.on_null:
+        text = _NULLS[cls.null]
+    else:
+        text = "An option says what a null key or value meets."
     return ["## Null\n\n" + text.replace("key or value", side)]
 
 
 def _sides(cls: type[Options]) -> str:
-    return "$Key`, `$Value" if getattr(cls, "sided", False) else ""
+    if getattr(cls, "sided", False):
+        return "$Key`, `$Value"
+    return ""
 
 
 def _options(cls: type[Options]) -> str:
@@ -117,7 +130,10 @@ def _options(cls: type[Options]) -> str:
         return "It has no options."
     rows = ["| option | default | meaning |", "|---|---|---|"]
     for name, field in cls.model_fields.items():
-        default = "required" if field.default is PydanticUndefined else _default(field.default)
+        if field.default is PydanticUndefined:
+            default = "required"
+        else:
+            default = _default(field.default)
         rows.append(f"| `{field.alias or name}` | {default} | {field.description} |")
     return "## Options\n\n" + "\n".join(rows)
 
@@ -152,7 +168,10 @@ def _properties(example: Example, kind: str, alias: str, connect_class: str) -> 
 
 
 def _parity(name: str, report: ParityReport) -> str:
-    rows = [(mode, counts) for transform, mode, counts in matrix(report) if transform == name]
+    rows = []
+    for transform, mode, counts in matrix(report):
+        if transform == name:
+            rows.append((mode, counts))
     lines = [
         "## Parity with Kafka 4.3.1",
         "",
@@ -167,8 +186,14 @@ def _parity(name: str, report: ParityReport) -> str:
 
 def paths_page() -> str:
     """The page on field paths: every form, every situation; what they give has been run."""
-    known = {cls.__name__: cls for cls in own(Transform) if is_kafkas(cls.connect_class)}
-    names = [f"`{cls.__name__}`" for cls in own(Transform) if issubclass(cls, NestedPaths)]
+    known = {}
+    for cls in own(Transform):
+        if is_kafkas(cls.connect_class):
+            known[cls.__name__] = cls
+    names = []
+    for cls in own(Transform):
+        if issubclass(cls, NestedPaths):
+            names.append(f"`{cls.__name__}`")
     who = f"These transforms take paths of fields: {', '.join(names[:-1])} and {names[-1]}"
     lines = ["# Field paths", "", *textwrap.wrap(who + inspect.cleandoc(_PATHS).split("\n\n")[0][2:], 120)]
     lines += ["", inspect.cleandoc(_PATHS).partition("\n\n")[2], "", "## Forms", ""]

@@ -60,7 +60,9 @@ class KeepNull(ValueRule):
     """Put the second value in place of the first, unless that is null."""
 
     def python(self, value: Any, other: Any) -> Any:
-        return None if value is None else other
+        if value is None:
+            return None
+        return other
 
     def column(self, F: Any, value: Any, other: Any) -> Any:
         return F.when(value.isNotNull(), other)
@@ -71,7 +73,9 @@ class Default(ValueRule):
     """Put the second value in place of a null (``replace.null.with.default``)."""
 
     def python(self, value: Any, default: Any) -> Any:
-        return default if value is None else value
+        if value is None:
+            return default
+        return value
 
     def column(self, F: Any, value: Any, default: Any) -> Any:
         return F.coalesce(value, default)
@@ -82,7 +86,9 @@ class DefaultUnder(ValueRule):
     """Put the third value in place of a null first one, but only where the second (the parent) is not null."""
 
     def python(self, value: Any, parent: Any, default: Any) -> Any:
-        return default if value is None and parent is not None else value
+        if value is None and parent is not None:
+            return default
+        return value
 
     def column(self, F: Any, value: Any, parent: Any, default: Any) -> Any:
         return F.when(value.isNull() & parent.isNotNull(), default).otherwise(value)
@@ -93,7 +99,9 @@ class WhereNull(ValueRule):
     """Put the third value in place of the first where the second (a struct) is null, but its parent is not."""
 
     def python(self, value: Any, struct: Any, default: Any, *parent: Any) -> Any:
-        return default if struct is None and None not in parent else value
+        if struct is None and None not in parent:
+            return default
+        return value
 
     def column(self, F: Any, value: Any, struct: Any, default: Any, *parent: Any) -> Any:
         gone = struct.isNull()

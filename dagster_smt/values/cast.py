@@ -104,7 +104,9 @@ class CastTo(ValueRule):
         if self.kind == "bytes" or (self.kind in ("Date", "Time") and self._invalid(value)):
             return None
         if target is Type.BOOLEAN:
-            return value.lower() == "true" if self.kind == "string" else self._truth(value)
+            if self.kind == "string":
+                return value.lower() == "true"
+            return self._truth(value)
         if self.kind == "string":
             return self._parse(value)
         number = self._number(value)
@@ -114,15 +116,21 @@ class CastTo(ValueRule):
                 return wrap(saturate(number, max(bits, 32)), bits)
             return wrap(low_integer(number) if self.kind == "Decimal" else int(number), bits)
         if target is Type.FLOAT32:
-            return to_float32(number) if self.kind in FLOAT_KINDS else nearest_float32(number)
+            if self.kind in FLOAT_KINDS:
+                return to_float32(number)
+            return nearest_float32(number)
         return _double(number)
 
     def _invalid(self, value: int) -> bool:
         """Whether a Date is no whole day, or a Time no time of day."""
-        return value % DAY != 0 if self.kind == "Date" else not 0 <= value <= DAY
+        if self.kind == "Date":
+            return value % DAY != 0
+        return not 0 <= value <= DAY
 
     def _number(self, value: Any) -> Any:
-        return wrap(value // DAY, 32) if self.kind == "Date" else value
+        if self.kind == "Date":
+            return wrap(value // DAY, 32)
+        return value
 
     def _truth(self, value: Any) -> bool:
         if self.kind in FLOAT_KINDS:
@@ -132,18 +140,24 @@ class CastTo(ValueRule):
     def _parse(self, text: str) -> Any:
         if self.target in INTEGER_BITS:
             return parse_integer(text, INTEGER_BITS[self.target])
-        return parse_float(text) if self.target is Type.FLOAT64 else parse_float32(text)
+        if self.target is Type.FLOAT64:
+            return parse_float(text)
+        return parse_float32(text)
 
     def _text(self, value: Any) -> str:
         if self.kind == "boolean":
-            return "true" if value else "false"
+            if value:
+                return "true"
+            return "false"
         if self.kind in FLOAT_KINDS:
             return float_text(value, self.kind == "float")
         if self.kind == "bytes":
             return base64.b64encode(value).decode()
         if self.kind == "Decimal":
             return decimal_text(value)
-        return date_text(value) if self.kind in DATE_KINDS else str(value)
+        if self.kind in DATE_KINDS:
+            return date_text(value)
+        return str(value)
 
     def column(self, F: Any, value: Any) -> Any:
         from dagster_smt.values.cast_column import cast_column
@@ -187,7 +201,9 @@ def _double(number: Any) -> float:
     try:
         return float(number)
     except OverflowError:
-        return float("inf") if number > 0 else float("-inf")
+        if number > 0:
+            return float("inf")
+        return float("-inf")
 
 
 def date_text(milliseconds: int) -> str:
@@ -195,5 +211,8 @@ def date_text(milliseconds: int) -> str:
     if milliseconds < DAY:
         pattern = "HH:mm:ss.SSS'Z'"
     else:
-        pattern = "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'" if milliseconds % DAY else "yyyy-MM-dd"
+        if milliseconds % DAY:
+            pattern = "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"
+        else:
+            pattern = "yyyy-MM-dd"
     return date_format(pattern).format(milliseconds)

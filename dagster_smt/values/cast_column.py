@@ -38,7 +38,10 @@ def cast_column(F: Any, value: Any, kind: str, target: Type) -> Any:
     if kind == "boolean":
         value, kind = value.cast("int"), "int32"
     if target is Type.BOOLEAN:
-        number = _saturated(F, value, 64) if kind in ("float", "double") else value
+        if kind in ("float", "double"):
+            number = _saturated(F, value, 64)
+        else:
+            number = value
         return number != 0
     if target in INTEGER_BITS:
         return _integer(F, value, kind, INTEGER_BITS[target]).cast(_SPARK[target])
@@ -48,7 +51,9 @@ def cast_column(F: Any, value: Any, kind: str, target: Type) -> Any:
 def _encoded(F: Any, value: Any, kind: str) -> Any:
     if kind == "Date":
         return F.unix_date(value)
-    return F.unix_millis(value) if kind == "Timestamp" else value
+    if kind == "Timestamp":
+        return F.unix_millis(value)
+    return value
 
 
 def _integer(F: Any, value: Any, kind: str, bits: int) -> Any:
@@ -56,7 +61,9 @@ def _integer(F: Any, value: Any, kind: str, bits: int) -> Any:
         value, have = _saturated(F, value, max(bits, 32)), max(bits, 32)
     else:
         have = _BITS[kind]
-    return value if have <= bits else _wrapped(F, value, have, bits)
+    if have <= bits:
+        return value
+    return _wrapped(F, value, have, bits)
 
 
 def _wrapped(F: Any, value: Any, have: int, bits: int) -> Any:
@@ -112,7 +119,10 @@ def _date_text(F: Any, value: Any, kind: str) -> Any:
     if kind == "Date":
         millis = F.unix_date(value).cast("bigint") * _DAY
     else:
-        millis = F.unix_millis(value) if kind == "Timestamp" else value.cast("bigint")
+        if kind == "Timestamp":
+            millis = F.unix_millis(value)
+        else:
+            millis = value.cast("bigint")
     of_day = F.pmod(millis, F.lit(_DAY)).cast("int")
     day = F.date_from_unix_date(F.call_function("div", millis - of_day, F.lit(_DAY)).try_cast("int"))
     date = F.format_string("%04d-%02d-%02d", F.year(day), F.month(day), F.dayofmonth(day))

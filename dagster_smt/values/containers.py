@@ -16,7 +16,9 @@ class MapValue(ValueRule):
     key: str
 
     def python(self, value: Any) -> Any:
-        return None if value is None else value.get(self.key)
+        if value is None:
+            return None
+        return value.get(self.key)
 
     def column(self, F: Any, value: Any) -> Any:
         return F.try_element_at(value, F.lit(self.key))
@@ -45,7 +47,9 @@ class StructField(ValueRule):
     schema: Schema
 
     def python(self, value: Any) -> Any:
-        return None if value is None else value.get(self.name)
+        if value is None:
+            return None
+        return value.get(self.name)
 
     def column(self, F: Any, value: Any) -> Any:
         return value.getField(self.schema.internal_names[[n for n, _ in self.schema.fields].index(self.name)])
@@ -62,7 +66,9 @@ class NewName:
         if self.pattern is None:
             return self.text
         found = compile_java(self.pattern.java).search(old)
-        return old if found is None else old[: found.start()] + expand(self.text, found) + old[found.end() :]
+        if found is None:
+            return old
+        return old[: found.start()] + expand(self.text, found) + old[found.end() :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,9 @@ class KeepKeys(ValueRule):
         return result.isNull() & value.isNotNull()
 
     def python(self, value: Any) -> Any:
-        return None if value is None else {key: child for key, child in value.items() if self._keeps(key)}
+        if value is None:
+            return None
+        return {key: child for key, child in value.items() if self._keeps(key)}
 
     def _keeps(self, key: str) -> bool:
         return any(key == w if isinstance(w, str) else compile_java(w.java).search(key) for w in self.which)
@@ -113,7 +121,10 @@ class RenameKeys(PythonRule):
         if value is None:
             return None
         moved = {key for key in value if self._selects(key)}
-        kept = {key: child for key, child in value.items() if key not in moved}
+        kept = {}
+        for key, child in value.items():
+            if key not in moved:
+                kept[key] = child
         return kept | {self.new(key): value[key] for key in value if key in moved}
 
     def other_failures(self) -> tuple[Any, ...]:

@@ -25,4 +25,6 @@ class HashText(ValueRule):
 
     def column(self, F: Any, text: Any) -> Any:
         data = text.cast("binary")
-        return {"md5": F.md5, "sha1": F.sha1}[self.function](data) if self.function != "sha256" else F.sha2(data, 256)
+        if self.function != "sha256":
+            return {"md5": F.md5, "sha1": F.sha1}[self.function](data)
+        return F.sha2(data, 256)

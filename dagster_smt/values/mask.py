@@ -59,7 +59,9 @@ def _replacement(kind: str, text: str) -> Any:
         return integer(wrap(low_integer(number), bits))
     if kind == "Decimal":
         return number
-    return JavaFloat(nearest_float32(number)) if kind == "float" else box(float(number), Type.FLOAT64)
+    if kind == "float":
+        return JavaFloat(nearest_float32(number))
+    return box(float(number), Type.FLOAT64)
 
 
 def _cannot(statement: str) -> DataError:

@@ -37,7 +37,11 @@ def saturate(value: float, bits: int) -> int:
     if math.isnan(value):
         return 0
     low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-    return high if value >= high else low if value <= low else int(value)
+    if value >= high:
+        return high
+    if value <= low:
+        return low
+    return int(value)
 
 
 def to_float32(value: float) -> float:
@@ -52,9 +56,13 @@ def to_float32(value: float) -> float:
 def exact_double(number: int | Decimal) -> float:
     """``BigDecimal.doubleValue``."""
     try:
-        return float(number) if number else 0.0
+        if number:
+            return float(number)
+        return 0.0
     except OverflowError:
-        return math.inf if number > 0 else -math.inf
+        if number > 0:
+            return math.inf
+        return -math.inf
 
 
 def nearest_float32(exact: int | Decimal) -> float:
@@ -67,7 +75,9 @@ def nearest_float32(exact: int | Decimal) -> float:
     try:
         double = float(exact)
     except OverflowError:
-        return math.inf if exact > 0 else -math.inf
+        if exact > 0:
+            return math.inf
+        return -math.inf
     if math.isinf(double) or double == exact:
         return to_float32(double)
     # "round to odd": of the two doubles around the number, the one with the odd last bit cannot look like a tie
@@ -88,7 +98,9 @@ def parse_big_decimal(text: str) -> Decimal | None:
         return None
     value = Decimal(text)
     scale = value.as_tuple().exponent
-    return big_decimal(value) if isinstance(scale, int) and _is_int(-scale) else None
+    if isinstance(scale, int) and _is_int(-scale):
+        return big_decimal(value)
+    return None
 
 
 def scaled_decimal(unscaled: bytes, scale: int) -> Decimal:
@@ -109,7 +121,9 @@ def rounded_decimal(value: Decimal, precision: int, scale: int) -> Decimal | Non
         return None
     context = Context(prec=precision + 1, rounding=ROUND_HALF_UP, Emax=MAX_EMAX, Emin=MIN_EMIN)
     rounded = value.quantize(Decimal(1).scaleb(-scale), context=context)
-    return big_decimal(rounded) if rounded.adjusted() < precision - scale or not rounded else None
+    if rounded.adjusted() < precision - scale or not rounded:
+        return big_decimal(rounded)
+    return None
 
 
 def json_decimal(text: str) -> Decimal:
@@ -130,7 +144,9 @@ def _is_int(number: int) -> bool:
 
 def big_decimal(value: Decimal) -> Decimal:
     """The value as Java has it: a ``BigDecimal`` knows no negative zero."""
-    return value if value else value.copy_abs()
+    if value:
+        return value
+    return value.copy_abs()
 
 
 def low_integer(value: Decimal) -> int:
@@ -147,7 +163,9 @@ def parse_integer(text: str, bits: int) -> int | None:
     if not _INTEGER.fullmatch(text) or max(text) > "\uffff":
         return None
     value = int(text) if len(text) < 100 else Decimal(text)  # Python refuses to read integers of thousands of digits
-    return int(value) if -(1 << (bits - 1)) <= value < 1 << (bits - 1) else None
+    if -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+        return int(value)
+    return None
 
 
 def parse_float(text: str) -> float | None:
@@ -173,21 +191,27 @@ def plain_floats(texts: list[str]) -> list[float] | None:
         found = list(map(float, texts))
     except ValueError:
         return None
-    return found if all(map(math.isfinite, found)) else None
+    if all(map(math.isfinite, found)):
+        return found
+    return None
 
 
 def _hexadecimal(text: str) -> float:
     try:
         return float.fromhex(text)
     except OverflowError:
-        return -math.inf if text.startswith("-") else math.inf
+        if text.startswith("-"):
+            return -math.inf
+        return math.inf
 
 
 def parse_float32(text: str) -> float | None:
     """``Float.parseFloat``."""
     double = parse_float(text)
     if double is None or not math.isfinite(double) or not double or "x" in text or "X" in text:
-        return None if double is None else to_float32(double)
+        if double is None:
+            return None
+        return to_float32(double)
     try:
         return nearest_float32(Decimal(text.strip(BLANKS).rstrip("fFdD")))
     except InvalidOperation:  # an exponent of very many digits
@@ -199,7 +223,9 @@ def float_text(value: float, single: bool = False) -> str:
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
+        if value > 0:
+            return "Infinity"
+        return "-Infinity"
     sign, digits, exponent = Decimal(_shortest_single(value) if single else _shortest(value)).normalize().as_tuple()
     assert isinstance(exponent, int)
     text = "".join(map(str, digits))
@@ -217,7 +243,9 @@ def float_text(value: float, single: bool = False) -> str:
 def _shortest(value: float) -> str:
     """The shortest digits, but of two digits the nearest (the smallest double is ``4.9E-324``, not ``5.0E-324``)."""
     two = f"{value:.1e}" if abs(value) < 1e-321 else ""
-    return two if two and float(two) == value else repr(value)
+    if two and float(two) == value:
+        return two
+    return repr(value)
 
 
 def _shortest_single(value: float) -> str:

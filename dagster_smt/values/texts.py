@@ -39,7 +39,9 @@ def java_text(schema: Schema | None, value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
-        return "true" if value else "false"
+        if value:
+            return "true"
+        return "false"
     if isinstance(value, float):
         return float_text(value, isinstance(value, JavaFloat) or (schema is not None and schema.type is Type.FLOAT32))
     if isinstance(value, Decimal):
@@ -48,7 +50,9 @@ def java_text(schema: Schema | None, value: Any) -> str:
         return date_format(_DATE).format(value)
     if isinstance(value, bytes):
         raise no_text()
-    return str(int(value)) if isinstance(value, int) else _container(schema, whole(value))
+    if isinstance(value, int):
+        return str(int(value))
+    return _container(schema, whole(value))
 
 
 def no_text() -> DataError:
@@ -109,7 +113,9 @@ class JavaText(ValueRule):
         return kind_of_schema(self.schema) not in _CATALYST
 
     def python(self, value: Any) -> str | None:
-        return None if value is None else java_text(self.schema, value)
+        if value is None:
+            return None
+        return java_text(self.schema, value)
 
     def column(self, F: Any, value: Any) -> Any:
         return value.cast("string")
@@ -150,12 +156,16 @@ class LiteralText(ValueRule):
 
     def python(self, value: Any) -> str | None:
         if value is None:
-            return "null" if self.embedded else None
+            if self.embedded:
+                return "null"
+            return None
         return literal_text(self.schema, value, embedded=self.embedded)
 
     def column(self, F: Any, value: Any) -> Any:
         text = value.cast("string")
-        return F.coalesce(text, F.lit("null")) if self.embedded else text
+        if self.embedded:
+            return F.coalesce(text, F.lit("null"))
+        return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +181,17 @@ class LiteralStructText(ValueRule):
 
     def python(self, _: Any, struct: Any, *texts: str) -> str | None:
         if struct is None:
-            return "null" if self.embedded else None
+            if self.embedded:
+                return "null"
+            return None
         return "{" + ",".join(head + text for head, text in zip(self._heads(), texts, strict=True)) + "}"
 
     def column(self, F: Any, _: Any, struct: Any, *texts: Any) -> Any:
         parts = [F.concat(F.lit(head), text) for head, text in zip(self._heads(), texts, strict=True)]
         text = F.when(struct.isNotNull(), F.concat(F.lit("{"), F.concat_ws(",", *parts), F.lit("}")))
-        return F.coalesce(text, F.lit("null")) if self.embedded else text
+        if self.embedded:
+            return F.coalesce(text, F.lit("null"))
+        return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +218,9 @@ class ChangeCase(PythonRule):
     def python(self, text: str | None) -> str | None:
         if text is None:
             return None
-        return text.upper() if self.upper else text.lower()
+        if self.upper:
+            return text.upper()
+        return text.lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +230,9 @@ class CaseOfText(PythonRule):
     upper: bool
 
     def python(self, value: Any) -> str | None:
-        return None if value is None else ChangeCase(self.upper).python(java_text(None, value))
+        if value is None:
+            return None
+        return ChangeCase(self.upper).python(java_text(None, value))
 
 
 @dataclass(frozen=True, slots=True)

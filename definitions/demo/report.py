@@ -58,10 +58,10 @@ def summaries(events: Iterable[dg.AssetMaterialization]) -> list[AssetSummary]:
 def overview(found: Sequence[AssetSummary]) -> str:
     """One line per asset."""
     head = ("asset", "partitions", "in", "out", "dropped", "dead letters", *(f"fields {a}" for a in ACTIONS))
-    rows = [
-        (s.key, s.partitions or "-", *(s.counts[c] for c in COUNTS), *(s.fields(action) for action in ACTIONS))
-        for s in found
-    ]
+    rows = []
+    for s in found:
+        counts = [s.counts[c] for c in COUNTS]
+        rows.append((s.key, s.partitions or "-", *counts, *map(s.fields, ACTIONS)))
     return grid(head, rows)
 
 
@@ -84,11 +84,14 @@ def details(summary: AssetSummary) -> str:
 
 def grid(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """A table of text; numbers to the right."""
-    texts = [[str(c) for c in row] for row in (head, *rows)]
+    texts = [list(map(str, row)) for row in (head, *rows)]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    numeric = [all(isinstance(row[i], int) or row[i] == "-" for row in rows) for i in range(len(head))]
-    lines = [
-        "  ".join(t.rjust(w) if n else t.ljust(w) for t, w, n in zip(row, widths, numeric, strict=True)).rstrip()
-        for row in texts
-    ]
-    return "\n".join(["  " + line for line in (lines[0], "  ".join("-" * w for w in widths), *lines[1:])])
+    numeric = []
+    for i in range(len(head)):
+        numeric.append(all(isinstance(row[i], int) or row[i] == "-" for row in rows))
+    lines = []
+    for row in texts:
+        cells = [t.rjust(w) if n else t.ljust(w) for t, w, n in zip(row, widths, numeric, strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    rule = "  ".join("-" * width for width in widths)
+    return "\n".join("  " + line for line in (lines[0], rule, *lines[1:]))

@@ -44,7 +44,9 @@ def changed_items_default(before: Cell, after: Cell, item: str, body: Node) -> C
 def _base(present: Expr | None) -> tuple[str, ...]:
     while isinstance(present, Call):
         present = present.args[0]
-    return present.path if isinstance(present, Ref) else ()
+    if isinstance(present, Ref):
+        return present.path
+    return ()
 
 
 def _over(node: Node, base: tuple[str, ...], value: Any) -> Any:

@@ -156,7 +156,9 @@ class _Edit:
         return changed_default(group, rebuilt, olds)
 
     def _copied(self, name: str, child: Node, group: Group) -> Node:
-        return child if self.replace_nulls is None else copied(name, child, group.present, self.replace_nulls)
+        if self.replace_nulls is None:
+            return child
+        return copied(name, child, group.present, self.replace_nulls)
 
     def _field(self, name: str, child: Node, branch: Branch, group: Group) -> Changed:
         if self.dropped is not None and branch.ends:
@@ -168,7 +170,9 @@ class _Edit:
 
     def _below(self, node: Node, branch: Branch) -> Node:
         if isinstance(node, Group):
-            return self.struct(node, branch) if branch.below else node
+            if branch.below:
+                return self.struct(node, branch)
+            return node
         if self.dropped is not None and node.schema.type is Type.MAP and Every() not in branch.below:
             names = tuple(step.name if isinstance(step, Key) else step for step in branch.below)
             node = replace(node, expr=Call(KeepKeys(names), (node.expr,)), copied=False)
@@ -187,7 +191,9 @@ class _Edit:
             if isinstance(after, Renamed):
                 new, after = after.name, after.node
             node = after
-        return node if new is None else Renamed(new, node)
+        if new is None:
+            return node
+        return Renamed(new, node)
 
     def _each(self, cell: Cell, select: Select, branch: Branch) -> Cell:
         """Change elements of an array or map."""
@@ -208,7 +214,10 @@ class _Edit:
             when = AnyItem(cell.expr, cell.schema, select, item, touch.when or _TRUE)
             self.at.touches.append(Touch(touch.entry, when))
         if isinstance(after, Renamed):
-            changed = cell if after.node is element else _changed(cell, select, item, after.node)
+            if after.node is element:
+                changed = cell
+            else:
+                changed = _changed(cell, select, item, after.node)
             return _rekeyed(changed, select, after.name)
         return _changed(cell, select, item, after)
 
@@ -216,7 +225,10 @@ class _Edit:
 def _element(cell: Cell, values: Schema, item: str) -> Node:
     if cell.items is not None:
         return restarted(cell.items, (item,))
-    sources = frozenset(f"{s}[]" for s in cell.sources) if cell.copied else cell.sources
+    if cell.copied:
+        sources = frozenset(f"{s}[]" for s in cell.sources)
+    else:
+        sources = cell.sources
     return Cell(values, Ref((item,)), sources, cell.copied)
 
 
@@ -233,7 +245,9 @@ def _changed(cell: Cell, select: Select, item: str, body: Node | None) -> Cell:
     sources = cell.sources | all_sources(body)
     if isinstance(select, Every):
         after = replace(cell, schema=schema, expr=expr, sources=sources, copied=False, items=body)
-        return after if body.schema == values else changed_items_default(cell, after, item, body)
+        if body.schema == values:
+            return after
+        return changed_items_default(cell, after, item, body)
     marks = cell.marks | inner_marks(body, step_text(select.name if isinstance(select, Key) else select))
     return replace(cell, schema=schema, expr=expr, sources=sources, copied=False, marks=marks)
 
@@ -270,7 +284,9 @@ def present(node: Node) -> Expr | None:
     """The expression that is null where the node is; None if it never is."""
     if not node.may_be_null:
         return None
-    return node.expr if isinstance(node, Cell) else node.present
+    if isinstance(node, Cell):
+        return node.expr
+    return node.present
 
 
 def refused(node: Node, code: str, statement: str, hint: str = "", schema: Schema | None = None) -> Cell:

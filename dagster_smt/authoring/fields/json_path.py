@@ -89,7 +89,9 @@ def _passing(test: Test) -> Condition:
         return NotOf(_passing(test.test))
     if isinstance(test, All | AnyTest):
         parts = tuple(map(_passing, test.tests))
-        return AllOf(parts) if isinstance(test, All) else AnyOf(parts)
+        if isinstance(test, All):
+            return AllOf(parts)
+        return AnyOf(parts)
     if len(test.names) != 1:
         return Unknown()
     return FieldTest(test.names[0], Passes(test), cuts_of(test))
@@ -131,7 +133,10 @@ def _check_types(schema: Schema | None, path: JsonPath) -> None:
         if isinstance(step, str):
             schema = _below(schema, step)
             continue
-        schema = schema.values if schema is not None and schema.type is Type.ARRAY else schema
+        if schema is not None and schema.type is Type.ARRAY:
+            schema = schema.values
+        else:
+            schema = schema
         for test in tests_in(step.test):
             found = schema
             for name in test.names:
@@ -142,8 +147,12 @@ def _check_types(schema: Schema | None, path: JsonPath) -> None:
 
 def _below(schema: Schema | None, name: str) -> Schema | None:
     if schema is None or schema.type is Type.STRUCT:
-        return None if schema is None else schema.by_name.get(name)
-    return schema.values if schema.type is Type.MAP else None
+        if schema is None:
+            return None
+        return schema.by_name.get(name)
+    if schema.type is Type.MAP:
+        return schema.values
+    return None
 
 
 def _is_bytes_or_date(schema: Schema) -> bool:

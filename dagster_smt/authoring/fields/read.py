@@ -43,7 +43,10 @@ def _child(node: Node, step: Step, path: FieldPath, strict: bool, missing_class:
     schema = node.schema
     if schema.type is Type.STRUCT and isinstance(step, str):
         if step not in schema.by_name:
-            where = f" for '{path}'" if missing_class != DATA_EXCEPTION or not path.flat else ""
+            if missing_class != DATA_EXCEPTION or not path.flat:
+                where = f" for '{path}'"
+            else:
+                where = ""
             names = ", ".join(schema.by_name)
             raise refuse("SMT102", f"there is no field '{step}'{where}", f"the fields are: {names}", missing_class)
         group = _opened(node)
@@ -54,7 +57,10 @@ def _child(node: Node, step: Step, path: FieldPath, strict: bool, missing_class:
         if isinstance(step, Index) and schema.type is Type.ARRAY:
             return _looked_up(node, ItemAt(step.number), "[]", schema.values), None
     before = path.steps[: path.steps.index(step)]
-    what = f"'{before[-1]}' in '{path}'" if before and isinstance(before[-1], str) else f"what '{path}' goes through"
+    if before and isinstance(before[-1], str):
+        what = f"'{before[-1]}' in '{path}'"
+    else:
+        what = f"what '{path}' goes through"
     raise refuse("SMT202", f"{what} is no struct but {schema.label}", "name a field of a struct")
 
 
@@ -66,11 +72,17 @@ def _opened(node: Node) -> Group:
 
 def _fields(cell: Cell) -> Iterator[tuple[str, Node]]:
     for name, schema in cell.schema.fields:
-        sources = frozenset(below(s, name) for s in cell.sources) if cell.copied else cell.sources
+        if cell.copied:
+            sources = frozenset(below(s, name) for s in cell.sources)
+        else:
+            sources = cell.sources
         expr = Call(StructField(name, cell.schema), (cell.expr,))
         yield name, Cell(schema, expr, sources, cell.copied, nullable=True)
 
 
 def _looked_up(cell: Cell, rule: Rule, place: str, schema: Schema) -> Cell:
-    sources = frozenset(f"{s}{place}" for s in cell.sources) if cell.copied else cell.sources
+    if cell.copied:
+        sources = frozenset(f"{s}{place}" for s in cell.sources)
+    else:
+        sources = cell.sources
     return Cell(optional(schema), Call(rule, (cell.expr,)), sources, cell.copied)

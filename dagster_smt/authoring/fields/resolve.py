@@ -36,7 +36,9 @@ class Branch:
     @property
     def first(self) -> int:
         """The number of the first path that ends here or below."""
-        return self.ends[0] if self.ends else next(iter(self.below.values())).first
+        if self.ends:
+            return self.ends[0]
+        return next(iter(self.below.values())).first
 
     def add(self, route: Route, number: int, meant: bool = True) -> None:
         """Add the route of a path."""

@@ -76,7 +76,9 @@ def _keys(step: Step) -> _Keys:
 
 
 def _all_keys(node: Any) -> Iterable[Any]:
-    return list(node) if type(node) is dict else range(len(node))
+    if type(node) is dict:
+        return list(node)
+    return range(len(node))
 
 
 def kinds_of(step: Step) -> frozenset[str]:
@@ -118,7 +120,10 @@ class _Scan:
         self.below, self.name, self.ends = below, name, ends
         self.needle = f'"{name}"'.encode()
         # other spellings of the name have a backslash: the escapes of single characters, or \u
-        self.escape = b"\\u" if name.isprintable() and not set(name) & set('"\\/') else b"\\"
+        if name.isprintable() and not set(name) & set('"\\/'):
+            self.escape = b"\\u"
+        else:
+            self.escape = b"\\"
 
     def node(self, node: Any, found: list[Found], trail: Trail, depth: int) -> None:
         """Scan a decoded object or array."""

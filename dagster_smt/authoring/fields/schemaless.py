@@ -30,7 +30,9 @@ def parent_of(value: Any, steps: Sequence[Any]) -> dict[str, Any] | None:
         if type(value) is not dict or step not in value:
             return None
         value = look(value, step)
-    return value if type(value) is dict else None
+    if type(value) is dict:
+        return value
+    return None
 
 
 def element_of(value: Any, index: Index) -> Any:
@@ -119,7 +121,9 @@ def _in_turn(places: tuple[tuple[Sequence[Any], str, Act], ...], fills: bool) ->
                 value[leaf] = None
 
     tops = tuple((leaf, act) for above, leaf, act in places if not above)
-    return visit_top if len(tops) == len(places) else visit
+    if len(tops) == len(places):
+        return visit_top
+    return visit
 
 
 def _collected(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool, once: bool) -> Visit:
@@ -154,7 +158,10 @@ def collector(paths: Sequence[FieldPath], once: bool = True) -> Collect:
     def collect(value: Any) -> Iterable[tuple[int, Any, Any]]:
         if simple:  # it finds them from above, in their order
             return [(0, container, key) for container, key, _, _ in reversed(finders[0](value))]
-        targets = [(number, found) for number, find in enumerate(finders) for found in find(value)]
+        targets = []
+        for number, find in enumerate(finders):
+            for found in find(value):
+                targets.append((number, found))
         distinct = {(once or number, id(found[0]), found[1]): (number, found) for number, found in targets}
         return [(number, found[0], found[1]) for number, found in sorted(distinct.values(), key=_order)]
 
@@ -167,7 +174,11 @@ def _plain_collector(paths: Sequence[FieldPath]) -> Collect:
     tops = tuple((number, leaf) for number, above, leaf in places if not above)
 
     def collect_top(value: Any) -> Iterable[tuple[int, Any, Any]]:
-        return [(number, value, leaf) for number, leaf in tops if leaf in value]
+        results = []
+        for number, leaf in tops:
+            if leaf in value:
+                results.append((number, value, leaf))
+        return results
 
     def collect(value: Any) -> Iterable[tuple[int, Any, Any]]:
         targets = []
@@ -177,7 +188,9 @@ def _plain_collector(paths: Sequence[FieldPath]) -> Collect:
                 targets.append((number, parent, leaf))
         return targets
 
-    return collect_top if len(tops) == len(places) else collect
+    if len(tops) == len(places):
+        return collect_top
+    return collect
 
 
 def _order(target: tuple[int, Found]) -> tuple[int, int]:
@@ -201,7 +214,10 @@ def pruner(paths: Sequence[FieldPath]) -> Callable[[dict[str, Any]], bool]:
         return bool(others)
 
     def prune(value: dict[str, Any]) -> bool:
-        found = [one for find in finders for one in find(value)]
+        found = []
+        for find in finders:
+            for one in find(value):
+                found.append(one)
         ends = {(id(container), key) for container, key, _, _ in found}
         ways: set[tuple[int, Any]] = set()
         for _, _, trail, _ in found:
@@ -210,7 +226,9 @@ def pruner(paths: Sequence[FieldPath]) -> Callable[[dict[str, Any]], bool]:
                 ways.add((id(container), key))
         return _prune(value, ends, ways)
 
-    return prune_flat if all(path.flat for path in paths) else prune
+    if all(path.flat for path in paths):
+        return prune_flat
+    return prune
 
 
 _EMPTIED: dict[str, Callable[[], Any]] = {"array": list, "map": dict}

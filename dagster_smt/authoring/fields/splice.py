@@ -68,18 +68,25 @@ class _Name:
         self.name = name
         self.needle = f'"{name}"'.encode()
         # other spellings of the name have a backslash: the escapes of single characters, or \u
-        self.escape = b"\\u" if name.isprintable() and not set(name) & set('"\\/') else b"\\"
+        if name.isprintable() and not set(name) & set('"\\/'):
+            self.escape = b"\\u"
+        else:
+            self.escape = b"\\"
         self.values = _Values([name.encode()])
 
     def keys(self, node: dict[str, Any]) -> list[str]:
         """The wanted keys of an object."""
-        return [self.name] if self.name in node else []
+        if self.name in node:
+            return [self.name]
+        return []
 
     def find(self, data: bytes) -> "_Values | None":
         """Finds the wanted keys of a text and their values; None if there are none."""
         if b"\\" in data and self.escape in data:  # one character is found much faster than two
             raise _LongWay
-        return self.values if self.needle in data else None
+        if self.needle in data:
+            return self.values
+        return None
 
 
 class _Pattern:
@@ -96,7 +103,8 @@ class _Pattern:
         return [key for key in node if self.search(key)]
 
     def find(self, data: bytes) -> "_Values | None":
-        wanted = frozenset(key for key in {s for s, colon in _STRINGS.findall(data) if colon} if self._wants(key))
+        texts_before_colons = {text for text, colon in _STRINGS.findall(data) if colon}
+        wanted = frozenset(key for key in texts_before_colons if self._wants(key))
         if not wanted:
             return None
         if wanted not in self.values:

@@ -55,8 +55,13 @@ def _plain(avro: Any) -> Any:
         return [_plain(item) for item in avro]
     if not isinstance(avro, dict):
         return avro
-    told = {key: _plain(value) for key, value in avro.items() if key not in ("doc", "aliases") and key[:2] != "__"}
-    return told["type"] if told.keys() == {"type"} else told
+    told = {}
+    for key, value in avro.items():
+        if key not in ("doc", "aliases") and key[:2] != "__":
+            told[key] = _plain(value)
+    if told.keys() == {"type"}:
+        return told["type"]
+    return told
 
 
 _KNOWN = _plain(parse_schema(json.loads(TEXT), named_schemas={}))
@@ -187,7 +192,9 @@ def _put_items(out: bytearray, parts: list[Any], count: int) -> None:
 
 def _field_of(value: Any) -> str:
     if isinstance(value, dict | list):
-        return "map" if isinstance(value, dict) else "array"
+        if isinstance(value, dict):
+            return "map"
+        return "array"
     kind = kind_of(value)
     name = _WHOLE.get(kind, kind)
     if name not in _SINGLE or name == "bytes":
@@ -204,7 +211,9 @@ def _single(name: str, value: Any) -> bytes:
         text: bytes = value.encode()
         return _long(len(text)) + text
     if name == "boolean":
-        return b"\1" if value else b"\0"
+        if value:
+            return b"\1"
+        return b"\0"
     return (_FLOAT if name == "float" else _DOUBLE).pack(value)
 
 

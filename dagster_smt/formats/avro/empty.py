@@ -30,9 +30,13 @@ class Empty:
         if isinstance(avro, list):  # which member it is takes a byte
             return max((self.of(member)[0] for member in avro), default=0), False
         if isinstance(avro, str):
-            return self.known[avro] if avro in self.known else self._typed(self.names.get(avro, {"type": avro}))
+            if avro in self.known:
+                return self.known[avro]
+            return self._typed(self.names.get(avro, {"type": avro}))
         inner = avro["type"]
-        return self.of(inner) if isinstance(inner, list | dict) else self._typed(avro)
+        if isinstance(inner, list | dict):
+            return self.of(inner)
+        return self._typed(avro)
 
     def _typed(self, avro: dict[str, Any]) -> tuple[int, bool]:
         kind, count, whole = avro["type"], 0, avro["type"] == "null"

@@ -78,13 +78,17 @@ class Avro:
     @property
     def top(self) -> Any:
         """``told`` in full: the list of a union, or a dict."""
-        return self.names.get(self.told, {"type": self.told}) if isinstance(self.told, str) else self.told
+        if isinstance(self.told, str):
+            return self.names.get(self.told, {"type": self.told})
+        return self.told
 
     @property
     def name(self) -> str | None:
         """The full name of the record (``AvroSchema.name``); None if it is none."""
         top = self.top
-        return top["name"] if isinstance(top, dict) and top["type"] == "record" else None
+        if isinstance(top, dict) and top["type"] == "record":
+            return top["name"]
+        return None
 
 
 def avro_of(text: str, references: Sequence[str] = (), place: str = "avro", *, declared: bool = False) -> Avro:
@@ -138,7 +142,9 @@ def stamped(schema: Schema, version: int) -> Schema | None:
     """A schema with a version (``AvroData.toConnectSchema``); None if it has another one already."""
     if version < 0 or schema.version == version:
         return schema
-    return None if schema.version is not None else schema.with_(version=version)
+    if schema.version is not None:
+        return None
+    return schema.with_(version=version)
 
 
 def with_version(avro: Avro, version: int) -> Schema | None:
@@ -147,8 +153,13 @@ def with_version(avro: Avro, version: int) -> Schema | None:
     ``connect.version`` counts more. A union of null and a type, or of one type, passes none on to its member.
     """
     top = avro.top
-    own = avro.schema.name != UNION if isinstance(top, list) else "connect.version" in top
-    return avro.schema if own else stamped(avro.schema, version)
+    if isinstance(top, list):
+        own = avro.schema.name != UNION
+    else:
+        own = "connect.version" in top
+    if own:
+        return avro.schema
+    return stamped(avro.schema, version)
 
 
 def unreadable() -> DataError:
@@ -190,7 +201,11 @@ def _keyed(data: Any, logical: str | None) -> Any:
     if not isinstance(data, dict):
         return data
     pairs = ((logical if key == "logicalType" else key, value) for key, value in data.items())
-    return {key: value if key == "default" else _keyed(value, logical) for key, value in pairs if key is not None}
+    results = {}
+    for key, value in pairs:
+        if key is not None:
+            results[key] = value if key == "default" else _keyed(value, logical)
+    return results
 
 
 @dataclass
@@ -235,7 +250,10 @@ class _Builder:
     def shared(self, kind: str, avro: dict[str, Any], default: Any) -> tuple[Schema, Convert]:
         """What ``build`` gives for a type, but for null and default."""
         name = avro.get("name")
-        known = self.built.get((name, default is not None)) if name is not None else None
+        if name is not None:
+            known = self.built.get((name, default is not None))
+        else:
+            known = None
         if known is not None:
             return known
         if name is not None:
@@ -256,7 +274,9 @@ class _Builder:
     def typed(self, kind: str, avro: dict[str, Any]) -> tuple[Schema, Convert]:
         logical = avro.get(_LOGICAL)
         if kind in ("bytes", "fixed"):
-            return self.bytes(avro) if logical == "decimal" else _bytes(avro)
+            if logical == "decimal":
+                return self.bytes(avro)
+            return _bytes(avro)
         if kind == "int" and logical in ("date", "time-millis"):
             unit = DAY if logical == "date" else 1
             return (date() if logical == "date" else time()), lambda value: JavaDate(value * unit)
@@ -337,7 +357,8 @@ class _Builder:
             return self.build(members[0])
         if len(others) == 1 and len(members) == 2:
             return self.build(others[0], nullable=True)
-        if any(all(kind in map(_kind, others) for kind in pair) for pair in _SAME):
+        kinds = set(map(_kind, others))
+        if any(kinds.issuperset(pair) for pair in _SAME):
             raise self.refused("a union of int and long, or of float and double, cannot be told apart once it is read")
         parts = [(_member(m), m, *self.build(m, nullable=True)) for m in others]
         if len({name for name, *_ in parts}) < len(parts):
@@ -438,7 +459,9 @@ def _narrow(kind: Type) -> tuple[Schema, Convert]:
 
 
 def _size(avro: dict[str, Any]) -> dict[str, str]:
-    return {"connect.fixed.size": str(avro["size"])} if avro["type"] == "fixed" else {}
+    if avro["type"] == "fixed":
+        return {"connect.fixed.size": str(avro["size"])}
+    return {}
 
 
 def _bytes(avro: dict[str, Any]) -> tuple[Schema, Convert]:
@@ -485,14 +508,18 @@ def _same(value: Any) -> Any:
 
 
 def _nullable(convert: Convert) -> Convert:
-    return convert if convert is _same else lambda value: None if value is None else convert(value)
+    if convert is _same:
+        return convert
+    return lambda value: None if value is None else convert(value)
 
 
 def entry_of(array: dict[str, Any], names: Mapping[str, Any]) -> dict[str, Any] | None:
     """The record that an array has as items, if that is an entry of a map whose keys are no texts."""
     items = array["items"]
     record = names.get(items) if isinstance(items, str) else items
-    return record if isinstance(record, dict) and _is_entry(record) else None
+    if isinstance(record, dict) and _is_entry(record):
+        return record
+    return None
 
 
 def _is_entry(avro: dict[str, Any]) -> bool:
@@ -506,8 +533,15 @@ def _kind(member: Any) -> str:
 
 def _member(member: Any) -> str:
     """What Connect calls a member of a union: the name without its namespace, or the type."""
-    named = member.get("name") if isinstance(member, dict) else (member if member not in _TYPES else None)
-    return str(named).rpartition(".")[2] if named else _kind(member)
+    if isinstance(member, dict):
+        named = member.get("name")
+    elif member not in _TYPES:
+        named = member
+    else:
+        named = None
+    if named:
+        return str(named).rpartition(".")[2]
+    return _kind(member)
 
 
 def _test(member: Any) -> Callable[[Any], bool]:

@@ -64,7 +64,10 @@ def avro_out(schema: Schema) -> AvroOut:
     if builder.problems:
         raise ConfigError(list(dict.fromkeys(builder.problems)))
     printed = _printed(avro, "", {})
-    name = ".".join(filter(None, (avro.get("namespace"), avro["name"]))) if _is_record(avro) else None
+    if _is_record(avro):
+        name = ".".join(filter(None, (avro.get("namespace"), avro["name"])))
+    else:
+        name = None
     text = json.dumps(printed, ensure_ascii=False, separators=(",", ":"))
     return AvroOut(text, name, avro_writer(schema, text))
 
@@ -112,7 +115,10 @@ class _Builder:
         """The Avro schema of a Connect schema; ``bare``: without the union that lets it be null."""
         if schema.name == UNION:
             return [*(["null"] if schema.optional else []), *(self.build(c, bare=True) for _, c in schema.fields)]
-        required = schema.with_(optional=False, default=None) if schema.type is Type.STRUCT else None
+        if schema.type is Type.STRUCT:
+            required = schema.with_(optional=False, default=None)
+        else:
+            required = None
         found = self.known.get(required) if required is not None else None
         if found is None:
             found = self.described(schema)
@@ -120,7 +126,9 @@ class _Builder:
                 self.known[required] = found
         if bare or not schema.optional:
             return found
-        return [found, "null"] if schema.default is not None else ["null", found]
+        if schema.default is not None:
+            return [found, "null"]
+        return ["null", found]
 
     def described(self, schema: Schema) -> Any:
         """The type with Connect's metadata, in the order in which the converter adds it."""
@@ -141,7 +149,9 @@ class _Builder:
         if schema.logical is not None:
             avro["logicalType"] = _LOGICAL.get(schema.logical, "decimal")
         avro |= {key: value for key, value in made.items() if key.startswith("avro.")}
-        return avro["type"] if list(avro) == ["type"] and isinstance(avro["type"], str) else avro
+        if list(avro) == ["type"] and isinstance(avro["type"], str):
+            return avro["type"]
+        return avro
 
     def typed(self, schema: Schema) -> dict[str, Any]:
         if schema.type is Type.STRUCT:
@@ -185,8 +195,14 @@ class _Builder:
     def entry(self, schema: Schema) -> dict[str, Any]:
         """A map whose keys are no texts: an array of records."""
         assert schema.keys is not None and schema.values is not None
-        names = {"name": "MapEntry", "namespace": _SPACE} if schema.name is None else self.named(schema)
-        marks = {} if schema.name is None else {"connect.internal.type": "MapEntry"}
+        if schema.name is None:
+            names = {"name": "MapEntry", "namespace": _SPACE}
+        else:
+            names = self.named(schema)
+        if schema.name is None:
+            marks = {}
+        else:
+            marks = {"connect.internal.type": "MapEntry"}
         fields = [self.field("key", schema.keys), self.field("value", schema.values)]
         return {"type": "record", **names, "fields": fields, **marks}
 
@@ -197,7 +213,9 @@ class _Builder:
         space, _, name = schema.name.rpartition(".")
         if not all(_NAME.fullmatch(part) for part in schema.name.split(".")):
             self.wrong(schema.name, "Avro takes letters, digits and _ in each part of a schema's name")
-        return {"name": name, "namespace": space} if space else {"name": name}
+        if space:
+            return {"name": name, "namespace": space}
+        return {"name": name}
 
     def wrong(self, name: str, statement: str) -> None:
         self.problems.append(Problem("SMT274", f"avro name '{name}'", statement, _HINT))
@@ -209,16 +227,22 @@ def _default(schema: Schema, value: Any) -> Any:
         return None
     if schema.type is Type.STRUCT:
         parts = [_default(child, value.get(name)) for name, child in schema.fields]
-        return parts[0] if schema.name == UNION and parts else dict(zip(schema.by_name, parts, strict=True))
+        if schema.name == UNION and parts:
+            return parts[0]
+        return dict(zip(schema.by_name, parts, strict=True))
     if schema.values is not None and schema.type is Type.ARRAY:
         return [_default(schema.values, item) for item in value]
     if schema.values is not None and schema.keys is not None:
         pairs = [(_default(schema.keys, k), _default(schema.values, v)) for k, v in value.items()]
         texts = schema.keys.type is Type.STRING and not schema.keys.optional
-        return dict(pairs) if texts else [list(pair) for pair in pairs]
+        if texts:
+            return dict(pairs)
+        return [list(pair) for pair in pairs]
     convert = _converter(schema.with_(optional=False))
     plain = value if convert is None else convert(value)
-    return plain.decode("latin-1") if isinstance(plain, bytes) else plain
+    if isinstance(plain, bytes):
+        return plain.decode("latin-1")
+    return plain
 
 
 def _printed(avro: Any, space: str, seen: dict[str, Any]) -> Any:
@@ -237,7 +261,9 @@ def _printed(avro: Any, space: str, seen: dict[str, Any]) -> Any:
                 raise ConfigError(
                     Problem("SMT274", f"avro name '{full}'", statement, "name them with SetSchemaMetadata")
                 )
-            return avro["name"] if own == space else full
+            if own == space:
+                return avro["name"]
+            return full
         seen[full] = avro
         if own == space:
             out.pop("namespace", None)
@@ -267,7 +293,9 @@ def _required_converter(schema: Schema) -> Convert | None:
         return _of_struct(schema)
     if schema.values is not None and schema.type is Type.ARRAY:
         item = _converter(schema.values)
-        return None if item is None else lambda value: list(map(item, value))
+        if item is None:
+            return None
+        return lambda value: list(map(item, value))
     if schema.values is not None and schema.keys is not None:
         return _of_map(schema.keys, schema.values)
     return None
@@ -325,14 +353,18 @@ def _avro_name(schema: Schema) -> str:
         return schema.name or f"{CONNECT_AVRO}ConnectDefault"
     texts = schema.keys is None or (schema.keys.type is Type.STRING and not schema.keys.optional)
     if schema.type in (Type.ARRAY, Type.MAP):
-        return "map" if schema.type is Type.MAP and texts else "array"
+        if schema.type is Type.MAP and texts:
+            return "map"
+        return "array"
     return _SIMPLE[schema.type]
 
 
 def _of_map(keys: Schema, values: Schema) -> Convert | None:
     key, value = _converter(keys), _converter(values)
     if keys.type is Type.STRING and not keys.optional:
-        return None if value is None else lambda found: {k: value(v) for k, v in found.items()}
+        if value is None:
+            return None
+        return lambda found: {k: value(v) for k, v in found.items()}
 
     def entries(found: Mapping[Any, Any]) -> list[dict[str, Any]]:
         return list(_entries(found, key, value))

@@ -114,10 +114,9 @@ def _one_message(name: str, text: str) -> FileDescriptorProto:
     full, *fields = text.split()
     package, _, short = full.rpartition(".")
     pairs = [field.split(":") for field in fields]
-    made = [
-        FieldDescriptorProto(name=field, number=number, type=SCALARS[kind], label=1)
-        for number, (field, kind) in enumerate(pairs, 1)
-    ]
+    made = []
+    for number, (field, kind) in enumerate(pairs, 1):
+        made.append(FieldDescriptorProto(name=field, number=number, type=SCALARS[kind], label=1))
     message = DescriptorProto(name=short, field=made)
     return FileDescriptorProto(name=name, package=package, syntax="proto3", message_type=[message])
 
@@ -163,7 +162,10 @@ def message_of(pool: DescriptorPool, file: FileDescriptorProto, message: str | S
     Raises:
         ConfigError: SMT273, there is no such message.
     """
-    name = message if isinstance(message, str) else _name_at(file, message or (0,), place)
+    if isinstance(message, str):
+        name = message
+    else:
+        name = _name_at(file, message or (0,), place)
     try:
         return pool.FindMessageTypeByName(name.removeprefix("."))
     except KeyError:
@@ -175,7 +177,10 @@ def fields_in(descriptor: Any, known: dict[str, int]) -> int:
     name = descriptor.full_name
     if name not in known:
         known[name] = 0  # of one that holds itself, which nobody builds
-        inner = [fields_in(part.message_type, known) for part in descriptor.fields if part.message_type is not None]
+        inner = []
+        for part in descriptor.fields:
+            if part.message_type is not None:
+                inner.append(fields_in(part.message_type, known))
         known[name] = 1 + len(descriptor.fields) + sum(inner)
     return known[name]
 

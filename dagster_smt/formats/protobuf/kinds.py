@@ -70,7 +70,10 @@ def scalar(field: Any, where: str, *, checked: bool) -> Kind:
     name = _NAMES[field.type]
     if name in _OTHERS:
         return _other(name, where, checked)
-    narrow = _NARROW.get(field_params(field).get(CONNECT_TYPE, "")) if name in _INT32 else None
+    if name in _INT32:
+        narrow = _NARROW.get(field_params(field).get(CONNECT_TYPE, ""))
+    else:
+        narrow = None
     if narrow is not None:
         bits = 8 if narrow is Type.INT8 else 16
         return Kind(Schema(narrow), lambda value: wrap(value, bits), _integer(narrow.value, bits, where))
@@ -156,10 +159,15 @@ def _decimal(params: Mapping[str, str], where: str) -> Kind:
         if not raw or most >= 1 << 31:
             raise unreadable(f"field '{where}' is no decimal")
         value = scaled_decimal(raw, message.scale)
-        return Context(most, ROUND_HALF_UP, MIN_EMIN, MAX_EMAX).plus(value) if most else value
+        if most:
+            return Context(most, ROUND_HALF_UP, MIN_EMIN, MAX_EMAX).plus(value)
+        return value
 
     def fill(message: Any, value: Any) -> None:
-        exponent = value.as_tuple().exponent if isinstance(value, Decimal) else None
+        if isinstance(value, Decimal):
+            exponent = value.as_tuple().exponent
+        else:
+            exponent = None
         if not isinstance(exponent, int) or not -(1 << 31) <= -exponent < 1 << 31:
             raise unwritable(where, "is no decimal")
         if len(value.as_tuple().digits) > _MOST_DIGITS:
@@ -176,10 +184,15 @@ def _decimal(params: Mapping[str, str], where: str) -> Kind:
 def _number(text: str | None) -> int | None:
     """``Integer.parseInt``; Connect passes over what is none."""
     try:
-        value = int(text) if text is not None and text.strip("+-0123456789") == "" else None
+        if text is not None and text.strip("+-0123456789") == "":
+            value = int(text)
+        else:
+            value = None
     except ValueError:
         return None
-    return value if value is not None and -(1 << 31) <= value < 1 << 31 else None
+    if value is not None and -(1 << 31) <= value < 1 << 31:
+        return value
+    return None
 
 
 def _date(params: Mapping[str, str], where: str) -> Kind:

@@ -28,7 +28,9 @@ class Part:
 def taken(found: Any, kind: Kind) -> Take:
     """What is in a field, whether it was set or not."""
     get, convert = attrgetter(found.name), kind.read
-    return get if convert is None else lambda message: convert(get(message))
+    if convert is None:
+        return get
+    return lambda message: convert(get(message))
 
 
 def if_present(found: Any, take: Take) -> Take:
@@ -80,7 +82,9 @@ def list_reader(name: str, kind: Kind) -> Take:
     def read(message: Any) -> list[Any]:
         items = get(message)
         room.take(len(items) * width)
-        return list(items) if convert is None else list(map(convert, items))
+        if convert is None:
+            return list(items)
+        return list(map(convert, items))
 
     return read
 

@@ -185,9 +185,15 @@ class _Builder:
         proto = DescriptorProto()
         descriptor.CopyToProto(proto)
         lone = {part.name for part in proto.field if part.proto3_optional}
-        unions = [one for one in descriptor.oneofs if not all(part.name in lone for part in one.fields)]
+        unions = []
+        for one in descriptor.oneofs:
+            if not all(part.name in lone for part in one.fields):
+                unions.append(one)
         parts = [self.union(one, prefix) for one in unions]
-        inside = {part.name for one in unions for part in one.fields}
+        inside = set()
+        for one in unions:
+            for part in one.fields:
+                inside.add(part.name)
         for found in descriptor.fields:
             if found.name not in inside:
                 parts.append(self.part(found, prefix + found.name, nullable=found.name in lone or self.proto2(found)))
@@ -205,7 +211,10 @@ class _Builder:
         if found.is_repeated and found.type == MESSAGE and _is_entry(found.message_type):
             return self.map(found, where)
         kind = self.kind(found, where)
-        schema = kind.schema if not found.is_repeated else Schema(Type.ARRAY, values=optional(kind.schema))
+        if not found.is_repeated:
+            schema = kind.schema
+        else:
+            schema = Schema(Type.ARRAY, values=optional(kind.schema))
         schema = _tagged(schema, found.number)
         if found.is_repeated:
             return Part(found.name, schema, list_reader(found.name, kind), list_writer(found.name, kind, where))
@@ -253,7 +262,9 @@ class _Builder:
 
         def take(message: Any) -> dict[str, Any] | None:
             found = which(message, oneof)
-            return None if found is None else {**empty, found: takes[found](message)}
+            if found is None:
+                return None
+            return {**empty, found: takes[found](message)}
 
         def put(message: Any, value: Any) -> None:
             there = [key for key in puts if value.get(key) is not None]

@@ -198,7 +198,10 @@ class _Builder:
         """An enum; its symbols are in the order of their numbers, as proto3 wants 0 to be the first."""
         name = parameters[ENUM]
         prefix = f"{ENUM}."
-        symbols = [(int(text), key.removeprefix(prefix)) for key, text in parameters.items() if key.startswith(prefix)]
+        symbols = []
+        for key, text in parameters.items():
+            if key.startswith(prefix):
+                symbols.append((int(text), key.removeprefix(prefix)))
         made = EnumDescriptorProto(name=name)
         for number, symbol in sorted(symbols, key=lambda pair: (pair[0] != 0, *pair)):
             made.value.add(name=symbol, number=number)
@@ -242,8 +245,14 @@ def _params(schema: Schema) -> dict[str, str]:
             "precision": dict(schema.parameters).get(DECIMAL_PRECISION),
             "scale": dict(schema.parameters).get(DECIMAL_SCALE),
         }
-        return {key: value for key, value in kept.items() if value is not None}
-    return {CONNECT_TYPE: schema.type.value} if schema.type in (Type.INT8, Type.INT16) else {}
+        results = {}
+        for key, value in kept.items():
+            if value is not None:
+                results[key] = value
+        return results
+    if schema.type in (Type.INT8, Type.INT16):
+        return {CONNECT_TYPE: schema.type.value}
+    return {}
 
 
 def _entry_name(name: str) -> str:

@@ -57,7 +57,10 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
         EngineError: SMT637, there is text and no ``protoc``.
     """
     known = {name: file for name, found in references if (file := _serialized(found, name)) is not None}
-    texts = {name: found for name, found in references if name not in known}
+    texts = {}
+    for name, found in references:
+        if name not in known:
+            texts[name] = found
     names, own = [name for name, _ in references], _serialized(text, "")
     main = _free(names, "schema.proto" if own is None else own.name)
     if own is None:
@@ -65,8 +68,14 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
     else:
         own.name = main
         known[main] = own
-    made = _compiled(tuple(texts.items()), tuple(map(_raw, known.values())), place) if texts else {}
-    return [made[name] if name in texts else _raw(known[name]) for name in (*names, main)]
+    if texts:
+        made = _compiled(tuple(texts.items()), tuple(map(_raw, known.values())), place)
+    else:
+        made = {}
+    results = []
+    for name in (*names, main):
+        results.append(made[name] if name in texts else _raw(known[name]))
+    return results
 
 
 def _serialized(text: str, name: str) -> FileDescriptorProto | None:
@@ -150,6 +159,9 @@ def _imported(texts: Mapping[str, str]) -> Iterable[FileDescriptorProto]:
 
 def _first_mistake(said: str) -> str:
     """What ``protoc`` says of a place; it may warn before, and its libraries log."""
-    lines = [line.strip() for line in said.splitlines() if line.strip() and "warning:" not in line]
+    lines = []
+    for line in said.splitlines():
+        if line.strip() and "warning:" not in line:
+            lines.append(line.strip())
     placed = [line for line in lines if _PLACE.search(line)]
     return (placed or lines or ["protoc does not say why"])[0]

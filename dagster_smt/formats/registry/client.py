@@ -103,9 +103,14 @@ def version_of(options: Options, number: int, subject: str, kind: SchemaKind) ->
 def _own_version(schema: Any) -> int | None:
     """``Metadata.getConfluentVersionNumber``."""
     properties = getattr(schema.metadata, "properties", None)
-    given = properties.properties.get("confluent:version") if properties else None
+    if properties:
+        given = properties.properties.get("confluent:version")
+    else:
+        given = None
     try:
-        return None if given is None else int(given)
+        if given is None:
+            return None
+        return int(given)
     except ValueError:
         return None
 

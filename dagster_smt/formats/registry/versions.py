@@ -51,7 +51,9 @@ def subject_of(settings: Mapping[str, str], side: KeyOrValue, topic: str, name: 
     if name is None:
         hint = "use TopicNameStrategy, or structs"
         raise data_error("SMT442", f"{strategy} needs a record with a name", hint, DATA_EXCEPTION)
-    return name if strategy == "RecordNameStrategy" else f"{topic}-{name}"
+    if strategy == "RecordNameStrategy":
+        return name
+    return f"{topic}-{name}"
 
 
 @dataclass(frozen=True)
@@ -135,4 +137,6 @@ def registered_avro(form: Format, number: int, side: KeyOrValue, topics: Sequenc
     there = fetched(tuple(form.settings.items()), number, "AVRO")
     found, avro = _avro(there, number)
     schemas = [versioned(found, form, header_of(number), side, topic) for topic in topics]
-    return None if avro is None or schemas[0] is None else replace(avro, schema=schemas[0])
+    if avro is None or schemas[0] is None:
+        return None
+    return replace(avro, schema=schemas[0])

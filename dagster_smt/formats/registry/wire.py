@@ -75,7 +75,9 @@ class RegistryReader:
             return None
         if len(data) < HEADER or data[0] != 0:
             raise no_header()
-        return data[: read_indexes(data, HEADER)[1]] if self.kind == "PROTOBUF" else data[:HEADER]
+        if self.kind == "PROTOBUF":
+            return data[: read_indexes(data, HEADER)[1]]
+        return data[:HEADER]
 
     def schema(self, text: bytes, topic: str = "") -> Schema | None:
         """The schema that it names in records of a topic."""

@@ -147,7 +147,9 @@ def _after_bracket(text: str, start: int, marks: str) -> int:
     quote = text[start + 1 : start + 2]
     if quote not in ("'", '"'):
         end = text.find("]", start)
-        return len(text) if end < 0 else end + 1
+        if end < 0:
+            return len(text)
+        return end + 1
     at = start + 2
     while at < len(text) and text[at] != quote:
         at += 2 if text[at] == "\\" else 1

@@ -245,20 +245,29 @@ class _Reader:
         tests = [self.both()]
         while self.take("||"):
             tests.append(self.both())
-        return tests[0] if len(tests) == 1 else Any(tuple(tests))
+        if len(tests) == 1:
+            return tests[0]
+        return Any(tuple(tests))
 
     def both(self) -> Test:
         tests = [self.operand()]
         while self.take("&&"):
             tests.append(self.operand())
-        return tests[0] if len(tests) == 1 else All(tuple(tests))
+        if len(tests) == 1:
+            return tests[0]
+        return All(tuple(tests))
 
     def operand(self) -> Test:
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             self.refuse("its tests are nested too deeply")
         self.blanks()
-        test = self.negated() if self.take("!") else self.grouped() if self.take("(") else self.comparison()
+        if self.take("!"):
+            test = self.negated()
+        elif self.take("("):
+            test = self.grouped()
+        else:
+            test = self.comparison()
         self.blanks()
         self.depth -= 1
         return test
@@ -334,8 +343,12 @@ class _Reader:
         self.blanks()
         start, word = self.at, self.match(_WORD)
         whole = None if word else self.match(_WHOLE)
-        found: Literal = _WORDS[word[1]] if word else Decimal(whole[0]) if whole else None
-        if not word and not whole:
+        found: Literal
+        if word:
+            found = _WORDS[word[1]]
+        elif whole:
+            found = Decimal(whole[0])
+        else:
             found = self.quoted()
             if "\\" in self.text[start : self.at] or found[:1] in ("$", "@", "[", "{", "'", '"'):
                 self.refuse("json-path reads a text in a list anew: one with a backslash or such a beginning")
@@ -349,11 +362,15 @@ class _Reader:
         strange = [flag for flag in found[2] if flag not in _FLAGS]
         if strange:
             self.refuse(f"'{strange[0]}' is no flag of a regular expression")
-        return f"(?{found[2]}){found[1]}" if found[2] else found[1]
+        if found[2]:
+            return f"(?{found[2]}){found[1]}"
+        return found[1]
 
 
 def _unescaped(text: str) -> str:
     def replaced(found: re.Match[str]) -> str:
-        return chr(int(found[1], 16)) if found[1] else _ESCAPED.get(found[2], found[2])
+        if found[1]:
+            return chr(int(found[1], 16))
+        return _ESCAPED.get(found[2], found[2])
 
     return _ESCAPE.sub(replaced, text)

@@ -32,7 +32,9 @@ class Match:
     @property
     def java(self) -> str:
         """The pattern with its flag, as Java and Spark read it."""
-        return f"(?i){self.pattern}" if self.any_case else self.pattern
+        if self.any_case:
+            return f"(?i){self.pattern}"
+        return self.pattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -342,7 +342,11 @@ SILENT = ("masked", "changed", "dropped", "renamed")
 
 def silent_lines(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts]) -> list[LedgerLine]:
     """Masks, changes, drops and renames that touched nothing although records came through their stage."""
-    return [line for line in ledger if line.entry.relied_on and not line.records and stages[line.entry.stage].seen]
+    results = []
+    for line in ledger:
+        if line.entry.relied_on and not line.records and stages[line.entry.stage].seen:
+            results.append(line)
+    return results
 
 
 def add_up(counts: Iterable[TopicCounts]) -> TopicCounts:
@@ -378,9 +382,9 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
             spans[r.topic, r.partition] = min(start, r.start), max(end, r.end)
         for phase, spent in report.seconds.items():
             seconds[phase] = round(seconds.get(phase, 0.0) + spent, 3)
-    topics = {
-        t: add_up(r.topics[t] for r in reports if t in r.topics) for t in sorted({t for r in reports for t in r.topics})
-    }
+    topics = {}
+    for t in sorted({t for r in reports for t in r.topics}):
+        topics[t] = add_up(r.topics[t] for r in reports if t in r.topics)
     counts = add_up(topics.values())
     ledger = [LedgerLine(line.entry, n) for line, n in zip(last.ledger, counts.touched or (), strict=False)]
     return replace(
@@ -409,7 +413,9 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
 def _sum_of(numbers: Iterable[int | None]) -> int | None:
     """The sum; None if one of them is not known."""
     known = list(numbers)
-    return None if None in known else sum(n for n in known if n is not None)
+    if None in known:
+        return None
+    return sum(n for n in known if n is not None)
 
 
 OF_ARRAYS = ("further", "empty", "refused")
@@ -440,7 +446,9 @@ def schema_diff(
     """
     old, new = leaf_labels(before), leaf_labels(after)
     moved = _renames(old, new, lineage or {})
-    changes = [FieldChange(o, "renamed", old[o], n if old[o] == new[n] else f"{n}: {new[n]}") for o, n in moved.items()]
+    changes = []
+    for o, n in moved.items():
+        changes.append(FieldChange(o, "renamed", old[o], n if old[o] == new[n] else f"{n}: {new[n]}"))
     gone, come = [p for p in old if p not in new and p not in moved], {*moved.values()}
     changes += [FieldChange(p, "removed", old[p]) for p in gone]
     changes += [FieldChange(p, "changed", old[p], new[p]) for p in old if p in new and old[p] != new[p]]
@@ -449,7 +457,9 @@ def schema_diff(
 
 def of_value(source: str) -> str | None:
     """The path of a field of the value, among the sources of a column; None for another part of the record."""
-    return source[len("value") :].removeprefix(".") if source.startswith(("value.", "value[")) else None
+    if source.startswith(("value.", "value[")):
+        return source[len("value") :].removeprefix(".")
+    return None
 
 
 def _renames(old: Mapping[str, str], new: Mapping[str, str], lineage: Mapping[str, Sequence[str]]) -> dict[str, str]:

@@ -93,7 +93,10 @@ def remembered(
         touched: Fingerprints of entries that touched records: what they did not touch before had no such field.
         found: What the run adds.
     """
-    left = [replace(u, offsets=u.offsets - read) for u in before if u.left_out or u.entry not in touched]
+    left = []
+    for u in before:
+        if u.left_out or u.entry not in touched:
+            left.append(replace(u, offsets=u.offsets - read))
     merged: dict[tuple[Any, ...], Unmasked] = {}
     for one in (*(u for u in left if u.offsets), *found):
         key = (one.entry, one.stage, one.action, one.side, one.path, one.left_out)
@@ -119,7 +122,10 @@ def _bounded(found: list[Unmasked]) -> tuple[Unmasked, ...]:
     while len(found) > MOST_ENTRIES:
         # the oldest come first; whether a mask was among them still decides how bad it is
         first, second = found[0], found[1]
-        action = "masked" if "masked" in (first.action, second.action) else first.action
+        if "masked" in (first.action, second.action):
+            action = "masked"
+        else:
+            action = first.action
         merged = replace(first.joined(second), entry="", stage=SEVERAL, action=action, path=SEVERAL)
         found = [replace(merged, left_out=first.left_out or second.left_out), *found[2:]]
     each = MOST_RANGES // max(1, len(found))

@@ -57,7 +57,9 @@ def metadata_key(form: Format, key: str) -> str | None:
         return None
     bare = key.removeprefix("value.")
     inside = bare.removeprefix(f"{form.kind}.")
-    return inside if inside != key else None
+    if inside != key:
+        return inside
+    return None
 
 
 def type_label(schema: Schema) -> str:

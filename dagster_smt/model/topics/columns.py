@@ -92,7 +92,9 @@ class Decoder:
 
 def match_of(text: Any) -> Any:
     """What ``match`` says: a word of ``DUPLICATES``, or a number, be it written as a text."""
-    return int(text) if isinstance(text, str) and re.fullmatch(r"[0-9]{1,9}", text) else text
+    if isinstance(text, str) and re.fullmatch(r"[0-9]{1,9}", text):
+        return int(text)
+    return text
 
 
 def decoder(text: str) -> Decoder | None:
@@ -129,7 +131,9 @@ class Column:
         """Where it comes from, in the words of plans: ``offset``, ``headers.trace``; empty for a physical column."""
         if isinstance(self.source, HeaderValue):
             return below("headers", self.source.key)
-        return "" if self.source is None else self.source.key
+        if self.source is None:
+            return ""
+        return self.source.key
 
     @property
     def place(self) -> str:
@@ -220,7 +224,9 @@ class Row:
     def key_column(self) -> Column | None:
         """The column that is the key itself instead of a field of it, where a format can hold it so."""
         found = [c for c in self.physical if c.name in self.key_fields]
-        return found[0] if len(found) == 1 and found[0].keyed else None
+        if len(found) == 1 and found[0].keyed:
+            return found[0]
+        return None
 
     def is_key(self, column: Column, inside: Schema | None) -> bool:
         """Whether a column is the key itself; ``inside``: what a key that is a struct has under the column's name."""
@@ -231,12 +237,16 @@ class Row:
     def key_schema(self) -> Schema | None:
         """The schema of the key's columns together; None if the key holds none."""
         fields = tuple((self.key_name(c.name), c.schema) for c in self.physical if c.name in self.key_fields)
-        return Schema(Type.STRUCT, optional=True, fields=fields) if fields else None
+        if fields:
+            return Schema(Type.STRUCT, optional=True, fields=fields)
+        return None
 
     def value_schema(self) -> Schema | None:
         """The schema of the value's columns together; None if no physical column is declared."""
         fields = tuple((c.name, c.schema) for c in self.physical if self.in_value(c.name))
-        return Schema(Type.STRUCT, optional=True, fields=fields) if self.physical else None
+        if self.physical:
+            return Schema(Type.STRUCT, optional=True, fields=fields)
+        return None
 
     def problems(self) -> list[Problem]:
         """Everything that is wrong with it."""
@@ -303,7 +313,10 @@ def _decoder_problems(place: str, source: HeaderValue, schema: Schema) -> Iterat
     wanted = DECODERS[found.name]
     if wanted is None or (schema.type is wanted and schema.logical is None):
         return
-    fitting = [name for name, kind in DECODERS.items() if schema.logical is None and kind in (schema.type, None)]
+    fitting = []
+    for name, kind in DECODERS.items():
+        if schema.logical is None and kind in (schema.type, None):
+            fitting.append(name)
     if found.name == "bytes":
         statement = f"a header's bytes do not become {label} by themselves"
         hint = f"declare it as BYTES, or name a decoder: {', '.join(fitting or ['json', 'simple'])}"
@@ -332,7 +345,9 @@ def _metadata_problems(place: str, source: Metadata, schema: Schema) -> Iterator
 
 
 def _map_hint(source: Metadata) -> str:
-    return "MAP<STRING, ARRAY<BYTES>>" if source.duplicates == "all" else "MAP<STRING, BYTES>"
+    if source.duplicates == "all":
+        return "MAP<STRING, ARRAY<BYTES>>"
+    return "MAP<STRING, BYTES>"
 
 
 def header_form(schema: Schema, duplicates: Duplicates) -> Literal["list", "map"] | None:
@@ -340,8 +355,13 @@ def header_form(schema: Schema, duplicates: Duplicates) -> Literal["list", "map"
     bare = _bare(schema)
     if bare == _bare(Schema(Type.ARRAY, values=HEADER_ITEM)):
         return "list"
-    item = Schema(Type.ARRAY, values=_BYTES) if duplicates == "all" else _BYTES
-    return "map" if bare == _bare(Schema(Type.MAP, keys=STRING, values=item)) else None
+    if duplicates == "all":
+        item = Schema(Type.ARRAY, values=_BYTES)
+    else:
+        item = _BYTES
+    if bare == _bare(Schema(Type.MAP, keys=STRING, values=item)):
+        return "map"
+    return None
 
 
 def _bare(schema: Schema) -> Schema:
@@ -363,12 +383,23 @@ def describe_columns(row: Row) -> Sequence[tuple[str, str, str, str]]:
 def _read_from(row: Row, column: Column) -> str:
     if isinstance(column.source, HeaderValue):
         match = column.source.match
-        word = f"number {match} of " if isinstance(match, int) else "" if match == "last" else f"{match} "
+        if isinstance(match, int):
+            word = f"number {match} of "
+        elif match == "last":
+            word = ""
+        else:
+            word = f"{match} "
         return f"{word}header '{column.source.key}', {column.source.decode}"
     if column.source is not None:
         return f"metadata '{column.source.key}'"
-    in_key = f"key field {below('', row.key_name(column.name))}" if column.name in row.key_fields else ""
-    in_value = f"value field {below('', column.name)}" if row.in_value(column.name) else ""
+    if column.name in row.key_fields:
+        in_key = f"key field {below('', row.key_name(column.name))}"
+    else:
+        in_key = ""
+    if row.in_value(column.name):
+        in_value = f"value field {below('', column.name)}"
+    else:
+        in_value = ""
     return in_value or in_key
 
 
@@ -380,6 +411,8 @@ def _written_to(row: Row, column: Column) -> str:
     if column.source is not None:
         known = RECORD_METADATA.get(column.source.key)
         own = column.source.key != "partition" or column.schema.type is Type.INT32
-        return column.source.key if known is not None and known.writable and own else ""
+        if known is not None and known.writable and own:
+            return column.source.key
+        return ""
     places = ["key"] if column.name in row.key_fields else []
     return ", ".join([*places, "value"] if row.in_value(column.name) else places)

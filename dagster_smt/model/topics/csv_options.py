@@ -25,7 +25,9 @@ _UNICODE = re.compile(r"\\u+([0-9a-fA-F]{4})")
 def character(text: str) -> str:
     """What an option stands for: Flink's documentation writes a tab as ``\\t``, and other characters as ``\\u0001``."""
     code = _UNICODE.fullmatch(text)
-    return chr(int(code[1], 16)) if code else _ESCAPES.get(text, text)
+    if code:
+        return chr(int(code[1], 16))
+    return _ESCAPES.get(text, text)
 
 
 def quotes(settings: Mapping[str, str]) -> bool:

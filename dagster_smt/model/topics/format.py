@@ -102,9 +102,10 @@ class Format:
         object.__setattr__(self, "options", tuple(sorted(pairs)))
         known = _KNOWN.get(self.kind, ())
         hint = f"there are: {', '.join(known)}" if known else "leave it out"
-        problems = [
-            Problem("SMT272", f"{self.kind}.{k}", "is no option", hint) for k in self.settings if k not in known
-        ]
+        problems = []
+        for k in self.settings:
+            if k not in known:
+                problems.append(Problem("SMT272", f"{self.kind}.{k}", "is no option", hint))
         problems += [
             Problem("SMT581", f"{self.kind}.{k}", "a secret stands in the definition", _SECRETS)
             for k, value in self.settings.items()
@@ -162,7 +163,9 @@ class Format:
     def text_standard(self) -> str:
         """``SQL`` or ``ISO-8601`` if days and moments are texts and decimals are plain numbers; else empty."""
         found = self.settings.get(MOMENTS, "CONNECT").upper()
-        return "" if found == "CONNECT" else found
+        if found == "CONNECT":
+            return ""
+        return found
 
     @property
     def plain_decimals(self) -> bool:
@@ -172,7 +175,9 @@ class Format:
     @property
     def known_schema(self) -> Schema | None:
         """The schema that every value has, as Connect's converter of this format gives it; None if it varies."""
-        return Schema(WHOLE[self.kind], optional=True) if self.kind in WHOLE else self.schema
+        if self.kind in WHOLE:
+            return Schema(WHOLE[self.kind], optional=True)
+        return self.schema
 
 
 def names_topic(settings: Mapping[str, str]) -> bool:

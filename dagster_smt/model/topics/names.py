@@ -26,4 +26,6 @@ def takes_records(name: str, place: str) -> bool:
 
 def names_of(place: str) -> tuple[str, frozenset[str]]:
     """Returns the pattern of topics that take records, as Python and Java read it, and those that take none though."""
-    return (_FILE_TOPIC.pattern, frozenset()) if place == "file_topics" else (_TOPIC.pattern, INTERNAL)
+    if place == "file_topics":
+        return (_FILE_TOPIC.pattern, frozenset())
+    return (_TOPIC.pattern, INTERNAL)

@@ -173,7 +173,11 @@ class TableState:
 
     def ends_by_partition(self) -> dict[tuple[str, int], int]:
         """``ends`` as consumer groups have them."""
-        return {(topic, int(p)): end for topic, parts in self.ends().items() for p, end in parts.items()}
+        results = {}
+        for topic, parts in self.ends().items():
+            for p, end in parts.items():
+                results[(topic, int(p))] = end
+        return results
 
     @property
     def holes(self) -> OffsetSet:

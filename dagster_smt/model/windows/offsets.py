@@ -77,11 +77,13 @@ class OffsetSet:
         holes = sorted((b[0] - a[1], k, n) for k, v in self.parts.items() for n, (a, b) in enumerate(pairwise(v)))
         over = sum(map(len, self.parts.values())) - most
         filled = {(k, n) for _, k, n in holes[: max(0, over)]}
-        holes_of = (
-            (k, [(a[1], b[0]) for n, (a, b) in enumerate(pairwise(v)) if (k, n) in filled])
-            for k, v in self.parts.items()
-        )
-        return self | _offsets((k, tuple(found)) for k, found in holes_of)
+        holes_to_fill: dict[tuple[str, int], list[tuple[int, int]]] = {}
+        for place, intervals in self.parts.items():
+            holes_to_fill[place] = []
+            for number, (left, right) in enumerate(pairwise(intervals)):
+                if (place, number) in filled:
+                    holes_to_fill[place].append((left[1], right[0]))
+        return self | _offsets((place, tuple(intervals)) for place, intervals in holes_to_fill.items())
 
     @property
     def records(self) -> int:
@@ -98,11 +100,12 @@ class OffsetSet:
     @classmethod
     def from_json(cls, data: Mapping[str, Mapping[str, list[list[int]]]]) -> "OffsetSet":
         """Read what ``to_json`` wrote."""
-        return _offsets(
-            ((topic, int(partition)), union(((a, b) for a, b in intervals), ()))
-            for topic, partitions in data.items()
-            for partition, intervals in partitions.items()
-        )
+        parts = []
+        for topic, partitions in data.items():
+            for partition, intervals in partitions.items():
+                pairs = [(first, end) for first, end in intervals]
+                parts.append(((topic, int(partition)), union(pairs, ())))
+        return _offsets(parts)
 
 
 def _offsets(items: Iterable[tuple[TopicPartition, Intervals]]) -> OffsetSet:
@@ -127,4 +130,8 @@ def by_topic(numbers: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]
 
 def from_topics(data: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
     """Read what ``by_topic`` wrote."""
-    return {(topic, int(partition)): number for topic, parts in data.items() for partition, number in parts.items()}
+    results = {}
+    for topic, parts in data.items():
+        for partition, number in parts.items():
+            results[(topic, int(partition))] = number
+    return results

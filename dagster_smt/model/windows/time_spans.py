@@ -47,8 +47,13 @@ def _joined(one: Span, other: Span, new: Span) -> Span:
 
 def reached(spans: Spans, since: int) -> int | None:
     """The offset up to which the time right before ``since`` was read; None if it was not."""
-    ends = [span.end for span in spans if span.since < since <= span.until]
-    return ends[0] if ends else None
+    ends = []
+    for span in spans:
+        if span.since < since <= span.until:
+            ends.append(span.end)
+    if ends:
+        return ends[0]
+    return None
 
 
 def spans_to_json(spans: Mapping[TopicPartition, Spans]) -> dict[str, dict[str, list[list[int]]]]:
@@ -61,8 +66,8 @@ def spans_to_json(spans: Mapping[TopicPartition, Spans]) -> dict[str, dict[str, 
 
 def spans_from_json(data: Mapping[str, Mapping[str, list[list[int]]]]) -> dict[TopicPartition, Spans]:
     """Read what ``spans_to_json`` wrote."""
-    return {
-        (topic, int(partition)): tuple(Span(*numbers) for numbers in spans)
-        for topic, parts in data.items()
-        for partition, spans in parts.items()
-    }
+    results = {}
+    for topic, parts in data.items():
+        for partition, spans in parts.items():
+            results[(topic, int(partition))] = tuple(Span(*numbers) for numbers in spans)
+    return results

@@ -32,6 +32,14 @@ class Window:
         return sum(r.records for r in self.ranges)
 
     @property
+    def records_by_topic(self) -> dict[str, int]:
+        """Number of offsets of each topic in the window."""
+        records = dict.fromkeys(self.topics, 0)
+        for r in self.ranges:
+            records[r.topic] += r.records
+        return records
+
+    @property
     def topics(self) -> tuple[str, ...]:
         return tuple(sorted({r.topic for r in self.ranges}))
 

@@ -87,7 +87,10 @@ def _ended(asset: dg.AssetKey, partitions: OF_TIME, cron: str, zone: str | None)
 def _ended_since(windows: dg.TimeWindowPartitionsDefinition, tick: datetime) -> list[str]:
     """Returns the windows that have ended since a tick, and the last one in any case: its own tick may have failed."""
     keys = list(windows.get_partition_keys())
-    ended = [key for key in keys[:-1] if windows.time_window_for_partition_key(key).end > tick]
+    ended = []
+    for key in keys[:-1]:
+        if windows.time_window_for_partition_key(key).end > tick:
+            ended.append(key)
     return ended + keys[-1:]
 
 

@@ -141,7 +141,10 @@ def _added(
 ) -> list[str]:
     """The keys of new topics that this tick adds."""
     there = set(known)
-    new = [key for key in map(topic_to_partition_key, live) if key not in there]
+    new = []
+    for key in map(topic_to_partition_key, live):
+        if key not in there:
+            new.append(key)
     room = max(0, spec.max_topics - len(known))
     if len(new) > room:
         context.log.error(
@@ -158,7 +161,10 @@ def _unmaterialized(
     if _under_way(context, spec.name):
         return []
     done = context.instance.get_materialized_partitions(spec.asset)
-    waiting = [key for key in known if key not in done and partition_key_to_topic(key) in live]
+    waiting = []
+    for key in known:
+        if key not in done and partition_key_to_topic(key) in live:
+            waiting.append(key)
     return waiting[: spec.max_new_per_tick]
 
 
@@ -191,7 +197,10 @@ def _request(spec: _NewTopics, keys: Sequence[str], identities: Mapping[str, str
     """One run for neighbouring partitions. Its key holds the topics' ids: a topic made anew is another one."""
     topics = map(partition_key_to_topic, keys)
     names = sorted(f"{topic}:{identities[topic]}" for topic in topics if topic in identities)
-    run_key = names[0] if len(names) == 1 else f"{len(names)} topics:{digest(names)}"
+    if len(names) == 1:
+        run_key = names[0]
+    else:
+        run_key = f"{len(names)} topics:{digest(names)}"
     tags = {SENSOR_TAG: spec.name, **range_tags(keys)}
     return dg.RunRequest(run_key=run_key, tags=tags, asset_selection=[spec.asset])
 
@@ -206,7 +215,10 @@ def _report_vanished(context: dg.SensorEvaluationContext, spec: _NewTopics, gone
     cursor = digest(gone) if gone else "none"  # Dagster takes no empty cursor
     if gone and context.cursor != cursor:
         named = ", ".join(map(partition_key_to_topic, gone[:_NAMED])) + (" …" if len(gone) > _NAMED else "")
-        what = "are deleted" if spec.on_vanished == "delete" else "are kept: on_vanished='delete' would delete them"
+        if spec.on_vanished == "delete":
+            what = "are deleted"
+        else:
+            what = "are kept: on_vanished='delete' would delete them"
         context.log.warning(visible(f"{len(gone)} topics are gone: {named}. Their partitions {what}"))
     return cursor
 
@@ -313,7 +325,10 @@ def build_lag_sensor(
 def _sense_lag(spec: _Behind, context: dg.SensorEvaluationContext) -> dg.SensorResult:
     if _under_way(context, spec.name):
         return dg.SensorResult(skip_reason="a run that this sensor asked for is not finished")
-    known = _known_keys(context, spec.partitions) if spec.partitions is not None else []
+    if spec.partitions is not None:
+        known = _known_keys(context, spec.partitions)
+    else:
+        known = []
     told, last = _told(context, spec, len(known))
     late, there = _unread(spec, known, told)
     old = spec.max_age_seconds is not None and time.time() - last >= spec.max_age_seconds
@@ -324,11 +339,12 @@ def _sense_lag(spec: _Behind, context: dg.SensorEvaluationContext) -> dg.SensorR
     if spec.partitions is None:
         return dg.SensorResult(run_requests=[dg.RunRequest(run_key=run_key, tags=tags, asset_selection=[spec.asset])])
     spans = _spans(known, {topic_to_partition_key(r.topic) for r in late})
-    requests = [
-        dg.RunRequest(run_key=f"{run_key}:{s[0]}", tags={**tags, **range_tags(s)}, asset_selection=[spec.asset])
-        for s in spans
-    ]
-    return dg.SensorResult(run_requests=requests)
+    run_requests = []
+    for s in spans:
+        run_requests.append(
+            dg.RunRequest(run_key=f"{run_key}:{s[0]}", tags={**tags, **range_tags(s)}, asset_selection=[spec.asset])
+        )
+    return dg.SensorResult(run_requests=run_requests)
 
 
 def _unread(

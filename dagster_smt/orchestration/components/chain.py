@@ -164,7 +164,9 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
     def get_asset_spec(self, data: SmtAssetData) -> dg.AssetSpec:
         """The asset's spec. Override it in a subclass; ``translation`` in the file comes on top."""
         spec = SmtTranslator.get_asset_spec(_OfComponent(self, data), data)
-        return self.translation(spec, data) if self.translation is not None else spec
+        if self.translation is not None:
+            return self.translation(spec, data)
+        return spec
 
     def get_topic_spec(self, spec: dg.AssetSpec, data: SmtAssetData) -> dg.AssetSpec:
         """The spec of one of its topics: group, owners, tags and key prefix as ``translation`` gives the asset.
@@ -175,8 +177,14 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             return spec
         told = self.translation(spec, data)
         prefixed = told.key.path[-len(spec.key.path) :] == spec.key.path
-        tags = {key: text for key, text in told.tags.items() if not key.startswith(KIND_PREFIX)}
-        kinds = {key: text for key, text in spec.tags.items() if key.startswith(KIND_PREFIX)}
+        tags = {}
+        for key, text in told.tags.items():
+            if not key.startswith(KIND_PREFIX):
+                tags[key] = text
+        kinds = {}
+        for key, text in spec.tags.items():
+            if key.startswith(KIND_PREFIX):
+                kinds[key] = text
         return spec.replace_attributes(
             key=told.key if prefixed else spec.key,
             group_name=told.group_name,
@@ -197,7 +205,10 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         if self.spark is not None:
             tree = context.component_tree
             self.check_session(tree.get_all_components(SmtChainComponent))
-        resources = {self.spark_key: _session(self.spark.model_dump_json())} if self.spark is not None else {}
+        if self.spark is not None:
+            resources = {self.spark_key: _session(self.spark.model_dump_json())}
+        else:
+            resources = {}
         letters: list[dg.AssetSpec] = []
         again = self.sink.coordinates is not None and not isinstance(asset.partitions_def, OF_TIME)
         jobs = [build_repair_job(asset)] if again else []
@@ -272,4 +283,6 @@ class _OfComponent(SmtTranslator):
         return self.component.get_asset_spec(data)
 
     def get_topic_spec(self, spec: dg.AssetSpec) -> dg.AssetSpec:
-        return self.component.get_topic_spec(spec, self.data) if self.data is not None else spec
+        if self.data is not None:
+            return self.component.get_topic_spec(spec, self.data)
+        return spec

@@ -254,9 +254,15 @@ def chosen(data: Mapping[str, Any], place: str) -> tuple[str, Any]:
     Raises:
         ConfigError: SMT040, none or several are.
     """
-    given = [(name, value) for name, value in data.items() if value is not None]
+    given = []
+    for name, value in data.items():
+        if value is not None:
+            given.append((name, value))
     if len(given) != 1:
-        what = f"{' and '.join(n for n, _ in given)} are given" if given else "nothing is given"
+        if given:
+            what = f"{' and '.join(n for n, _ in given)} are given"
+        else:
+            what = "nothing is given"
         raise ConfigError(Problem("SMT040", place, what, f"choose one of {', '.join(data)}"))
     return given[0]
 
@@ -271,7 +277,9 @@ def source_of(data: Mapping[str, Any], folder: Path) -> SourceSpec:
     name, value = chosen(data, "table.source")
     if name == "kafka":
         return _kafka(value)
-    return FileTopics(folder / value) if name == "files" else TableSource(**value)
+    if name == "files":
+        return FileTopics(folder / value)
+    return TableSource(**value)
 
 
 def topics_of(data: Mapping[str, Any], folder: Path) -> FileTopics | KafkaTopics:
@@ -293,11 +301,16 @@ def sink_of(data: Mapping[str, Any], folder: Path) -> Sink:
     formats: dict[str, Any] = {
         side: format_of(value[side], folder, f"sink.{side}") for side in ("key", "value") if value[side]
     }
-    rest = {key: v for key, v in value.items() if key not in ("key", "value")}
+    rest = {}
+    for key, v in value.items():
+        if key not in ("key", "value"):
+            rest[key] = v
     if name == "kafka":
         own = {key: rest.pop(key) for key in ("group", "max_topics")}
         return KafkaSink(_kafka(rest), **own, **formats)
-    return FileTopicSink(**rest, **formats) if name == "files" else _table_sink(name, {**rest, **formats})
+    if name == "files":
+        return FileTopicSink(**rest, **formats)
+    return _table_sink(name, {**rest, **formats})
 
 
 def letters_of(data: Mapping[str, Any] | None) -> LetterPlace | None:
@@ -328,10 +341,16 @@ def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
         ConfigError: SMT040, there is no source, or a statement and what it says itself; what is wrong with the rest.
     """
     statement = data["statement"]
-    source = source_of(data["source"], folder) if data["source"] is not None else None
+    if data["source"] is not None:
+        source = source_of(data["source"], folder)
+    else:
+        source = None
     if statement is not None:
         _check_said_once(data)
-        text = (folder / statement).read_text(encoding="utf-8") if statement.endswith(".sql") else statement
+        if statement.endswith(".sql"):
+            text = (folder / statement).read_text(encoding="utf-8")
+        else:
+            text = statement
         others = {name: data[name] for name in ("on_data_loss", "group")}
         if data["start"] != _START:
             others["start"] = data["start"]
@@ -343,26 +362,33 @@ def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
         raise ConfigError(Problem("SMT040", "table.source", "nothing is given", hint))
     formats = {side: format_of(data[side], folder, f"table.{side}") for side in ("key", "value")}
     lists = {name: tuple(data[name]) for name in ("topics", "key_fields")}
-    rest = {name: value for name, value in data.items() if name != "statement"}
+    rest = {}
+    for name, value in data.items():
+        if name != "statement":
+            rest[name] = value
     return TopicTable(**{**rest, "source": source, **lists, **formats})
 
 
 def _check_said_once(data: Mapping[str, Any]) -> None:
     """Refuse what stands beside a statement that says it."""
-    fields = {name: field for name, field in TopicTableModel.model_fields.items() if name not in _BESIDE}
+    fields = {}
+    for name, field in TopicTableModel.model_fields.items():
+        if name not in _BESIDE:
+            fields[name] = field
     hint = "say it in the statement, or leave the statement out"
-    problems = [
-        Problem("SMT040", f"table.{name}", "stands beside a statement", hint)
-        for name, field in fields.items()
-        if data[name] not in (_default(field), (), [])
-    ]
+    problems = []
+    for name, field in fields.items():
+        if data[name] not in (_default(field), (), []):
+            problems.append(Problem("SMT040", f"table.{name}", "stands beside a statement", hint))
     if problems:
         raise ConfigError(problems)
 
 
 def _default(field: Any) -> Any:
     default = field.get_default(call_default_factory=True)
-    return default.model_dump() if isinstance(default, dg.Model) else default
+    if isinstance(default, dg.Model):
+        return default.model_dump()
+    return default
 
 
 _BESIDE = ("statement", "source", "on_data_loss", "group", "start", "key")
@@ -378,13 +404,19 @@ def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
     """
     text = data["schema_"]
     if (text is None) is (data["kind"] == "json_schema"):
-        statement = "json_schema needs a schema" if text is None else f"{data['kind']} takes no schema"
+        if text is None:
+            statement = "json_schema needs a schema"
+        else:
+            statement = f"{data['kind']} takes no schema"
         raise ConfigError(Problem("SMT041", place, statement, "kind: json_schema goes with schema: a DDL text or file"))
     schema = None
     if text is not None:
         file = folder / text if text.endswith(".sql") else None
         schema = parse_ddl(file.read_text(encoding="utf-8") if file else text, place=file.name if file else place)
-    rest = {key: value for key, value in data.items() if key != "schema_"}
+    rest = {}
+    for key, value in data.items():
+        if key != "schema_":
+            rest[key] = value
     return with_files(Format(**rest, schema=schema), folder)
 
 
@@ -420,7 +452,9 @@ def _resolver(make: Callable[..., Any], model: Any, description: str, *, in_fold
 
     def resolve(context: dg.ResolutionContext, given: Any) -> Any:
         data = context.resolve_value(given.model_dump() if isinstance(given, dg.Model) else given)
-        return make(data, context.resolve_source_relative_path(".")) if in_folder else make(data)
+        if in_folder:
+            return make(data, context.resolve_source_relative_path("."))
+        return make(data)
 
     return dg.Resolver(resolve, model_field_type=model, description=description)
 

@@ -82,7 +82,10 @@ class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
         except (SmtError, OSError) as error:
             with suppress(OSError):  # dg has made the folder, and would refuse to make it again
                 target.rmdir()
-            text = visible(f"{error.filename}: {error.strerror}") if isinstance(error, OSError) else str(error)
+            if isinstance(error, OSError):
+                text = visible(f"{error.filename}: {error.strerror}")
+            else:
+                text = str(error)
             raise ClickException(text) from None
         for name, text in written.files.items():
             (target / name).write_text(text, encoding="utf-8")
@@ -111,7 +114,10 @@ def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, Writte
 
 def _incomplete(connector: Connector, written: Written) -> ClickException:
     """What ``dg`` ends with where something of a connector is missing: the files are there, and the exit code is 1."""
-    undone = [v.option for v in written.options if v.verdict == "not done"]
+    undone = []
+    for v in written.options:
+        if v.verdict == "not done":
+            undone.append(v.option)
     parts = [v.part for v in (*written.stages, *written.notes) if v.verdict == "not supported"]
     what = ", ".join([*parts, *undone])
     text = f"{connector.name} is written, but not all of it is done: {what}. See the report above."
@@ -121,7 +127,10 @@ def _incomplete(connector: Connector, written: Written) -> ClickException:
 def _session(target: Path) -> None:
     """Give the project a Spark session, if nothing in it has one: a second one would be refused."""
     folder = next((parent for parent in target.parents if parent.name == "defs"), target.parent)
-    modules = [*folder.parent.rglob("*.py")] if folder.name == "defs" else [*folder.rglob("*.py")]
+    if folder.name == "defs":
+        modules = [*folder.parent.rglob("*.py")]
+    else:
+        modules = [*folder.rglob("*.py")]
     texts = [file.read_text(encoding="utf-8", errors="replace") for file in modules]
     components = [file.read_text(encoding="utf-8", errors="replace") for file in folder.rglob("defs.yaml")]
     told = any(_RESOURCE.search(text) for text in texts) or any(_SPARK.search(text) for text in components)

@@ -65,11 +65,17 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
         """The columns of a topic; None if its records do not tell, which must not stop the other topics."""
         try:
             schema = self._found(topic)
-            data = schema_to_json(schema.without_defaults()) if schema is not None else None
+            if schema is not None:
+                data = schema_to_json(schema.without_defaults())
+            else:
+                data = None
             if data is not None:
                 schema_from_json(data)  # as it will be read: names that no schema can have are found now
         except (SmtError, ValueError, RecursionError) as error:
-            what = str(error.problems[0].code) if isinstance(error, SmtError) else type(error).__name__
+            if isinstance(error, SmtError):
+                what = str(error.problems[0].code)
+            else:
+                what = type(error).__name__
             dg.get_dagster_logger("dagster_smt").warning(
                 visible(f"the columns of {topic} cannot be told from its records: {what}")
             )
@@ -86,23 +92,33 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
         values = [s.value for s in samples(self.source, topic, self.sample)]
         if self.value.arrays_as_rows:
             values = [row for value in values for row in rows_of(value)]
-        return inferred_schema(values) if self.value.kind == "json" else _enveloped(values)
+        if self.value.kind == "json":
+            return inferred_schema(values)
+        return _enveloped(values)
 
     def build_defs_from_state(self, context: dg.ComponentLoadContext, state_path: Path | None) -> dg.Definitions:
         """The assets; none before the state was refreshed for the first time."""
-        state = json.loads(state_path.read_text(encoding="utf-8")) if state_path is not None else []
-        tables = [
-            TopicTable(self.source, (entry["topic"],), value=_described(entry["schema"], self.value)) for entry in state
-        ]
+        if state_path is not None:
+            state = json.loads(state_path.read_text(encoding="utf-8"))
+        else:
+            state = []
+        tables = []
+        for entry in state:
+            tables.append(TopicTable(self.source, (entry["topic"],), value=_described(entry["schema"], self.value)))
         name = op_name(dg.AssetKey(["topics", context.path.name]))
-        assets = [build_topic_assets(tables, name=name, group_name=self.group_name)] if tables else []
+        if tables:
+            assets = [build_topic_assets(tables, name=name, group_name=self.group_name)]
+        else:
+            assets = []
         return dg.Definitions(assets=assets)
 
 
 def _described(data: dict[str, Any] | None, given: Format) -> Format:
     """The format of a topic; of one without known columns the records stay as they are, arrays too."""
     if data is None:
-        return replace(given, options=()) if given.arrays_as_rows else given
+        if given.arrays_as_rows:
+            return replace(given, options=())
+        return given
     return Format("json_schema", schema_from_json(data), options=given.options if given.kind == "json" else ())
 
 

@@ -161,7 +161,10 @@ def build_smt_assets(
         ConfigError: A chain is wrong, or SMT037: two tables share a key or a sink; with all problems.
         PlanError: No record of a table's declared schema can pass its chain.
     """
-    prepared = {table_name(p.spec.key): p for p in (table.prepared(translator) for table in tables)}
+    prepared = {}
+    for table in tables:
+        data = table.prepared(translator)
+        prepared[table_name(data.spec.key)] = data
     _check_together(name, tables, prepared.values())
 
     @dg.multi_asset(
@@ -217,7 +220,9 @@ def _check_together(name: str, tables: Sequence[SmtTable], prepared: Iterable[Pr
 def _backfill(policy: dg.BackfillPolicy | None, table: Prepared) -> dg.BackfillPolicy | None:
     if policy is not None or table.spec.partitions_def is None:
         return policy
-    return dg.BackfillPolicy.multi_run(1) if table.topic_dimension else dg.BackfillPolicy.single_run()
+    if table.topic_dimension:
+        return dg.BackfillPolicy.multi_run(1)
+    return dg.BackfillPolicy.single_run()
 
 
 table_name = op_name

@@ -10,4 +10,6 @@ def op_name(key: dg.AssetKey) -> str:
     """The name of an asset's op: Dagster's own where keys and names correspond, else with a hash that tells apart."""
     plain = all(re.fullmatch(r"[A-Za-z0-9_]+", part) and "__" not in part for part in key.path)
     name = "__".join(re.sub(r"[^A-Za-z0-9_]", "_", part) for part in key.path)
-    return name if plain else f"{name}_{hashlib.sha256(key.to_string().encode()).hexdigest()[:6]}"
+    if plain:
+        return name
+    return f"{name}_{hashlib.sha256(key.to_string().encode()).hexdigest()[:6]}"

@@ -32,9 +32,9 @@ def topic_dimension(partitions: dg.PartitionsDefinition | None, place: str) -> s
     """
     if not isinstance(partitions, dg.MultiPartitionsDefinition):
         return ""
-    kinds = {
-        d.name: isinstance(d.partitions_def, dg.TimeWindowPartitionsDefinition) for d in partitions.partitions_defs
-    }
+    kinds = {}
+    for d in partitions.partitions_defs:
+        kinds[d.name] = isinstance(d.partitions_def, dg.TimeWindowPartitionsDefinition)
     topics = [name for name, is_time in kinds.items() if not is_time]
     if len(topics) != 1 or len(kinds) != 2:
         hint = "give one dimension of time windows, and one of topics, dynamic or static"

@@ -40,10 +40,14 @@ class _Watched:
 
     @property
     def description(self) -> str:
-        return f"The topic {code(self.topic)}." if self.topic else f"The topics that match {code(self.pattern)}."
+        if self.topic:
+            return f"The topic {code(self.topic)}."
+        return f"The topics that match {code(self.pattern)}."
 
     def topics(self, listed: Sequence[str]) -> list[str]:
-        return [self.topic] if self.topic else matching(self.pattern, listed)
+        if self.topic:
+            return [self.topic]
+        return matching(self.pattern, listed)
 
 
 def build_topic_assets(
@@ -78,30 +82,37 @@ def build_topic_assets(
     """
     tables = [tables] if isinstance(tables, TopicTable) else list(tables)
     source = _source(tables, name)
-    found = {w.key: w for t in tables for w in _watched(t)}
-    specs = [
-        (translator or SmtTranslator()).get_topic_spec(
-            dg.AssetSpec(
-                key=w.key,
-                group_name=group_name,
-                description=w.description,
-                metadata={"dagster/column_schema": w.columns, "dagster_smt/place": source.place},
-                tags=tags,
-                owners=owners,
-                kinds={"topic", "kafka" if isinstance(source, KafkaTopics) else "file"},
-                automation_condition=automation_condition,
-                freshness_policy=freshness_policy,
+    found = {}
+    for t in tables:
+        for w in _watched(t):
+            found[w.key] = w
+    specs = []
+    for w in found.values():
+        specs.append(
+            (translator or SmtTranslator()).get_topic_spec(
+                dg.AssetSpec(
+                    key=w.key,
+                    group_name=group_name,
+                    description=w.description,
+                    metadata={"dagster/column_schema": w.columns, "dagster_smt/place": source.place},
+                    tags=tags,
+                    owners=owners,
+                    kinds={"topic", "kafka" if isinstance(source, KafkaTopics) else "file"},
+                    automation_condition=automation_condition,
+                    freshness_policy=freshness_policy,
+                )
             )
         )
-        for w in found.values()
-    ]
     watched = {spec.key: replace(w, key=spec.key) for spec, w in zip(specs, found.values(), strict=True)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)  # the only assets whose observations start what is below
 
         @dg.multi_observable_source_asset(specs=specs, name=name, can_subset=True)
         def observed(context: dg.AssetExecutionContext) -> Iterator[dg.ObserveResult]:
-            wanted = [w for w in watched.values() if w.key in context.selected_asset_keys]
+            wanted = []
+            for w in watched.values():
+                if w.key in context.selected_asset_keys:
+                    wanted.append(w)
             with problems_as_failure():
                 yield from _observe(context, source, wanted)
 
@@ -112,7 +123,10 @@ def _source(tables: Sequence[TopicTable], name: str) -> SourceSpec:
     several = any(t.source != tables[0].source for t in tables)
     if not several and not isinstance(tables[0].source, TableSource):
         return tables[0].source
-    what = "the tables have several sources" if several else "a table is an asset itself, not a topic"
+    if several:
+        what = "the tables have several sources"
+    else:
+        what = "a table is an asset itself, not a topic"
     raise ConfigError(Problem("SMT038", name, what, "make topic assets for each source of topics"))
 
 
@@ -154,9 +168,14 @@ def _last_seen(context: dg.AssetExecutionContext, key: dg.AssetKey) -> tuple[flo
     """When the asset was observed last, and its messages then."""
     records = context.instance.fetch_observations(key, limit=1).records
     observation = records[0].asset_observation if records else None
-    messages = observation.metadata.get("dagster_smt/messages") if observation else None
+    if observation:
+        messages = observation.metadata.get("dagster_smt/messages")
+    else:
+        messages = None
     value = messages.value if messages is not None else None
-    return (records[0].timestamp, value) if isinstance(value, int) else None
+    if isinstance(value, int):
+        return (records[0].timestamp, value)
+    return None
 
 
 def _metadata(w: _Watched, ranges: Sequence[Range], size: int | None, seen: tuple[float, int] | None) -> dict[str, Any]:

@@ -101,7 +101,9 @@ def topic_keys(table: TopicTable) -> list[dg.AssetKey]:
 
 def _kinds(data: SmtAssetData) -> set[str]:
     kinds = {"pyspark", _KINDS.get(data.sink.storage, data.sink.storage)}
-    return kinds | {"kafka"} if isinstance(data.table.source, KafkaTopics) else kinds
+    if isinstance(data.table.source, KafkaTopics):
+        return kinds | {"kafka"}
+    return kinds
 
 
 def described(table: TopicTable, chain: Chain) -> str:

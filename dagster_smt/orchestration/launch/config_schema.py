@@ -363,11 +363,12 @@ def _decode_batches(
 ) -> tuple[MicroBatches | None, list[Problem]]:
     if config is None:
         return None, []
-    problems = [
-        Problem("SMT034", f"{place}.{name}", f"{value} is no limit", "use a number above 0, or null")
-        for name, value in config.items()
-        if value is not None and value <= 0
-    ]
+    problems = []
+    for name, value in config.items():
+        if value is not None and value <= 0:
+            problems.append(
+                Problem("SMT034", f"{place}.{name}", f"{value} is no limit", "use a number above 0, or null")
+            )
     if window.fixed or window.redrive or window.repair:
         hint = "leave micro_batch out, or the fixed range"
         problems.append(Problem("SMT034", place, "a fixed range cannot be cut into batches", hint))

@@ -60,8 +60,13 @@ def _type(name: str, fields: list[FieldInfo]) -> Any:
     if kind not in (bool, int, str):
         return _ANY
     words = [_words(field) for field in fields]
-    found = _enumeration(name, tuple(dict.fromkeys(w for some in words for w in some))) if all(words) else kind
-    return dg.Noneable(found) if any(map(_allows_null, fields)) else found
+    if all(words):
+        found = _enumeration(name, tuple(dict.fromkeys(w for some in words for w in some)))
+    else:
+        found = kind
+    if any(map(_allows_null, fields)):
+        return dg.Noneable(found)
+    return found
 
 
 def _plain(field: FieldInfo) -> Any:
@@ -69,7 +74,9 @@ def _plain(field: FieldInfo) -> Any:
     kind: Any = field.annotation
     if _allows_null(field):
         kind = next(part for part in get_args(kind) if part is not NoneType)
-    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    if get_origin(kind) is Annotated:
+        return get_args(kind)[0]
+    return kind
 
 
 def _allows_null(field: FieldInfo) -> bool:

@@ -54,7 +54,10 @@ def topic_of_run(keys: Sequence[str], dimension: str, place: str) -> tuple[str, 
     """
     if not dimension:
         return ()
-    several = [key for key in keys if isinstance(key, dg.MultiPartitionKey)]
+    several = []
+    for key in keys:
+        if isinstance(key, dg.MultiPartitionKey):
+            several.append(key)
     topics = sorted({key.keys_by_dimension[dimension] for key in several})
     if len(several) > 1:
         hint = "leave the backfill policy out: then each partition is a run"

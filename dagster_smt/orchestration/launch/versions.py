@@ -25,7 +25,11 @@ def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
     formats = [table.key, table.value, *([written.key, written.value] if written else [])]
     encoded = [[form.kind, repr(form.schema), form.replace_null_with_default, form.decimal_format] for form in formats]
     options = (MOMENTS, PLAIN_DECIMALS)
-    texts = [[name, form.settings[name]] for form in formats for name in options if name in form.settings]
+    texts = []
+    for form in formats:
+        for name in options:
+            if name in form.settings:
+                texts.append([name, form.settings[name]])
     rows = [ARRAYS_AS_ROWS] if table.value.arrays_as_rows else []
     return digest([chain.hash, __version__, columns, *encoded, *rows, *texts])
 

@@ -2,8 +2,9 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -89,7 +90,12 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> dg.T
 
 def problem_table(problems: Sequence[Problem]) -> dg.TableMetadataValue:
     """Problems as a table."""
-    return table([{c: getattr(p, c) for c in _PROBLEM_COLUMNS} for p in problems], _PROBLEM_COLUMNS)
+    return table(_rows_of(problems, _PROBLEM_COLUMNS), _PROBLEM_COLUMNS)
+
+
+def _rows_of(things: Iterable[object], columns: Iterable[str]) -> list[dict[str, Any]]:
+    """A row for each thing, with the attributes that the columns name."""
+    return [dict(zip(columns, attrgetter(*columns)(thing), strict=True)) for thing in things]
 
 
 def definition_metadata(
@@ -114,7 +120,9 @@ def definition_metadata(
 
 def uri_of(path: str | Path) -> str:
     """The place of a table, as a URI."""
-    return str(path) if "://" in str(path) else Path(path).absolute().as_uri()
+    if "://" in str(path):
+        return str(path)
+    return Path(path).absolute().as_uri()
 
 
 def _code_reference(path: Path) -> dg.CodeReferencesMetadataValue:
@@ -128,9 +136,15 @@ def run_metadata(report: RunReport, run: RunContext) -> Metadata:
     """What a run says of itself."""
     described = _described(report, run)
     diff = report_diff(report)
-    since = schema_diff(report.previous, report.after) if report.previous is not None else []
+    if report.previous is not None:
+        since = schema_diff(report.previous, report.after)
+    else:
+        since = []
     lineage = described.lineage if run.sink.kind == "columns" else {}
-    rows = run.rows if run.rows_of_partition is None else run.rows_of_partition
+    if run.rows_of_partition is None:
+        rows = run.rows
+    else:
+        rows = run.rows_of_partition
     text = report_markdown(report, run.sink, diff, since, rows or 0, run.lag, lineage)
     found: Metadata = {
         "dagster_smt/report": dg.MetadataValue.md(text),
@@ -163,24 +177,32 @@ def _technical_part(report: RunReport, run: RunContext) -> Metadata:
     if uses := [asdict(use) for use in report.schemas if use.topic in topics]:
         columns = {"topic": "string", "side": "string", "schema": "string", "records": "int"}
         found["dagster_smt/schemas"] = table(sorted(uses, key=lambda use: -use["records"]), columns)
-    return {**found, "dagster_smt/spark_app_id": run.app_id} if run.app_id else found
+    if run.app_id:
+        return {**found, "dagster_smt/spark_app_id": run.app_id}
+    return found
 
 
 def _described(report: RunReport, run: RunContext) -> Described:
     """The plan if there is a schema to plan with; else what the run found in its records, or the one before it."""
     if run.plan.typed or run.sink.kind == "records":
         return run.plan
-    return run.last if report.after is None and run.last is not None else report
+    if report.after is None and run.last is not None:
+        return run.last
+    return report
 
 
 def _schema_part(described: Described, sink: Sink, topics: Sequence[dg.AssetKey]) -> Metadata:
     schema, lineage = column_schema(described, sink), column_lineage(described, sink, topics)
     found: Metadata = {"dagster/column_schema": schema} if schema is not None else {}
-    return found if lineage is None else {**found, "dagster/column_lineage": lineage}
+    if lineage is None:
+        return found
+    return {**found, "dagster/column_lineage": lineage}
 
 
 def _masked_part(masked: list[str]) -> Metadata:
-    return {"dagster_smt/masked_fields": dg.MetadataValue.json(masked)} if masked else {}
+    if masked:
+        return {"dagster_smt/masked_fields": dg.MetadataValue.json(masked)}
+    return {}
 
 
 def _chain_part(chain: Chain) -> Metadata:
@@ -223,16 +245,24 @@ _STANDING = ("row_count", "partition_row_count", "lag", "end_offsets", "gaps", "
 
 def observed_metadata(metadata: Metadata) -> Metadata:
     """What a run that found nothing new can say: where the table stands, not counts of a window without records."""
-    return {key: value for key, value in metadata.items() if key.split("/")[-1] in _STANDING}
+    results = {}
+    for key, value in metadata.items():
+        if key.split("/")[-1] in _STANDING:
+            results[key] = value
+    return results
 
 
 def _bounds(report: RunReport, side: Literal[0, -1]) -> dict[str, dict[str, int]]:
-    window = report.window.to_json()
-    return {topic: {p: bounds[side] for p, bounds in partitions.items()} for topic, partitions in window.items()}
+    offsets: dict[str, dict[str, int]] = {}
+    for topic, partitions in report.window.to_json().items():
+        offsets[topic] = {partition: bounds[side] for partition, bounds in partitions.items()}
+    return offsets
 
 
 def _table_part(report: RunReport, diff: Sequence[FieldChange], since: Sequence[FieldChange]) -> Metadata:
-    stages = [{c: getattr(s, "alias" if c == "stage" else c) for c in _STAGE_COLUMNS} for s in report.stages]
+    stages = []
+    for s in report.stages:
+        stages.append({c: getattr(s, "alias" if c == "stage" else c) for c in _STAGE_COLUMNS})
     found = {
         "dagster_smt/stage_stats": table(stages, _STAGE_COLUMNS),
         "dagster_smt/ledger": table(_ledger_rows(report), _LEDGER_COLUMNS),
@@ -241,31 +271,36 @@ def _table_part(report: RunReport, diff: Sequence[FieldChange], since: Sequence[
     }
     if since:
         found["dagster_smt/schema_change"] = _diff_table(since)
-    return {**found, "dagster_smt/warnings": problem_table(report.warnings)} if report.warnings else found
+    if report.warnings:
+        return {**found, "dagster_smt/warnings": problem_table(report.warnings)}
+    return found
 
 
 def _unread_table(report: RunReport) -> dg.TableMetadataValue:
     """What was not read, by topic and stage. Where records cannot be counted, offsets are."""
-    rows = [(u.topic, u.alias, u.places(), u.records, "records" if u.counted else "offsets") for u in report.unread]
+    rows = []
+    for u in report.unread:
+        rows.append((u.topic, u.alias, u.places(), u.records, "records" if u.counted else "offsets"))
     return table([dict(zip(_UNREAD_COLUMNS, row, strict=True)) for row in rows], _UNREAD_COLUMNS)
 
 
 def _diff_table(changes: Sequence[FieldChange]) -> dg.TableMetadataValue:
-    return table([{c: getattr(d, c) for c in _DIFF_COLUMNS} for d in changes], _DIFF_COLUMNS)
+    return table(_rows_of(changes, _DIFF_COLUMNS), _DIFF_COLUMNS)
 
 
 def batch_table(batches: Sequence[RunReport]) -> dg.TableMetadataValue:
     """The windows of a series, a line each."""
     columns = {"batch": "int", "window": "string", **dict.fromkeys(_BATCH_COUNTS, "int"), "seconds": "float"}
-    rows = [
-        {
-            "batch": number,
-            "window": batch.window.id,
-            **{name: getattr(batch, name) for name in _BATCH_COUNTS},
-            "seconds": round(sum(batch.seconds.values()), 3),
-        }
-        for number, batch in enumerate(batches, 1)
-    ]
+    rows = []
+    for number, batch in enumerate(batches, 1):
+        rows.append(
+            {
+                "batch": number,
+                "window": batch.window.id,
+                **{name: getattr(batch, name) for name in _BATCH_COUNTS},
+                "seconds": round(sum(batch.seconds.values()), 3),
+            }
+        )
     return table(rows, columns)
 
 
@@ -279,21 +314,26 @@ def report_diff(report: RunReport) -> list[FieldChange]:
     kinds = {"added": "added", "dropped": "removed", "renamed": "renamed", "cast": "cast"}
     entries = (line.entry for line in report.ledger if line.records and line.entry.action in kinds)
     # the target of what is added is where it comes from, which is no type
-    return [FieldChange(e.path, kinds[e.action], "", "" if e.action == "added" else e.target) for e in entries]
+    results = []
+    for e in entries:
+        results.append(FieldChange(e.path, kinds[e.action], "", "" if e.action == "added" else e.target))
+    return results
 
 
 def _ledger_rows(report: RunReport) -> list[dict[str, Any]]:
-    return [
-        {
-            "stage": line.entry.alias,
-            "action": line.entry.action,
-            "side": line.entry.side,
-            "path": line.entry.path,
-            "target": line.entry.target,
-            "records": line.records,
-        }
-        for line in report.ledger
-    ]
+    results = []
+    for line in report.ledger:
+        results.append(
+            {
+                "stage": line.entry.alias,
+                "action": line.entry.action,
+                "side": line.entry.side,
+                "path": line.entry.path,
+                "target": line.entry.target,
+                "records": line.records,
+            }
+        )
+    return results
 
 
 def reject_table(report: RunReport) -> dg.TableMetadataValue:
@@ -302,10 +342,11 @@ def reject_table(report: RunReport) -> dg.TableMetadataValue:
     totals = {s.alias: s.failed for s in report.stages}
     converters = report.failed - sum(totals.values())  # a reject of a converter is of no stage
     names = tuple(_REJECT_COLUMNS)[:-2]
-    rows = [
-        {**dict(zip(names, key, strict=True)), "examples": count, "failed_in_stage": totals.get(key[1], converters)}
-        for key, count in counts.items()
-    ]
+    rows = []
+    for key, count in counts.items():
+        rows.append(
+            {**dict(zip(names, key, strict=True)), "examples": count, "failed_in_stage": totals.get(key[1], converters)}
+        )
     return table(rows, _REJECT_COLUMNS)
 
 

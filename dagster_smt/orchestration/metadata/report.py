@@ -49,7 +49,10 @@ def report_markdown(
 def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
     topics = report.window.topics
     named = ", ".join(map(plain, topics[:3])) + (f" and {len(topics) - 3} more topics" if len(topics) > 3 else "")
-    place = PurePath(sink.place).name if sink.folder is not None else sink.place
+    if sink.folder is not None:
+        place = PurePath(sink.place).name
+    else:
+        place = sink.place
     head = f"**{named or 'No topic'}** → **{plain(place)}** ({report.status})"
     cells = {
         "records in": report.records_in,
@@ -79,7 +82,10 @@ def _did(report: RunReport, number: int, stage: StageCounts) -> str:
     for line in report.ledger:
         entry = line.entry
         if entry.stage == number:
-            target = f" {_WORDS.get(entry.action, '→')} {code(entry.target)}" if entry.target else ""
+            if entry.target:
+                target = f" {_WORDS.get(entry.action, '→')} {code(entry.target)}"
+            else:
+                target = ""
             found.append(f"{entry.action} {code(entry.path)}{target} in {line.records:,}")
     unread = sum(u.records for u in report.unread if u.stage == number)
     apart = f", {unread:,} of them unread" if unread else ""
@@ -106,14 +112,20 @@ def _ways(report: RunReport, lineage: Mapping[str, Iterable[str]]) -> str:
     """A picture in text: the web interface shows no drawings in Markdown."""
     if not lineage:
         return ""
-    entries = [line.entry for line in report.ledger if line.entry.side == "value"]
+    entries = []
+    for line in report.ledger:
+        if line.entry.side == "value":
+            entries.append(line.entry)
     touched = {_column_of(path): entry for entry in entries for path in entry.matched or (entry.path,)}
     lines = []
     for column, sources in list(lineage.items())[:_MOST]:
         paths = sorted(of_value(s) or s for s in sources)
         given = ", ".join(map(visible, paths)) or "(a constant)"
         entry = touched.get(column) or next((touched[p] for p in paths if p in touched), None)
-        how = f"─ {visible(entry.alias)}: {entry.action} " if entry is not None else ""
+        if entry is not None:
+            how = f"─ {visible(entry.alias)}: {entry.action} "
+        else:
+            how = ""
         lines.append((given, how, visible(column)))
     width, middle = max(len(a) for a, _, _ in lines), max(len(b) for _, b, _ in lines)
     drawn = [f"{a:<{width}} {b + '─' * (middle - len(b))}──▶ {c}" for a, b, c in lines]
@@ -128,8 +140,12 @@ def _warnings(report: RunReport) -> str:
 
 
 def _more(count: int) -> str:
-    return f"\n\n{count - _MOST} more in the tables below." if count > _MOST else ""
+    if count > _MOST:
+        return f"\n\n{count - _MOST} more in the tables below."
+    return ""
 
 
 def _code(text: str) -> str:
-    return code(text) if text else ""
+    if text:
+        return code(text)
+    return ""

@@ -53,13 +53,19 @@ def column_schema(found: Described, sink: Sink) -> dg.TableSchema | None:
 
 def topic_columns(table: TopicTable) -> dg.TableSchema:
     """A topic's columns, and what is declared of its keys, values and headers: what column lineage leads to."""
-    columns = [_column(n, t, n not in _NEVER_NULL) for n, t in RECORD_COLUMNS.items() if n != "source_topic"]
+    columns = []
+    for n, t in RECORD_COLUMNS.items():
+        if n != "source_topic":
+            columns.append(_column(n, t, n not in _NEVER_NULL))
     if any(c.origin == "leader-epoch" for c in table.row.others):
         columns.append(_column("leaderEpoch", "int32", True))
     for side, schema in (("key", table.key.known_schema), ("value", table.value.known_schema)):
         if schema is not None and schema.type is Type.STRUCT:
             columns += [_schema_column(path, child, ()) for path, child in _columns(schema, side)]
-    headers = {c.origin for c in table.row.others if isinstance(c.source, HeaderValue)}
+    headers = set()
+    for c in table.row.others:
+        if isinstance(c.source, HeaderValue):
+            headers.add(c.origin)
     return dg.TableSchema(columns=[*columns, *(_column(name, "bytes", True) for name in sorted(headers))])
 
 
@@ -76,10 +82,9 @@ def column_lineage(found: Described, sink: Sink, topics: Sequence[dg.AssetKey]) 
     if schema is None:
         return None
     sources = {c.name: _sources(found, sink, c.name) for c in schema.columns}
-    deps = {
-        name: [dg.TableColumnDep(asset_key=key, column_name=field) for key in topics for field in sorted(fields)]
-        for name, fields in sources.items()
-    }
+    deps = {}
+    for name, fields in sources.items():
+        deps[name] = [dg.TableColumnDep(asset_key=key, column_name=field) for key in topics for field in sorted(fields)]
     return dg.TableColumnLineage(deps_by_column=deps)
 
 
@@ -90,9 +95,16 @@ def _sources(found: Described, sink: Sink, column: str) -> set[str]:
         return {"topic" if column == "source_topic" else column}
     if column in _source_columns(sink):
         return {("topic", "partition", "offset")[list(_source_columns(sink)).index(column)]}
-    wanted = WHOLE if found.after is not None and found.after.type is not Type.STRUCT else column
+    if found.after is not None and found.after.type is not Type.STRUCT:
+        wanted = WHOLE
+    else:
+        wanted = column
     inside = (s for path, s in found.lineage.items() if path == wanted or path.startswith((f"{wanted}.", f"{wanted}[")))
-    return {_CALLED.get(source, source) for sources in inside for source in sources}
+    results = set()
+    for sources in inside:
+        for source in sources:
+            results.add(_CALLED.get(source, source))
+    return results
 
 
 def _columns(schema: Schema, above: str = "") -> Iterable[tuple[str, Schema]]:
@@ -116,7 +128,9 @@ def _masked_word(path: str, schema: Schema, masked: Collection[str]) -> str | No
     if _all_masked(path, schema, masked):
         return ""
     inside = (f"{path}.", f"{path}[")
-    return "partly" if any(other.startswith(inside) for other in masked) else None
+    if any(other.startswith(inside) for other in masked):
+        return "partly"
+    return None
 
 
 def _all_masked(path: str, schema: Schema, masked: Collection[str]) -> bool:

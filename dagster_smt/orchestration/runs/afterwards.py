@@ -44,4 +44,6 @@ class Afterwards:
     @property
     def metadata(self) -> Metadata:
         """The problems as metadata; nothing if there are none."""
-        return {UNSEEN: problem_table(self.problems)} if self.problems else {}
+        if self.problems:
+            return {UNSEEN: problem_table(self.problems)}
+        return {}

@@ -1,7 +1,7 @@
 """One run of a chain inside a Dagster step: config in, cancellable Spark work, report and metadata out."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from dagster_smt.chain import Chain, Plan
-from dagster_smt.errors import ConfigError, PlanError, RecordsRejected, SmtError, TableError, UnsupportedError
+from dagster_smt.errors import ConfigError, PlanError, Problem, RecordsRejected, SmtError, TableError, UnsupportedError
 from dagster_smt.model.reports.causes import log_causes
 from dagster_smt.model.reports.report import RunReport, joined
 from dagster_smt.model.schema import Schema
@@ -63,8 +63,13 @@ class SmtWork:
     @property
     def only(self) -> Chain | None:
         """The chain that runs must have; None if the run config may choose."""
-        allowed = not self.chain.hides if self.allow_chain_override is None else self.allow_chain_override
-        return None if allowed else self.chain
+        if self.allow_chain_override is None:
+            allowed = not self.chain.hides
+        else:
+            allowed = self.allow_chain_override
+        if allowed:
+            return None
+        return self.chain
 
     @property
     def letter_place(self) -> str:
@@ -72,7 +77,9 @@ class SmtWork:
         if isinstance(self.dead_letters, TableSink):
             return self.dead_letters.place
         place = (self.dead_letters or self.table.source).place
-        return f"{place}: {self.dead_letter_topic}" if self.dead_letter_topic else ""
+        if self.dead_letter_topic:
+            return f"{place}: {self.dead_letter_topic}"
+        return ""
 
     def __post_init__(self) -> None:
         if isinstance(self.sink, KafkaSink):  # its consumer group has the name of the asset
@@ -195,11 +202,15 @@ class Executed:
 
     def failure(self) -> SmtError | None:
         """The failure of the topics that were left out; its class, and so whether to retry, is theirs."""
-        problems = [p for found in self.report.failures.values() for p in found]
+        problems = []
+        for found in self.report.failures.values():
+            for p in found:
+                problems.append(p)
         if not problems:
             return None
-        rejected = all(any(p.code == "SMT530" for p in found) for found in self.report.failures.values())
-        return (RecordsRejected if rejected else TableError)(problems)
+        if all(map(_rejects_records, self.report.failures.values())):
+            return RecordsRejected(problems)
+        return TableError(problems)
 
     def outcome(self) -> SmtOutcome:
         """Of the whole table."""
@@ -213,12 +224,18 @@ class Executed:
         """Of one topic's partition."""
         ends = {t: v for t, v in self.facts.ends.items() if t == topic}
         last = self.facts.last
-        last = last.of_topic(topic) if last is not None and topic in last.window.topics else None
+        if last is not None and topic in last.window.topics:
+            last = last.of_topic(topic)
+        else:
+            last = None
         report, shown = self.report.of_topic(topic), None
         if topic not in self.report.window.topics:
             empty = RunReport(report.name, Window(), seconds=report.seconds, status="empty")
             report, shown = self._untold(empty, last, topic, ends)
-        batches = [r.of_topic(topic) for r in self.reports if topic in r.window.topics]
+        batches = []
+        for r in self.reports:
+            if topic in r.window.topics:
+                batches.append(r.of_topic(topic))
         lag = {t: n for t, n in self.facts.lag.items() if t == topic}
         context = self._context(ends, last, lag)
         gaps = {t: v for t, v in self.facts.gaps.items() if t in ends}
@@ -321,7 +338,10 @@ def make_run(
 
 def summary(report: RunReport) -> str:
     """One line for the log."""
-    rows = f" ({report.rows_in} rows)" if report.rows_in != report.records_in else ""
+    if report.rows_in != report.records_in:
+        rows = f" ({report.rows_in} rows)"
+    else:
+        rows = ""
     return (
         f"{report.name}: {report.status}, {report.records_in} records in{rows}, {report.records_out} out, "
         f"{report.dropped} dropped, {report.failed_records} dead letters"
@@ -349,7 +369,9 @@ def failure(error: SmtError) -> "SmtFailure":
         allow_retries=not isinstance(error, _FINAL),
     )
     failed.foreseen = all(problem.code != "SMT591" for problem in error.problems)
-    return failed if failed.foreseen else failed.with_traceback(error.__traceback__)
+    if failed.foreseen:
+        return failed
+    return failed.with_traceback(error.__traceback__)
 
 
 class SmtFailure(dg.Failure):
@@ -386,3 +408,7 @@ def ask_brokers(work: SmtWork) -> None:
         from dagster_smt.tables.kafka.client import KafkaClient
 
         KafkaClient(work.table.source).names()
+
+
+def _rejects_records(problems: Iterable[Problem]) -> bool:
+    return any(problem.code == "SMT530" for problem in problems)

@@ -21,7 +21,10 @@ class RunProgress:
     """
 
     def __init__(self, session: Any, group: str):
-        self._tracker = None if is_connect(session) else session.sparkContext.statusTracker()
+        if is_connect(session):
+            self._tracker = None
+        else:
+            self._tracker = session.sparkContext.statusTracker()
         self._group = group
         self._began = time.monotonic()
         self._records = 0

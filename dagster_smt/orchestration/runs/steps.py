@@ -67,9 +67,15 @@ class SmtStep:
             hint = "choose partitions where it is launched, or in Materialize… on the asset's page"
             statement = "the run has no partition, and the asset is made of partitions"
             raise ConfigError(Problem("SMT049", self.key.to_user_string(), statement, hint))
-        times = time_keys(context, partitions) if isinstance(partitions, OF_TIME) else None
+        if isinstance(partitions, OF_TIME):
+            times = time_keys(context, partitions)
+        else:
+            times = None
         keys = list(context.partition_keys) if partitions is not None else []
-        settings = self._timed(keys, times) if times is not None else self._settings(keys)
+        if times is not None:
+            settings = self._timed(keys, times)
+        else:
+            settings = self._settings(keys)
         done, afterwards = self._executed(context.op_execution_context, settings)
         failed = done.failure()
         if partitions is None:
@@ -161,7 +167,10 @@ class SmtStep:
         topics = tuple(sorted(map(partition_key_to_topic, keys)))
         settings = decode_config(self.config, self.place, topics, only=self.table.work.only)
         explicit = settings.window.explicit
-        missing = sorted(set(topics) - set(explicit.topics)) if explicit is not None else []
+        if explicit is not None:
+            missing = sorted(set(topics) - set(explicit.topics))
+        else:
+            missing = []
         if missing:
             hint = f"add ranges for {', '.join(missing[:5])}, or launch only the partitions that it names"
             statement = "does not name every topic of the run"
@@ -228,7 +237,10 @@ class SmtStep:
     ) -> dict[str, SmtOutcome]:
         """What the run did to each partition, but for topics that were left out."""
         topics = {key: partition_key_to_topic(key) for key in keys}
-        outcomes = {k: _outcome_of(done, t, afterwards) for k, t in topics.items() if t not in done.report.failures}
+        outcomes = {}
+        for k, t in topics.items():
+            if t not in done.report.failures:
+                outcomes[k] = _outcome_of(done, t, afterwards)
         _tell_partitions(log, outcomes)
         return outcomes
 
@@ -253,7 +265,10 @@ class SmtStep:
 
 def _tell_partitions(log: dg.DagsterLogManager, outcomes: Mapping[str, SmtOutcome]) -> None:
     """A line for each of the first few partitions that have records, where there are several."""
-    told = [summary(o.report) for o in outcomes.values() if o.report.records_in] if len(outcomes) > 1 else []
+    if len(outcomes) > 1:
+        told = [summary(o.report) for o in outcomes.values() if o.report.records_in]
+    else:
+        told = []
     for line in told[:_NAMED]:
         log.info(visible(line))
     if len(told) > _NAMED:
@@ -262,7 +277,10 @@ def _tell_partitions(log: dg.DagsterLogManager, outcomes: Mapping[str, SmtOutcom
 
 def _outcome_of(done: Executed, topic: str, afterwards: Afterwards) -> SmtOutcome:
     """What a run did to one topic's partition."""
-    ends = {t: parts for t, parts in done.facts.ends.items() if t == topic}
+    ends = {}
+    for t, parts in done.facts.ends.items():
+        if t == topic:
+            ends[t] = parts
     bare = SmtOutcome(done.report, bare_metadata(done.report), ends)
     outcome = afterwards.get(f"metadata of {topic}", lambda: done.outcome_of(topic), bare)
     return replace(outcome, metadata={**outcome.metadata, **afterwards.metadata})
@@ -277,11 +295,16 @@ def _outcome_of_time(done: Executed, key: str, part: int, afterwards: Afterwards
 
 def last_told(context: Context, key: dg.AssetKey, topic: str | None) -> Metadata | None:
     """The metadata of the last materialization that Dagster knows, of a topic's partition or (None) of the table."""
-    partitions = [topic_to_partition_key(topic)] if topic is not None else None
+    if topic is not None:
+        partitions = [topic_to_partition_key(topic)]
+    else:
+        partitions = None
     wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=partitions)
     records = context.instance.fetch_materializations(wanted, limit=1).records
     event = records[0].asset_materialization if records else None
-    return dict(event.metadata) if event else None
+    if event:
+        return dict(event.metadata)
+    return None
 
 
 def columns_read(context: Context, key: dg.AssetKey) -> dict[str, list[str]]:

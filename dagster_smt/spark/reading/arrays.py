@@ -46,9 +46,18 @@ class _Split:
         for batch in batches:
             values: list[bytes | None] = batch.column("value").to_pylist()
             parts = list(map(elements, values))
-            first = [None if found is None else 0 if found else EMPTY for found in parts]
+            first: list[int | None] = []
+            for found in parts:
+                if found is None:
+                    first.append(None)
+                elif found:
+                    first.append(0)
+                else:
+                    first.append(EMPTY)
             columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-            whole = [text if found is None else None for text, found in zip(values, parts, strict=True)]
+            whole = []
+            for text, found in zip(values, parts, strict=True):
+                whole.append(text if found is None else None)
             columns["value"] = pa.array(whole, pa.binary())
             columns[IN_ELEMENT] = pa.array(first, pa.int32())
             columns[_PARTS] = pa.array(parts, pa.list_(pa.binary()))
@@ -59,6 +68,8 @@ def with_element_named(evaluated: DataFrame) -> DataFrame:
     """An evaluator's result whose problems say which element of an array they are about."""
     problem, number = F.col("__problem"), F.col(ELEMENT)
     named = F.concat(F.lit("element ["), number, F.lit("] of the array: "), problem["statement"])
-    parts = [(named if name == "statement" else problem[name]).alias(name) for name in PROBLEM_FIELDS]
+    parts = []
+    for name in PROBLEM_FIELDS:
+        parts.append((named if name == "statement" else problem[name]).alias(name))
     about = problem.isNotNull() & (number > EMPTY) & (F.col("__stage") != KEY_CONVERTER)
     return evaluated.withColumn("__problem", F.when(about, F.struct(*parts)).otherwise(problem))

@@ -80,7 +80,9 @@ class AvroSide:
 
         The ``texts`` of a struct are bytes here.
         """
-        return parsed if _is_record(self.schema) else parsed.getField(_VALUE)
+        if _is_record(self.schema):
+            return parsed
+        return parsed.getField(_VALUE)
 
     @property
     def texts(self) -> list[str]:
@@ -107,7 +109,10 @@ class AvroSide:
             names = _top(self.schema, self.needed)
             found = zip(names, _parts(value, self.schema, names), strict=True)
             places = [(known.get(name, part), child) for name, (_, part, child) in found]
-        texts = [wrong for place in places for wrong in _texts(*place)]
+        texts = []
+        for place in places:
+            for wrong in _texts(*place):
+                texts.append(wrong)
         if texts:
             yield F.coalesce(reduce(or_, texts), F.lit(False)), unreadable().problem
         yield from _ranges(value, self.needed, "", _top(self.needed, self.needed))
@@ -126,7 +131,10 @@ def avro_side(header: bytes, avro: Avro, needed: Schema) -> AvroSide:
     """
     names = _Names(avro.names, _top(avro.schema, needed))
     bare = names.bare(avro.told, avro.schema, top=True)
-    fields = bare["fields"] if _is_record(avro.schema) else [{"name": _VALUE, "type": bare}]
+    if _is_record(avro.schema):
+        fields = bare["fields"]
+    else:
+        fields = [{"name": _VALUE, "type": bare}]
     fields = [*fields, {"name": _END, "type": "long"}]
     text = json.dumps({"type": "record", "name": names.fresh(), "fields": fields}, separators=(",", ":"))
     return AvroSide(header, avro.schema, needed, text)
@@ -168,10 +176,9 @@ class _Names:
             return self._decimal(avro, schema)
         if kind == "record" and schema.type is Type.STRUCT:
             names = self.top if top else internal_names(schema)
-            kept = [
-                _raw(child) if top and n[0] == _SKIPPED else child
-                for n, (_, child) in zip(names, schema.fields, strict=True)
-            ]
+            kept = []
+            for n, (_, child) in zip(names, schema.fields, strict=True):
+                kept.append(_raw(child) if top and n[0] == _SKIPPED else child)
             parts = zip(names, avro["fields"], kept, strict=True)
             field_type = self._field_at_top if top else self.bare
             fields = [{"name": _valid(n), "type": field_type(f["type"], child)} for n, f, child in parts]
@@ -200,13 +207,18 @@ class _Names:
         bare = self.bare(avro, schema)
         if not _is_text(schema):
             return bare
-        return ["bytes" if member == "string" else member for member in bare] if isinstance(bare, list) else "bytes"
+        if isinstance(bare, list):
+            return ["bytes" if member == "string" else member for member in bare]
+        return "bytes"
 
     def _union(self, members: list[Any], schema: Schema, top: bool) -> Any:
         others = [member for member in members if member != "null"]
         if len(members) != 2 or len(others) != 1 or top:
             raise UnableError("a union")
-        return [member if member == "null" else self.bare(member, schema) for member in members]
+        results = []
+        for member in members:
+            results.append(member if member == "null" else self.bare(member, schema))
+        return results
 
     def _decimal(self, avro: dict[str, Any], schema: Schema) -> Any:
         """With all digits that Spark has: Connect's decimals have no limit."""

@@ -114,17 +114,25 @@ def masking(schema: Schema, masks: Masks) -> MaskColumn | None:
 
 def below(masks: Masks, step: str | None) -> dict[Place, Any]:
     """The masks one step further down."""
-    return {place[1:]: mask for place, mask in masks.items() if place[0] == step}
+    results = {}
+    for place, mask in masks.items():
+        if place[0] == step:
+            results[place[1:]] = mask
+    return results
 
 
 def _gone(column: pa.Array) -> pa.Array | None:
-    return column.is_null() if column.null_count else None
+    if column.null_count:
+        return column.is_null()
+    return None
 
 
 def _struct(inside: list[MaskColumn | None], fields: list[pa.Field]) -> MaskColumn:
     def mask(column: pa.Array) -> pa.Array:
         children = [column.field(number) for number in range(len(fields))]
-        done = [child if one is None else one(child) for one, child in zip(inside, children, strict=True)]
+        done = []
+        for one, child in zip(inside, children, strict=True):
+            done.append(child if one is None else one(child))
         return pa.StructArray.from_arrays(done, fields=fields, mask=_gone(column))
 
     return mask

@@ -158,7 +158,10 @@ def _all_avro(table: TopicTable) -> bool:
 
 def _in_sql(frame: DataFrame, table: TopicTable) -> bool:
     """Whether SQL finds what describes records: that of Avro, and with the JVM lane that of envelopes."""
-    kinds = {kind for kind in (table.key.kind, table.value.kind) if kind in SELF_DESCRIBED}
+    kinds = set()
+    for kind in (table.key.kind, table.value.kind):
+        if kind in SELF_DESCRIBED:
+            kinds.add(kind)
     return kinds <= _TEXTS_IN_SQL.keys() and ("envelope" not in kinds or has_lane(frame.sparkSession))
 
 
@@ -184,7 +187,10 @@ def schema_text(side: str, kind: str) -> Column:
 def _described(table: TopicTable) -> tuple[dict[str, Column], Column]:
     """What describes the sides of records, and whether a record's value is described and its key readable."""
     sides = {"key": table.key.kind, "value": table.value.kind}
-    found = {side: schema_text(side, kind) for side, kind in sides.items() if kind in SELF_DESCRIBED}
+    found = {}
+    for side, kind in sides.items():
+        if kind in SELF_DESCRIBED:
+            found[side] = schema_text(side, kind)
     readable = found["value"].isNotNull()
     if "key" in found:
         readable &= F.col("key").isNull() | found["key"].isNotNull()
@@ -202,7 +208,10 @@ class SchemaTexts:
     value: Format
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        key_text = self_described(self.key).schema_text if self.key.kind in SELF_DESCRIBED else None
+        if self.key.kind in SELF_DESCRIBED:
+            key_text = self_described(self.key).schema_text
+        else:
+            key_text = None
         value_text = self_described(self.value).schema_text
         first: dict[tuple[str, bytes | None, bytes], tuple[int, int]] = {}
         records: Counter[tuple[str, bytes | None, bytes]] = Counter()
@@ -210,7 +219,10 @@ class SchemaTexts:
             for topic, partition, offset, key, value in zip(*(batch.column(n).to_pylist() for n in _SEEN), strict=True):
                 try:
                     text = value_text(value)
-                    form = None if text is None else (topic, key_text(key) if key_text else None, text)
+                    if text is None:
+                        form = None
+                    else:
+                        form = (topic, key_text(key) if key_text else None, text)
                 except Exception as error:  # noqa: BLE001 whoever reads the record says what is wrong with it
                     problem_of_record(error)
                     continue

@@ -135,7 +135,10 @@ class _Reader:
 
     def __init__(self, side: SideColumns):
         self.side = side
-        form = replace(side.form, schema=side.schema) if side.form.schema is not None else side.form
+        if side.form.schema is not None:
+            form = replace(side.form, schema=side.schema)
+        else:
+            form = side.form
         self.exact = side_codec(form).read
         self.plain = column_writer(side.schema, side.schema)
         self.types = {name: arrow_type(child) for name, child in side.fields().items()}
@@ -224,7 +227,10 @@ class _Reader:
         if not self.side.apart:
             return {name: pa.array(values, kind) for name, kind in self.types.items()}
         empty = (None,) * len(self.types)
-        columns = zip(*(empty if v is None else v for v in values), strict=True) if values else [()] * len(empty)
+        columns: Iterable[tuple[Any, ...]] = [()] * len(empty)
+        if values:
+            rows = [empty if value is None else value for value in values]
+            columns = zip(*rows, strict=True)
         return {n: pa.array(column, self.types[n]) for n, column in zip(self.types, columns, strict=True)}
 
 
@@ -269,7 +275,9 @@ def _kind(schema: Schema, form: Format) -> Any:
         kind = list[inner] if schema.type is Type.ARRAY else dict[str, inner]
     else:
         kind = _SIMPLE[schema.type]
-    return kind | None if _takes_null(schema, form) else kind
+    if _takes_null(schema, form):
+        return kind | None
+    return kind
 
 
 def _limits(schema: Schema) -> tuple[int, int]:
@@ -375,7 +383,10 @@ def _struct_builder(schema: Schema, form: Format) -> Build:
     fields = list(arrow_type(schema))
 
     def build(values: Sequence[Any]) -> pa.Array:
-        gone = pa.array([v is None for v in values], pa.bool_()) if None in values else None
+        if None in values:
+            gone = pa.array([v is None for v in values], pa.bool_())
+        else:
+            gone = None
         if not fields:
             return pa.array([None if v is None else {} for v in values], pa.struct([]))
         columns = _transposed(values, len(builders))

@@ -21,8 +21,12 @@ def narrowed(plan: Plan, schema: Schema) -> Schema:
         sources |= _of_result(record.key, inside=False)
     if "value" in sources:
         return schema
-    kept = tuple((n, c) for n, c in schema.fields if any(_is_in(s, below("value", n)) for s in sources))
-    return schema.with_(fields=kept or schema.fields[:1])
+    fields = []
+    for name, child in schema.fields:
+        place = below("value", name)
+        if any(_is_in(source, place) for source in sources):
+            fields.append((name, child))
+    return schema.with_(fields=tuple(fields) or schema.fields[:1])
 
 
 def needs_key(plan: Plan) -> bool:
@@ -56,7 +60,10 @@ def _of_result(node: Node | None, inside: bool) -> set[str]:
 def _of_step(step: Step) -> set[str]:
     """Input fields that a stage computes with, beyond handing them on."""
     before, after = step.plan.before, step.plan.after
-    refs = [] if isinstance(step.plan.condition, bool) else refs_in(step.plan.condition)
+    if isinstance(step.plan.condition, bool):
+        refs = []
+    else:
+        refs = refs_in(step.plan.condition)
     if after is not None:
         refs += [] if isinstance(after.dropped, bool) else refs_in(after.dropped)
         for touch in after.touched:
@@ -64,15 +71,25 @@ def _of_step(step: Step) -> set[str]:
         refs += _computed(after.key) + _computed(after.value)
         for cell in (after.headers, after.topic, after.timestamp):
             refs += refs_in(cell.expr)
-    return {source for ref in refs for source in _sources(before, ref)}
+    results = set()
+    for ref in refs:
+        for source in _sources(before, ref):
+            results.add(source)
+    return results
 
 
 def _computed(node: Node | None) -> list[Ref]:
     if node is None:
         return []
     if isinstance(node, Cell):
-        return [] if isinstance(node.expr, Ref) else refs_in(node.expr)
-    return [ref for _, child in node.fields for ref in _computed(child)]
+        if isinstance(node.expr, Ref):
+            return []
+        return refs_in(node.expr)
+    results = []
+    for _, child in node.fields:
+        for ref in _computed(child):
+            results.append(ref)
+    return results
 
 
 def _sources(before: PlanRecord, ref: Ref) -> set[str]:

@@ -152,7 +152,10 @@ class _Start:
             "leader_epoch": F.col(LEADER_EPOCH).alias("leader_epoch"),
         }
         metadata = (made.get(name, F.col(name)) for name in self.metadata)
-        self.record = {name: f"{RECORD}{name}" for name in frame.columns} if lane else {}
+        if lane:
+            self.record = {name: f"{RECORD}{name}" for name in frame.columns}
+        else:
+            self.record = {}
         record = [F.col(name).alias(column) for name, column in self.record.items()]
         self.frame, self.columns = frame, list[str]()
         self.fields: dict[str, tuple[str, str]] = {}
@@ -206,7 +209,10 @@ class _Start:
         good = given.isNotNull() & F.col(columns.bad).isNull()
         parts = {columns.column: read.value(F.col(raw)), columns.there: F.lit(True)}
         parts |= {column: F.col(column) for column in texts.values()}
-        others = [F.col(c) for c in self.columns if c != raw and c not in parts]
+        others = []
+        for c in self.columns:
+            if c != raw and c not in parts:
+                others.append(F.col(c))
         self._select([*others, *(F.when(good, part).alias(name) for name, part in parts.items())])
         made = self._laid_out(side, read.schema, columns, texts).made
         if made:
@@ -272,7 +278,10 @@ class _Start:
         why = F.when(gone, F.lit(len(self.problems))).otherwise(why)
         problem = F.when(gone, problem_struct(UNREADABLE)).otherwise(problem)
         self.problems.append(UNREADABLE)
-        kept = [F.col(c) for c in self.columns if c.startswith(("in_", "s_", "read_", "unread_"))]
+        kept = []
+        for c in self.columns:
+            if c.startswith(("in_", "s_", "read_", "unread_")):
+                kept.append(F.col(c))
         if self.left:
             is_left = reduce(or_, map(F.col, self.left))
             status = F.when(is_left, F.lit(LEFT)).otherwise(status)
@@ -293,7 +302,10 @@ class _Start:
         """Read the sides with declared schemas: in the JVM lane, or in Python."""
         sides = tuple(replace(d.columns, calls=tuple(early.calls.get(d.columns.column, ()))) for d in self.declared)
         programs = lane_programs(sides) if self.lane else None
-        idle = [] if needs_key(self.plan) else [c for c in self.columns if c == "s_key"]
+        if needs_key(self.plan):
+            idle = []
+        else:
+            idle = [c for c in self.columns if c == "s_key"]
         unread = ("key", "value", *idle, *([] if programs else self.record.values()))
         kept = [c for c in self.columns if c not in unread]
         columns = [F.lit(None).cast(self.frame.schema[c].dataType).alias(c) for c in idle] + [F.col(c) for c in kept]
@@ -314,7 +326,10 @@ class _Start:
         fields = [self.frame.schema[c] for c in kept]
         for side in sides:
             read = [T.StructField(name, plain_type(child)) for name, child in side.columns().items()]
-            read = [T.StructField(side.column, T.StructType(read))] if side.apart and read else read
+            if side.apart and read:
+                read = [T.StructField(side.column, T.StructType(read))]
+            else:
+                read = read
             fields += [*read, T.StructField(side.there, T.BooleanType()), T.StructField(side.bad, PROBLEM_TYPE)]
         given = select(self.frame, *map(F.col, (*kept, *(side.side for side in sides))))
         return map_in_arrow(given, ReadColumns(tuple(sides), tuple(kept)), T.StructType(fields))

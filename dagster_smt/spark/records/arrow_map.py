@@ -91,7 +91,9 @@ class ArrowMap:
     @property
     def words(self) -> int:
         """The number of columns that the bitmap of ledger entries takes."""
-        return words(self.entries) if self.ledger else 0
+        if self.ledger:
+            return words(self.entries)
+        return 0
 
     def outcome_fields(self) -> list[T.StructField]:
         """The columns that each runner gives: coordinates as read, outcome, bitmap."""
@@ -113,7 +115,9 @@ def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
     fields += [T.StructField(name, kind) for name, kind in chosen.items()]
     done = map_in_arrow(given, job, T.StructType([*job.outcome_fields(), *fields]))
     read = {"partition": "__partition", "offset": "__offset", "source_topic": "__topic"}
-    out = {n: restored if n == "headers" else F.col(read.get(n, n)) for n in (*RECORD_COLUMNS, *chosen)}
+    out = {}
+    for n in (*RECORD_COLUMNS, *chosen):
+        out[n] = restored if n == "headers" else F.col(read.get(n, n))
     record = F.struct(*(column.alias(n) for n, column in out.items()))
     return with_bitmap(done, job).select(*COMMON, *map(schema_column, job.named), record.alias("__out"))
 
@@ -169,7 +173,10 @@ class BatchRunner:
         """The batch's records, without their sides. They are the same objects for each batch: nothing keeps them."""
         size, topics = batch.num_rows, _column(batch, "topic").to_pylist()
         self.records += [Record(None, number=n) for n in range(len(self.records), size)]
-        records = self.records if len(self.records) == size else self.records[:size]
+        if len(self.records) == size:
+            records = self.records
+        else:
+            records = self.records[:size]
         for record, topic in zip(records, topics, strict=True):
             record.topic, record.touched, record.dirty, record.target_partition = topic, 0, self.dirty, None
         if self.job.chain.reads_metadata or self.job.chain.reads_timestamp_type:
@@ -196,7 +203,10 @@ class BatchRunner:
         columns["__problem"] = problem_column(problems, size)
         touched = [record.touched for record in records]
         for word in range(self.job.words):
-            bits = touched if self.job.words == 1 else [bits >> BITS * word & _MASK for bits in touched]
+            if self.job.words == 1:
+                bits = touched
+            else:
+                bits = [bits >> BITS * word & _MASK for bits in touched]
             columns[f"__t{word}"] = pa.array(bits, pa.int64())
         for side, names in self.names.items():
             columns[schema_column(side)] = pa.array(names(_column(batch, side).to_pylist()), pa.binary())
@@ -208,7 +218,9 @@ class BatchRunner:
         if self.job.chain.reads_headers:
             columns["headers"] = pa.array([_headers(record) for record in records], _HEADERS)
         if self.job.chain.writes_timestamp:
-            micros = [None if r.timestamp is None else r.timestamp * 1000 for r in records]
+            micros = []
+            for r in records:
+                micros.append(None if r.timestamp is None else r.timestamp * 1000)
             columns["timestamp"] = pa.array(micros, pa.int64()).cast(_TIMESTAMP)
         if done.keys is not None:
             columns["key"] = pa.array(done.keys, pa.binary())
@@ -272,7 +284,9 @@ def _column(batch: pa.RecordBatch, name: str) -> Any:
 def _unreadable(batch: pa.RecordBatch) -> list[int]:
     """The positions of records whose timestamp the source could not read."""
     found = unreadable_timestamps(batch)
-    return pc.indices_nonzero(found).to_pylist() if pc.any(found).as_py() else []
+    if pc.any(found).as_py():
+        return pc.indices_nonzero(found).to_pylist()
+    return []
 
 
 def _headers(record: Record) -> list[dict[str, Any]]:

@@ -29,19 +29,25 @@ _NONE = "-9223372036854775807L - 1L"
 def lane_program(session: SparkSession, job: ArrowMap) -> str | None:
     """Returns the program of a job; None if the lane cannot run it, or the session has no lane."""
     program = program_of_job(job)
-    return program if program is not None and has_lane(session) else None
+    if program is not None and has_lane(session):
+        return program
+    return None
 
 
 def program_of_job(job: ArrowMap) -> str | None:
     """Returns the program of a job; None if the lane cannot run it."""
-    return program_of(job.chain, *_formats(job)) if _is_plain(job) else None
+    if _is_plain(job):
+        return program_of(job.chain, *_formats(job))
+    return None
 
 
 def why_not(job: ArrowMap) -> KeptOut | None:
     """Returns what keeps a job on JSON without a schema out of the lane; None for others, and where nothing does."""
     if job.value.kind != "json":
         return None
-    return kept_out(job.chain, *_formats(job)) if _is_plain(job) else KeptOut(None, _OTHER_FORMATS)
+    if _is_plain(job):
+        return kept_out(job.chain, *_formats(job))
+    return KeptOut(None, _OTHER_FORMATS)
 
 
 def _is_plain(job: ArrowMap) -> bool:
@@ -63,7 +69,10 @@ def evaluate_in_lane(frame: DataFrame, job: ArrowMap, program: str) -> DataFrame
     # the lane leaves a record without a topic: so it does one whose timestamp the source could not read
     readable = F.coalesce(F.col("timestampType") != UNREADABLE_TIMESTAMP, F.lit(True))
     topic = F.when(readable, F.col("topic"))
-    headers = F.col("headers") if job.chain.reads_headers else F.lit(None).cast(HEADERS_DDL)
+    if job.chain.reads_headers:
+        headers = F.col("headers")
+    else:
+        headers = F.lit(None).cast(HEADERS_DDL)
     arguments = [key, F.col("value"), topic, *map(_number, numbers), headers, F.lit(program)]
     call = Column(f"{CATALOG}.records({', '.join(argument.text for argument in arguments)})")
     called = select(frame, *map(F.col, READ_COLUMNS), call.alias("__lane"))
@@ -89,12 +98,17 @@ def _number(column: Column) -> Column:
 def _touched(job: ArrowMap) -> Column:
     if job.words > 1:
         return _of_lane("words")
-    return F.array(_of_lane("touched")) if job.words else F.array_repeat(F.lit(0).cast("bigint"), F.lit(0))
+    if job.words:
+        return F.array(_of_lane("touched"))
+    return F.array_repeat(F.lit(0).cast("bigint"), F.lit(0))
 
 
 def _record(job: ArrowMap) -> Column:
     """The record that comes out, with the names and types of ``RECORD_COLUMNS``."""
-    out = {name: F.col(name) for name in RECORD_COLUMNS if name != "source_topic"}
+    out = {}
+    for name in RECORD_COLUMNS:
+        if name != "source_topic":
+            out[name] = F.col(name)
     out |= {"value": _of_lane("value"), "topic": _of_lane("topic"), "source_topic": F.col("topic")}
     if _is_read(job):
         out["key"] = _of_lane("key")
@@ -114,7 +128,9 @@ def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
     rows = lane.where(f"__status = {LEFT}")
     read = {"topic": "__topic", "partition": "__partition", "offset": "__offset"}
     out = F.col("__out")
-    named = [(F.col(read[name]) if name in read else out.getField(name)).alias(name) for name in READ_COLUMNS]
+    named = []
+    for name in READ_COLUMNS:
+        named.append((F.col(read[name]) if name in read else out.getField(name)).alias(name))
     return evaluate_records(select(rows, *named), job).select(*COMMON, "__out")
 
 

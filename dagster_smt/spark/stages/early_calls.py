@@ -159,4 +159,6 @@ def exception_class(error: Exception, rule: Rule | None = None) -> str | None:
     if rule is None or not rule.may_fail or not isinstance(error, DataError):
         return problem.code
     others = {other.problem.code for other in rule.other_failures()}
-    return problem.code if problem.code in others else None
+    if problem.code in others:
+        return problem.code
+    return None

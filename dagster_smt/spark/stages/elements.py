@@ -51,7 +51,10 @@ def some(container: Column, schema: Schema, select: Any, test: Change) -> Column
     elif schema.type is Type.ARRAY:
         found = F.exists(container, test)
     else:
-        chosen = container if isinstance(select, Every) else F.map_filter(container, lambda k, v: _is_key(select, k))
+        if isinstance(select, Every):
+            chosen = container
+        else:
+            chosen = F.map_filter(container, lambda k, v: _is_key(select, k))
         found = F.exists(F.map_values(chosen), test)
     return F.coalesce(found, F.lit(False))
 
@@ -62,12 +65,16 @@ def _is_at(select: Any, container: Column, position: Column) -> Column:
 
 
 def _is_key(select: Any, key: Column) -> Column:
-    return key == F.lit(select.name) if isinstance(select, Key) else key.rlike(select.java)
+    if isinstance(select, Key):
+        return key == F.lit(select.name)
+    return key.rlike(select.java)
 
 
 def schema_after(each: Each) -> Schema:
     """The schema of a changed array or map."""
-    return each.schema if each.body is None else each.schema.with_(values=each.body.schema)
+    if each.body is None:
+        return each.schema
+    return each.schema.with_(values=each.body.schema)
 
 
 def is_python(call: Call) -> bool:

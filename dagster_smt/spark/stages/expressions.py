@@ -57,7 +57,9 @@ class Scope:
     def place(self, ref: Ref) -> Place | None:
         """Where a reference into a side leads; None if the side is absent."""
         layout = self.sides.get(ref.path[0])
-        return None if layout is None else find_place(layout, ref.path[1:])
+        if layout is None:
+            return None
+        return find_place(layout, ref.path[1:])
 
     def value(self, expr: Expr, schema: Schema | None = None) -> Column:
         """The column of an expression; ``schema`` is what it is declared as."""
@@ -77,7 +79,9 @@ class Scope:
             return self.value(node.expr, node.schema)
         pairs = zip(internal_names(node.schema), node.fields, strict=True)
         struct = F.struct(*(self.node(child).alias(name) for name, (_, child) in pairs))
-        return struct if node.present is None else F.when(self.presence(node.present).isNotNull(), struct)
+        if node.present is None:
+            return struct
+        return F.when(self.presence(node.present).isNotNull(), struct)
 
     def bound(self, item: str, column: Column, schema: Schema) -> "Scope":
         """The scope inside a change of elements."""
@@ -111,7 +115,9 @@ class Scope:
     def presence(self, expr: Expr) -> Column:
         """A column that is null where the value of an expression is."""
         if isinstance(expr, Const):
-            return F.lit(True) if expr.value is not None else F.lit(None).cast("boolean")
+            if expr.value is not None:
+                return F.lit(True)
+            return F.lit(None).cast("boolean")
         if isinstance(expr, Call) and not getattr(expr.rule, "reads_values", False):
             return expr.rule.column(F, *(self.presence(a) for a in expr.args))
         if not isinstance(expr, Ref) or expr.path[0] in self.items:
@@ -125,7 +131,9 @@ class Scope:
     def _ref(self, ref: Ref) -> Column:
         if ref.path[0] in ("key", "value"):
             place = self.place(ref)
-            return F.lit(None) if place is None else value_of(place)
+            if place is None:
+                return F.lit(None)
+            return value_of(place)
         if ref.path[0] in self.items:
             column, schema = self.items[ref.path[0]]
             for name in ref.path[1:]:
@@ -144,7 +152,10 @@ class Scope:
 
     def arguments(self, call: Call) -> list[Column]:
         """The columns of a call's arguments."""
-        return [self.presence(a) if self.is_struct(a) else self.value(a) for a in call.args]
+        results = []
+        for a in call.args:
+            results.append(self.presence(a) if self.is_struct(a) else self.value(a))
+        return results
 
     def whole(self, expr: Expr) -> Column:
         """As ``value``, also for structs taken apart: they are put together again."""
@@ -169,7 +180,9 @@ class Scope:
                 return early
             column = call.rule.column(F, *self.arguments(call))
             # what always fails is a null without type
-            return column if schema is None or not call.rule.may_fail else column.cast(internal_type(schema))
+            if schema is None or not call.rule.may_fail:
+                return column
+            return column.cast(internal_type(schema))
         returns = schema or self._returned(call)
         if call.args == (Ref(("topic",)),) and self.topics:
             return self._by_topic(call.rule, F.col(self.columns["topic"]), returns)
@@ -189,7 +202,10 @@ class Scope:
         found: Schema | None = getattr(call.rule, "returns", None)
         if found is None:
             found = self.schema_of(call.args[0]) if call.args else None
-            found = found if found is not None and found.type in (Type.ARRAY, Type.MAP) else None
+            if found is not None and found.type in (Type.ARRAY, Type.MAP):
+                found = found
+            else:
+                found = None
         return found or BOOLEAN
 
     def _by_topic(self, rule: Rule, topic: Column, returns: Schema) -> Column:
@@ -234,7 +250,9 @@ class Scope:
         if isinstance(expr, Call):
             return getattr(expr.rule, "returns", None) or self.schema_of(expr.args[0])
         if isinstance(expr, Each | AnyItem):
-            return schema_after(expr) if isinstance(expr, Each) else BOOLEAN
+            if isinstance(expr, Each):
+                return schema_after(expr)
+            return BOOLEAN
         if expr.path[0] in self.items:
             schema = self.items[expr.path[0]][1]
             for name in expr.path[1:]:
@@ -270,15 +288,26 @@ def failing_calls(expr: Expr | None) -> list[Call]:
         return failing_calls(expr.container)
     if not isinstance(expr, Call):
         return []
-    inner = [call for arg in expr.args for call in failing_calls(arg)]
-    return [*inner, expr] if expr.rule.may_fail else inner
+    inner = []
+    for arg in expr.args:
+        for call in failing_calls(arg):
+            inner.append(call)
+    if expr.rule.may_fail:
+        return [*inner, expr]
+    return inner
 
 
 def eaches(expr: Expr | None) -> list[Each]:
     """The changes of elements in an expression, innermost first; without those inside elements."""
     if isinstance(expr, Call):
-        return [each for arg in expr.args for each in eaches(arg)]
-    return [*eaches(expr.container), expr] if isinstance(expr, Each) else []
+        results = []
+        for arg in expr.args:
+            for each in eaches(arg):
+                results.append(each)
+        return results
+    if isinstance(expr, Each):
+        return [*eaches(expr.container), expr]
+    return []
 
 
 def failing_inside(node: Node | None, around: tuple[Each, ...]) -> list[tuple[Call, tuple[Each, ...]]]:

@@ -41,7 +41,10 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
             SMT213, the chain lets no value through.
     """
     if sink_kind == "records":
-        chosen = f", {F.quoted(TARGET)}: int" if plan.chain.writes_partition else ""
+        if plan.chain.writes_partition:
+            chosen = f", {F.quoted(TARGET)}: int"
+        else:
+            chosen = ""
         return cast(T.StructType, T.StructType.fromDDL(RECORD_DDL + chosen))
     schema = plan.after
     if schema is None and plan.typed:
@@ -58,7 +61,9 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
 
 
 def _fields(schema: Schema) -> tuple[tuple[str, Schema], ...]:
-    return schema.fields if is_struct(schema) else ((WHOLE, schema),)
+    if is_struct(schema):
+        return schema.fields
+    return ((WHOLE, schema),)
 
 
 def is_struct(schema: Schema) -> bool:
@@ -105,7 +110,10 @@ def _output(schema: Schema, target: T.StructType, states: dict[int, State]) -> C
             layout = state.sides.get("value")
             source = None if layout is None else _source(layout, field.name, schema)
             made = F.lit(None).cast(field.dataType) if source is None else source
-            column = made if column is None else F.when(F.col("__variant") == variant, made).otherwise(column)
+            if column is None:
+                column = made
+            else:
+                column = F.when(F.col("__variant") == variant, made).otherwise(column)
         columns.append((F.lit(None).cast(field.dataType) if column is None else column).alias(field.name))
     return F.struct(*columns)
 
@@ -117,8 +125,14 @@ def _source(layout: Layout, name: str, merged: Schema) -> Column | None:
     if name not in layout.schema.by_name:
         return None
     child = layout.fields[name] if isinstance(layout, Struct) else None
-    column = built(child) if child is not None else field_of(F.col(_column(layout)), layout.schema, name)
-    schema = child.schema if child is not None else layout.schema.by_name[name]
+    if child is not None:
+        column = built(child)
+    else:
+        column = field_of(F.col(_column(layout)), layout.schema, name)
+    if child is not None:
+        schema = child.schema
+    else:
+        schema = layout.schema.by_name[name]
     return _conformed(column, schema, merged.by_name[name])
 
 
@@ -142,7 +156,10 @@ def _conformed(column: Column, schema: Schema, merged: Schema) -> Column:
     fields = []
     for name, child in merged.fields:
         old_child = schema.by_name.get(name)
-        made = F.lit(None) if old_child is None else _conformed(field_of(column, schema, name), old_child, child)
+        if old_child is None:
+            made = F.lit(None)
+        else:
+            made = _conformed(field_of(column, schema, name), old_child, child)
         fields.append(made.cast(spark_type(child)).alias(name))
     return F.when(column.isNotNull(), F.struct(*fields))
 

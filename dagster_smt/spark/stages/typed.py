@@ -88,7 +88,10 @@ class TypedEvaluator:
         self.states: dict[int, State] = {0: state}
         self.problems: list[Problem] = []
         self.classes: dict[int, list[str]] = {}
-        self.touched = [f"__t{n}" for n in range(words(len(plan.entries)))] if ledger else []
+        if ledger:
+            self.touched = [f"__t{n}" for n in range(words(len(plan.entries)))]
+        else:
+            self.touched = []
         self.variants = any(s.taken not in (None, s.variant) for s in plan.steps)
         self.count = 0
 
@@ -209,7 +212,10 @@ class _StepRun:
 
     def compute(self) -> None:
         """Add the new columns of the step, and what it does to the status."""
-        met = [] if isinstance(self.plan.condition, bool) else [self._condition(self.plan.condition)]
+        if isinstance(self.plan.condition, bool):
+            met = []
+        else:
+            met = [self._condition(self.plan.condition)]
         if self.plan.guarded:
             met.append(self.scope.presence(Ref((self.side,))).isNotNull())
         if met:
@@ -279,27 +285,39 @@ class _StepRun:
             found = F.coalesce(F.col(self._computed(Cell(BOOLEAN, when, frozenset()), None)), F.lit(False))
         for failed, _ in self.update.failures:
             found = found & ~failed
-        self.update.drops = found if self.update.drops is None else self.update.drops | found
+        if self.update.drops is None:
+            self.update.drops = found
+        else:
+            self.update.drops = self.update.drops | found
 
     def _lose(self, failed: Column, problem: Problem) -> None:
         """Note a failure, of the records that are not dropped."""
-        there = failed if self.update.drops is None else failed & ~self.update.drops
+        if self.update.drops is None:
+            there = failed
+        else:
+            there = failed & ~self.update.drops
         self.update.failures.append((there, self.evaluator.why(problem)))
 
     def _when(self, touch: Touch) -> Column | None:
         if touch.when is None:
             return self._side_presence()
-        return self.scope.presence(touch.when) if self.scope.is_struct(touch.when) else self.scope.value(touch.when)
+        if self.scope.is_struct(touch.when):
+            return self.scope.presence(touch.when)
+        return self.scope.value(touch.when)
 
     def _side_presence(self) -> Column | None:
-        return self.scope.presence(Ref((self.side,))) if self.side in self.before.sides else None
+        if self.side in self.before.sides:
+            return self.scope.presence(Ref((self.side,)))
+        return None
 
     def acts(self) -> Column:
         """Where the step acts: alive, of this variant, condition met."""
         acts = F.col("__status") == 0
         if self.evaluator.variants:
             acts = acts & (F.col("__variant") == self.step.variant)
-        return acts & F.col(self.go) if self.go else acts
+        if self.go:
+            return acts & F.col(self.go)
+        return acts
 
     def results(self) -> dict[int, State]:
         """The states that rows of this variant can be in afterwards."""
@@ -354,7 +372,10 @@ class _StepRun:
             return self._leaf(node, old)
         fields = {}
         for name, child in node.fields:
-            before = old.fields.get(name) if isinstance(old, Struct) else self._below(old, name)
+            if isinstance(old, Struct):
+                before = old.fields.get(name)
+            else:
+                before = self._below(old, name)
             fields[name] = self._layout(child, before)
         return Struct(node.schema, self._present(node, old), fields)
 
@@ -377,9 +398,14 @@ class _StepRun:
                 return place.layout.present
         for call in failing_calls(node.present):
             self._may_fail(call, self.scope.presence(call))
-        there = F.lit(True) if node.present is None else self.scope.presence(node.present)
+        if node.present is None:
+            there = F.lit(True)
+        else:
+            there = self.scope.presence(node.present)
         if not self._merges or old is None:
-            return None if node.present is None else self._add(there)
+            if node.present is None:
+                return None
+            return self._add(there)
         if node.present is None and isinstance(old, Struct) and old.present is None:
             return None
         before = presence_of(Place(old)).isNotNull()
@@ -389,7 +415,9 @@ class _StepRun:
         if isinstance(cell.expr, Ref):
             place = self.scope.place(cell.expr)
             if place is not None and not place.below and not (self._merges and place.layout is not old):
-                return place.layout if isinstance(place.layout, Struct) else replace(place.layout, schema=cell.schema)
+                if isinstance(place.layout, Struct):
+                    return place.layout
+                return replace(place.layout, schema=cell.schema)
         otherwise = built(old) if self._merges and old is not None else None
         return Leaf(self._computed(cell, otherwise), cell.schema)
 
@@ -405,13 +433,18 @@ class _StepRun:
     def _value(self, cell: Cell) -> Column:
         """What is in a cell; a struct that was taken apart is put together again."""
         whole = cell.schema.type is Type.STRUCT and self.scope.is_struct(cell.expr)
-        return self.scope.whole(cell.expr) if whole else self.scope.value(cell.expr, cell.schema)
+        if whole:
+            return self.scope.whole(cell.expr)
+        return self.scope.value(cell.expr, cell.schema)
 
     def _failing(self, cell: Cell, calls: list[Call], otherwise: Column | None) -> str:
         assert isinstance(cell.expr, Call)
         name = self._add(self._value(cell))
         for call in calls:
-            result = F.col(name) if call is cell.expr else self.scope.value(call, self.scope.schema_of(call))
+            if call is cell.expr:
+                result = F.col(name)
+            else:
+                result = self.scope.value(call, self.scope.schema_of(call))
             self._may_fail(call, result)
         if otherwise is None:
             return name

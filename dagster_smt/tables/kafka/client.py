@@ -139,9 +139,9 @@ class KafkaClient:
         """The topics that one may have meant."""
         names = self.names()
         similar = difflib.get_close_matches(missing, names, 3)
-        return (
-            f"did you mean {' or '.join(similar)}?" if similar else f"topics there: {', '.join(names[:10]) or 'none'}"
-        )
+        if similar:
+            return f"did you mean {' or '.join(similar)}?"
+        return f"topics there: {', '.join(names[:10]) or 'none'}"
 
     def create(self, names: Sequence[str], how: NewTopics) -> None:
         """Make topics; one that somebody else has made meanwhile is fine."""
@@ -187,18 +187,28 @@ class KafkaClient:
         found = self._settings(ResourceType.TOPIC, names & there)
         if absent := names - there:
             found |= dict.fromkeys(absent, self._settings_of_new())
-        return {name: demands_of(settings) for name, settings in found.items() if settings}
+        results = {}
+        for name, settings in found.items():
+            if settings:
+                results[name] = demands_of(settings)
+        return results
 
     def _settings_of_new(self) -> dict[str, str]:
         """The settings of a topic that is made here, as far as they are demands."""
         made = self.topics_of.create
-        own = {name: made.settings[name] for name in OF_BROKERS if name in made.settings} if made is not None else {}
+        if made is not None:
+            own = {name: made.settings[name] for name in OF_BROKERS if name in made.settings}
+        else:
+            own = {}
         if own.keys() == OF_BROKERS.keys():
             return own
         with self.asking("brokers"):
             broker = str(min(self.admin().list_topics(timeout=self.timeout).brokers))
         told = self._settings(ResourceType.BROKER, [broker]).get(broker, {})
-        defaults = {name: told[of_broker] for name, of_broker in OF_BROKERS.items() if of_broker in told}
+        defaults = {}
+        for name, of_broker in OF_BROKERS.items():
+            if of_broker in told:
+                defaults[name] = told[of_broker]
         return defaults | own
 
     def _settings(self, kind: Any, names: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -230,11 +240,17 @@ class KafkaClient:
 
     def measure(self, topics: Iterable[str]) -> Measured:
         """The ranges, the leader epochs, and what open transactions hold back from readers of committed records."""
-        places = [(t, p) for t, (_, partitions) in self.described(topics).items() for p in partitions]
+        places = []
+        for t, (_, partitions) in self.described(topics).items():
+            for p in partitions:
+                places.append((t, p))
         starts = self.offsets(places, OffsetSpec.earliest())
         ends = self._found(places, OffsetSpec.latest(), self._isolation)
         ranges = [Range(*place, starts[place], max(starts[place], ends[place].offset)) for place in places]
-        epochs = {place: found.epoch for place, found in ends.items() if found.epoch is not None}
+        epochs = {}
+        for place, found in ends.items():
+            if found.epoch is not None:
+                epochs[place] = found.epoch
         waiting: list[Waiting] = []
         if self._isolation is IsolationLevel.READ_COMMITTED:
             marks = self.offsets(places, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
@@ -252,7 +268,9 @@ class KafkaClient:
     @property
     def _isolation(self) -> Any:
         committed = self.topics_of.isolation_level == "read_committed"
-        return IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        if committed:
+            return IsolationLevel.READ_COMMITTED
+        return IsolationLevel.READ_UNCOMMITTED
 
     def offsets(self, places: Sequence[Place], which: Any, isolation: Any = None) -> dict[Place, int]:
         """One offset of each partition; -1 where there is none."""
@@ -356,7 +374,9 @@ class KafkaClient:
 
     def _count(self, consumer: Any, wanted: OffsetSet, found: dict[str, int], beat: Callable[[], None]) -> None:
         open_, until = set(wanted.parts), time.monotonic() + self.timeout
-        starts = {place: [start for start, _ in parts] for place, parts in wanted.parts.items()}
+        starts = {}
+        for place, parts in wanted.parts.items():
+            starts[place] = [start for start, _ in parts]
         while open_:
             beat()
             messages = consumer.consume(_BATCH, timeout=1.0)
@@ -386,7 +406,11 @@ class KafkaClient:
         """
         with self.asking("topics"):
             listed = self.admin().list_topics(timeout=self.timeout).topics.values()
-        places = [TopicPartition(t.topic, p) for t in listed for p in t.partitions if not t.topic.startswith("__")]
+        places = []
+        for t in listed:
+            for p in t.partitions:
+                if not t.topic.startswith("__"):
+                    places.append(TopicPartition(t.topic, p))
         if not places:
             return {}
         try:
@@ -420,7 +444,11 @@ class KafkaClient:
                         raise KafkaException(place.error)
         finally:
             consumer.close()
-        return {(p.topic, p.partition): Committed(p.offset, p.metadata or "") for p in told if p.offset >= 0}
+        results = {}
+        for p in told:
+            if p.offset >= 0:
+                results[(p.topic, p.partition)] = Committed(p.offset, p.metadata or "")
+        return results
 
     def commit(self, group: str, offsets: Mapping[Place, Committed]) -> None:
         """Commit offsets of a consumer group that has no members."""
@@ -480,7 +508,10 @@ class KafkaClient:
         try:
             yield
         except KafkaException as error:
-            first = error.args[0] if error.args and isinstance(error.args[0], KafkaError) else KafkaError(-1)
+            if error.args and isinstance(error.args[0], KafkaError):
+                first = error.args[0]
+            else:
+                first = KafkaError(-1)
             if first.code() in _UNKNOWN:
                 raise _Unknown(Problem("SMT501", what, "there is no such topic or partition")) from None
             raise EngineError(self._problem([first, *self._heard(first)], what)) from None

@@ -70,9 +70,18 @@ def forms_of(
         yield key, value, headers
     lengths = (f"{name} {'null' if part is None else len(part)}" for name, part in (("key", key), ("value", value)))
     note = (LEFT_OUT, f"{', '.join(lengths)}, record {size} bytes, limit {limit}".encode())
-    context = {name: content for name, content in headers if name.startswith(_CONTEXT)}
-    brief = {name: _brief(name, content) for name, content in context.items() if name not in _CLASSES}
-    named = {name: content for name, content in context.items() if name in identity}
+    context = {}
+    for name, content in headers:
+        if name.startswith(_CONTEXT):
+            context[name] = content
+    brief = {}
+    for name, content in context.items():
+        if name not in _CLASSES:
+            brief[name] = _brief(name, content)
+    named = {}
+    for name, content in context.items():
+        if name in identity:
+            named[name] = content
     for left in (headers, [*context.items()], [*brief.items()]):
         if record_size(None, None, [*left, note]) <= limit:
             yield None, None, [*left, note]
@@ -82,4 +91,6 @@ def forms_of(
 
 def _brief(name: str, content: bytes | None) -> bytes | None:
     """Of what is wrong the code: the first word."""
-    return content.split(b" ")[0] if name == _MESSAGE and content is not None else content
+    if name == _MESSAGE and content is not None:
+        return content.split(b" ")[0]
+    return content

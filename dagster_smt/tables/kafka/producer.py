@@ -47,7 +47,10 @@ def send(
         for record in records:
             place = {} if partition is None else {"partition": partition}
             headers = list(record.headers)
-            stamp = {} if record.timestamp is None else {"timestamp": record.timestamp}
+            if record.timestamp is None:
+                stamp = {}
+            else:
+                stamp = {"timestamp": record.timestamp}
             producer.produce(topic, record.value, record.key, headers=headers, on_delivery=told, **place, **stamp)
             producer.poll(0)
         producer.flush(client.timeout)

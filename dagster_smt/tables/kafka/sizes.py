@@ -29,7 +29,9 @@ def record_size(key: bytes | None, value: bytes | None, headers: Headers) -> int
 
 
 def _part(content: bytes | None) -> int:
-    return 1 if content is None else _varint(len(content)) + len(content)
+    if content is None:
+        return 1
+    return _varint(len(content)) + len(content)
 
 
 def _varint(length: int) -> int:

@@ -125,12 +125,19 @@ class KafkaTopics:
         Raises:
             ConfigError: SMT582, a variable is not set.
         """
-        found = {k: v for k, v in self.options.items() if k.startswith("kafka.")}
+        found = {}
+        for k, v in self.options.items():
+            if k.startswith("kafka."):
+                found[k] = v
         return {k.removeprefix("kafka."): v for k, v in resolved(found, "KafkaTopics options").items()}
 
     def spark_options(self) -> dict[str, str]:
         """Options of Spark's own, as given."""
-        return {k: v for k, v in self.options.items() if not k.startswith("kafka.")}
+        results = {}
+        for k, v in self.options.items():
+            if not k.startswith("kafka."):
+                results[k] = v
+        return results
 
     def connector_options(self) -> dict[str, str]:
         """Everything that Spark's reader and writer are told of the cluster. They hold secrets: not to be shown.
@@ -143,7 +150,10 @@ class KafkaTopics:
 
 
 def _option_problems(options: Mapping[str, str]) -> list[Problem]:
-    refused = [(key, "is not yours to set", OURS[key]) for key in options if key in OURS]
+    refused = []
+    for key in options:
+        if key in OURS:
+            refused.append((key, "is not yours to set", OURS[key]))
     refused += [(key, "is no text", "write it in quotes") for key, value in _any(options) if not isinstance(value, str)]
     problems = [Problem("SMT580", f"KafkaTopics options {key}", *why) for key, *why in refused]
     return problems + _secret_problems(options, "options")
@@ -155,8 +165,8 @@ def _any(options: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
 
 def _secret_problems(options: Mapping[str, str], place: str) -> list[Problem]:
     hint = "put it into the environment and write ${env:NAME}, or EnvVar('NAME') of Dagster"
-    return [
-        Problem("SMT581", f"KafkaTopics {place} {key}", "a secret stands in the definition", hint)
-        for key, value in _any(options)
-        if isinstance(value, str) and shows_secret(key, value)
-    ]
+    results = []
+    for key, value in _any(options):
+        if isinstance(value, str) and shows_secret(key, value):
+            results.append(Problem("SMT581", f"KafkaTopics {place} {key}", "a secret stands in the definition", hint))
+    return results

@@ -106,7 +106,11 @@ class Transactions:
         if self.times > 1:  # each has left a mark between its records and the next one's
             return []
         ranges = [Range(*place, min(offsets), max(offsets) + 1) for place, offsets in sorted(self.sent.items())]
-        return [r for r in ranges if r.records == len(self.sent[r.topic, r.partition])]
+        results = []
+        for r in ranges:
+            if r.records == len(self.sent[r.topic, r.partition]):
+                results.append(r)
+        return results
 
     def _with_forms(self, records: Iterable[Outgoing]) -> list[Outgoing]:
         """Records in a form that their topic may take; notes those that have none."""
@@ -190,7 +194,10 @@ class Transactions:
         """
         if any(map(_is_fenced, self.refused)):
             return
-        others = [error for error in self.refused if error.code() not in _OF_RECORDS]
+        others = []
+        for error in self.refused:
+            if error.code() not in _OF_RECORDS:
+                others.append(error)
         if others and others[0].code() in DENIED:
             raise KafkaException(others[0])
         if not self.refused:

@@ -33,9 +33,20 @@ def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -
         plan = plan_table(chain, table)
     except SmtError:
         return first
-    paths = {path for e in plan.entries if e.action in _CHANGES for path in (e.path, *e.matched)}
-    conditions = [str(option) for s in chain.stages for option in s.transform.configured().values()]
-    words = {word for text in conditions if "$" in text for word in _WORD.findall(text)}
+    paths = set()
+    for e in plan.entries:
+        if e.action in _CHANGES:
+            for path in (e.path, *e.matched):
+                paths.add(path)
+    conditions = []
+    for s in chain.stages:
+        for option in s.transform.configured().values():
+            conditions.append(str(option))
+    words = set()
+    for text in conditions:
+        if "$" in text:
+            for word in _WORD.findall(text):
+                words.add(word)
     return propose(samples, {*paths, *words}, with_key=with_key)
 
 

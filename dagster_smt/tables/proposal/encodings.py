@@ -36,7 +36,10 @@ class Encoding:
         """What one says of it."""
         if self.kind is None:
             return "empty in all of them"
-        share = f"{self.fitting} of {self.records}" if self.fitting < self.records else f"all {self.records}"
+        if self.fitting < self.records:
+            share = f"{self.fitting} of {self.records}"
+        else:
+            share = f"all {self.records}"
         return f"{self.kind} in {share}" + (f"; {self.note}" if self.note else "")
 
 
@@ -61,7 +64,10 @@ def encoding_of(sides: Sequence[bytes | None]) -> Encoding:
         return Encoding("json", len(given), len(given) - data.count(BROKEN))
     texts = [side for side in given if _is_text(side)]
     if len(texts) == len(given):
-        note = "each is a JSON text in quotes" if all(isinstance(d, str) for d in data) else ""
+        if all(isinstance(d, str) for d in data):
+            note = "each is a JSON text in quotes"
+        else:
+            note = ""
         return Encoding("json" if note else "string", len(given), len(given), note=note)
     lengths = {len(side) for side in given}
     if len(lengths) == 1 and (width := lengths.pop()) in _NUMBERS:

@@ -54,7 +54,10 @@ class Look:
             return Seen(problem=self.silent)
         try:
             names = list(topics) or self._matching(pattern)
-            found = [sample for name in names for sample in samples(self.place, name, self.records)]
+            found = []
+            for name in names:
+                for sample in samples(self.place, name, self.records):
+                    found.append(sample)
         except SmtError as error:
             problem = error.problems[0]
             said = f"{problem.code} {problem.place}: {problem.statement}"

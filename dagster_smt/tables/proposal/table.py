@@ -98,7 +98,10 @@ def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key:
         found.columns = (("value", Schema(_SINGLE[value.kind], optional=True)),)
         found.options["value.format"] = "raw"
     else:
-        what = "name their schema" if value.kind in REGISTERED else "bring their schema along"
+        if value.kind in REGISTERED:
+            what = "name their schema"
+        else:
+            what = "bring their schema along"
         found.remarks.append(f"The values {what}: columns come with the records.")
     if with_key and found.columns:
         _of_key(found, samples)
@@ -131,7 +134,10 @@ def _of_json(found: Proposal, values: Sequence[bytes | None], plain: Collection[
     _note_misfits(found, seen)
     proposal = TypeProposal(plain)
     schema = proposal.schema(_part(whole, "object"))
-    found.columns = schema.fields if schema is not None and schema.type is Type.STRUCT else ()
+    if schema is not None and schema.type is Type.STRUCT:
+        found.columns = schema.fields
+    else:
+        found.columns = ()
     if schema is not None and schema.type is Type.MAP:
         found.options["value.format"] = "raw"
         found.columns = (("value", Schema(Type.STRING, optional=True)),)
@@ -210,9 +216,14 @@ def _field_with_key(samples: Sequence[Sample]) -> str:
         data = parsed(sample.value)
         if not isinstance(data, dict):
             continue
-        same = {name for name, inside in data.items() if _is_key(inside, sample.key)}
+        same = set()
+        for name, inside in data.items():
+            if _is_key(inside, sample.key):
+                same.add(name)
         candidates = same if candidates is None else candidates & same
-    return below("", sorted(candidates)[0]) if candidates else ""
+    if candidates:
+        return below("", sorted(candidates)[0])
+    return ""
 
 
 def _is_key(value: Any, key: bytes) -> bool:

@@ -57,14 +57,19 @@ class TypeProposal:
         for other, times in others:
             what = f"{times} of {groups.total()} values are {other}, the others {group}: no type reads both"
             self.note(path, f"{what}, and those records would be dead letters", times)
-        kinds = {kind: n for kind, n in seen.kinds.items() if kind != "null" and GROUPS[kind] == group}
+        kinds = {}
+        for kind, n in seen.kinds.items():
+            if kind != "null" and GROUPS[kind] == group:
+                kinds[kind] = n
         if group == "objects":
             return self._object(seen, count, path)
         if group == "arrays":
             return self._array(seen, path)
         if group == "truth values":
             return Schema(Type.BOOLEAN, optional=True)
-        return self._number(seen, kinds, path) if group == "numbers" else self._text(seen, kinds, path)
+        if group == "numbers":
+            return self._number(seen, kinds, path)
+        return self._text(seen, kinds, path)
 
     def note(self, path: str, text: str, misfits: int = 0) -> None:
         """Add a note."""
@@ -140,7 +145,10 @@ class TypeProposal:
                 fields.append((name, schema))
         names = Counter(caseless(name) for name in seen.fields)
         for same in (name for name, times in names.items() if times > 1):
-            spellings = [below(path, n) for n in seen.fields if caseless(n) == same]
+            spellings = []
+            for n in seen.fields:
+                if caseless(n) == same:
+                    spellings.append(below(path, n))
             self.note(spellings[0], f"differs from {', '.join(spellings[1:])} in case only")
         if not fields:
             self.note(path, "is an object without fields in all of them: it is left out")

@@ -217,7 +217,12 @@ def _finished(
 
 def _from_options(name: str, given: Any, place: str, keys: list[str], problems: list[Problem]) -> Column | None:
     """A column of a mapping; notes what is wrong with it."""
-    options = {"type": given} if isinstance(given, str) else dict(given) if isinstance(given, Mapping) else {}
+    if isinstance(given, str):
+        options = {"type": given}
+    elif isinstance(given, Mapping):
+        options = dict(given)
+    else:
+        options = {}
     unknown = [option for option in options if option not in _OPTIONS]
     if unknown or not isinstance(options.get("type"), str):
         what = f"unknown option '{unknown[0]}'" if unknown else "has no type"
@@ -243,7 +248,10 @@ def _with_source(column: Column, options: Mapping[str, Any], place: str, problem
         hint = "choose one of metadata, headers and header"
         problems.append(Problem("SMT268", place, "comes from several places", hint))
     elif sources == ["metadata"]:
-        key = column.name if options["metadata"] is True else str(options["metadata"])
+        if options["metadata"] is True:
+            key = column.name
+        else:
+            key = str(options["metadata"])
         source = Metadata(key, options.get("duplicates", "last"))
     elif sources == ["headers"]:
         source = Metadata("headers", options.get("duplicates", "last"))
@@ -257,6 +265,9 @@ def _with_source(column: Column, options: Mapping[str, Any], place: str, problem
     wanted = {"match": HeaderValue, "decode": HeaderValue, "strict": HeaderValue, "duplicates": Metadata}
     for option, kind in wanted.items():
         if option in options and not isinstance(source, kind):
-            hint = "it is one of a header" if kind is HeaderValue else "it is one of all headers"
+            if kind is HeaderValue:
+                hint = "it is one of a header"
+            else:
+                hint = "it is one of all headers"
             problems.append(Problem("SMT268", f"{place} {option}", "has no effect here", hint))
     return replace(column, source=source, virtual=column.virtual or bool(options.get("virtual", False)))

@@ -47,7 +47,11 @@ def _without_columns(row: Row) -> list[Problem]:
         "value.fields-include": row.value_fields_include != "ALL",
     }
     hint = "declare the columns of the topic table, too"
-    return [Problem("SMT261", name, "has no effect without columns", hint) for name, there in given.items() if there]
+    results = []
+    for name, there in given.items():
+        if there:
+            results.append(Problem("SMT261", name, "has no effect without columns", hint))
+    return results
 
 
 def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Format]:
@@ -56,7 +60,10 @@ def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Form
     Raises:
         ConfigError: SMT269, a format and the columns do not go together.
     """
-    problems = [p for column in row.others for p in _format_metadata(column, value)]
+    problems = []
+    for column in row.others:
+        for p in _format_metadata(column, value):
+            problems.append(p)
     if is_change(value):
         value = _messages(row, value, problems)
     else:
@@ -99,7 +106,10 @@ def _only_column(row: Row, form: Format) -> Iterator[Problem]:
 def undescribed(side: str, form: Format) -> Iterator[Problem]:
     """Whether nothing says what schema a format without one of its own is read with: each record would fail."""
     if form.kind in DESCRIBED and form.schema is None:
-        given = "avro.schema" if form.kind == "avro" else "protobuf.descriptor and protobuf.message-name"
+        if form.kind == "avro":
+            given = "avro.schema"
+        else:
+            given = "protobuf.descriptor and protobuf.message-name"
         hint = f"declare its columns, give {given}, or choose {form.kind}-confluent with a registry, as ksqlDB does"
         yield Problem("SMT269", f"{side}.format {form.kind}", "has no schema to read with", hint)
 
@@ -110,7 +120,10 @@ def _bare_moments(row: Row, key: Format, value: Format) -> Iterator[Problem]:
         if form.kind != "avro" or form.described:
             continue
         for column in row.physical:
-            inside = row.in_value(column.name) if side == "value" else column.name in row.key_fields
+            if side == "value":
+                inside = row.in_value(column.name)
+            else:
+                inside = column.name in row.key_fields
             if inside and column.bare_moments:
                 hint = "declare TIMESTAMP(3) if they are milliseconds; else give avro.schema, and read a BIGINT"
                 statement = f"{side}.format avro does not tell whether its moments are milliseconds or microseconds"
@@ -124,7 +137,10 @@ def _format_metadata(column: Column, value: Format) -> Iterator[Problem]:
     place, key = column.place, metadata_key(value, column.source.key)
     known = CHANGE_METADATA.get(value.kind, {})
     if key is None or key not in known:
-        hint = f"keys of {value.kind} are: {', '.join(f'value.{k}' for k in known)}" if known else "leave it out"
+        if known:
+            hint = f"keys of {value.kind} are: {', '.join(f'value.{k}' for k in known)}"
+        else:
+            hint = "leave it out"
         yield Problem("SMT263", place, f"the format {value.kind} does not tell '{column.source.key}'", hint)
     elif type_label(column.schema) not in known[key]:
         hint = f"types of {column.source.key} are: {', '.join(known[key])}"
@@ -180,7 +196,10 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
     if form.kind == "json_schema" and form.schema == schema:  # settled before
         return form
     if form.kind in WHOLE:
-        fitting = [child for _, child in schema.fields if child.type is WHOLE[form.kind] and child.logical is None]
+        fitting = []
+        for _, child in schema.fields:
+            if child.type is WHOLE[form.kind] and child.logical is None:
+                fitting.append(child)
         if len(schema.fields) != 1 or not fitting:
             problems.append(_not_whole(side, form, schema))
         return form
@@ -195,7 +214,10 @@ def _not_whole(side: str, form: Format, schema: Schema) -> Problem:
     kinds = list(_BY_TYPE) if form.kind == "bytes" else [WHOLE[form.kind]]
     names = ", ".join(_SQL.get(kind, kind.name) for kind in kinds)
     columns = ", ".join(f"{below('', name)} {child.label.rstrip('?')}" for name, child in schema.fields)
-    called = "bytes (raw and kafka in statements)" if form.kind == "bytes" else form.kind
+    if form.kind == "bytes":
+        called = "bytes (raw and kafka in statements)"
+    else:
+        called = form.kind
     hint = f"set {side}.format, to json for instance, or declare exactly one column of such a type"
     return Problem("SMT269", f"{side}.format {called}", f"holds one value of {names}, the columns are {columns}", hint)
 
@@ -219,10 +241,12 @@ def _has_odd_map(schema: Schema) -> bool:
 def no_columns_of_csv(place: str, schema: Schema) -> list[Problem]:
     """The fields that a line of CSV cannot hold: each of its records would fail."""
     hint = "flatten it with Flatten, or choose another format"
-    return [
-        Problem("SMT269", place, f"'{name}' is a struct, a map or an array of such: a column of CSV is not", hint)
-        for name in csv_misfits(schema)
-    ]
+    results = []
+    for name in csv_misfits(schema):
+        results.append(
+            Problem("SMT269", place, f"'{name}' is a struct, a map or an array of such: a column of CSV is not", hint)
+        )
+    return results
 
 
 def described_format(form: Format) -> Format:

@@ -34,7 +34,9 @@ class Widened(ValueRule):
         return self.schema
 
     def python(self, value: Any) -> Any:
-        return float(value) if value is not None and self.schema.type is Type.FLOAT64 else value
+        if value is not None and self.schema.type is Type.FLOAT64:
+            return float(value)
+        return value
 
     def column(self, F: Any, value: Any) -> Any:
         names = {Type.INT16: "smallint", Type.INT32: "int", Type.INT64: "bigint", Type.FLOAT64: "double"}

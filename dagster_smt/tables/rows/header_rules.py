@@ -38,7 +38,10 @@ class PutHeader(PythonRule):
                 return list(headers)
             values = value if many else [value]
             try:
-                made = [Header(self.key, raw=encode(v), made=False) for v in values or () if v is not None]
+                made = []
+                for v in values or ():
+                    if v is not None:
+                        made.append(Header(self.key, raw=encode(v), made=False))
             except (ValueError, OverflowError):
                 raise self.failure() from None
             return _in_place(headers, self.key, made)
@@ -56,10 +59,16 @@ class PutHeader(PythonRule):
 
 def _in_place(headers: Sequence[Header], key: str, made: list[Header]) -> list[Header]:
     """The headers with some in the place of the last one of their name."""
-    places = [number for number, header in enumerate(headers) if header.key == key]
+    places = []
+    for number, header in enumerate(headers):
+        if header.key == key:
+            places.append(number)
     if not places:
         return [*headers, *made]
-    before = [header for header in headers[: places[-1]] if header.key != key]
+    before = []
+    for header in headers[: places[-1]]:
+        if header.key != key:
+            before.append(header)
     return [*before, *made, *headers[places[-1] + 1 :]]
 
 
@@ -85,5 +94,8 @@ class HeadersFrom(PythonRule):
             return list(headers)
         if not self.by_name:
             return [Header(item["key"], raw=item["value"], made=False) for item in value or ()]
-        pairs = [(k, v) for k, vs in (value or {}).items() for v in (vs if self.duplicates == "all" else [vs])]
+        pairs = []
+        for k, vs in (value or {}).items():
+            for v in vs if self.duplicates == "all" else [vs]:
+                pairs.append((k, v))
         return [Header(key, raw=data, made=False) for key, data in pairs]

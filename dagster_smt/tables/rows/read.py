@@ -71,11 +71,15 @@ class ReadRow(RowStage):
     @property
     def _compared(self) -> tuple[Column, ...]:
         """The columns whose values are held against the key's, and counted where they differ."""
-        return self.row.in_both if self.row.verify_integrity == "check" else ()
+        if self.row.verify_integrity == "check":
+            return self.row.in_both
+        return ()
 
     def _told(self, column: Column) -> str:
         key = metadata_key(self.form, column.origin)
-        return column.origin if key is None else f"value.{key}"
+        if key is None:
+            return column.origin
+        return f"value.{key}"
 
     @property
     def _lenient(self) -> tuple[Column, ...]:
@@ -99,7 +103,10 @@ class ReadRow(RowStage):
         if column.source is None:
             return self._physical(column, record, group)
         told = metadata_key(self.form, column.origin)
-        cell = _field(record.value, told) if told is not None else _taken(column, record)
+        if told is not None:
+            cell = _field(record.value, told)
+        else:
+            cell = _taken(column, record)
         assert cell is not None
         return copied(column.name, cell, group.present, False)
 
@@ -119,19 +126,27 @@ class ReadRow(RowStage):
         if column.name not in self.row.key_fields:
             return None
         found = _field(record.key, self.row.key_name(column.name))
-        return record.key if self.row.is_key(column, None if found is None else found.schema) else found
+        if self.row.is_key(column, None if found is None else found.schema):
+            return record.key
+        return found
 
     def _key_says(self, column: Column, record: PlanRecord, group: Group) -> tuple[Expr, Expr]:
         """What the key says of a column (null if it is null itself), and whether there is a value beside it."""
         found = self._in_key(column, record)
-        said = found.expr if isinstance(found, Cell) else Const(None, column.schema)
+        if isinstance(found, Cell):
+            said = found.expr
+        else:
+            said = Const(None, column.schema)
         return said, Const(True, BOOLEAN) if group.present is None else group.present
 
     def _inside(self, column: Column, record: PlanRecord, group: Group) -> Node:
         """What the value says of a physical column."""
         if self.form.is_column:
             return fitted(record.value, column.schema, below("", column.name), group.present)
-        inside = _field(record.value, ROW) if is_change(self.form) else record.value
+        if is_change(self.form):
+            inside = _field(record.value, ROW)
+        else:
+            inside = record.value
         return fitted(_field(inside, column.name), column.schema, below("", column.name), group.present)
 
     def _touch(self, record: PlanRecord, group: Group, at: Planning) -> None:
@@ -154,7 +169,9 @@ class ReadRow(RowStage):
         added = [(c.name, expr_function(_taken(c, record).expr)) for c in self.row.others]
         at = Planning(record, "value")
         self._touch(record, Group(Schema(Type.STRUCT), (), None), at)
-        touches = [(bits[t.entry], None if t.when is None else expr_function(t.when)) for t in at.touches]
+        touches = []
+        for t in at.touches:
+            touches.append((bits[t.entry], None if t.when is None else expr_function(t.when)))
         return _adding(added, touches)
 
 

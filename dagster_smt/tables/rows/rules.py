@@ -53,7 +53,9 @@ class AsText(ValueRule):
     """A partition's number or an offset as STRING."""
 
     def python(self, value: int | None) -> str | None:
-        return None if value is None else str(value)
+        if value is None:
+            return None
+        return str(value)
 
     def column(self, F: Any, value: Any) -> Any:
         return value.cast("string")
@@ -64,7 +66,9 @@ class AsMillis(ValueRule):
     """A timestamp as milliseconds since 1970."""
 
     def python(self, value: JavaDate | None) -> int | None:
-        return None if value is None else int(value)
+        if value is None:
+            return None
+        return int(value)
 
     def column(self, F: Any, value: Any) -> Any:
         return F.unix_millis(value)
@@ -99,7 +103,10 @@ class HeaderMap(ValueRule):
             raise self.failure()
         if self.duplicates == "all":
             return dict(found)
-        return {key: values[0 if self.duplicates == "first" else -1] for key, values in found.items()}
+        results = {}
+        for key, values in found.items():
+            results[key] = values[0 if self.duplicates == "first" else -1]
+        return results
 
     def column(self, F: Any, headers: Any) -> Any:
         there = F.coalesce(headers, no_headers(F))
@@ -133,27 +140,36 @@ class HeaderNamed(ValueRule):
     def returns(self) -> Schema:  # type: ignore[override]
         """See ``ValueRule``."""
         one = Schema(Type.BYTES, optional=True)
-        return Schema(Type.ARRAY, optional=True, values=one) if self.match == "all" else one
+        if self.match == "all":
+            return Schema(Type.ARRAY, optional=True, values=one)
+        return one
 
     @property
     def may_fail(self) -> bool:  # type: ignore[override]
         return self.match == "error"
 
     def python(self, headers: list[Header]) -> Any:
-        found = [header_bytes(header) for header in headers if header.key == self.key]
+        found = []
+        for header in headers:
+            if header.key == self.key:
+                found.append(header_bytes(header))
         if self.match == "all":
             return found
         if self.match == "error" and len(found) > 1:
             raise self.failure()
         place = self._place if self._place is not None else len(found) - 1
-        return found[place] if 0 <= place < len(found) else None
+        if 0 <= place < len(found):
+            return found[place]
+        return None
 
     @property
     def _place(self) -> int | None:
         """Which of those of the name, from 0; None: the last one."""
         if isinstance(self.match, int):
             return self.match - 1
-        return 0 if self.match == "first" else None
+        if self.match == "first":
+            return 0
+        return None
 
     def column(self, F: Any, headers: Any) -> Any:
         found = self._found(F, headers)
@@ -228,7 +244,9 @@ class Decoded(ValueRule):
     def column(self, F: Any, data: Any) -> Any:
         if self.decoder.name == "utf8":
             return F.try_validate_utf8(data.cast("string"))
-        return F.hex(data) if self.decoder.name == "hex" else data
+        if self.decoder.name == "hex":
+            return F.hex(data)
+        return data
 
     def failed(self, F: Any, result: Any, data: Any) -> Any:
         if not self.many:
@@ -280,7 +298,9 @@ class Mismatched(ValueRule):
     """True where the key says something else than the value, else null: what the ledger counts. See ``Same``."""
 
     def python(self, value: Any, other: Any, there: Any) -> bool | None:
-        return True if there is not None and value != other else None
+        if there is not None and value != other:
+            return True
+        return None
 
     def column(self, F: Any, value: Any, other: Any, there: Any) -> Any:
         return F.when(there.isNotNull() & ~value.eqNullSafe(other), F.lit(True))
@@ -294,7 +314,9 @@ class Undecoded(ValueRule):
 
     def python(self, data: Any, value: Any) -> bool | None:
         if not self.many:
-            return True if data is not None and value is None else None
+            if data is not None and value is None:
+                return True
+            return None
         found = any(d is not None and v is None for d, v in zip(data or (), value or (), strict=True))
         return found or None
 

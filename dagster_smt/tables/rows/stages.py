@@ -17,7 +17,9 @@ class RowStage(Stage):
     @property
     def label(self) -> str:
         """See ``Stage``."""
-        return "read columns" if isinstance(self.transform, ReadRow) else "write columns"
+        if isinstance(self.transform, ReadRow):
+            return "read columns"
+        return "write columns"
 
     @property
     def place(self) -> str:

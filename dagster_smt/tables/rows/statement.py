@@ -130,7 +130,9 @@ class _Parser(RowParser):
         if token is None or token.token_type in (TokenType.EQ, TokenType.COMMA, TokenType.L_PAREN, TokenType.R_PAREN):
             self.fail(f"{what} is expected")
         self.at += 1
-        return token.text if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER) else self.spelling(token)
+        if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+            return token.text
+        return self.spelling(token)
 
 
 def parse_statement(text: str, place: str = "statement") -> Statement:

@@ -69,7 +69,10 @@ class _Options:
     def take(self, *names: str) -> str | None:
         """The value of an option that may have several names; ksqlDB's are found in any case."""
         for name in names:
-            found = [key for key in self.left if key == name or (name.isupper() and key.upper() == name)]
+            found = []
+            for key in self.left:
+                if key == name or (name.isupper() and key.upper() == name):
+                    found.append(key)
             if found:
                 return self.left.pop(found[0])
         return None
@@ -284,7 +287,10 @@ def _start(options: _Options, group: str) -> str:
     if mode == "group-offsets" and group:
         return f"group:{group}"
     if mode in ("timestamp", "group-offsets"):
-        wanted = "scan.startup.timestamp-millis" if mode == "timestamp" else "properties.group.id"
+        if mode == "timestamp":
+            wanted = "scan.startup.timestamp-millis"
+        else:
+            wanted = "properties.group.id"
         options.wrong("scan.startup.mode", f"needs {wanted}", f"set {wanted}")
     elif mode == "specific-offsets":
         options.wrong(

@@ -65,7 +65,9 @@ class WriteRow(RowStage):
         for column in self._persisted:
             record = self._beside(column, fields.get(column.name), record)
         record = replace(record, value=self._value(fields, group))
-        return replace(record, key=self._key(fields, record.key, group)) if "key" in self.sides else record
+        if "key" in self.sides:
+            return replace(record, key=self._key(fields, record.key, group))
+        return record
 
     def _beside(self, column: Column, node: Node | None, record: PlanRecord) -> PlanRecord:
         cell = node if isinstance(node, Cell) else None
@@ -87,7 +89,10 @@ class WriteRow(RowStage):
         if not names or key is None:
             return key
         only = self.row.key_column
-        inside = None if only is None else key.schema.by_name.get(self.row.key_name(only.name))
+        if only is None:
+            inside = None
+        else:
+            inside = key.schema.by_name.get(self.row.key_name(only.name))
         if key.schema.type is not Type.STRUCT or (only is not None and self.row.is_key(only, inside)):
             return fields[names[0]]
         parts = tuple((self.row.key_name(name), fields[name]) for name in names)
@@ -111,7 +116,10 @@ class WriteRow(RowStage):
         gone = [column.name for column in self.row.others]
         rules = [(c.name, _header_rule(c, there=True), _header_rule(c, there=False)) for c in self._persisted]
         headers = [(name, put.bind(), drop.bind()) for name, put, drop in rules if put is not None]
-        moments = [c.name for c in self._persisted if c.origin == "timestamp"]
+        moments = []
+        for c in self._persisted:
+            if c.origin == "timestamp":
+                moments.append(c.name)
         places = [c.name for c in self._persisted if _is_partition(c)]
 
         def write(value: Any, record: Record) -> Any:
@@ -166,7 +174,9 @@ def _header_rule(column: Column, *, there: bool) -> Any:
     if isinstance(source, HeaderValue):
         found = decoder(source.decode)
         assert found is not None
-        return PutHeader(source.key, source.match, found, column.schema) if there else DropNamed((source.key,))
+        if there:
+            return PutHeader(source.key, source.match, found, column.schema)
+        return DropNamed((source.key,))
     if not isinstance(source, Metadata) or source.key != "headers":
         return None
     if not there:

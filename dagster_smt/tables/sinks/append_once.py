@@ -81,7 +81,8 @@ def _append_once(
 ) -> tuple[dict[str, int], Appended]:
     looked: dict[str, int] = {}
     there = place.there(topics)
-    tails = Window(tuple(r for r in (_from(r, since) for r in there) if r.records > 0))
+    unread = [_from(r, since) for r in there]
+    tails = Window(tuple(r for r in unread if r.records > 0))
     with ExitStack() as kept:
         if tails.ranges:
             found = _traces(place.read(tails), trace).persist()

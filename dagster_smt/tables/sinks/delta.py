@@ -77,10 +77,9 @@ _LOOKS = (1, 30, None)
 def refused(schema: StructType) -> list[Problem]:
     """Names that a Delta table cannot hold: it tells none apart that differ only in case."""
     hint = "rename one with ReplaceField, or use another sink"
-    twins = [
-        Problem("SMT572", other, f"a Delta table cannot hold both '{first}' and '{other}'", hint)
-        for first, other in case_twins(schema)
-    ]
+    twins = []
+    for first, other in case_twins(schema):
+        twins.append(Problem("SMT572", other, f"a Delta table cannot hold both '{first}' and '{other}'", hint))
     return [*twins, *nul_names(schema, "a Delta table")]
 
 
@@ -156,7 +155,10 @@ class DeltaTable:
             given = sql_text(str(written))
             rows = self.session.sql(f"SELECT unix_millis(try_cast({given} AS TIMESTAMP)) AS millis").collect()
             moment = -1 if rows[0].millis is None else rows[0].millis
-        older = [c.version for c in commits if c.version < restore.version and c.millis <= moment]
+        older = []
+        for c in commits:
+            if c.version < restore.version and c.millis <= moment:
+                older.append(c.version)
         if not older or (written is not None and self._files(older[0]) != self._files(restore.version)):
             return None
         return older[0]
@@ -183,7 +185,9 @@ class DeltaTable:
                 return max(newest.number, before.number if before is not None else 0) + 1
             if limit is None or len(commits) < limit:
                 break
-        return before.number + 1 if before is not None else never
+        if before is not None:
+            return before.number + 1
+        return never
 
     def _readable(self, commit: Commit) -> TableState | None:
         try:
@@ -221,7 +225,9 @@ class DeltaTable:
         """The state that a property repeats."""
         text = self._properties().get(PROPERTY)
         try:
-            return self._decode(unpacked(text)) if text else None
+            if text:
+                return self._decode(unpacked(text))
+            return None
         except ValueError:
             hint = f"remove the property {PROPERTY} if the table's log still holds commits of this package"
             problem = Problem("SMT522", self.spec.place, "the property with its state is damaged", hint)

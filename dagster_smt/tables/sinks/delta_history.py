@@ -146,7 +146,9 @@ def _restored(
     """The version that a restore brought back; -1 if that cannot be told."""
     version = commit.parameters.get("version")
     found = int(version) if version is not None else version_at(commit, commits)
-    return -1 if found is None or found >= commit.version else found
+    if found is None or found >= commit.version:
+        return -1
+    return found
 
 
 def _target(commit: Commit) -> str:

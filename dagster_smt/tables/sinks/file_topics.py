@@ -142,7 +142,9 @@ class FileTopicsTable(RecordTable):
         """The records as ``append_frame`` takes them."""
         made = with_source(frame, self.spec.group).withColumn("timestamp_ms", F.unix_millis("timestamp"))
         made = made.withColumn("source_partition", F.col("partition"))
-        return made.withColumn("partition", F.coalesce(TARGET, "partition")) if TARGET in made.columns else made
+        if TARGET in made.columns:
+            return made.withColumn("partition", F.coalesce(TARGET, "partition"))
+        return made
 
     def append(self, frame: DataFrame) -> None:
         """See ``Table``."""

@@ -124,7 +124,10 @@ class IcebergTable(IcebergStates):
         settles = expected is not None and state.settled != expected.settled
         for _ in range(_TRIES):
             properties = self._properties()
-            now = None if properties is None else partial(self._state, properties, settle=settles)
+            if properties is None:
+                now = None
+            else:
+                now = partial(self._state, properties, settle=settles)
             check_expected(now or (lambda: None), expected, replaced, self.spec.place)
             try:
                 written = self._commit(properties, frame, state, replaced)
@@ -294,7 +297,10 @@ class IcebergTable(IcebergStates):
 
     def _tidy(self, properties: dict[str, str], newest: int) -> None:
         """Remove old states, those of lost races among them, and those of a table that stood here before."""
-        numbers = {k: number_of(k.removeprefix(STATE)) for k in properties if k.startswith(STATE)}
+        numbers = {}
+        for k in properties:
+            if k.startswith(STATE):
+                numbers[k] = number_of(k.removeprefix(STATE))
         states = sorted(numbers, key=lambda k: (numbers[k] <= newest + 1, numbers[k]))  # a run at work has the next one
         if len(states) > 2 * KEPT:
             listed = ", ".join(f"'{k}'" for k in states[:-KEPT])
@@ -335,7 +341,10 @@ class IcebergTable(IcebergStates):
         """What the snapshots after ``base`` added: rows of the run, files with those that were rewritten."""
         names = ("added-records", "added-data-files", "added-files-size")
         counts = ", ".join(f"coalesce(CAST(summary['{n}'] AS BIGINT), 0)" for n in names)
-        siblings = f" OR parent_id = {base}" if base not in ("", NO_SNAPSHOT) else ""
+        if base not in ("", NO_SNAPSHOT):
+            siblings = f" OR parent_id = {base}"
+        else:
+            siblings = ""
         rows = self._snapshots(f"snapshot_id, parent_id, {counts}", f"snapshot_id = {head}{siblings}")
         last = next(r for r in rows if str(r[0]) == head)
         before = next((r for r in rows if r[0] == last[1]), (0, 0, 0, 0, 0))

@@ -122,7 +122,10 @@ def _by_path(session: SparkSession, path: str) -> tuple[str, str]:
     rest = rest.strip("/")
     if not rest:
         raise TableError(Problem("SMT562", path, "a table cannot be the root of a file system", "name a folder"))
-    catalog = CATALOG if root == "file:///" else f"{CATALOG}_{hashlib.sha256(root.encode()).hexdigest()[:8]}"
+    if root == "file:///":
+        catalog = CATALOG
+    else:
+        catalog = f"{CATALOG}_{hashlib.sha256(root.encode()).hexdigest()[:8]}"
     key = f"spark.sql.catalog.{catalog}"
     if session.conf.get(key, None) is None:
         session.conf.set(f"{key}.type", "hadoop")
@@ -139,7 +142,9 @@ def held_type(kind: DataType) -> DataType:
     """The type that Iceberg keeps for one of Spark's: it has no integers below 32 bits."""
     if isinstance(kind, IntegralType) and kind.simpleString() in ("tinyint", "smallint"):
         return DataType.fromDDL("int")
-    return StringType() if type(kind).__name__ in ("CharType", "VarcharType") else kind
+    if type(kind).__name__ in ("CharType", "VarcharType"):
+        return StringType()
+    return kind
 
 
 def alterations(old: DataType, new: DataType) -> list[str]:
@@ -233,7 +238,11 @@ def _children(kind: DataType) -> list[tuple[str, DataType | StructField]]:
 
 def column_metadata(schema: StructType) -> dict[str, Any]:
     """What Iceberg has no place for: Connect's metadata, by the path of the field."""
-    return {json.dumps(path): f.metadata[_METADATA] for path, f in all_fields(schema) if _METADATA in f.metadata}
+    results = {}
+    for path, f in all_fields(schema):
+        if _METADATA in f.metadata:
+            results[json.dumps(path)] = f.metadata[_METADATA]
+    return results
 
 
 def with_metadata(kind: Any, metadata: Mapping[str, Any], path: tuple[str, ...] = ()) -> Any:

@@ -55,7 +55,9 @@ class IcebergStates:
     def schema(self) -> StructType | None:
         """See ``Table``."""
         properties = self._properties()
-        return None if properties is None else self._schema(properties)
+        if properties is None:
+            return None
+        return self._schema(properties)
 
     def holds_rows(self) -> bool:
         """See ``Table``."""
@@ -64,13 +66,18 @@ class IcebergStates:
     def state(self, *, settle: bool = False) -> TableState | None:
         """See ``Table``."""
         properties = self._properties()
-        return None if properties is None else self._state(properties, settle=settle)
+        if properties is None:
+            return None
+        return self._state(properties, settle=settle)
 
     def next_number(self, before: TableState | None) -> int:
         """See ``Table``: states are told apart by their tries, too."""
         if before is not None:
             return before.number + 1
-        states = [k.removeprefix(STATE) for k in self._properties() or () if k.startswith(STATE)]
+        states = []
+        for k in self._properties() or ():
+            if k.startswith(STATE):
+                states.append(k.removeprefix(STATE))
         return max(map(number_of, states), default=0) + 1
 
     def foreign(self) -> list[ForeignCommit]:
@@ -177,7 +184,10 @@ class IcebergStates:
     ) -> None:
         """Refuse if a run died around its ``fast_forward``, and what would tell on which side of it has expired."""
         for name, head in self._branches().items():
-            mark = known[head].mark if head in known and BRANCH.fullmatch(name) else ""
+            if head in known and BRANCH.fullmatch(name):
+                mark = known[head].mark
+            else:
+                mark = ""
             at: str | None = head
             if not mark:
                 continue
@@ -205,7 +215,9 @@ class IcebergStates:
         return self.session.sql(f"SELECT {columns} FROM {self.name}.snapshots WHERE {where}").collect()
 
     def _unpacked(self, text: str | None) -> Any:
-        return self._decoded(unpacked, text) if text else None
+        if text:
+            return self._decoded(unpacked, text)
+        return None
 
     def _decoded(self, decode: Callable[[Any], Any], text: str | None) -> Any:
         try:
@@ -218,4 +230,6 @@ class IcebergStates:
 def number_of(mark: str) -> int:
     """The number in a mark; of none 0."""
     found = re.match(r"\d+", mark)
-    return int(found[0]) if found else 0
+    if found:
+        return int(found[0])
+    return 0

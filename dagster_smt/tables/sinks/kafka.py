@@ -135,7 +135,10 @@ class KafkaTable(RecordTable):
 
         A run has Spark keep its rows, so that counting them first costs little, and a copy would cost more.
         """
-        chosen = F.col(TARGET) if TARGET in frame.columns else F.lit(None).cast("int")
+        if TARGET in frame.columns:
+            chosen = F.col(TARGET)
+        else:
+            chosen = F.lit(None).cast("int")
         task, target = F.spark_partition_id().alias("task"), chosen.alias("target")
         places = frame.select("topic", "source_topic", "partition", task, target)
         totals = F.count("*").alias("rows"), F.count_distinct("task").alias("tasks"), F.max("target").alias("target")

@@ -26,7 +26,9 @@ class RecordTable:
 
     def next_number(self, before: TableState | None) -> int:
         """See ``Table``: a group without a state has had no commit."""
-        return before.number + 1 if before is not None else 1
+        if before is not None:
+            return before.number + 1
+        return 1
 
     def foreign(self) -> list[ForeignCommit]:
         """See ``Table``: what others write to topics is none of ours."""

@@ -15,7 +15,10 @@ def replaced_rows(replaced: Replaced, columns: SourceColumns) -> str:
         columns: The table's source columns.
     """
     topic, partition, offset = map(quoted, columns.names)
-    parts = [f"{topic} IN ({', '.join(map(text, replaced.topics))})"] if replaced.topics else []
+    if replaced.topics:
+        parts = [f"{topic} IN ({', '.join(map(text, replaced.topics))})"]
+    else:
+        parts = []
     groups: dict[tuple[int, int, int], list[str]] = {}  # topics whose ranges have the same bounds share a condition
     for r in replaced.offsets.ranges():
         groups.setdefault((r.partition, r.start, r.end), []).append(r.topic)

@@ -148,7 +148,11 @@ class KafkaPlace:
     def limits(self, topics: Iterable[str]) -> dict[str, int]:
         """By topic how many bytes a record may have, where brokers say that."""
         demands = self.demands(topics)
-        return {topic: of.longest for topic, of in demands.items() if of.longest is not None}
+        results = {}
+        for topic, of in demands.items():
+            if of.longest is not None:
+                results[topic] = of.longest
+        return results
 
     @contextmanager
     def alone(self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say) -> Iterator["Topics"]:
@@ -175,7 +179,9 @@ class KafkaPlace:
         say(f"writing {sum(counts.values())} records to {len(counts)} topics")
         self.write(frame.repartition("topic").sortWithinPartitions("topic", *order), sorted(counts))
         now = [Range(r.topic, r.partition, before.get((r.topic, r.partition), 0), r.end) for r in self.there([*counts])]
-        grown = {topic: sum(r.records for r in now if r.topic == topic) for topic in counts}
+        grown = dict.fromkeys(counts, 0)
+        for r in now:
+            grown[r.topic] += r.records
         return Appended([r for r in now if grown[r.topic] == counts[r.topic]], sum(counts.values()))
 
     def refuse_partitions(self, chosen: Sequence[tuple[str, int]]) -> None:
@@ -210,7 +216,10 @@ class KafkaPlace:
         options["kafka.batch.size"] = _at_most(options["kafka.batch.size"], limits)
         options["includeHeaders"] = "true"
         refuse_shown_secrets(self.session, options)
-        chosen = [F.col(TARGET).alias("partition")] if TARGET in frame.columns else []
+        if TARGET in frame.columns:
+            chosen = [F.col(TARGET).alias("partition")]
+        else:
+            chosen = []
         frame.select("key", "value", "topic", F.col("headers"), *chosen).write.format("kafka").options(**options).save()
 
 
@@ -246,18 +255,26 @@ class _OnePlace(KafkaPlace):
 
 def _at_least(given: str, needed: int) -> str:
     """A number among the options; what is no number is Kafka's to refuse."""
-    return str(max(int(given), needed)) if given.strip().isdecimal() else given
+    if given.strip().isdecimal():
+        return str(max(int(given), needed))
+    return given
 
 
 def _at_most(given: str, limits: Iterable[int]) -> str:
-    return str(min([int(given), *limits])) if given.strip().isdecimal() else given
+    if given.strip().isdecimal():
+        return str(min([int(given), *limits]))
+    return given
 
 
 def _bytes(value: bytes | bytearray | None) -> bytes | None:
     """Spark may give arrays that can change; the client takes none."""
-    return None if value is None else bytes(value)
+    if value is None:
+        return None
+    return bytes(value)
 
 
 def open_topics(session: SparkSession, place: FileTopics | KafkaTopics) -> Topics:
     """Open topics to append to."""
-    return FilePlace(session, place) if isinstance(place, FileTopics) else KafkaPlace(session, place)
+    if isinstance(place, FileTopics):
+        return FilePlace(session, place)
+    return KafkaPlace(session, place)

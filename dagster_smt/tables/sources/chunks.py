@@ -119,9 +119,13 @@ def _decoded(lines: bytes, decode_all: Callable[[bytes], list[Any]], decode: Cal
     try:
         if len(lines) <= MAX_LINE and lines.startswith(b"{") and lines.count(b"\n{") == count - 1:
             rows = decode_all(lines)
-            return rows if len(rows) == count else None
+            if len(rows) == count:
+                return rows
+            return None
         texts = lines.removesuffix(b"\n").split(b"\n")
-        return None if any(len(text) >= MAX_LINE for text in texts) else [decode(text) for text in texts]
+        if any(len(text) >= MAX_LINE for text in texts):
+            return None
+        return [decode(text) for text in texts]
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 

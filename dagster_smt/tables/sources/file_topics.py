@@ -85,9 +85,10 @@ class FileTopicsSource(BaseSource):
     def sizes(self, topics: Iterable[str]) -> dict[str, int]:
         """See ``Source``: the segments' sizes."""
         with local.coded(self.root):
-            return {
-                topic: sum(s.path.stat().st_size for p in self._listing(topic).values() for s in p) for topic in topics
-            }
+            results = {}
+            for topic in topics:
+                results[topic] = sum(s.path.stat().st_size for p in self._listing(topic).values() for s in p)
+            return results
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
         """The offsets that there are. Reads only the last segment of each partition.
@@ -122,7 +123,8 @@ class FileTopicsSource(BaseSource):
         from dagster_smt.tables.sources.chunks import FOUND_SCHEMA, FirstAt
 
         ranges = self.ranges(topics)
-        found = {millis: {(r.topic, r.partition): r.end for r in ranges} for millis in moments}
+        ends = {(r.topic, r.partition): r.end for r in ranges}
+        found = {millis: dict(ends) for millis in moments}
         order = sorted(found)
         chunks, problems = self._chunks(Window(tuple(r for r in ranges if r.records)), nothing)
         if problems:
@@ -151,7 +153,12 @@ class FileTopicsSource(BaseSource):
         """A row per chunk. Spark's default parallelism splits them evenly, unless there are very few or very many."""
         assert self.session is not None, "to read records takes a Spark session"
         full = sum(c.last - c.first for c in chunks) // _TASK
-        tasks = max(len(chunks), 1) if len(chunks) < _FEW else full if full > _PARALLEL else None
+        if len(chunks) < _FEW:
+            tasks = max(len(chunks), 1)
+        elif full > _PARALLEL:
+            tasks = full
+        else:
+            tasks = None
         return self.session.range(0, len(chunks), 1, tasks)
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
@@ -164,11 +171,13 @@ class FileTopicsSource(BaseSource):
 
     def count(self, window: Window) -> dict[str, int]:
         """See ``Source``: each offset is a record."""
-        return {t: sum(r.records for r in window.ranges if r.topic == t) for t in window.topics}
+        return window.records_by_topic
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = nothing) -> list[Problem]:
         """See ``Source``: every offset of a window has a record."""
-        return [] if sum(read.values()) == window.records else self.explain(window, beat)
+        if sum(read.values()) == window.records:
+            return []
+        return self.explain(window, beat)
 
     def explain(self, window: Window, beat: Callable[[], None] = nothing) -> list[Problem]:
         """Why another number of records was read. Reads line by line here; names file and line of what is wrong.
@@ -222,7 +231,10 @@ class FileTopicsSource(BaseSource):
     def _chunks_of(self, wanted: Range, beat: Callable[[], None], stale: set[str]) -> "list[Chunk]":
         place = f"{wanted.topic}-{wanted.partition}"
         there = is_file_topic(wanted.topic) and (self.root / wanted.topic).is_dir()
-        segments = self._listing(wanted.topic).get(wanted.partition, []) if there else []
+        if there:
+            segments = self._listing(wanted.topic).get(wanted.partition, [])
+        else:
+            segments = []
         chunks: list[Chunk] = []
         at = wanted.start
         with local.coded(self.root / wanted.topic):
@@ -293,7 +305,10 @@ def _pieces(segment: Segment, start: int, end: int, beat: Callable[[], None]) ->
         if problem := schema_problem(groups.schema):
             hint = "a segment has Kafka's columns; see the docs"
             raise TableError(Problem("SMT503", segment.place, problem, hint))
-        cuts = [base + cut for cut in groups.ends if start < base + cut < end]
+        cuts = []
+        for cut in groups.ends:
+            if start < base + cut < end:
+                cuts.append(base + cut)
         for low, high in itertools.pairwise([start, *cuts, end]):
             yield Chunk(*place, low, high, low - base)
         return
@@ -327,9 +342,15 @@ def _is_visible_folder(path: Path) -> bool:
 
 def _missing(code: str, place: str, statement: str, path: Path, names: Iterable[str] | None = None) -> Problem:
     if names is None:
-        names = [p.name for p in path.parent.iterdir() if p.is_dir()] if path.parent.is_dir() else []
+        if path.parent.is_dir():
+            names = [p.name for p in path.parent.iterdir() if p.is_dir()]
+        else:
+            names = []
     similar = difflib.get_close_matches(path.name, list(names), 3)
-    hint = f"did you mean {' or '.join(similar)}?" if similar else "look for the folder that holds the topics"
+    if similar:
+        hint = f"did you mean {' or '.join(similar)}?"
+    else:
+        hint = "look for the folder that holds the topics"
     if code == "SMT501" and not similar:
         hint = f"topics there: {', '.join(sorted(names)[:10]) or 'none'}"
     return Problem(code, place, statement, hint)

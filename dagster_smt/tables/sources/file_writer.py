@@ -85,7 +85,10 @@ def encode(record: NewRecord, topic: str, partition: int, offset: int) -> bytes:
     Raises:
         ValueError: Reading would refuse it; the text says why, without any value.
     """
-    timestamp = time.time_ns() // 1_000_000 if record.timestamp is None else record.timestamp
+    if record.timestamp is None:
+        timestamp = time.time_ns() // 1_000_000
+    else:
+        timestamp = record.timestamp
     if not -(2**63) <= timestamp < 2**63:
         raise ValueError("the timestamp does not fit into 64 bits")
     if record.timestamp_type not in (-1, 0, 1):
@@ -123,7 +126,9 @@ class TopicWriter:
         """
         segments = self.segments.get(partition)
         with local.coded(self.root / self.topic):
-            return segments[-1].base + count_records(segments[-1]) if segments else 0
+            if segments:
+                return segments[-1].base + count_records(segments[-1])
+            return 0
 
     def append(self, records: Iterable[NewRecord], partition: int = 0) -> Range:
         """See ``append_records``."""

@@ -121,7 +121,10 @@ def _stage(
     map_in_arrow(given, _EncodeRows(), schema).write.parquet("file://" + str(path))
     rows = frame.sparkSession.read.schema(schema).parquet(local.spark_path(path))
     found = rows.groupBy(*_PLACE, "wrong").count().collect()
-    problems = [refused(f"{r.topic}-{r.partition}", f"{r.wrong} ({r['count']} of them)") for r in found if r.wrong]
+    problems = []
+    for r in found:
+        if r.wrong:
+            problems.append(refused(f"{r.topic}-{r.partition}", f"{r.wrong} ({r['count']} of them)"))
     if problems:
         raise TableError(sorted(problems, key=str))
     return rows, {(r.topic, r.partition): r["count"] for r in found}

@@ -85,7 +85,10 @@ class KafkaReader(BaseSource):
         at = self.client.offsets_at(list(ends), millis)
         soon = time.time() * 1000 + _AHEAD
         self._ahead |= {place: offset for place, (offset, stamp) in self.client.times.items() if stamp > soon >= millis}
-        return {place: min(end, at[place]) if at[place] >= 0 else end for place, end in ends.items()}
+        results = {}
+        for place, end in ends.items():
+            results[place] = min(end, at[place]) if at[place] >= 0 else end
+        return results
 
     def ahead(self) -> list[Problem]:
         """See ``Source``: what ``offsets_at`` came upon."""
@@ -112,7 +115,9 @@ class KafkaReader(BaseSource):
         if not far:
             return self._read_near(near)
         frame = self._read_by_client(far)
-        return self._read_near(near).union(frame) if near.ranges else frame
+        if near.ranges:
+            return self._read_near(near).union(frame)
+        return frame
 
     def read_with_epochs(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
         """See ``Source``: the other client tells them."""
@@ -125,7 +130,10 @@ class KafkaReader(BaseSource):
     def _split(self, window: Window) -> tuple[Window, list[Range]]:
         """What Spark's reader can read, and what lies behind a timestamp that it cannot hold."""
         places = sorted({(r.topic, r.partition) for r in window.ranges})
-        firsts = {place: at for place, at in self.client.offsets_at(places, MOST_MILLIS + 1).items() if at >= 0}
+        firsts = {}
+        for place, at in self.client.offsets_at(places, MOST_MILLIS + 1).items():
+            if at >= 0:
+                firsts[place] = at
         near, far = [], []
         for r in window.ranges:
             first = firsts.get((r.topic, r.partition), r.end)
@@ -216,11 +224,17 @@ class KafkaReader(BaseSource):
         Returns:
             SMT516 a topic that was made anew meanwhile, SMT533 records that were not read.
         """
-        now = self.identities([t for t in window.topics if t in self._ids]) if (was := dict(self._ids)) else {}
+        if was := dict(self._ids):
+            now = self.identities([t for t in window.topics if t in self._ids])
+        else:
+            now = {}
         hint = "run again: the next run says what became of it"
         statement = "the topic was deleted and created anew while it was read"
-        problems = [Problem("SMT516", t, statement, hint) for t, id_ in now.items() if was[t] != id_]
-        offsets = {t: sum(r.records for r in window.ranges if r.topic == t) for t in window.topics}
+        problems = []
+        for t, id_ in now.items():
+            if was[t] != id_:
+                problems.append(Problem("SMT516", t, statement, hint))
+        offsets = window.records_by_topic
         thin = [t for t, count in offsets.items() if read.get(t, 0) < count]
         if thin and not problems:
             there = self.client.count(Window(tuple(r for r in window.ranges if r.topic in thin)), beat)

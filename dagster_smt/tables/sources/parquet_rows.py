@@ -35,12 +35,19 @@ def schema_problem(schema: pa.Schema) -> str:
     }
     optional = {"timestampType", "headers"}
     names = [n for n in checks if n not in optional or n in schema.names]
-    wrong = [n for n in names if schema.names.count(n) != 1 or not checks[n](_plain(schema.field(n).type))]
-    return f"columns missing or of another type: {', '.join(wrong)}" if wrong else ""
+    wrong = []
+    for n in names:
+        if schema.names.count(n) != 1 or not checks[n](_plain(schema.field(n).type)):
+            wrong.append(n)
+    if wrong:
+        return f"columns missing or of another type: {', '.join(wrong)}"
+    return ""
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    return kind
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -79,7 +86,10 @@ def _slices(file: pq.ParquetFile, first: int, count: int, columns: list[str] | N
     """Rows ``first`` to ``first + count`` of a file; reads only the row groups that hold them."""
     sizes = [file.metadata.row_group(n).num_rows for n in range(file.metadata.num_row_groups)]
     ends = np.cumsum(sizes)
-    groups = [n for n, end in enumerate(ends) if end > first and end - sizes[n] < first + count]
+    groups = []
+    for n, end in enumerate(ends):
+        if end > first and end - sizes[n] < first + count:
+            groups.append(n)
     at = int(ends[groups[0]]) - sizes[groups[0]] if groups else 0
     for batch in file.iter_batches(_ROWS, row_groups=groups, columns=columns):
         low, high = max(first - at, 0), min(first + count - at, batch.num_rows)
@@ -99,7 +109,10 @@ def convert(rows: pa.RecordBatch) -> pa.RecordBatch:
     nulls = np.asarray(stamps.is_null())
     counts = np.asarray(stamps.cast(pa.int64()).fill_null(0))
     types = columns.get("timestampType")
-    kinds = np.zeros(len(nulls), np.int32) if types is None else np.asarray(types.cast(pa.int32()).fill_null(0))
+    if types is None:
+        kinds = np.zeros(len(nulls), np.int32)
+    else:
+        kinds = np.asarray(types.cast(pa.int32()).fill_null(0))
     return arrow_rows.batch(
         [
             columns["key"].cast(pa.binary()),
@@ -114,7 +127,9 @@ def convert(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _decode(column: Any) -> Any:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    if pa.types.is_dictionary(column.type):
+        return column.dictionary_decode()
+    return column
 
 
 def _headers(column: Any, size: int) -> Any:
@@ -147,7 +162,10 @@ def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
             known = ~np.asarray(stamps.is_null())
             while len(found) < len(moments):
                 millis = moments[len(found)]
-                late = counts >= -(-millis // 1000) if per_milli == 0 else counts // per_milli >= millis
+                if per_milli == 0:
+                    late = counts >= -(-millis // 1000)
+                else:
+                    late = counts // per_milli >= millis
                 late &= known
                 if not late.any():
                     break

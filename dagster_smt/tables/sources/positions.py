@@ -37,7 +37,9 @@ class Lines:
     def position(self, line: int) -> int:
         """The byte at which a line begins; lines count from 0."""
         if line <= 0 or line >= self.records:
-            return self.size if line > 0 else 0
+            if line > 0:
+                return self.size
+            return 0
         block = bisect.bisect_left(self.newlines, line)
         missing = line - (self.newlines[block - 1] if block else 0)
         with self.path.open("rb") as file:
@@ -58,7 +60,9 @@ class RowGroups:
 
     @property
     def records(self) -> int:
-        return self.ends[-1] if self.ends else 0
+        if self.ends:
+            return self.ends[-1]
+        return 0
 
 
 _known: dict[tuple[str, int, int], Lines | RowGroups] = {}

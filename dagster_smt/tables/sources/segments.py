@@ -63,7 +63,11 @@ def encode_row(row: Row) -> bytes:
 
 def to_bytes(side: str | Tagged | None) -> bytes | None:
     """The bytes of a key, a value or a header's value: what ``to_text`` was given."""
-    return side.base64 if isinstance(side, Tagged) else None if side is None else side.encode()
+    if isinstance(side, Tagged):
+        return side.base64
+    if side is None:
+        return None
+    return side.encode()
 
 
 def to_text(data: bytes | None) -> str | Tagged | None:
@@ -99,7 +103,9 @@ class Segment:
 def parse_name(path: Path, topic: str, partition: int) -> Segment | None:
     """The segment that a file's name stands for, if it is a segment's name."""
     found = _NAME.fullmatch(path.name)
-    return Segment(int(found[1]), path, topic, partition) if found else None
+    if found:
+        return Segment(int(found[1]), path, topic, partition)
+    return None
 
 
 def list_segments(root: Path, topic: str) -> dict[int, list[Segment]]:
@@ -139,11 +145,11 @@ def _stranger(place: str, statement: str) -> Problem:
 
 def _doubles(segments: list[Segment]) -> list[Problem]:
     hint = "only one of them can hold the records from there on: remove the other"
-    return [
-        Problem("SMT542", one.place, f"begins at offset {one.base}, as {two.path.name} does", hint)
-        for one, two in itertools.pairwise(segments)
-        if one.base == two.base
-    ]
+    results = []
+    for one, two in itertools.pairwise(segments):
+        if one.base == two.base:
+            results.append(Problem("SMT542", one.place, f"begins at offset {one.base}, as {two.path.name} does", hint))
+    return results
 
 
 def read_rows(segment: Segment) -> Iterator[Row]:
@@ -228,7 +234,9 @@ def _why(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "the line is not UTF-8"
     text = str(error)
-    return "the line has a field that records do not have" if "unknown field" in text else f"not a record: {text}"
+    if "unknown field" in text:
+        return "the line has a field that records do not have"
+    return f"not a record: {text}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,12 +71,17 @@ class TableReader(BaseSource):
             .agg(F.min("offset"), F.max("offset") + 1, incomplete)
             .collect()
         )
-        lost = {topic: sum(row[4] for row in rows if row[0] == topic) for topic in topics}
-        problems = [
-            Problem("SMT549", topic, f"{count} records have no partition or no offset", "mend or remove these rows")
-            for topic, count in lost.items()
-            if count
-        ]
+        lost = dict.fromkeys(topics, 0)
+        for row in rows:
+            lost[row[0]] += row[4]
+        problems = []
+        for topic, count in lost.items():
+            if count:
+                problems.append(
+                    Problem(
+                        "SMT549", topic, f"{count} records have no partition or no offset", "mend or remove these rows"
+                    )
+                )
         if problems:
             raise TableError(problems)
         return sorted(Range(*row[:4]) for row in rows)
@@ -149,9 +154,10 @@ class TableReader(BaseSource):
     def _existing(self, topics: Iterable[str]) -> tuple[str, ...]:
         topics, listed = tuple(topics), self.topics()
         hint = f"topics there: {', '.join(listed[:10]) or 'none'}"
-        missing = [
-            Problem("SMT501", t, "the table has no record of the topic", hint) for t in topics if t not in listed
-        ]
+        missing = []
+        for t in topics:
+            if t not in listed:
+                missing.append(Problem("SMT501", t, "the table has no record of the topic", hint))
         if missing:
             raise TableError(missing)
         return topics
@@ -160,9 +166,10 @@ class TableReader(BaseSource):
         """The table with Kafka's columns and their types."""
         reader = self.session.read
         try:
-            table = (
-                reader.table(self.spec.name) if self.spec.name else reader.format(self.spec.format).load(self.spec.path)
-            )
+            if self.spec.name:
+                table = reader.table(self.spec.name)
+            else:
+                table = reader.format(self.spec.format).load(self.spec.path)
             fields = {field.name: field.dataType for field in table.schema.fields}
         except PySparkException as error:
             why = error.getCondition() or type(error).__name__
@@ -199,7 +206,10 @@ class TableReader(BaseSource):
         if name == "headers":
             return _headers(column if own in fields else None).alias(name)
         if name == "timestampType":
-            column = F.coalesce(column.try_cast("int"), F.lit(0)) if own in fields else F.lit(0)
+            if own in fields:
+                column = F.coalesce(column.try_cast("int"), F.lit(0))
+            else:
+                column = F.lit(0)
         moment = {"timestamp": "timestamp_ltz"}  # what TIMESTAMP means is a setting of the session
         types = {"key": "binary", "value": "binary", "partition": "int", "offset": "bigint", **moment}
         # a number that Kafka has no room for is none: the record is told to lack it
@@ -225,7 +235,9 @@ class TableReader(BaseSource):
 
         file = self._first(lambda: log().orderBy(F.desc("timestamp")).select("file"))
         text = F.get_json_object("value", "$['table-uuid']")
-        return self._first(lambda: reader.text(file, wholetext=True).select(text)) if file else ""
+        if file:
+            return self._first(lambda: reader.text(file, wholetext=True).select(text))
+        return ""
 
     def _first(self, frame: Callable[[], DataFrame]) -> str:
         """The first value, or nothing where the table has no such thing."""
@@ -233,7 +245,9 @@ class TableReader(BaseSource):
             row = frame().first()
         except (AnalysisException, PySparkException):
             return ""
-        return str(row[0]) if row and row[0] else ""
+        if row and row[0]:
+            return str(row[0])
+        return ""
 
 
 def _fits(name: str, kind: T.DataType) -> bool:

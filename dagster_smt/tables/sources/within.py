@@ -52,7 +52,9 @@ def _condition(topics: tuple[str, ...], partitions: tuple[int, ...], start: int,
 
 
 def _one_of(name: str, values: Sequence[Any]) -> Column:
-    return F.col(name) == values[0] if len(values) == 1 else F.col(name).isin(*values)
+    if len(values) == 1:
+        return F.col(name) == values[0]
+    return F.col(name).isin(*values)
 
 
 def _any(conditions: list[Column]) -> Column:

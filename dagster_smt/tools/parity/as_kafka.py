@@ -73,7 +73,10 @@ class KafkaReplaceField(CodeTransform, ReplaceField):
         if not isinstance(node, Cell):
             return node
         there = Const(True, BOOLEAN) if group.present is None else group.present
-        expr = node.expr if child.schema.optional else Call(Required(new), (node.expr, there))
+        if child.schema.optional:
+            expr = node.expr
+        else:
+            expr = Call(Required(new), (node.expr, there))
         return replace(node, schema=child.schema, expr=expr)
 
 
@@ -85,7 +88,10 @@ class HashedReplaceField(KafkaReplaceField):
 
         def change(value: Any, record: Record) -> Any:
             fields = require_map(value, self.purpose)
-            found = {renames.get(name, name): child for name, child in fields.items() if self._keeps(name)}
+            found = {}
+            for name, child in fields.items():
+                if self._keeps(name):
+                    found[renames.get(name, name)] = child
             return {name: found[name] for name in hash_map_order(list(found), len(fields))}
 
         return change
@@ -136,9 +142,9 @@ class KafkaConverter(Converter):
         try:
             return super().write(schema, value)
         except UnicodeEncodeError:  # half a character, which Kafka writes as the escape that it was
-            return (
-                {"schemaless": json.dumps(whole(value))} if schema is None else {"unserialisable": "half a character"}
-            )
+            if schema is None:
+                return {"schemaless": json.dumps(whole(value))}
+            return {"unserialisable": "half a character"}
 
 
 class WrittenConverter(KafkaConverter):
@@ -152,8 +158,14 @@ def _bare(tree: Any) -> Any:
     if isinstance(tree, list):
         return [_bare(item) for item in tree]
     if not isinstance(tree, dict):
-        return float(tree) if isinstance(tree, Decimal) else tree
-    return {key: child if key == "parameters" else _bare(child) for key, child in tree.items() if key != "default"}
+        if isinstance(tree, Decimal):
+            return float(tree)
+        return tree
+    results = {}
+    for key, child in tree.items():
+        if key != "default":
+            results[key] = child if key == "parameters" else _bare(child)
+    return results
 
 
 def _with_defaults(schema: Schema | None, tree: Any, reader: KafkaReader) -> Any:
@@ -187,7 +199,10 @@ def coerced(case: Case, record: dict[str, Any]) -> dict[str, bool]:
     """Whether Kafka takes a part of a record (``key``, ``value``, ``header``) for something else than it is."""
     converter = KafkaConverter(case.get("converter") or {})
     parts = {"key": [record["key"]], "value": [record["value"]], "header": [h["value"] for h in record["headers"]]}
-    return {name: any(_coerced(converter, datum) for datum in datums) for name, datums in parts.items()}
+    results = {}
+    for name, datums in parts.items():
+        results[name] = any(_coerced(converter, datum) for datum in datums)
+    return results
 
 
 def _coerced(converter: KafkaConverter, datum: dict[str, str] | None) -> bool:
@@ -254,13 +269,17 @@ def _defective(stage: Stage, class_: type[ReplaceField]) -> Stage:
 
 def _without_ignored(case: Case) -> Case | None:
     """D1: the options that Kafka ignores are not there."""
-    heads = [k.removesuffix(".type") for k, v in case["config"].items() if k.endswith(".type") and _ignores(str(v))]
-    kept = {
-        key: value
-        for key, value in case["config"].items()
-        if not any(key == head + option for head in heads for option in _IGNORED)
-    }
-    return {**case, "config": kept} if kept != case["config"] else None
+    heads = []
+    for k, v in case["config"].items():
+        if k.endswith(".type") and _ignores(str(v)):
+            heads.append(k.removesuffix(".type"))
+    kept = {}
+    for key, value in case["config"].items():
+        if not any(key == head + option for head in heads for option in _IGNORED):
+            kept[key] = value
+    if kept != case["config"]:
+        return {**case, "config": kept}
+    return None
 
 
 def _ignores(type_: str) -> bool:
@@ -270,12 +289,16 @@ def _ignores(type_: str) -> bool:
 def _with_defects(case: Case) -> Case | None:
     """D2: ReplaceField mixes fields up."""
     renames = any(key.endswith(".renames") for key in case["config"])
-    return {"renames": KafkaReplaceField, **case} if renames else None
+    if renames:
+        return {"renames": KafkaReplaceField, **case}
+    return None
 
 
 def _with_kafkas_reader(case: Case) -> Case | None:
     """D5: JSON is read with Jackson's coercions."""
-    return {**case, "reader": True} if any(any(coerced(case, r).values()) for r in case["records"]) else None
+    if any(any(coerced(case, r).values()) for r in case["records"]):
+        return {**case, "reader": True}
+    return None
 
 
 def _one_schema(case: Case) -> Case | None:
@@ -297,7 +320,9 @@ def _one_schema(case: Case) -> Case | None:
         return {"envelope": f'{{"schema":{text},"payload":{payload}}}'}
 
     records = [_with_sides(record, unified) for record in case["records"]]
-    return {**case, "records": records} if changed else None
+    if changed:
+        return {**case, "records": records}
+    return None
 
 
 def _by_value(tree: Any) -> Any:
@@ -306,7 +331,9 @@ def _by_value(tree: Any) -> Any:
         return {k: _by_value(v) for k, v in tree.items()}
     if isinstance(tree, list):
         return [_by_value(v) for v in tree]
-    return ("fraction", repr(float(tree))) if isinstance(tree, str) and type(tree) is not str else tree
+    if isinstance(tree, str) and type(tree) is not str:
+        return ("fraction", repr(float(tree)))
+    return tree
 
 
 def _hashed(case: Case) -> Case | None:
@@ -314,7 +341,9 @@ def _hashed(case: Case) -> Case | None:
     records = [_with_sides(record, _hashed_datum) for record in case["records"]]
     renames = any(key.endswith(".renames") for key in case["config"])
     changed = renames or records != case["records"]
-    return {**case, "records": records, "renames": HashedReplaceField} if changed else None
+    if changed:
+        return {**case, "records": records, "renames": HashedReplaceField}
+    return None
 
 
 def _with_sides(record: dict[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:

@@ -98,7 +98,9 @@ class Bridge:
         if not result_difference(want, got):
             return []
         if kind_of_result(want) == "error":
-            return ["D2"] if "error" in got and self._crash(want["error"], got["error"]) else None
+            if "error" in got and self._crash(want["error"], got["error"]):
+                return ["D2"]
+            return None
         if "record" not in want or "record" not in got:
             return None
         a, b = want["record"], got["record"]
@@ -143,11 +145,15 @@ class Bridge:
         if header is not None and _fieldless(a, b):
             return ["D2"]
         if want is not None and "unserialisable" in want:
-            return ["D4"] if self._same_java(want, got) else self._mended(want, got)
+            if self._same_java(want, got):
+                return ["D4"]
+            return self._mended(want, got)
         if not spark:
             return None
         if header is not None:
-            return ["D6"] if self._same_bytes(want, header) else self._scale(number, a, b)
+            if self._same_bytes(want, header):
+                return ["D6"]
+            return self._scale(number, a, b)
         return self._scale(number, a, b)
 
     def _spelling(self, number: int) -> Any:
@@ -170,7 +176,10 @@ class Bridge:
         return same
 
     def _prints(self, target: str) -> bool:
-        transforms = [stage.transform for stage in self.chain.stages] if self.chain else []
+        if self.chain:
+            transforms = [stage.transform for stage in self.chain.stages]
+        else:
+            transforms = []
         return any(t.name == target for cast in transforms if isinstance(cast, Cast) for _, t in cast.spec)
 
     def _same_java(self, want: dict[str, Any], got: Any) -> bool:
@@ -195,7 +204,9 @@ class Bridge:
             return None
         with suppress(DataError):
             _, java = self._java(got)
-            return ["D2"] if canonical_java(java) == canonical_java(want["java"]) else None
+            if canonical_java(java) == canonical_java(want["java"]):
+                return ["D2"]
+            return None
         return None
 
     def _java(self, datum: Any) -> tuple[str | None, Any]:
@@ -228,7 +239,9 @@ class Bridge:
             printed = isinstance(a, str) and isinstance(b, str) and self._prints("STRING") and f'"{a}"' not in given
             return printed and _equal_decimals(a, b)
 
-        return ["D7"] if alike(want, got, same) else None
+        if alike(want, got, same):
+            return ["D7"]
+        return None
 
     def mislabelled(self, number: int, want: Result) -> bool:
         """Whether Kafka fails on the name of a date that a Cast of the whole key or value has left."""
@@ -241,10 +254,16 @@ class Bridge:
     def _keeps_name(self, number: int, side: str, stage: str) -> bool:
         assert self.chain is not None
         names = [s.alias for s in self.chain.stages]
-        upto = self.chain.stages[: names.index(stage) + 1] if stage in names else ()
+        if stage in names:
+            upto = self.chain.stages[: names.index(stage) + 1]
+        else:
+            upto = ()
         ours = [s.transform for s in upto if s.side == side]
         casts = any(isinstance(t, Cast) and not t.casts for t in ours) and _LOGICAL in str(self.case["records"][number])
-        named = [t for t in ours if isinstance(t, SetSchemaMetadata) and t.schema_name]
+        named = []
+        for t in ours:
+            if isinstance(t, SetSchemaMetadata) and t.schema_name:
+                named.append(t)
         return casts or any(str(t.schema_name).startswith(_LOGICAL) for t in named)
 
 
@@ -281,7 +300,12 @@ def fits(schema: dict[str, Any], java: Any) -> bool:
     """Whether a value, as the cases show those that JSON cannot carry, is of the type that its schema says."""
     if java is None:
         return bool(schema.get("optional"))
-    kind = next(iter(java)) if isinstance(java, dict) else "string" if isinstance(java, str) else "boolean"
+    if isinstance(java, dict):
+        kind = next(iter(java))
+    elif isinstance(java, str):
+        kind = "string"
+    else:
+        kind = "boolean"
     if schema["type"] == "struct":
         fields = {field["field"]: field for field in schema["fields"]}
         if kind != "struct" or [name for name, _ in java["struct"]] != list(fields):
@@ -302,7 +326,9 @@ def _plain(java: Any) -> Any:
     if kind in ("map", "struct"):
         return {str(k): _plain(v) for k, v in value}
     if kind.startswith("float"):
-        return ("double", repr(float(value))) if math.isfinite(float(value)) else value
+        if math.isfinite(float(value)):
+            return ("double", repr(float(value)))
+        return value
     return ("int", str(value))
 
 
@@ -312,7 +338,10 @@ def _drop_names(schema: Any, java: Any) -> Any:
         return schema
     kind = next(iter(java)) if isinstance(java, dict) else ""
     logical = str(schema.get("name", "")).startswith(_LOGICAL) and kind not in ("date_ms", "decimal")
-    kept = {k: v for k, v in schema.items() if not (logical and k in ("name", "version"))}
+    kept = {}
+    for k, v in schema.items():
+        if not (logical and k in ("name", "version")):
+            kept[k] = v
     if logical and "parameters" in kept:
         kept["parameters"] = {k: v for k, v in kept["parameters"].items() if k != "scale"}
         kept = {k: v for k, v in kept.items() if k != "parameters" or v}

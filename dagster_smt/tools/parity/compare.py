@@ -32,7 +32,10 @@ def difference(case: dict[str, Any], answer: dict[str, Any]) -> str:
 
 def _differs(want: dict[str, Any], got: dict[str, Any]) -> str:
     if ("configError" in want) != ("configError" in got):
-        said = f": {got['configError']['message']}" if "configError" in got else ""
+        if "configError" in got:
+            said = f": {got['configError']['message']}"
+        else:
+            said = ""
         return (
             "a configuration error was expected" if "configError" in want else "an unexpected configuration error"
         ) + said
@@ -56,7 +59,10 @@ def result_difference(want: dict[str, Any], got: dict[str, Any]) -> str:
     """Why the result of one record is not equal; empty if it is."""
     kind = kind_of_result(want)
     if kind not in got:
-        extra = f" ({got['error']['code']} {got['error']['message']})" if "error" in got else ""
+        if "error" in got:
+            extra = f" ({got['error']['code']} {got['error']['message']})"
+        else:
+            extra = ""
         return f"expected {kind}, got {kind_of_result(got)}{extra}"
     if kind == "error":
         return _error(want["error"], got["error"])
@@ -64,7 +70,9 @@ def result_difference(want: dict[str, Any], got: dict[str, Any]) -> str:
         return ""
     a, b = canonical_record(want["record"]), canonical_record(got["record"])
     wrong = [name for name in a if a[name] != b[name]]
-    return f"{', '.join(wrong)} differ: {[b[n] for n in wrong]}, expected {[a[n] for n in wrong]}" if wrong else ""
+    if wrong:
+        return f"{', '.join(wrong)} differ: {[b[n] for n in wrong]}, expected {[a[n] for n in wrong]}"
+    return ""
 
 
 def _error(want: dict[str, Any], got: dict[str, Any]) -> str:
@@ -89,7 +97,9 @@ def canonical_datum(datum: dict[str, Any] | None) -> Any:
         return None
     if "schemaless" in datum:
         value = load(datum["schemaless"])
-        return None if value is None else ("schemaless", free(value))
+        if value is None:
+            return None
+        return ("schemaless", free(value))
     if "envelope" in datum:
         envelope = load(datum["envelope"])
         return ("schema", canonical_schema(envelope["schema"]), payload_of(envelope["schema"], envelope["payload"]))
@@ -108,7 +118,9 @@ def load(text: str) -> Any:
 
 
 def _whole(text: str) -> int | str:
-    return int(text) if len(text) < 4000 else _Long(text)
+    if len(text) < 4000:
+        return int(text)
+    return _Long(text)
 
 
 class _Long(str):
@@ -127,7 +139,9 @@ def free(value: Any) -> Any:
 
 
 def _scalar(value: Any) -> Any:
-    return ("int", str(value)) if type(value) in (int, _Long) else value
+    if type(value) in (int, _Long):
+        return ("int", str(value))
+    return value
 
 
 def payload_of(schema: dict[str, Any] | None, value: Any) -> Any:

@@ -62,7 +62,9 @@ class Converter:
         found: dict[str, Any] = {"unserialisable": error.problem.statement}
         with suppress(DataError):  # it was never JSON
             found["java"] = java_form(schema, whole(value))
-        return found if schema is None else {**found, "schema": java_schema(schema)}
+        if schema is None:
+            return found
+        return {**found, "schema": java_schema(schema)}
 
 
 def java_schema(schema: Schema) -> str:
@@ -97,7 +99,10 @@ def case_chain(case: dict[str, Any]) -> Chain:
     (decisions 4 and 8).
     """
     properties = {"transforms": "", **{k: v for k, v in case["config"].items() if v is not None}}
-    strict = {k.replace(_SYNTAX, ".strict_paths"): "kafka" for k in properties if k.endswith(_SYNTAX)}
+    strict = {}
+    for k in properties:
+        if k.endswith(_SYNTAX):
+            strict[k.replace(_SYNTAX, ".strict_paths")] = "kafka"
     return parse_chain({**strict, **properties}, unknown_options="warn", as_kafka=True)
 
 
@@ -120,7 +125,9 @@ def run_record(data: dict[str, Any], record: Record, interpreter: Interpreter, c
     outcome: Outcome = interpreter.run(record)
     if outcome.status == FAILED and outcome.problem is not None:
         return failure(outcome.problem, interpreter.chain.stages[outcome.stage].alias)
-    return {"dropped": True} if outcome.status == DROPPED else {"record": write_record(data, record, converter)}
+    if outcome.status == DROPPED:
+        return {"dropped": True}
+    return {"record": write_record(data, record, converter)}
 
 
 def failure(problem: Problem, stage: str) -> dict[str, Any]:

@@ -53,7 +53,9 @@ def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str | None:
         nothing explains the difference.
     """
     if "results" not in case["expect"]:
-        return "D1" if "results" in answer and vendors.takes_more(case, answer) else None
+        if "results" in answer and vendors.takes_more(case, answer):
+            return "D1"
+        return None
     want = case["expect"]["results"]
     judge = _Judge(case)
     if "configError" in answer:
@@ -90,7 +92,9 @@ class _Judge:
     @cached_property
     def ours(self) -> list[Result]:
         """What the Python evaluator makes of the case."""
-        return run_case(self.case, self.chain)["results"] if self.chain else []
+        if self.chain:
+            return run_case(self.case, self.chain)["results"]
+        return []
 
     @cached_property
     def taken_back(self) -> list[tuple[str, list[Result]]]:
@@ -126,7 +130,9 @@ class _Judge:
         found = None if ours is None else self._way(number, want, got)
         if found:
             return [*found, *(ours or ())]
-        return self._spark(number, want, got) if SPARK in got else None
+        if SPARK in got:
+            return self._spark(number, want, got)
+        return None
 
     def _way(self, number: int, want: Result, got: Result) -> list[str] | None:
         """What explains a result of the Python evaluator that is not Kafka's."""
@@ -145,7 +151,9 @@ class _Judge:
             return ["D2"]
         if vendors.another_fault(self.case, want, got):
             return ["D11"]
-        return ["D12"] if vendors.nowhere(self.case, want, got) else None
+        if vendors.nowhere(self.case, want, got):
+            return ["D12"]
+        return None
 
     def _as_ours(self, number: int, got: Result) -> list[str] | None:
         """What explains that a result is not the Python evaluator's; None if nothing does."""
@@ -160,8 +168,13 @@ class _Judge:
         if "error" not in got or got["error"]["code"] != "SMT414":
             return None
         side = got["error"]["stage"].removesuffix(".converter")
-        datums = [h["value"] for h in record["headers"]] if side == "header" else [record.get(side)]
-        return ["D5"] if any(read_by_name(self.case, datum) for datum in datums) else None
+        if side == "header":
+            datums = [h["value"] for h in record["headers"]]
+        else:
+            datums = [record.get(side)]
+        if any(read_by_name(self.case, datum) for datum in datums):
+            return ["D5"]
+        return None
 
     def _taken_back(self, number: int, want: Result, got: Result) -> list[str] | None:
         for decision, results in self.taken_back:
@@ -182,11 +195,15 @@ class _Judge:
         return any(parts.values()) and (code in _LATE_REFUSALS or kind_of_result(self.ours[number]) == "error")
 
     def _leak(self, number: int, want: Result, got: Result) -> list[str] | None:
-        return ["D2"] if self.chain and zone_leak(self.case, self.chain, number, want, got) else None
+        if self.chain and zone_leak(self.case, self.chain, number, want, got):
+            return ["D2"]
+        return None
 
     def _cast_name(self, number: int, want: Result, got: Result) -> list[str] | None:
         """A Cast of a whole date leaves the name of the date on its schema; Kafka fails on that later."""
-        return ["D2"] if self.chain and self.bridge.mislabelled(number, want) else None
+        if self.chain and self.bridge.mislabelled(number, want):
+            return ["D2"]
+        return None
 
     def _spark(self, number: int, want: Result, got: Result) -> list[str] | None:
         """What the Spark evaluator makes of a record, if the Python evaluator gives what Kafka does."""

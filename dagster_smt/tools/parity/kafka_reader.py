@@ -87,12 +87,16 @@ class KafkaReader:
         if isinstance(tree, Decimal):
             value = exact_double(tree)
             self.coerced |= math.isinf(value) or (not tree and tree.is_signed())  # a BigDecimal has no sign there
-            return JavaDouble(value) if math.isinf(value) else value
+            if math.isinf(value):
+                return JavaDouble(value)
+            return value
         if isinstance(tree, dict):
             for key in tree:
                 self._surrogates(key)
             return {key: self.free(child) for key, child in tree.items()}
-        return [self.free(child) for child in tree] if isinstance(tree, list) else tree
+        if isinstance(tree, list):
+            return [self.free(child) for child in tree]
+        return tree
 
     def _surrogates(self, text: str) -> None:
         if any("\ud800" <= char <= "\udfff" for char in text):
@@ -107,7 +111,9 @@ class KafkaReader:
         self.coerced = True
         if not isinstance(tree, Decimal):
             return 0
-        return 0 if tree.adjusted() > 10_000 else wrap(wrap(int(tree), max(bits, 32)), bits)
+        if tree.adjusted() > 10_000:
+            return 0
+        return wrap(wrap(int(tree), max(bits, 32)), bits)
 
     def typed(self, schema: Schema | None, tree: Any) -> Any:
         """The value of a tree under a schema."""
@@ -128,7 +134,9 @@ class KafkaReader:
             return self._array(schema, tree)
         if schema.type is Type.MAP:
             return self._map(schema, tree)
-        return self._struct(schema, tree) if schema.type is Type.STRUCT else self._scalar(schema, tree)
+        if schema.type is Type.STRUCT:
+            return self._struct(schema, tree)
+        return self._scalar(schema, tree)
 
     def _scalar(self, schema: Schema, tree: Any) -> Any:
         if schema.type in INTEGER_BITS:
@@ -142,7 +150,9 @@ class KafkaReader:
             self.coerced = True
             return None
         self._surrogates(tree)
-        return tree if schema.type is Type.STRING else self._bytes(tree)
+        if schema.type is Type.STRING:
+            return tree
+        return self._bytes(tree)
 
     def _bytes(self, text: str) -> bytes:
         solid = "".join(char for char in text if char > " ")
@@ -163,7 +173,9 @@ class KafkaReader:
     def _logical(self, schema: Schema, tree: Any) -> Any:
         if schema.logical == "Decimal":
             if isinstance(tree, int | Decimal) and not isinstance(tree, bool):
-                return Decimal(tree) if tree else Decimal(tree).copy_abs()
+                if tree:
+                    return Decimal(tree)
+                return Decimal(tree).copy_abs()
             data = self._bytes(tree) if isinstance(tree, str) else b""
             if not data:
                 raise _refused()
@@ -180,7 +192,9 @@ class KafkaReader:
         if isinstance(tree, list):
             return [self.typed(schema.values, item) for item in tree]
         self.coerced = True
-        return [self.typed(schema.values, item) for item in tree.values()] if isinstance(tree, dict) else []
+        if isinstance(tree, dict):
+            return [self.typed(schema.values, item) for item in tree.values()]
+        return []
 
     def _map(self, schema: Schema, tree: Any) -> dict[Any, Any]:
         if schema.keys is not None and schema.keys.type is Type.STRING:
@@ -211,7 +225,9 @@ class WrittenReader(KafkaReader):
         return Decimal(text)
 
     def _floating(self, tree: Any, single: bool) -> float:
-        return float(tree) if tree in ("NaN", "Infinity", "-Infinity") else super()._floating(tree, single)
+        if tree in ("NaN", "Infinity", "-Infinity"):
+            return float(tree)
+        return super()._floating(tree, single)
 
 
 def _no_constant(text: str) -> Any:

@@ -73,7 +73,10 @@ class SparkAnswers:
             self.typed += sum(pool.map(self._attempt, answers))
         rest = [(number, a) for number, a in enumerate(answers) if a.missing and a.broken is None]
         self.other += sum(len(a.missing) for _, a in rest)
-        jobs = [(n, {**a.case, "records": [a.case["records"][i] for i in a.missing]}) for n, a in rest]
+        jobs = []
+        for number, answer in rest:
+            records = [answer.case["records"][i] for i in answer.missing]
+            jobs.append((number, {**answer.case, "records": records}))
         for number, found in self._in_arrow(jobs):
             answers[number].take(found)
         return [a.broken or {"results": a.results} for a in answers]
@@ -144,7 +147,11 @@ class _Answers:
 
     @property
     def missing(self) -> list[int]:
-        return [number for number, result in enumerate(self.results) if result is None]
+        results = []
+        for number, result in enumerate(self.results):
+            if result is None:
+                results.append(number)
+        return results
 
     def take(self, found: Answer) -> None:
         """Take the results of the records that have none yet."""
@@ -188,7 +195,9 @@ class _Answers:
             return _SideText(None, None)
         side = _SideText(*self.converter.split(datum["envelope"].encode()))
         # Spark reads the payload as declared JSON, whose floats may be these texts; those of envelopes may not
-        return _SideText(None, None) if _NOT_FINITE.search(side.payload or b"") else side
+        if _NOT_FINITE.search(side.payload or b""):
+            return _SideText(None, None)
+        return side
 
 
 _NOT_FINITE = re.compile(rb'"-?(NaN|Infinity)"')
@@ -221,10 +230,9 @@ class _Batch:
         known = () if None in topics else tuple(topics)
         plan = fold_chain(answer.chain, self.key, self.value, topics=known, kind=self.kind)
         form = answer.converter.form
-        formats = [
-            Format("json_schema", s, form.replace_null_with_default, form.decimal_format)
-            for s in (self.key, self.value)
-        ]
+        formats = []
+        for s in (self.key, self.value):
+            formats.append(Format("json_schema", s, form.replace_null_with_default, form.decimal_format))
         frame = session.createDataFrame(self._table(records))
         for lane in (True, False) if has_lane(session) else (False,):
             evaluator = typed_evaluator(frame, plan, *formats, headers=True, lane=lane)
@@ -237,16 +245,17 @@ class _Batch:
             frame = frame.where(f"in_row IN ({', '.join(map(str, left))})")
 
     def _table(self, records: list[Case]) -> pa.Table:
-        columns: dict[str, list[Any]] = {
-            name: [r.get(name) for r in records] for name in ("topic", "partition", "offset")
-        }
+        columns: dict[str, list[Any]] = {}
+        for name in ("topic", "partition", "offset"):
+            columns[name] = [r.get(name) for r in records]
         for name in _SIDES:
             columns[name] = [sides[name].payload for _, sides in self.rows]
         moments = [_micros(r["timestamp"]) for r in records]
         columns["timestampType"] = [_TYPES.get(r["timestampType"]) for r in records]
-        columns["headers"] = [
-            [{"key": h["key"], "value": msgspec.json.encode(h["value"])} for h in r["headers"]] for r in records
-        ]
+        columns["headers"] = []
+        for r in records:
+            headers = [{"key": h["key"], "value": msgspec.json.encode(h["value"])} for h in r["headers"]]
+            columns["headers"].append(headers)
         columns["in_row"] = [number for number, _ in self.rows]
         arrays = {n: pa.array(column, _FRAME.field(n).type) for n, column in columns.items()}
         arrays["timestamp"] = pa.array(moments, pa.int64()).cast(_FRAME.field("timestamp").type)
@@ -255,7 +264,9 @@ class _Batch:
 
 def _micros(millis: int | None) -> int | None:
     """A timestamp as Spark has it; it has none beyond 64 bits of microseconds, and ``datetime`` ends much earlier."""
-    return None if millis is None or abs(millis) > MAX_MILLIS else millis * 1000
+    if millis is None or abs(millis) > MAX_MILLIS:
+        return None
+    return millis * 1000
 
 
 def _collected(frame: DataFrame, evaluator: TypedEvaluator) -> DataFrame:
@@ -266,7 +277,10 @@ def _collected(frame: DataFrame, evaluator: TypedEvaluator) -> DataFrame:
 
 
 def _variant(state: State) -> Column:
-    sides = [_plain(state.sides[name]).alias(name) for name in _SIDES if name in state.sides]
+    sides = []
+    for name in _SIDES:
+        if name in state.sides:
+            sides.append(_plain(state.sides[name]).alias(name))
     metadata = [F.col(state.columns[name]).alias(name) for name in ("topic", "partition", "offset", "headers")]
     if "timestamp" in state.columns:
         metadata.append(F.unix_micros(F.col(state.columns["timestamp"])).alias("timestamp"))
@@ -283,7 +297,10 @@ def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | N
         return {"dropped": True}
     if row["__status"] != KEPT:
         told = row["in_problem"]
-        problem = evaluator.problems[row["__why"]] if told is None else Problem(place="", **told.asDict())
+        if told is None:
+            problem = evaluator.problems[row["__why"]]
+        else:
+            problem = Problem(place="", **told.asDict())
         return _failure(problem, row["__stage"], answer.chain)
     number = row["__variant"] if evaluator.variants else 0
     if number not in evaluator.states:
@@ -312,7 +329,9 @@ def _timestamp(values: Any, before: Case, chain: Chain) -> int | None:
 
 
 def _read_back(micros: int | None) -> int | None:
-    return None if micros is None else micros // 1000
+    if micros is None:
+        return None
+    return micros // 1000
 
 
 def _header(row: Any, known: dict[bytes, Any], converter: Converter) -> dict[str, Any]:

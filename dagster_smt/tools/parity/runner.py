@@ -51,9 +51,10 @@ class ParityReport:
     def to_json(self) -> dict[str, Any]:
         """The report as ``dagster-smt parity --report json`` prints it."""
         counts = {name: self.count(name) for name in (EQUAL, DIFFERENT, DELIBERATE, UNSUPPORTED)}
-        details = [
-            {k: v for k, v in vars(verdict).items() if v != ""} for verdict in self.verdicts if verdict.verdict != EQUAL
-        ]
+        details = []
+        for verdict in self.verdicts:
+            if verdict.verdict != EQUAL:
+                details.append({k: v for k, v in vars(verdict).items() if v != ""})
         return {"cases": len(self.verdicts), **counts, "by_transform": self.by_transform(), "details": details}
 
 
@@ -85,7 +86,10 @@ def run_cases(cases: Iterable[dict[str, Any]], evaluate: Evaluate = on_python) -
     make_room()  # cases may be nested as deeply as Connect allows
     cases = list(cases)
     parsed: list[Chain | dict[str, Any]] = [_parse(case) for case in cases]
-    runnable = [(c, p) for c, p in zip(cases, parsed, strict=True) if isinstance(p, Chain)]
+    runnable = []
+    for c, p in zip(cases, parsed, strict=True):
+        if isinstance(p, Chain):
+            runnable.append((c, p))
     answers = iter(evaluate(runnable))
     report = ParityReport()
     for case, chain in zip(cases, parsed, strict=True):
@@ -112,7 +116,12 @@ def verdict_of(case: dict[str, Any], answer: dict[str, Any] | None) -> Verdict:
     except Exception as error:  # noqa: BLE001 - a case that nobody can read is different, and the run goes on
         decision, verdict.reason = None, f"the case cannot be judged: {type(error).__name__}"
     verdict.decision = decision or ""
-    verdict.verdict = DIFFERENT if decision is None else DELIBERATE if decision else EQUAL
+    if decision is None:
+        verdict.verdict = DIFFERENT
+    elif decision:
+        verdict.verdict = DELIBERATE
+    else:
+        verdict.verdict = EQUAL
     return verdict
 
 
@@ -122,7 +131,9 @@ def _judged(case: dict[str, Any], answer: dict[str, Any], verdict: Verdict) -> s
         verdict.reason = f"the evaluator broke off: {answer['broken']}"
         return None
     verdict.reason = difference(case, answer)
-    return deliberate(case, answer) if verdict.reason else ""
+    if verdict.reason:
+        return deliberate(case, answer)
+    return ""
 
 
 def _unknown_class(case: dict[str, Any], answer: dict[str, Any]) -> bool:
@@ -133,9 +144,10 @@ def _unknown_class(case: dict[str, Any], answer: dict[str, Any]) -> bool:
 def transforms_of(case: dict[str, Any]) -> tuple[str, ...]:
     """Short names of the transforms and predicates a case uses."""
     config = case["config"]
-    keys = [
-        f"{kind}.{alias}.type" for kind in ("transforms", "predicates") for alias in split_list(config.get(kind) or "")
-    ]
+    keys = []
+    for kind in ("transforms", "predicates"):
+        for alias in split_list(config.get(kind) or ""):
+            keys.append(f"{kind}.{alias}.type")
     types = [str(config[key]).strip() for key in keys if config.get(key)]
     return tuple(sorted({t.rsplit(".", 1)[-1].split("$")[0] for t in types}))
 
@@ -144,8 +156,13 @@ def mode_of(case: dict[str, Any]) -> str:
     """``schema``, ``schemaless``, ``mixed`` or ``config``: the form of the records."""
     if "configError" in case["expect"]:
         return "config"
-    sides = [r.get(side) for r in case["records"] for side in ("key", "value")]
+    sides = []
+    for r in case["records"]:
+        for side in ("key", "value"):
+            sides.append(r.get(side))
     forms = {next(iter(d)) for d in sides if d}
     if len(forms) > 1:
         return "mixed"
-    return {"envelope": "schema", "schemaless": "schemaless"}[forms.pop()] if forms else "mixed"
+    if forms:
+        return {"envelope": "schema", "schemaless": "schemaless"}[forms.pop()]
+    return "mixed"

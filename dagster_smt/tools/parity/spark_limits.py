@@ -96,7 +96,9 @@ def _sides(record: Any) -> list[tuple[Schema | None, Any]]:
 def _beyond(schema: Schema | None, value: Any) -> bool:
     if isinstance(value, JavaDate):
         days = schema is not None and schema.logical == "Date"
-        return abs(value) // DAY > MAX_DAYS if days else abs(value) > MAX_MILLIS
+        if days:
+            return abs(value) // DAY > MAX_DAYS
+        return abs(value) > MAX_MILLIS
     if isinstance(value, list):
         return any(_beyond(schema and schema.values, item) for item in value)
     if isinstance(value, dict):

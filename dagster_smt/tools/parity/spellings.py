@@ -74,7 +74,11 @@ def _digits(mantissa: int, exponent: int, bits: int) -> tuple[list[int], int]:
     two_rest, two_unit, two_error = two_rest - common, two_unit - common, two_error - common
     five_bits = (5**fives).bit_length(), (5 ** (tens + 1)).bit_length()
     space = max(size + two_rest + five_bits[0], two_unit + 1 + five_bits[1])
-    width = 32 if space < 32 else 64 if space < 64 else 0  # of Java's integers, which overflow; 0: big ones
+    width = 0  # of Java's integers, which overflow; 0: big ones
+    if space < 32:
+        width = 32
+    elif space < 64:
+        width = 64
     return _stopped(mantissa * 5**fives << two_rest, 5**tens << two_unit, 5**fives << two_error, point, width)
 
 
@@ -121,7 +125,10 @@ def _round_up(digits: list[int]) -> int:
 
 def _whole_digits(value: int, beyond: int) -> tuple[list[int], int]:
     """A whole number of at most 63 bits; digits that the number's bits do not reach are rounded off."""
-    drop = max(0, math.floor((beyond - 1) * math.log10(2))) if beyond > 1 else 0
+    if beyond > 1:
+        drop = max(0, math.floor((beyond - 1) * math.log10(2)))
+    else:
+        drop = 0
     if drop:
         value, rest = divmod(value, 10**drop)
         value += rest >= 10**drop // 2

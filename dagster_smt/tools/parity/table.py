@@ -8,11 +8,11 @@ COLUMNS = ("cases", EQUAL, DELIBERATE, DIFFERENT, UNSUPPORTED)
 
 def matrix(report: ParityReport) -> list[tuple[str, str, tuple[int, ...]]]:
     """Rows of (transform, mode, counts as in ``COLUMNS``)."""
-    return [
-        (name, mode, tuple(counts.get(c, 0) for c in COLUMNS))
-        for name, modes in report.by_transform().items()
-        for mode, counts in sorted(modes.items())
-    ]
+    results = []
+    for name, modes in report.by_transform().items():
+        for mode, counts in sorted(modes.items()):
+            results.append((name, mode, tuple(counts.get(c, 0) for c in COLUMNS)))
+    return results
 
 
 def report_table(report: ParityReport) -> str:
@@ -23,7 +23,9 @@ def report_table(report: ParityReport) -> str:
     totals = [len(report.verdicts), *(report.count(c) for c in COLUMNS[1:])]
     lines.append(f"{'all cases':34}" + "".join(f"{c:13}" for c in totals))
     decisions = sorted({v.decision for v in report.verdicts if v.decision})
-    lines += [f"{d}: {REASONS[d]} ({sum(v.decision == d for v in report.verdicts)} cases)" for d in decisions]
+    for decision in decisions:
+        cases = sum(v.decision == decision for v in report.verdicts)
+        lines.append(f"{decision}: {REASONS[decision]} ({cases} cases)")
     for verdict in report.verdicts:
         if verdict.verdict == DIFFERENT:
             lines.append(f"different {verdict.id}: {verdict.reason}")

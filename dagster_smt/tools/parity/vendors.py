@@ -64,7 +64,9 @@ def without_ignored_values(case: Case) -> Case | None:
     for key, value in _options(case, "table.fields.additional.placement"):
         if value.rstrip(" ,") != value:
             changes[key] = value.rstrip(" ,") or None
-    return _configured(case, changes) if changes else None
+    if changes:
+        return _configured(case, changes)
+    return None
 
 
 _REFUSED_LISTS = re.compile(r"Invalid (include|exclude) list format|value is invalid: .* regular expressions")
@@ -78,9 +80,19 @@ def takes_more(case: Case, answer: Result) -> bool:
     message = str(case["expect"]["configError"].get("message"))
     if not _REFUSED_LISTS.search(message):
         return False
-    lists = [pair for name in ("include.list", "exclude.list") for pair in _options(case, name)]
-    names = {part for _, value in lists for item in value.split(",") for part in item.strip().split(":")}
-    odd = {name: f"odd{number}" for number, name in enumerate(sorted(names)) if re.search(r"[^\w.\s]", name)}
+    lists = []
+    for name in ("include.list", "exclude.list"):
+        for pair in _options(case, name):
+            lists.append(pair)
+    names = set()
+    for _, value in lists:
+        for item in value.split(","):
+            for part in item.strip().split(":"):
+                names.add(part)
+    odd = {}
+    for number, name in enumerate(sorted(names)):
+        if re.search(r"[^\w.\s]", name):
+            odd[name] = f"odd{number}"
     plain = _renamed(case, odd, [key for key, _ in lists])
     try:
         expected = run_case(plain, case_chain(plain))["results"]
@@ -95,7 +107,10 @@ def _renamed(case: Case, odd: Mapping[str, str], keys: list[str]) -> Case:
         return odd.get(text, text)
 
     def listed(value: str) -> str:
-        return ",".join(":".join(name(part) for part in item.strip().split(":")) for item in value.split(","))
+        pairs = []
+        for item in value.split(","):
+            pairs.append(":".join(map(name, item.strip().split(":"))))
+        return ",".join(pairs)
 
     changes: dict[str, str | None] = {key: listed(case["config"][key]) for key in keys}
     records = [{**record, "topic": name(record["topic"])} for record in case["records"]]
@@ -116,8 +131,14 @@ def _without_schemas(results: list[Result]) -> list[Result]:
 
 
 def _nulls(record: Result) -> Result:
-    envelopes = {side: record[side]["envelope"] for side in ("key", "value") if "envelope" in (record[side] or {})}
-    null = [side for side, text in envelopes.items() if json.loads(text)["payload"] is None]
+    envelopes = {}
+    for side in ("key", "value"):
+        if "envelope" in (record[side] or {}):
+            envelopes[side] = record[side]["envelope"]
+    null = []
+    for side, text in envelopes.items():
+        if json.loads(text)["payload"] is None:
+            null.append(side)
     return {**record, **dict.fromkeys(null)}
 
 
@@ -147,7 +168,9 @@ def _known_zone(zone: str) -> str:
     hours = re.fullmatch(r"SystemV/[A-Z]{2,3}(\d+)", zone)
     if hours is not None:
         return f"-{int(hours[1]):02}:00"
-    return zone if is_zone(zone) else "UTC"
+    if is_zone(zone):
+        return zone
+    return "UTC"
 
 
 def refused_at_once(case: Case, problem: Mapping[str, Any], is_right: Callable[[Case], bool]) -> bool:
@@ -167,7 +190,10 @@ def refused_at_once(case: Case, problem: Mapping[str, Any], is_right: Callable[[
         return False
     other = _configured(case, changes)
     pairs = list(zip(case["records"], case["expect"]["results"], strict=True))
-    passing = [(r, e) for r, e in pairs if not _NO_ZONE.search(e.get("error", {"class": ""})["class"])]
+    passing = []
+    for r, e in pairs:
+        if not _NO_ZONE.search(e.get("error", {"class": ""})["class"]):
+            passing.append((r, e))
     expect = {"results": [result for _, result in passing]}
     return is_right({**other, "records": [record for record, _ in passing], "expect": expect})
 
@@ -211,7 +237,9 @@ def _named_in_capitals(case: Case, alias: str) -> Case | None:
         key = f"transforms.{alias}.{option}"
         if key not in case["config"] and f'"field":"{name.upper()}"' in str(case["records"]):
             changes[key] = name.upper()
-    return _configured(case, changes) if changes else None
+    if changes:
+        return _configured(case, changes)
+    return None
 
 
 def _empty_source(case: Case, alias: str) -> Case | None:
@@ -290,7 +318,9 @@ class _LossyRouter(EventRouter):
 def loses(case: Case) -> Case | None:
     """D2: Debezium loses values of expanded JSON."""
     expands = any(value.strip().lower() == "true" for _, value in _options(case, "table.expand.json.payload"))
-    return {"lossy": True, **case} if expands else None
+    if expands:
+        return {"lossy": True, **case}
+    return None
 
 
 def with_losses(chain: Chain) -> Chain:
@@ -319,12 +349,18 @@ def left_as_text(case: Case, chain: Chain, number: int, want: Result, got: Resul
         return False
     names = [stage.alias for stage in chain.stages]
     place, other = (names.index(r["error"]["stage"]) if r["error"]["stage"] in names else -1 for r in (got, want))
-    routers = [s.transform for s in chain.stages[: max(place, 0)] if isinstance(s.transform, EventRouter)]
+    routers = []
+    for s in chain.stages[: max(place, 0)]:
+        if isinstance(s.transform, EventRouter):
+            routers.append(s.transform)
     if not 0 <= place < other or not any(router.table_expand_json_payload for router in routers):
         return False
     before = replace(chain, stages=chain.stages[:place])
     (result,) = run_case({**case, "records": [case["records"][number]]}, before)["results"]
-    value = canonical_record(result["record"])["value"] if "record" in result else None
+    if "record" in result:
+        value = canonical_record(result["record"])["value"]
+    else:
+        value = None
     return value is not None and value[1]["type"] == "string" and value[2][:1] in ("{", "[")
 
 
@@ -356,7 +392,9 @@ def with_memory(chain: Chain) -> Chain:
 def remembers(case: Case) -> Case | None:
     """D9: Debezium's class finds new schemas by the old ones."""
     routes = any(type_of(case, key.split(".")[1]) == "ByLogicalTableRouter" for key, _ in _options(case, "type"))
-    return {"memory": True, **case} if routes and len(case["records"]) > 1 else None
+    if routes and len(case["records"]) > 1:
+        return {"memory": True, **case}
+    return None
 
 
 # D10: columns
@@ -377,7 +415,10 @@ def refused_for_columns(case: Case, chain: Chain, number: int, got: Result) -> b
     for key, value in _schemas(case, record, converter):
         with suppress(UnsupportedError):
             plan = fold_chain(chain, key, value, topics=tuple({r["topic"] for r in case["records"] if r["topic"]}))
-            failures = [step.plan for step in plan.steps if step.plan.failure is not None]
+            failures = []
+            for step in plan.steps:
+                if step.plan.failure is not None:
+                    failures.append(step.plan)
             for failed in failures:
                 assert failed.failure is not None
                 if failed.failure.code == error["code"] and failed.stage.alias == error["stage"]:
@@ -406,12 +447,18 @@ def without_names(case: Case, chain: Chain, want: Result, got: Result) -> Result
 
     None if the key or the value differ in anything else.
     """
-    namers = [s.transform for s in chain.stages if isinstance(s.transform, ByLogicalTableRouter | EventRouter)]
+    namers = []
+    for s in chain.stages:
+        if isinstance(s.transform, ByLogicalTableRouter | EventRouter):
+            namers.append(s.transform)
     if not namers or "record" not in want or "record" not in got:
         return None
     a, b = canonical_record(want["record"]), canonical_record(got["record"])
     given = str(case["records"])
-    names = {name for side in ("key", "value") for name in _names_in(b[side])}
+    names = set()
+    for side in ("key", "value"):
+        for name in _names_in(b[side]):
+            names.add(name)
     if any(name is not None and f'"{name}"' not in given for name in names):
         return None
     if any(_without_names(a[side]) != _without_names(b[side]) for side in ("key", "value")):
@@ -440,7 +487,10 @@ def _without_names(datum: Any) -> Any:
 def _bare(schema: Any) -> Any:
     if not isinstance(schema, dict) or schema.get("type") != "struct":
         return schema
-    kept = {key: value for key, value in schema.items() if key not in ("name", "version")}
+    kept = {}
+    for key, value in schema.items():
+        if key not in ("name", "version"):
+            kept[key] = value
     return {**kept, "fields": [_bare(field) for field in kept["fields"]]}
 
 
@@ -483,6 +533,9 @@ def nowhere(case: Case, want: Result, got: Result) -> bool:
 def fewer_conditions(case: Case, chain: Chain, want: Result) -> bool:
     """D2: whether Aiven's FieldValueMatches fails on a path through what has no fields; here it is false."""
     error = want.get("error", {})
-    predicates = [s.predicate for s in chain.stages if s.alias == error.get("stage")]
+    predicates = []
+    for s in chain.stages:
+        if s.alias == error.get("stage"):
+            predicates.append(s.predicate)
     known = any(type(p).__name__ == "FieldValueMatches" for p in predicates if p is not None)
     return known and "[nested field access]" in (error.get("message") or "")

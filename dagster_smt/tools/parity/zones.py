@@ -31,8 +31,14 @@ def zone_leak(case: dict[str, Any], chain: Chain, number: int, want: dict[str, A
     """
     if "record" not in want or "record" not in got:
         return False
-    stages = [s.transform for s in chain.stages if isinstance(s.transform, TimestampConverter)]
-    zoned = [t for t in stages if set(_QUOTED.sub("", t.format)) & set("zZX")]
+    stages = []
+    for s in chain.stages:
+        if isinstance(s.transform, TimestampConverter):
+            stages.append(s.transform)
+    zoned = []
+    for t in stages:
+        if set(_QUOTED.sub("", t.format)) & set("zZX"):
+            zoned.append(t)
     given = str(case["records"][: number + 1])
     if not zoned or not re.search(r"[A-Z]{3,4}|[+-]\d\d:?\d\d|[a-z] Time", given):
         return False
@@ -50,7 +56,10 @@ def _apart(transform: TimestampConverter, want: Any, got: Any) -> bool:
 
 def _unit(transform: TimestampConverter) -> int:
     """How far apart the instants can be that the format prints alike, in milliseconds."""
-    letters = set(_QUOTED.sub("", transform.format)) if transform.target_type == "string" else {"S"}
+    if transform.target_type == "string":
+        letters = set(_QUOTED.sub("", transform.format))
+    else:
+        letters = {"S"}
     return next((unit for letter, unit in _UNITS if letter in letters), 366 * DAY)
 
 
@@ -58,7 +67,9 @@ def _instant(transform: TimestampConverter, value: Any) -> int | None:
     """The milliseconds that a text or number of the converter's target says, its zone left out."""
     if transform.target_type == "string":
         text = _ZONE.sub("UTC", value, count=1) if isinstance(value, str) else ""
-        return date_format(transform.format).parse(text) if text else None
+        if text:
+            return date_format(transform.format).parse(text)
+        return None
     if not isinstance(value, tuple) or value[0] != "int":
         return None
     multiply, divide = PRECISIONS[transform.unix_precision] if transform.target_type == "unix" else (1, 1)

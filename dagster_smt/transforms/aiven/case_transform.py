@@ -23,10 +23,14 @@ class CaseField(FieldRule):
     upper: bool
 
     def of_kind(self, kind: str) -> Rule:
-        return ChangeCase(self.upper) if kind == "string" else CaseOfText(self.upper)
+        if kind == "string":
+            return ChangeCase(self.upper)
+        return CaseOfText(self.upper)
 
     def on_node(self, target: Target) -> Node:
-        return super().on_node(target) if target.node.schema.type is Type.STRING else target.node
+        if target.node.schema.type is Type.STRING:
+            return super().on_node(target)
+        return target.node
 
 
 class CaseTransform(Transform):

@@ -26,7 +26,9 @@ class ExtractTopic(Transform):
     )
 
     def on_null(self) -> NullRule:
-        return "apply" if self.skip_missing_or_null and not self.field_name else "reject"
+        if self.skip_missing_or_null and not self.field_name:
+            return "apply"
+        return "reject"
 
     def effects(self) -> tuple[Effect, ...]:
         path = FieldPath(self.field_name, (self.field_name,) if self.field_name else ())

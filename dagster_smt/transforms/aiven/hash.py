@@ -84,7 +84,9 @@ class Hash(Transform):
     )
 
     def on_null(self) -> NullRule:
-        return "pass" if self.skip_missing_or_null and not self.field_name else "reject"
+        if self.skip_missing_or_null and not self.field_name:
+            return "pass"
+        return "reject"
 
     def effects(self) -> tuple[Effect, ...]:
         hint = "declare the schema of the topic, or use a format that has one"

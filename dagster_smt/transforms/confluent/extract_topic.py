@@ -54,7 +54,9 @@ class ExtractTopic(Transform):
             yield from check_json_path("field", self.field, single=True)
 
     def on_null(self) -> NullRule:
-        return "pass" if self.skip_missing_or_null else "reject"
+        if self.skip_missing_or_null:
+            return "pass"
+        return "reject"
 
     def effects(self) -> tuple[Effect, ...]:
         return (Route(ByField(self._path, self.skip_missing_or_null)),)

@@ -29,7 +29,9 @@ class TombstoneHandler(Transform):
     )
 
     def on_null(self) -> NullRule:
-        return "reject" if self.behavior == "fail" else "drop"
+        if self.behavior == "fail":
+            return "reject"
+        return "drop"
 
     def effects(self) -> tuple[Effect, ...]:
         return (Reject(NullValue(), side="value"),)

@@ -107,7 +107,9 @@ class ByLogicalTableRouter(CodeTransform):
 
     def narrower(self, record: Record) -> Hashable:
         """A null under the schema of an event: nothing in it is named."""
-        return _NullEvent(record.topic) if record.value is None and record.topic is not None else None
+        if record.value is None and record.topic is not None:
+            return _NullEvent(record.topic)
+        return None
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         topic, expr = record.topic, record.topic.expr
@@ -128,7 +130,9 @@ class ByLogicalTableRouter(CodeTransform):
             return variant.topic
         if isinstance(variant, str):
             return variant
-        return topic.value if isinstance(topic, Const) else None
+        if isinstance(topic, Const):
+            return topic.value
+        return None
 
     def _of_any_topic(self, record: PlanRecord, at: Planning) -> PlanRecord:
         topic, keyed = record.topic, record.key is not None
@@ -157,7 +161,10 @@ class ByLogicalTableRouter(CodeTransform):
     def _renamed(self, record: PlanRecord, origin: Cell, topic: str | None, at: Planning) -> PlanRecord:
         if record.key is not None:
             record = replace(record, key=self._key(record.key, origin, topic, at), null_key=None)
-        value = None if "value" in at.free or isinstance(at.variant, _NullEvent) else record.value
+        if "value" in at.free or isinstance(at.variant, _NullEvent):
+            value = None
+        else:
+            value = record.value
         if value is None or not is_change_event(value.schema):
             return record
         return replace(record, value=self._event(value, topic), null_value=value.schema)
@@ -175,21 +182,26 @@ class ByLogicalTableRouter(CodeTransform):
     def _event(self, value: Node, topic: str | None) -> Group:
         event = struct_of(value, self.purpose)
         before = image(event, "before", self.purpose, NULL_POINTER)
-        after = image(event, "after", self.purpose) if "after" in event.by_name else before
+        if "after" in event.by_name:
+            after = image(event, "after", self.purpose)
+        else:
+            after = before
         if before.schema.fields != after.schema.fields:
             statement = "the rows before and after the change have different schemas"
             raise refuse("SMT472", statement, "check which topics the stage is for", DATA_EXCEPTION)
         schema = self._named(before, topic, "Value")
-        rows = {
-            n: with_fields(r, copied_fields(r, False, r.fields), schema)
-            for n, r in (("before", before), ("after", after))
-        }
+        rows = {}
+        for n, r in (("before", before), ("after", after)):
+            rows[n] = with_fields(r, copied_fields(r, False, r.fields), schema)
         fields = tuple((name, rows.get(name, child)) for name, child in event.fields)
         return with_fields(event, copied_fields(event, True, fields), self._named(event, topic, "Envelope"))
 
     def _named(self, group: Group, topic: str | None, suffix: str) -> Schema:
         name = f"{topic}.{suffix}" if topic is not None else None
-        adjusted = group.schema.name if name is None else adjusted_name(name, self.schema_name_adjustment_mode)
+        if name is None:
+            adjusted = group.schema.name
+        else:
+            adjusted = adjusted_name(name, self.schema_name_adjustment_mode)
         return new_schema(group).with_(optional=group.schema.optional, name=adjusted)
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:

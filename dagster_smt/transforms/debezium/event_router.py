@@ -154,7 +154,9 @@ class EventRouter(CodeTransform):
         """The column that an option names: defaults are found in upper case, too."""
         name: str = getattr(self, option)
         upper = name not in names and option not in self.model_fields_set and name.upper() in names
-        return name.upper() if upper else name
+        if upper:
+            return name.upper()
+        return name
 
     def _json(self, name: str) -> ExpandJson:
         nulls = self.table_json_payload_null_behavior == "optional_bytes"
@@ -169,9 +171,14 @@ class EventRouter(CodeTransform):
             or not is_change_event(schema)
         ):
             return None
-        names = schema.by_name["after"].by_name if "after" in schema.by_name else {}
+        if "after" in schema.by_name:
+            names = schema.by_name["after"].by_name
+        else:
+            names = {}
         row = record.value.get("after") if names else None
-        return outbox.Seen() if row is None else self._seen(row, names)
+        if row is None:
+            return outbox.Seen()
+        return self._seen(row, names)
 
     def _seen(self, row: Mapping[str, Any], names: Mapping[str, Schema]) -> outbox.Seen:
         name, payload = self._name("table_field_event_payload", names), None
@@ -197,7 +204,10 @@ class EventRouter(CodeTransform):
         event = struct_of(node, self.purpose)
         sent = outbox.not_sent(event, self.table_op_invalid_behavior == "fatal")
         row = image(event, "after", self.purpose)
-        seen = at.variant if isinstance(at.variant, outbox.Seen) else outbox.Seen()
+        if isinstance(at.variant, outbox.Seen):
+            seen = at.variant
+        else:
+            seen = outbox.Seen()
         if self.table_expand_json_payload and not isinstance(at.variant, outbox.Seen):
             raise no_variant("texts of JSON", "set table.expand.json.payload=false")
         payload, tombstones = self._payload(row, seen, at), self.route_tombstone_on_empty_payload

@@ -126,7 +126,9 @@ class ExtractNewRecordState(CodeTransform):
         return self.mode == "rewrite-with-tombstone"
 
     def on_null(self) -> NullRule:
-        return "apply" if self.passes_null else "drop"
+        if self.passes_null:
+            return "apply"
+        return "drop"
 
     @cached_property
     def _fields(self) -> tuple[Reference, ...]:
@@ -169,7 +171,9 @@ class ExtractNewRecordState(CodeTransform):
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         node = record.value
         if node is None or not is_change_event(node.schema):
-            return replace(record, headers=self._added(record, None, at)) if self.passes_null else record
+            if self.passes_null:
+                return replace(record, headers=self._added(record, None, at))
+            return record
         if at.variant == change_states.NO_EVENT:
             return replace(record, dropped=True)
         if at.variant == change_states.TOMBSTONE:
@@ -179,7 +183,10 @@ class ExtractNewRecordState(CodeTransform):
         if at.variant == change_states.DROPPED:
             return replace(record, dropped=True)
         after = image(event, "after", self.purpose)
-        before = after if at.variant == change_states.CHANGED_ROW else image(event, "before", self.purpose)
+        if at.variant == change_states.CHANGED_ROW:
+            before = after
+        else:
+            before = image(event, "before", self.purpose)
         images = (there(after),) if self.mode == "drop" else (there(after), there(before))
         nulls = {"tombstone": after.schema, "delete-to-tombstone": None, "rewrite-with-tombstone": event.schema}
         return replace(
@@ -227,7 +234,10 @@ class ExtractNewRecordState(CodeTransform):
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         """Only tombstones that stay are changed."""
-        made = [(r.name, bit) for r, bit in zip(self._headers, bits, strict=False) if r.field == "op"]
+        made = []
+        for r, bit in zip(self._headers, bits, strict=False):
+            if r.field == "op":
+                made.append((r.name, bit))
 
         def mark(value: Any, record: Record) -> None:
             if value is None and made:

@@ -110,7 +110,9 @@ class HeaderToValue(CodeTransform):
 
     @property
     def _moved(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.headers)) if self.operation == "move" else ()
+        if self.operation == "move":
+            return tuple(dict.fromkeys(self.headers))
+        return ()
 
     def effects(self) -> tuple[Code, ...]:
         pairs = zip(self.headers, self.fields, strict=True)
@@ -146,7 +148,10 @@ class HeaderToValue(CodeTransform):
 
     def _header(self, position: int, key: str, schema: Schema | str) -> _Header:
         kind = schema if isinstance(schema, str) else ""
-        known = _SCHEMAS.get(kind, _NO_SCHEMA) if isinstance(schema, str) else schema
+        if isinstance(schema, str):
+            known = _SCHEMAS.get(kind, _NO_SCHEMA)
+        else:
+            known = schema
         cell = Cell(known, Call(HeaderValue(position), (Ref(("headers",)),)), frozenset({"headers"}))
         return _Header(key, kind, cell)
 
@@ -160,7 +165,9 @@ class HeaderToValue(CodeTransform):
 
 def _kind(value: Any) -> str:
     """What a value without a schema is."""
-    return _NULL if value is None else kind_of(value)
+    if value is None:
+        return _NULL
+    return kind_of(value)
 
 
 def _with(group: Group, entries: list[tuple[tuple[str, ...], _Header]], root: bool = False) -> Group:
@@ -194,7 +201,9 @@ def _opened(name: str, child: Node) -> Group:
 def _kept(name: str, child: Node, group: Group) -> Node:
     """Defaults come in place of nulls; Debezium leaves a required field unset without looking."""
     optional = child.schema.optional or child.schema.default is not None
-    return copied(name, child, group.present, True) if optional else child
+    if optional:
+        return copied(name, child, group.present, True)
+    return child
 
 
 def _put(name: str, header: _Header, old: Node | None, group: Group) -> Cell:

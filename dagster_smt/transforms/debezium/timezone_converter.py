@@ -117,7 +117,10 @@ class TimezoneConverter(CodeTransform):
         if node is None or not is_change_event(node.schema):
             return record
         event = struct_of(node, self.purpose)
-        blocks = {n: struct_of(c, n) for n, c in event.fields if n in BLOCKS and c.schema.type is Type.STRUCT}
+        blocks = {}
+        for n, c in event.fields:
+            if n in BLOCKS and c.schema.type is Type.STRUCT:
+                blocks[n] = struct_of(c, n)
         after = {name: self._converted(name, block, event, record.topic, at) for name, block in blocks.items()}
         self._report(blocks, at)
         if after == blocks:
@@ -192,13 +195,22 @@ def _kind(block: str, field: str, node: Node) -> str:
     """What ``InZone`` calls the type of a field; empty if it is not converted."""
     name = node.schema.name
     if name is None:
-        return field if block == SOURCE and field in EPOCHS else ""
-    return name if name in _NAMED else ""
+        if block == SOURCE and field in EPOCHS:
+            return field
+        return ""
+    if name in _NAMED:
+        return name
+    return ""
 
 
 def _table(event: Group) -> Expr:
     """The table that an event says it is about; null if it says none."""
     source = event.by_name.get(SOURCE)
-    fields = struct_of(source, SOURCE).by_name if source is not None and source.schema.type is Type.STRUCT else {}
+    if source is not None and source.schema.type is Type.STRUCT:
+        fields = struct_of(source, SOURCE).by_name
+    else:
+        fields = {}
     table = fields.get("table")
-    return table.expr if isinstance(table, Cell) and table.schema.type is Type.STRING else Const(None, STRING)
+    if isinstance(table, Cell) and table.schema.type is Type.STRING:
+        return table.expr
+    return Const(None, STRING)

@@ -100,7 +100,11 @@ class Cast(NullDefaults, NestedPaths, Transform):
     @property
     def casts(self) -> dict[str, Type]:
         """Targets by field name; the last one wins."""
-        return {name: target for name, target in self.spec if name is not None}
+        results = {}
+        for name, target in self.spec:
+            if name is not None:
+                results[name] = target
+        return results
 
     def effects(self) -> tuple[Effect, ...]:
         if not self.casts:

@@ -44,7 +44,9 @@ class Flatten(CodeTransform):
         return (Code((Entry("renamed", "(nested)", f"joined by {self.delimiter}".rstrip(), named=False),)),)
 
     def _joined(self, prefix: str, name: str) -> str:
-        return f"{prefix}{self.delimiter}{name}" if prefix else name
+        if prefix:
+            return f"{prefix}{self.delimiter}{name}"
+        return name
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         group = struct_of(at.side_of(record), self.purpose)
@@ -63,7 +65,10 @@ class Flatten(CodeTransform):
             full = self._joined(prefix, name)
             schema = child.schema
             nullable = optional or schema.optional
-            default = (defaults or {}).get(name) if schema.default is None else schema.default
+            if schema.default is None:
+                default = (defaults or {}).get(name)
+            else:
+                default = schema.default
             if schema.type is Type.STRUCT:
                 self._collect(open_struct(child), full, nullable, default, found)
                 continue

@@ -47,7 +47,9 @@ class HoistField(NestedPaths, Transform):
 
     @property
     def target(self) -> FieldPath:
-        return self.path(self.hoisted) if self.hoisted else FieldPath("", ())
+        if self.hoisted:
+            return self.path(self.hoisted)
+        return FieldPath("", ())
 
     def effects(self) -> tuple[Effect, ...]:
         return (Wrap(self.target, self.field),)

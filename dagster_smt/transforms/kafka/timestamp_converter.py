@@ -107,5 +107,7 @@ class TimestampConverter(NullDefaults, NestedPaths, Transform):
 def _source(schema: Schema) -> str | None:
     """What a schema's values are, among the kinds of ``ConvertTime``."""
     if schema.logical:
-        return schema.logical if schema.logical in TARGETS else None
+        if schema.logical in TARGETS:
+            return schema.logical
+        return None
     return {Type.STRING: "string", Type.INT64: "unix"}.get(schema.type)

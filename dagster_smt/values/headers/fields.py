@@ -33,7 +33,9 @@ def header_as_read(key: str, raw: bytes | None) -> Header:
 
 def header_bytes(header: Header) -> bytes | None:
     """The bytes of a header, as they were read or as those that a stage made are written."""
-    return simple_header_bytes(header.schema, header.value) if header.made else header.raw
+    if header.made:
+        return simple_header_bytes(header.schema, header.value)
+    return header.raw
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,10 @@ class AppendLiteral(ValueRule):
 
     def column(self, F: Any, headers: Any) -> Any:
         data = simple_header_bytes(self.schema, self.value)
-        literal = F.lit(None).cast("binary") if data is None else F.lit(bytearray(data))
+        if data is None:
+            literal = F.lit(None).cast("binary")
+        else:
+            literal = F.lit(bytearray(data))
         return AppendHeader(self.key, self.schema).appended(F, headers, literal)
 
 
@@ -154,7 +159,9 @@ class LastHeader(ValueRule):
 
     def python(self, headers: Sequence[Header]) -> bytes | None:
         found = next((h for h in reversed(headers) if h.key == self.name), None)
-        return None if found is None else header_bytes(found)
+        if found is None:
+            return None
+        return header_bytes(found)
 
     def column(self, F: Any, headers: Any) -> Any:
         named = F.filter(headers, lambda h: h["key"] == F.lit(self.name))

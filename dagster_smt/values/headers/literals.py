@@ -67,7 +67,9 @@ def parse_simple_header(data: bytes | None) -> Parsed:
 
 def simple_header_bytes(schema: Schema | None, value: Any) -> bytes | None:
     """Write a header's value; null becomes no bytes at all."""
-    return None if value is None else literal_text(schema, value).encode()
+    if value is None:
+        return None
+    return literal_text(schema, value).encode()
 
 
 class _NotParsable(Exception):
@@ -138,7 +140,9 @@ class _Parser:
         except _NotParsable:
             self.at = start
         token = self._next()
-        return self._scalar(token.strip(BLANKS), embedded) if token.strip(BLANKS) else (STRING, token)
+        if token.strip(BLANKS):
+            return self._scalar(token.strip(BLANKS), embedded)
+        return (STRING, token)
 
     def _scalar(self, token: str, embedded: bool) -> Parsed:
         found = None
@@ -232,13 +236,18 @@ class _Common:
         """Take an element's schema into account; null has none."""
         if latest is None or self._clash:
             return
-        self.schema = latest if self.schema is None else _wider(self.schema, latest)
+        if self.schema is None:
+            self.schema = latest
+        else:
+            self.schema = _wider(self.schema, latest)
         self._clash = self.schema is None
 
     def converter(self) -> Callable[[Any], Any]:
         """A function that makes an element fit the schema; null never does."""
         schema = self.schema
-        return (lambda value: value) if schema is None else (lambda value: _aligned(schema, value))
+        if schema is None:
+            return lambda value: value
+        return lambda value: _aligned(schema, value)
 
 
 def _wider(one: Schema, other: Schema) -> Schema | None:
@@ -256,9 +265,13 @@ def _aligned(schema: Schema, value: Any) -> Any:
         raise _NotParsable
     is_date, to_date = type(value) is JavaDate, schema.logical in ("Date", "Time", "Timestamp")
     if is_date != to_date and schema.type in _WIDTHS:
-        return _dated(schema, int(value)) if to_date else _fail()
+        if to_date:
+            return _dated(schema, int(value))
+        return _fail()
     if schema.type in FLOATS:
-        return JavaFloat(to_float32(float(value))) if schema.type is Type.FLOAT32 else float(value)
+        if schema.type is Type.FLOAT32:
+            return JavaFloat(to_float32(float(value)))
+        return float(value)
     return value
 
 
@@ -279,7 +292,9 @@ def _temporal(token: str) -> Parsed | None:
     token = token.replace("\\:", ":")
     schema, pattern = _TEMPORAL.get(len(token), (None, ""))
     instant = date_format(pattern).parse(token) if schema else None
-    return None if instant is None else (schema, JavaDate(instant))
+    if instant is None:
+        return None
+    return (schema, JavaDate(instant))
 
 
 def _number(token: str) -> Parsed | None:
@@ -309,19 +324,27 @@ def literal_text(schema: Schema | None, value: Any, *, embedded: bool = False) -
     if value is None:
         return "null"
     if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' if embedded else value
+        if embedded:
+            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        return value
     if isinstance(value, bool):
-        return "true" if value else "false"
+        if value:
+            return "true"
+        return "false"
     if isinstance(value, bytes):
         encoded = base64.b64encode(value).decode()
-        return f'"{encoded}"' if embedded else encoded
+        if embedded:
+            return f'"{encoded}"'
+        return encoded
     if isinstance(value, float):
         return float_text(value, isinstance(value, JavaFloat) or (schema is not None and schema.type is Type.FLOAT32))
     if isinstance(value, Decimal):
         return decimal_text(value)
     if isinstance(value, JavaDate):
         return date_text(value)
-    return str(int(value)) if isinstance(value, int) else _container(schema, whole(value))
+    if isinstance(value, int):
+        return str(int(value))
+    return _container(schema, whole(value))
 
 
 def _container(schema: Schema | None, value: Any) -> str:
@@ -333,6 +356,8 @@ def _container(schema: Schema | None, value: Any) -> str:
             (STRING, n, child, child.default if value.get(n) is None else value[n]) for n, child in schema.fields
         ]
     else:
-        pairs = [(schema.keys if schema else None, k, item, v) for k, v in value.items()]
+        pairs = []
+        for k, v in value.items():
+            pairs.append((schema.keys if schema else None, k, item, v))
     texts = (literal_text(ks, k, embedded=True) + ":" + literal_text(vs, v, embedded=True) for ks, k, vs, v in pairs)
     return "{" + ",".join(texts) + "}"

@@ -145,7 +145,10 @@ class Fields:
 
     def _time(self) -> int:
         values, order = self._values.get, self._order.get
-        twelve = max(order("h", 0), order("a", 0)) if "h" in self._order and "a" in self._order else 0
+        if "h" in self._order and "a" in self._order:
+            twelve = max(order("h", 0), order("a", 0))
+        else:
+            twelve = 0
         if "H" in self._order and order("H", 0) > twelve:
             hours = values("H", 0)
         else:
@@ -171,7 +174,9 @@ class Fields:
         if self._order.keys().isdisjoint("DwWFE"):
             return "d"
         at = {field: self._order.get(field, 0) for field in "MdDwWFE"}
-        whole = {field: max(at[field], at["E"]) if at[field] and at["E"] else 0 for field in "WFw"}
+        whole = {}
+        for field in "WFw":
+            whole[field] = max(at[field], at["E"]) if at[field] and at["E"] else 0
         best = max(at["d"], at["D"], *whole.values())
         if not best:
             whole = {"W": at["W"], "F": max(at["F"], at["E"]), "w": at["w"]}
@@ -181,9 +186,16 @@ class Fields:
         if best == at["d"]:
             return "d"
         if (best == whole["W"] and at["W"] >= at["w"]) or (best == whole["F"] and at["F"] >= at["w"]):
-            by_week = at["W"] >= at["F"] if whole["W"] == whole["F"] else best == whole["W"]
-            return "W" if by_week else "F"
-        return "D" if best == at["D"] else "w"
+            if whole["W"] == whole["F"]:
+                by_week = at["W"] >= at["F"]
+            else:
+                by_week = best == whole["W"]
+            if by_week:
+                return "W"
+            return "F"
+        if best == at["D"]:
+            return "D"
+        return "w"
 
 
 def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:

@@ -139,7 +139,9 @@ class DateFormat:
     def format_all(self, instants: list[int]) -> list[str]:
         """As ``format``, of each."""
         made = texts_of(instants, lambda day: self._days.get(day) or self._of_day(day), self._letters, _CLOCK)
-        return list(map(self.format, instants)) if made is None else made
+        if made is None:
+            return list(map(self.format, instants))
+        return made
 
     def _of_day(self, day: int) -> str:
         """What all instants of a day have in common, with ``%`` for the rest; most records are of few days."""
@@ -166,7 +168,9 @@ class DateFormat:
         """The instant, in milliseconds since the epoch, that the beginning of a text means; None if it does not fit."""
         found = self._digits.match(text) if self._digits is not None else None
         instant = None if found is None else _usual(found.groupdict())
-        return self._leniently(text) if instant is None else instant
+        if instant is None:
+            return self._leniently(text)
+        return instant
 
     @cached_property
     def _digits(self) -> re.Pattern[str] | None:
@@ -271,7 +275,9 @@ def _percent(part: _Part) -> str:
     """How a part that tells the time of day is formatted; empty for others."""
     if part.letter not in _CLOCK:
         return ""
-    return "%s" if part.letter == "a" else f"%0{part.count}d"
+    if part.letter == "a":
+        return "%s"
+    return f"%0{part.count}d"
 
 
 def _text(moment: Moment, part: _Part) -> str:
@@ -280,9 +286,13 @@ def _text(moment: Moment, part: _Part) -> str:
     if not letter:
         return part.text
     if letter in "ML" and count > 2:
-        return _MONTHS[moment.month - 1] if count > 3 else _MONTHS[moment.month - 1][:3]
+        if count > 3:
+            return _MONTHS[moment.month - 1]
+        return _MONTHS[moment.month - 1][:3]
     if letter == "E":
-        return _WEEKDAYS[moment.weekday - 1] if count > 3 else _WEEKDAYS[moment.weekday - 1][:3]
+        if count > 3:
+            return _WEEKDAYS[moment.weekday - 1]
+        return _WEEKDAYS[moment.weekday - 1][:3]
     if letter == "G":
         return _ERAS[moment.year > 0]
     if letter in "zZX":
@@ -294,7 +304,9 @@ def _text(moment: Moment, part: _Part) -> str:
 
 def _number(moment: Moment, letter: str) -> int:
     if letter == "y":
-        return moment.year if moment.year > 0 else 1 - moment.year
+        if moment.year > 0:
+            return moment.year
+        return 1 - moment.year
     if letter in "ML":
         return moment.month
     if letter == "u":
@@ -324,7 +336,9 @@ class _Reader:
             return False
         if part.letter in "zZX":
             return self._zone(part, start)
-        return self._digits(part, start) if part.numeric else self._name(part)
+        if part.numeric:
+            return self._digits(part, start)
+        return self._name(part)
 
     def _name(self, part: _Part) -> bool:
         letter = "M" if part.letter == "L" else part.letter
@@ -397,6 +411,12 @@ def _int(text: str) -> int:
         return int(text)
     value = Decimal(text)
     if value and value.adjusted() > 20:
-        return 2**31 - 1 if value > 0 else -(2**31)
+        if value > 0:
+            return 2**31 - 1
+        return -(2**31)
     whole = int(value) if value else 0
-    return wrap(whole, 32) if -(2**63) <= whole < 2**63 else 2**31 - 1 if whole > 0 else -(2**31)
+    if -(2**63) <= whole < 2**63:
+        return wrap(whole, 32)
+    if whole > 0:
+        return 2**31 - 1
+    return -(2**31)

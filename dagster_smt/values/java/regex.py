@@ -62,7 +62,10 @@ class JavaPattern:
         self.compiled, text = compiled, compiled.pattern
         repeats = sum(map(text.count, "*+?{"))
         # asking for the time is slower than most matches: only where the text is long enough to need it
-        self.harmless = _SHORT if _REPEATED_GROUP.search(text) else int(_WORK ** (1 / (repeats + 1)))
+        if _REPEATED_GROUP.search(text):
+            self.harmless = _SHORT
+        else:
+            self.harmless = int(_WORK ** (1 / (repeats + 1)))
 
     def search(self, text: str) -> Any:
         """The first find in a text, or None."""

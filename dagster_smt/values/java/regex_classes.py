@@ -30,7 +30,9 @@ class Chars:
     def text(self) -> str:
         """The set as an expression for one character, as short as it can be."""
         if self.rule:
-            return self.rule if re.fullmatch(r"\\[pP]\{\w+\}", self.rule) else f"[{self.rule}]"
+            if re.fullmatch(r"\\[pP]\{\w+\}", self.rule):
+                return self.rule
+            return f"[{self.rule}]"
         if not self.spans:
             return "(?!)"
         if self.spans == ((0, LAST),):
@@ -38,20 +40,28 @@ class Chars:
         if self.spans[0][0] == 0 and self.spans[-1][1] == LAST:
             return f"[^{negate(self).inside()}]"
         first, last = self.spans[0]
-        return _literal(first) if first == last and len(self.spans) == 1 else f"[{self.inside()}]"
+        if first == last and len(self.spans) == 1:
+            return _literal(first)
+        return f"[{self.inside()}]"
 
 
 def _escaped(code: int) -> str:
     if code < 0x80 and chr(code).isalnum():
         return chr(code)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    return f"\\U{code:08x}"
 
 
 def _literal(code: int) -> str:
     char = chr(code)
     if char == "_" or (code < 0x80 and char.isalnum()) or (code > 0xA0 and char.isprintable()):
         return char
-    return "\\" + char if 0x20 < code < 0x7F else _escaped(code)
+    if 0x20 < code < 0x7F:
+        return "\\" + char
+    return _escaped(code)
 
 
 def of_spans(spans: Iterable[Span]) -> Chars:
@@ -115,7 +125,9 @@ def upper(code: int) -> int:
 def lower(code: int) -> int:
     """``Character.toLowerCase``: one character to one; only İ has a longer lower case."""
     text = chr(code).lower()
-    return ord(text) if len(text) == 1 else ord("i")
+    if len(text) == 1:
+        return ord(text)
+    return ord("i")
 
 
 @cache
@@ -154,9 +166,15 @@ def any_case(code: int, *, unicode: bool, alone: bool) -> Chars:
 def any_case_range(low: int, high: int, *, unicode: bool) -> Chars:
     """The characters that a range of a class matches under the flag i."""
     if unicode:
-        also = [c for c, folded in _cased().items() if low <= upper(c) <= high or low <= folded <= high]
+        also = []
+        for c, folded in _cased().items():
+            if low <= upper(c) <= high or low <= folded <= high:
+                also.append(c)
     else:
-        also = [c for c in range(0x80) if chr(c).isalpha() and low <= ord(chr(c).swapcase()) <= high]
+        also = []
+        for c in range(0x80):
+            if chr(c).isalpha() and low <= ord(chr(c).swapcase()) <= high:
+                also.append(c)
     return of_spans([(low, high), *((c, c) for c in also)])
 
 
@@ -168,7 +186,9 @@ def named_char(name: str) -> str | None:
     except KeyError:
         return None
     known = len(char) == 1 and unicodedata.name(char, "") == name
-    return char if known and not re.search("-[0-9A-F]+$|^HANGUL SYLLABLE", name) else None
+    if known and not re.search("-[0-9A-F]+$|^HANGUL SYLLABLE", name):
+        return char
+    return None
 
 
 _BLOCKS = """
@@ -307,12 +327,18 @@ def _blocks() -> dict[str, Chars]:
 @cache
 def _scripts() -> dict[str, str]:
     pairs = [entry.split("=") for entry in _SCRIPTS.split()]
-    return {name: short for short, long in pairs for name in (short, long)}
+    results = {}
+    for short, long in pairs:
+        for name in (short, long):
+            results[name] = short
+    return results
 
 
 def block(name: str) -> Chars | None:
     r"""The set of ``\p{InGreek}``; a block is a range for ever."""
-    return _blocks().get(name.upper()) if name.isascii() else None
+    if name.isascii():
+        return _blocks().get(name.upper())
+    return None
 
 
 def script(name: str) -> Chars | None:
@@ -320,7 +346,9 @@ def script(name: str) -> Chars | None:
     short = _scripts().get(name.upper()) if name.isascii() else None
     if short == "ZZZZ":
         return rule("Script=Zzzz", "Co", "Cn", "Cs")
-    return None if short is None else Chars(rule=rf"\p{{Script={short.title()}}}")
+    if short is None:
+        return None
+    return Chars(rule=rf"\p{{Script={short.title()}}}")
 
 
 _LETTER_CASES = rule("Lu", "Ll", "Lt")
@@ -374,12 +402,16 @@ _PROPERTIES = {
 
 
 def _of_java(name: str, cases: bool) -> Chars | None:
-    return _ANY_CASE[name] if cases and name in _ANY_CASE and name in _PROPERTIES else _PROPERTIES.get(name)
+    if cases and name in _ANY_CASE and name in _PROPERTIES:
+        return _ANY_CASE[name]
+    return _PROPERTIES.get(name)
 
 
 def _of_unicode(name: str, cases: bool, names: dict[str, Chars]) -> Chars | None:
     name = name.upper() if name.isascii() else name
-    return _ANY_CASE[name] if cases and name in _ANY_CASE and name in names else names.get(name)
+    if cases and name in _ANY_CASE and name in names:
+        return _ANY_CASE[name]
+    return names.get(name)
 
 
 def prop(name: str, *, cases: bool, unicode: bool) -> Chars | None:
@@ -397,7 +429,9 @@ def prop(name: str, *, cases: bool, unicode: bool) -> Chars | None:
             return script(value)
         if key in ("blk", "block"):
             return block(value)
-        return _of_java(value, cases) if key in ("gc", "general_category") else None
+        if key in ("gc", "general_category"):
+            return _of_java(value, cases)
+        return None
     if name.startswith("In"):
         return block(name[2:])
     if name.startswith("Is"):
@@ -414,4 +448,6 @@ _UNICODE_ESCAPES = _ESCAPES | {"d": rule("Nd"), "w": WORD, "s": _SPACE}
 def escape(letter: str, *, unicode: bool) -> Chars:
     r"""The set of ``\d``, ``\D`` and the like; ``unicode`` is the flag U."""
     found = (_UNICODE_ESCAPES if unicode else _ESCAPES)[letter.lower()]
-    return negate(found) if letter.isupper() else found
+    if letter.isupper():
+        return negate(found)
+    return found

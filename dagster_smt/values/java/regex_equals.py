@@ -39,7 +39,9 @@ def identity(schema: Schema | None, value: Any) -> Any:
         return kind, value.as_tuple()
     if isinstance(value, float):
         return kind, "NaN" if math.isnan(value) else (math.copysign(1, value), float(value))
-    return ("date", int(value)) if isinstance(value, JavaDate) else (kind, value)
+    if isinstance(value, JavaDate):
+        return ("date", int(value))
+    return (kind, value)
 
 
 @lru_cache(maxsize=256)
@@ -59,7 +61,9 @@ def _boxed(schema: Schema | None, value: Any) -> Any:
     if schema is None and type(value) in (int, float):
         text = str(value) if isinstance(value, int) else float_text(value)
         found = parse_literal(text)[0]
-        return value if found is None else box(value, found.type)
+        if found is None:
+            return value
+        return box(value, found.type)
     return value
 
 
@@ -83,7 +87,9 @@ class EqualsLiteral(ValueRule):
 
     @property
     def _kind(self) -> str:
-        return kind_of_schema(self.schema) if self.schema else ""
+        if self.schema:
+            return kind_of_schema(self.schema)
+        return ""
 
     @property
     def _same_class(self) -> bool:

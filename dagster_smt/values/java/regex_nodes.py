@@ -64,7 +64,10 @@ class Quantifier:
 
     def text(self) -> str:
         """As it is written."""
-        count = f"{{{self.low}}}" if self.low == self.high else f"{{{self.low},{self.high}}}"
+        if self.low == self.high:
+            count = f"{{{self.low}}}"
+        else:
+            count = f"{{{self.low},{self.high}}}"
         if self.high >= UNLIMITED:
             count = {0: "*", 1: "+"}.get(self.low, f"{{{self.low},}}")
         return ("?" if (self.low, self.high) == (0, 1) else count) + self.mode
@@ -116,11 +119,23 @@ def repeat(node: Node, times: Quantifier) -> Node:
     low, high = times.low, times.high
     if not node.text or (node.least == 0 and node.most == 0 and not node.groups):
         one_way = node.one_way and low == high
-        return replace(node, one_way=one_way) if low else Node(one_way=one_way)
+        if low:
+            return replace(node, one_way=one_way)
+        return Node(one_way=one_way)
     greedy = node.unit and not times.mode and high == UNLIMITED
     once = (low, high) == (0, 1)
-    most = None if node.most is None else (UNLIMITED if greedy else node.most * high)
-    text = f"(?>{node.text})" if node.breaks else node.text if node.unit else f"(?:{node.text})"
+    if node.most is None:
+        most = None
+    elif greedy:
+        most = UNLIMITED
+    else:
+        most = node.most * high
+    if node.breaks:
+        text = f"(?>{node.text})"
+    elif node.unit:
+        text = node.text
+    else:
+        text = f"(?:{node.text})"
     return replace(
         node,
         text=text + times.text(),
@@ -138,7 +153,10 @@ def group(opening: str, body: Node, number: int | None, times: Quantifier | None
     """A group that captures or not, with its quantifier if it has one."""
     own = {} if number is None else {number: Held()}
     if times is None:
-        text = body.text if number is None and body.unit else f"{opening}{body.text})"
+        if number is None and body.unit:
+            text = body.text
+        else:
+            text = f"{opening}{body.text})"
         return replace(body, text=text, unit=True, groups={**body.groups, **own})
     low, high, fixed = times.low, times.high, times.low == times.high > 0
     final = times.mode == "+"
@@ -146,7 +164,10 @@ def group(opening: str, body: Node, number: int | None, times: Quantifier | None
     counted = body.one_way and not once and not final
     if low > 1 and body.least == 0 and not counted and not final:  # an empty one ends the repetition in Java
         raise RefusedPattern("a group that can be empty, two or more times")
-    inner = f"(?>{body.text})" if final or (counted and body.breaks) else body.text
+    if final or (counted and body.breaks):
+        inner = f"(?>{body.text})"
+    else:
+        inner = body.text
     if number is None and body.unit and inner == body.text:
         opening, closing = "", ""
     else:
@@ -160,7 +181,10 @@ def group(opening: str, body: Node, number: int | None, times: Quantifier | None
             groups = {n: Held(False, True) if held.late else held for n, held in groups.items()}
     if high > 1 and body.least == 0:
         groups = _held(groups, always=False, kept=True)
-    most = None if body.most is None or not (counted or once or final) else body.most * high
+    if body.most is None or not (counted or once or final):
+        most = None
+    else:
+        most = body.most * high
     return Node(
         f"{opening}{inner}{closing}{times.text()}",
         least=body.least * low,

@@ -112,7 +112,9 @@ class _Reader(CharReader):
         if char == ".":
             ends = "\n" if unix else "\n\r\x85\u2028\u2029"
             return nodes.of_chars(classes.negate(classes.of("" if "s" in self.flags else ends)))
-        return nodes.caret(many, unix) if char == "^" else nodes.dollar(many, unix)
+        if char == "^":
+            return nodes.caret(many, unix)
+        return nodes.dollar(many, unix)
 
     def literals(self) -> Node:
         """Literal characters up to something else, or one escape; a quantifier gets the last character for itself."""
@@ -144,7 +146,9 @@ class _Reader(CharReader):
         """A literal character or another thing; the next character is the backslash."""
         letter = self.chars[self.at + 1]
         if letter in "pP":
-            return Node() if run else nodes.of_chars(self.property())
+            if run:
+                return Node()
+            return nodes.of_chars(self.property())
         self.at += 2
         if self.at > self.end:
             raise RefusedPattern("it ends with a lone backslash")
@@ -155,7 +159,9 @@ class _Reader(CharReader):
         if letter == "k":
             return self.reference(self.named())
         char = self.escaped_char(letter)
-        return self.assertion(letter) if char is None else char
+        if char is None:
+            return self.assertion(letter)
+        return char
 
     def assertion(self, letter: str) -> Node:
         """An escape that matches no character, or no single one."""
@@ -197,7 +203,9 @@ class _Reader(CharReader):
             return None
         while (char := self.read()).isascii() and char.isalnum():
             name += char
-        return name if char == ">" else None
+        if char == ">":
+            return name
+        return None
 
     def reference(self, number: int) -> Node:
         """What a group matched; a group that did not take part never matches."""
@@ -215,7 +223,9 @@ class _Reader(CharReader):
     def quantified(self, node: Node) -> Node:
         """A part with the quantifier that follows it, if one does."""
         times = self.quantifier()
-        return node if times is None else nodes.repeat(node, times)
+        if times is None:
+            return node
+        return nodes.repeat(node, times)
 
     def quantifier(self) -> Quantifier | None:
         """A quantifier, None if none follows."""
@@ -238,7 +248,10 @@ class _Reader(CharReader):
         if self.peek() == ",":
             self.read()
             bare = self.peek() == "}"
-            high = nodes.UNLIMITED if bare else self.number(10, DECIMAL, 0, self.end) or 0
+            if bare:
+                high = nodes.UNLIMITED
+            else:
+                high = self.number(10, DECIMAL, 0, self.end) or 0
         if self.peek() != "}":
             raise RefusedPattern("a '{' that begins no repetition")
         if not low <= high <= nodes.UNLIMITED:
@@ -323,4 +336,6 @@ class _Reader(CharReader):
         end = self.read()
         if end not in ":)":
             raise RefusedPattern(self._beginning(start))
-        return "(?:" if end == ":" else ""
+        if end == ":":
+            return "(?:"
+        return ""

@@ -104,7 +104,9 @@ class Scanner:
         found, count = 0, 0
         while count < most and self.peek() in digits:
             found, count = found * base + int(self.read(), base), count + 1
-        return found if count >= least else None
+        if count >= least:
+            return found
+        return None
 
 
 class CharReader(Scanner):
@@ -126,7 +128,9 @@ class CharReader(Scanner):
             return self._utf_16()
         if char == "N":
             return self._named()
-        return None if char.isascii() and char.isalnum() else char
+        if char.isascii() and char.isalnum():
+            return None
+        return char
 
     def _octal(self) -> str:
         first = self.peek()
@@ -198,7 +202,9 @@ class CharReader(Scanner):
         found = classes.prop(name, cases="i" in self.flags, unicode="U" in self.flags)
         if found is None:
             raise RefusedPattern(f"the property '{name}'")
-        return classes.negate(found) if negated else found
+        if negated:
+            return classes.negate(found)
+        return found
 
     def clazz(self, consume: bool) -> Lazy:
         """A class; the next character is its bracket, or the last one of ``&&``."""
@@ -230,7 +236,9 @@ class CharReader(Scanner):
             elif char == "]" and (whole := _either(known, literal_class) if used else known):
                 if consume:
                     self.next()
-                return partial(_negated, whole) if negated else whole
+                if negated:
+                    return partial(_negated, whole)
+                return whole
             last = self._range(literals)
             if last is None:
                 used = True
@@ -302,7 +310,9 @@ def _negated(one: Lazy) -> Chars:
 
 
 def _either(one: Lazy | None, two: Lazy) -> Lazy:
-    return two if one is None or one is two else lambda: classes.union(one(), two())
+    if one is None or one is two:
+        return two
+    return lambda: classes.union(one(), two())
 
 
 def _both(one: Lazy | None, two: Lazy | None, last: Lazy | None) -> tuple[Lazy, Lazy | None]:

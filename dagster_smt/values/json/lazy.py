@@ -56,7 +56,9 @@ def decode(text: bytes | msgspec.Raw) -> Any:
         value = _scalars.decode(text)
     except UNREADABLE as error:
         return deeper(bytes(view), decode, error)
-    return value if type(value) is str else _checked(value, view)
+    if type(value) is str:
+        return value
+    return _checked(value, view)
 
 
 def _checked(value: Any, text: memoryview) -> Any:
@@ -66,7 +68,9 @@ def _checked(value: Any, text: memoryview) -> Any:
         if not math.isfinite(value):
             raise data_error("SMT412", "a number that a double cannot hold")
         if not value:  # Connect reads numbers as BigDecimal, which has no -0.0; but -1e-400 becomes one
-            return value if _NOT_ZERO.match(text) else 0.0
+            if _NOT_ZERO.match(text):
+                return value
+            return 0.0
     return value
 
 
@@ -135,7 +139,9 @@ def kind_at(container: Any, key: Any) -> str:
         if kind is not None:
             return kind
         value = decode(value)
-    return "null" if value is None else kind_of(value)
+    if value is None:
+        return "null"
+    return kind_of(value)
 
 
 TOO_LARGE = "SMT412"
@@ -216,7 +222,9 @@ def _whole(value: Any) -> Any:
         value = decode(value)
     if type(value) is dict:
         return {k: _whole(v) for k, v in value.items()}
-    return [_whole(v) for v in value] if type(value) is list else value
+    if type(value) is list:
+        return [_whole(v) for v in value]
+    return value
 
 
 def copied(value: Any) -> Any:
@@ -227,7 +235,9 @@ def copied(value: Any) -> Any:
 def _copied(value: Any) -> Any:
     if type(value) is dict:
         return {k: _copied(v) for k, v in value.items()}
-    return [_copied(v) for v in value] if type(value) is list else value
+    if type(value) is list:
+        return [_copied(v) for v in value]
+    return value
 
 
 def _encode_special(value: Any) -> Any:
@@ -251,4 +261,6 @@ encoder = msgspec.json.Encoder(enc_hook=_encode_special)
 
 def encode(value: Any) -> bytes | None:
     """Write a value; null becomes no bytes at all, as a schemaless JsonConverter does."""
-    return None if value is None else with_room(encoder.encode, value)
+    if value is None:
+        return None
+    return with_room(encoder.encode, value)

@@ -33,7 +33,9 @@ _UNDEFINED = object()
 def answer(path: JsonPath, document: Any) -> str:
     """What a path finds in an object without schema, lazily decoded or not."""
     try:
-        return FOUND if any(True for _ in _results(document, path.steps, True)) else NOTHING
+        if any(True for _ in _results(document, path.steps, True)):
+            return FOUND
+        return NOTHING
     except _Stop as stop:
         return stop.why
 
@@ -108,19 +110,27 @@ def _field(item: Any, names: Names) -> Any:
 def _number(value: Any) -> Decimal | None:
     """A number as the ``BigDecimal`` of its text; None for everything else."""
     if isinstance(value, float):
-        return Decimal(float_text(value, isinstance(value, JavaFloat))) if math.isfinite(value) else None
+        if math.isfinite(value):
+            return Decimal(float_text(value, isinstance(value, JavaFloat)))
+        return None
     if isinstance(value, Decimal):
         return value
-    return Decimal(int(value)) if isinstance(value, int) and not isinstance(value, bool) else None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Decimal(int(value))
+    return None
 
 
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
-        return "true" if value else "false"
+        if value:
+            return "true"
+        return "false"
     number = _number(value)
-    return "" if number is None else decimal_text(number)
+    if number is None:
+        return ""
+    return decimal_text(number)
 
 
 def _compared(test: Compared, value: Any) -> bool:
@@ -141,7 +151,10 @@ def _compared(test: Compared, value: Any) -> bool:
 def _equal(value: Any, literal: Literal) -> bool:
     number = _number(value)
     if number is not None:
-        other = parse_big_decimal(literal) if isinstance(literal, str) else _number(literal)
+        if isinstance(literal, str):
+            other = parse_big_decimal(literal)
+        else:
+            other = _number(literal)
         return other is not None and number == other
     if isinstance(value, str):
         return value == (decimal_text(literal) if isinstance(literal, Decimal) else literal)
@@ -191,7 +204,9 @@ class Part:
     def read(self, args: Iterator[Any]) -> Any:
         is_null = next(args)
         found = {name: shape.read(args) for name, shape in self.fields}
-        return None if is_null else found
+        if is_null:
+            return None
+        return found
 
 
 def plain(schema: Schema, value: Any) -> Any:
@@ -203,8 +218,14 @@ def plain(schema: Schema, value: Any) -> Any:
     if schema.type is Type.ARRAY and schema.values:
         return [plain(schema.values, element) for element in value]
     if schema.type is Type.MAP and schema.values:
-        return {key: plain(schema.values, child) for key, child in value.items() if isinstance(key, str)}
-    return JavaFloat(value) if schema.type is Type.FLOAT32 else value
+        results = {}
+        for key, child in value.items():
+            if isinstance(key, str):
+                results[key] = plain(schema.values, child)
+        return results
+    if schema.type is Type.FLOAT32:
+        return JavaFloat(value)
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +238,9 @@ class Answer(PythonRule):
 
     def python(self, *args: Any) -> str | None:
         document = self.shape.read(iter(args))
-        return None if document is None else answer(self.path, document)
+        if document is None:
+            return None
+        return answer(self.path, document)
 
     def other_failures(self) -> tuple[Any, ...]:
         return (too_long(),)

@@ -73,4 +73,6 @@ def _layout(template: str, letters: Sequence[str]) -> _Layout | None:
         text, last = text + "0" * int(found[1]), found.end()
     text += template[last:]
     wide = len(places) == len(letters) and all(n >= _NEEDED[x] for x, (_, n) in zip(letters, places, strict=True))
-    return _Layout(text, tuple(places)) if wide and text.isascii() and "\0" not in text else None
+    if wide and text.isascii() and "\0" not in text:
+        return _Layout(text, tuple(places))
+    return None

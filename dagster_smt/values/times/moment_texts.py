@@ -18,7 +18,9 @@ _MOMENT = re.compile(
 def days_of(text: str) -> int | None:
     """The number of the day that ``2020-01-31`` is; None if it is none."""
     parts = _DAYS.fullmatch(text)
-    return None if parts is None else _day_number(*parts.groups())
+    if parts is None:
+        return None
+    return _day_number(*parts.groups())
 
 
 def millis_of(text: str) -> int | None:
@@ -77,14 +79,18 @@ def moment_text(millis: int, *, day: bool, between: str = " ", zoned: bool = Fal
     found = date.fromordinal(_EPOCH + rest)
     year = found.year + cycles * _CYCLE
     text = f"{_year(year)}-{found.month:02}-{found.day:02}"
-    return text if day else f"{text}{between}{clock_text(within)}{'Z' if zoned else ''}"
+    if day:
+        return text
+    return f"{text}{between}{clock_text(within)}{'Z' if zoned else ''}"
 
 
 def clock_text(millis: int) -> str:
     """``12:00:00.123``, of the milliseconds of a day; without them if they are 0."""
     seconds, fraction = divmod(millis, 1000)
     clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-    return f"{clock}.{fraction:03}" if fraction else clock
+    if fraction:
+        return f"{clock}.{fraction:03}"
+    return clock
 
 
 def _year(year: int) -> str:

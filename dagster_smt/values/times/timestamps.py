@@ -120,7 +120,9 @@ class ConvertTime(ValueRule):
             return _scaled_column(F, value, multiply, divide)
         if self.source == "Date":
             return F.unix_date(value).cast("bigint") * F.lit(DAY)
-        return F.unix_millis(value) if self.source == "Timestamp" else value.cast("bigint")
+        if self.source == "Timestamp":
+            return F.unix_millis(value)
+        return value.cast("bigint")
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:
         return value.isNotNull() & result.isNull()

@@ -38,7 +38,9 @@ def fixed_offset(text: str) -> int | None:
     total = hours * 3600 + minutes * 60 + seconds
     if minutes > 59 or seconds > 59 or total > _MOST:
         return None
-    return -total if found[1] == "-" else total
+    if found[1] == "-":
+        return -total
+    return total
 
 
 def has_one_offset(text: str) -> bool:
@@ -54,7 +56,9 @@ def is_zone(text: str) -> bool:
 @lru_cache(maxsize=16)
 def _zone(name: str) -> ZoneInfo | timezone:
     fixed = fixed_offset(name)
-    return ZoneInfo(name) if fixed is None else timezone(timedelta(seconds=fixed))
+    if fixed is None:
+        return ZoneInfo(name)
+    return timezone(timedelta(seconds=fixed))
 
 
 def offset_of_local(zone: str, seconds: int) -> int:
@@ -97,7 +101,9 @@ class OffsetTime:
     def at(self, offset: int) -> "OffsetTime | None":
         """The same instant under another offset; None if it is in no year of Java's."""
         local = self.local - self.offset + offset
-        return OffsetTime(local, offset, self.fraction) if _LOWEST <= local < _HIGHEST else None
+        if _LOWEST <= local < _HIGHEST:
+            return OffsetTime(local, offset, self.fraction)
+        return None
 
 
 def parse_date_time(text: str) -> OffsetTime | None:
@@ -115,13 +121,17 @@ def parse_date_time(text: str) -> OffsetTime | None:
 def parse_time(text: str) -> OffsetTime | None:
     """``OffsetTime.parse`` under ``ISO_OFFSET_TIME``; None if it fails."""
     found = _OF_DAY.fullmatch(text)
-    return None if found is None else _with_time(found, 0)
+    if found is None:
+        return None
+    return _with_time(found, 0)
 
 
 def _with_time(found: re.Match[str], day: int) -> OffsetTime | None:
     hour, minute, second = (int(found[name] or 0) for name in ("hour", "minute", "second"))
     text = found["offset"]
-    offset = 0 if text in "zZ" else fixed_offset(text if ":" in text else f"{text}:00")
+    offset: int | None = 0
+    if text not in "zZ":
+        offset = fixed_offset(text if ":" in text else f"{text}:00")
     if hour > 23 or minute > 59 or second > 59 or offset is None:
         return None
     seconds = day * _DAY + hour * 3600 + minute * 60 + second
@@ -139,7 +149,12 @@ def date_time_text(time: OffsetTime) -> str:
     cycle = (day + 719_468) // 146_097
     date = _EPOCH + timedelta(days=day - (cycle - 4) * 146_097)  # the same date 400 years, or some times that, away
     year = date.year + (cycle - 4) * 400
-    digits = f"-{-year:04}" if year < 0 else f"+{year}" if year > 9999 else f"{year:04}"
+    if year < 0:
+        digits = f"-{-year:04}"
+    elif year > 9999:
+        digits = f"+{year}"
+    else:
+        digits = f"{year:04}"
     return f"{digits}-{date.month:02}-{date.day:02}T{time_text(time)}"
 
 

@@ -18,7 +18,9 @@ def adjusted_name(name: str, mode: str, dots: bool = True) -> str:
     other, plain = (_OTHER, _PLAIN) if dots else (_IN_FIELD, _PLAIN_IN_FIELD)
     if mode == AVRO:
         return _each(name, _FIRST, other, lambda char, first: f"_{char}" if first and char.isdecimal() else "_")
-    return _each(name, _LETTER, plain, lambda char, first: _escaped(char)) if mode == AVRO_UNICODE else name
+    if mode == AVRO_UNICODE:
+        return _each(name, _LETTER, plain, lambda char, first: _escaped(char))
+    return name
 
 
 def _each(name: str, first: re.Pattern[str], other: re.Pattern[str], replaced: Callable[[str, bool], str]) -> str:
@@ -32,4 +34,6 @@ def _each(name: str, first: re.Pattern[str], other: re.Pattern[str], replaced: C
 
 def _escaped(char: str) -> str:
     digits = f"{ord(char):x}"
-    return f"_u00{digits}" if len(digits) <= 2 else f"_u{digits}"
+    if len(digits) <= 2:
+        return f"_u00{digits}"
+    return f"_u{digits}"

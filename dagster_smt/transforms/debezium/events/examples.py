@@ -32,7 +32,10 @@ def outbox_event(op: str, payload: str | None) -> str:
     event = [{"field": "before", **row}, {"field": "after", **row}, {"field": "op", "type": "string"}]
     schema = {"type": "struct", "name": "shop.Envelope", "fields": [*event, {"field": "ts_ms", **_NUMBER}]}
     values = dict(zip(names, ("406c07f3", "Order", "1", "OrderCreated"), strict=True)) | {"payload": payload}
-    images = {"before": values, "after": None} if op == "d" else {"before": None, "after": values}
+    if op == "d":
+        images = {"before": values, "after": None}
+    else:
+        images = {"before": None, "after": values}
     return _text(schema, {**images, "op": op, "ts_ms": 1556890294484})
 
 

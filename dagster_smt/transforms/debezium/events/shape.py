@@ -62,7 +62,9 @@ def _struct(field: str) -> str | None:
         return "transaction"
     if field in _IN_EVENT:
         return None
-    return field if field == "updateDescription" else "source"
+    if field == "updateDescription":
+        return field
+    return "source"
 
 
 def no_variant(what: str = "headers", instead: str = "change fields with ReplaceField") -> PlanError:
@@ -75,7 +77,9 @@ def there(node: Node) -> Expr:
     """The expression that is null where a node of the stage's input is."""
     if isinstance(node, Cell):
         return node.expr
-    return TRUE if node.present is None else node.present
+    if node.present is None:
+        return TRUE
+    return node.present
 
 
 def image(event: Group, name: str, purpose: str, connect_class: str = ILLEGAL_ARGUMENT) -> Group:
@@ -141,7 +145,9 @@ def whole_number(struct: Group, name: str, kind: Type) -> Cell:
 
 
 def _what(node: Node | None, name: str) -> str:
-    return f"there is no field '{name}'" if node is None else f"the field '{name}' is {node.schema.label}"
+    if node is None:
+        return f"there is no field '{name}'"
+    return f"the field '{name}' is {node.schema.label}"
 
 
 def _names(struct: Group) -> str:

@@ -37,18 +37,24 @@ def state_of(record: Record, mode: str, drops_fields: bool) -> str | None:
         return None
     event = record.value
     if event is None:
-        return TOMBSTONE if mode == "rewrite-with-tombstone" else NO_EVENT
+        if mode == "rewrite-with-tombstone":
+            return TOMBSTONE
+        return NO_EVENT
     if "after" not in event:
         return None
     if event["after"] is not None:
-        return None if drops_fields else CHANGED_ROW
+        if drops_fields:
+            return None
+        return CHANGED_ROW
     if "before" not in event:
         return None
     if mode == "drop" or event["before"] is None:
         return DROPPED
     if drops_fields:
         return None
-    return DELETED_ROW if mode.startswith("rewrite") else NULL_ROW
+    if mode.startswith("rewrite"):
+        return DELETED_ROW
+    return NULL_ROW
 
 
 def without_row(record: Record, mode: str) -> tuple[bool, bool]:
@@ -74,13 +80,17 @@ class DropHeader:
         header = next((h for h in record.headers if h.key == self.name), None)
         if not self.name or header is None or header.value is None:
             return ()
-        return self._names(whole(header.value)) if isinstance(header.value, list) else None
+        if isinstance(header.value, list):
+            return self._names(whole(header.value))
+        return None
 
     def _names(self, items: list[Any]) -> tuple[str, ...] | None:
         """The names in a list. Where all kinds of fields are dropped, ReplaceField gets them joined by commas."""
         if self.compatible:
             return tuple(item for item in items if isinstance(item, str))
-        return tuple(split_list(",".join(items))) if all(isinstance(item, str) for item in items) else None
+        if all(isinstance(item, str) for item in items):
+            return tuple(split_list(",".join(items)))
+        return None
 
     def planned(self, variant: Hashable, tombstones: bool) -> tuple[str, ...]:
         """The fields that are dropped, in a plan for records of a variant: names, and whether the row was deleted.

@@ -60,7 +60,9 @@ class InZone(PythonRule):
             return None
         if self.kind in EPOCHS:
             return self._epoch(int(value), EPOCHS[self.kind])
-        return self._number(int(value)) if self.kind in _UNITS else self._text(value, now)
+        if self.kind in _UNITS:
+            return self._number(int(value))
+        return self._text(value, now)
 
     def _number(self, value: int) -> int:
         unit = _UNITS[self.kind]

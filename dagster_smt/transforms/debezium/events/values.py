@@ -23,7 +23,9 @@ class Pick(ValueRule):
     """The first value where the third is not null, else the second."""
 
     def python(self, value: Any, other: Any, decides: Any) -> Any:
-        return other if decides is None else value
+        if decides is None:
+            return other
+        return value
 
     def column(self, F: Any, value: Any, other: Any, decides: Any) -> Any:
         return F.when(decides.isNotNull(), value).otherwise(other)
@@ -65,7 +67,9 @@ class Deleted(ValueRule):
     returns = STRING
 
     def python(self, after: Any) -> str:
-        return "true" if after is None else "false"
+        if after is None:
+            return "true"
+        return "false"
 
     def column(self, F: Any, after: Any) -> Any:
         return F.when(after.isNull(), "true").otherwise("false")
@@ -87,7 +91,9 @@ class LogicalTopic(PythonRule):
     def found(self, topic: str | None) -> str | None:
         """The new topic, if there is one."""
         matches = Matches(self.pattern).python(topic)
-        return ReplaceIfMatches(self.pattern, self.replacement).python(topic) or None if matches else None
+        if matches:
+            return ReplaceIfMatches(self.pattern, self.replacement).python(topic) or None
+        return None
 
     def python(self, topic: str | None) -> str | None:
         found = self.found(topic)
@@ -121,7 +127,9 @@ class NotBlank(ValueRule):
     reads_values = True
 
     def python(self, text: str | None) -> str | None:
-        return text if text is not None and trim(text) else None
+        if text is not None and trim(text):
+            return text
+        return None
 
     def column(self, F: Any, text: Any) -> Any:
         return F.when(text.rlike(_NOT_BLANK), text)

@@ -55,9 +55,13 @@ class ExpandJson(PythonRule):
         if isinstance(value, dict):
             return Schema(Type.STRUCT, True, key, fields=tuple(self._fields(key, value).items()))
         if isinstance(value, list):
-            return Schema(Type.ARRAY, True, values=self._items(key, value)) if value else None
+            if value:
+                return Schema(Type.ARRAY, True, values=self._items(key, value))
+            return None
         if value is None:
-            return Schema(Type.BYTES, True) if self.nulls else None
+            if self.nulls:
+                return Schema(Type.BYTES, True)
+            return None
         return Schema(_simple(value), True)
 
     def _fields(self, key: str | None, value: dict[str, Any]) -> dict[str, Schema]:
@@ -94,13 +98,21 @@ class ExpandJson(PythonRule):
             Unfit: It is of another kind.
         """
         if value is None:
-            return None if schema.optional else _unfit()
+            if schema.optional:
+                return None
+            return _unfit()
         if schema.type is Type.STRUCT:
-            return self._struct(value, schema) if isinstance(value, dict) else _unfit()
+            if isinstance(value, dict):
+                return self._struct(value, schema)
+            return _unfit()
         if schema.type is Type.ARRAY:
             assert schema.values is not None
-            return [self._value(v, schema.values) for v in value] if isinstance(value, list) else _unfit()
-        return _unfit() if isinstance(value, dict | list) or _simple(value, False) is not schema.type else value
+            if isinstance(value, list):
+                return [self._value(v, schema.values) for v in value]
+            return _unfit()
+        if isinstance(value, dict | list) or _simple(value, False) is not schema.type:
+            return _unfit()
+        return value
 
     def _struct(self, value: dict[str, Any], schema: Schema) -> dict[str, Any]:
         """The original looks for the new names of fields, and finds no value where they are not the old ones.
@@ -162,7 +174,9 @@ def _read(rule: ExpandJson, text: str) -> tuple[Schema, Any]:
 
 
 def _kind(value: Any) -> Any:
-    return type(value) if isinstance(value, dict | list) else _simple(value)
+    if isinstance(value, dict | list):
+        return type(value)
+    return _simple(value)
 
 
 def _simple(value: Any, huge: bool = True) -> Type:

@@ -75,7 +75,9 @@ def no_message(record: Record, fatal: bool) -> str | None:
     """``NO_MESSAGE`` for the event of a row that was deleted or changed. ``fatal``: changed rows are refused."""
     event = record.value if is_change_event(record.value_schema) else None
     op = None if event is None else event.get("op")
-    return NO_MESSAGE if op == "d" or (op == "u" and not fatal) else None
+    if op == "d" or (op == "u" and not fatal):
+        return NO_MESSAGE
+    return None
 
 
 def placement_problems(items: Iterable[str]) -> Iterator[str]:
@@ -115,7 +117,9 @@ def put(row: Group, name: str, source: str) -> Node:
 def _put(row: Group, name: str, node: Node) -> Node:
     """A value as a field or header: null in a required one fails."""
     after = copied(name, node, row.present, True)
-    return after if after.schema.optional else replace(after, nullable=False)
+    if after.schema.optional:
+        return after
+    return replace(after, nullable=False)
 
 
 def appended(row: Group, headers: Cell, name: str, source: str) -> Cell:
@@ -211,11 +215,15 @@ def routed(row: Group, name: str, rule: ReplaceIfMatches) -> Cell:
 
 def filled(payload: Node) -> Node:
     """A payload that is null where it makes a tombstone."""
-    return replace(payload, expr=_full(payload), nullable=True) if isinstance(payload, Cell) else payload
+    if isinstance(payload, Cell):
+        return replace(payload, expr=_full(payload), nullable=True)
+    return payload
 
 
 def _full(payload: Node) -> Expr:
-    return Call(NotBlank(), (there(payload),)) if payload.schema.type is Type.STRING else there(payload)
+    if payload.schema.type is Type.STRING:
+        return Call(NotBlank(), (there(payload),))
+    return there(payload)
 
 
 def envelope(

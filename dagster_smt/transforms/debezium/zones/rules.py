@@ -42,8 +42,12 @@ def name_in(field: str, block: str) -> str:
     """The name of a rule's field in one of ``BLOCKS``, if it is there: one alone is in a row, before and after."""
     head, _, rest = field.partition(".")
     if rest and head in BLOCKS:
-        return rest if head == block else ""
-    return field if block != SOURCE else ""
+        if head == block:
+            return rest
+        return ""
+    if block != SOURCE:
+        return field
+    return ""
 
 
 def zone_rules(items: Iterable[str]) -> tuple[ZoneRule, ...]:
@@ -69,7 +73,10 @@ def zone_rules(items: Iterable[str]) -> tuple[ZoneRule, ...]:
 def _parts(item: str) -> tuple[str, str, str]:
     """(prefix, name, field), empty where there is none."""
     parts = item.split(":")
-    prefix = parts[0] if len(java_split(item, ":")) > 1 and parts[0].lower() in (SOURCE, TOPIC) else ""
+    if len(java_split(item, ":")) > 1 and parts[0].lower() in (SOURCE, TOPIC):
+        prefix = parts[0]
+    else:
+        prefix = ""
     rest = parts[1:] if prefix else parts
     if len(rest) > 2 or "" in rest:
         raise ValueError(f"'{item}' is no rule: a name, or a name and a field, with 'source' or 'topic' before it")
@@ -88,4 +95,6 @@ def chosen(rules: Iterable[ZoneRule], exclude: bool, others: bool, block: str, f
     """
     cases = tuple((rule.of_topic, rule.name, rule.chooses(block, field, exclude)) for rule in rules)
     rest = others and block != SOURCE
-    return Chosen(cases, rest) if rest or any(yes for _, _, yes in cases) else None
+    if rest or any(yes for _, _, yes in cases):
+        return Chosen(cases, rest)
+    return None
