@@ -38,19 +38,20 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class SmtChecks:
-    """Which checks a table has, and what a failed one means.
+    """The checks of a table, and the severity of failures.
 
     Attributes:
         off: Names of checks to leave out.
-        blocking: Names of checks that keep what is below from running in the same run.
-        severity: ``WARN`` or ``ERROR`` by name, instead of a check's own: dead letters (up to ``failed_share``), gaps,
-            lag, masked values elsewhere and keys that differ warn, the others are errors; ``dead_mask`` is one for
-            masks, and for what a run's chain left out; it warns for drops and renames.
-        failed_share: The share of a run's records, or of those of one of its topics, from which on dead letters are an
-            error; 1.0: if all failed.
-        max_lag: How many offsets the table may lack of what its topics hold after a run; None for no such check.
-        contract: Columns that those who read the table rely on, as a DDL text (``id BIGINT NOT NULL, name STRING``);
-            the table may have more. None for no such check.
+        blocking: Names of checks whose failure keeps the assets downstream from running in the same run.
+        severity: ``WARN`` or ``ERROR`` by the name of a check, instead of the check's own severity. Dead letters (up to
+            ``failed_share``), gaps, lag, masked values in other fields and differing keys warn; the other checks are
+            errors. ``dead_mask`` is an error for masks, and for stages that a run's chain omitted; it warns for drops
+            and renames.
+        failed_share: The share of failed records, of a run or of one topic, from which on dead letters are an error;
+            1.0: only if all records failed.
+        max_lag: Limit of the offsets that are unread after a run; None: no such check.
+        contract: Columns that readers of the table rely on, as a DDL text (``id BIGINT NOT NULL, name STRING``). The
+            table may have more columns. None: no such check.
 
     Raises:
         ConfigError: SMT036, there is no check of a name; SMT307, ``failed_share`` is no share; or what is wrong with

@@ -64,28 +64,30 @@ class TopicTable:
     from the value, the key, the record's metadata and its headers. A record whose value is null stays one without.
 
     Attributes:
-        source: Where the topics are.
-        topics: Their names; and
-        pattern: a regular expression that whole names match.
-        key, value: Formats.
-        start: Where a table begins with a topic that it has not read before: ``earliest``; ``latest``; a moment
-            (``2026-01-31T12:00:00Z``), at the first record of that time or a later one; or ``group:NAME``, at the
-            committed offsets of a consumer group. What lies before is left out for good; the table notes it as a gap.
-        on_data_loss: What a run does when records were deleted before it read them: ``fail``, or ``gap``, which notes
-            them as a gap, warns, and goes on.
-        group: A consumer group that each commit sets to the table's progress, for Kafka's own tools to show. Runs
-            never read it: the table knows.
+        source: The cluster, folder or table that holds the topics.
+        topics: Names of topics.
+        pattern: A regular expression for names of topics; it must match whole names.
+        key, value: Format of the keys, or of the values.
+        start: The first record of a topic that the table has not read before: ``earliest``; ``latest``; a point in
+            time (``2026-01-31T12:00:00Z``), for the first record of that time or later; or ``group:NAME``, for the
+            committed offsets of a consumer group. The table records earlier offsets as a gap.
+        on_data_loss: The reaction of a run to records that were deleted before a run read them: ``fail``, or ``gap``:
+            the run warns, records a gap and continues.
+        group: A consumer group that each commit sets to the table's progress, so that Kafka's own tools can show the
+            progress. Runs never read the group's offsets.
         columns: The columns of its rows: a column list (``id BIGINT, at TIMESTAMP METADATA FROM 'timestamp'``), a
             mapping of names to types or options, or ``Column`` objects. Without physical ones all fields of the value
             stay, and the others are added to them.
         key_fields: Physical columns that are in the key.
-        key_fields_prefix: What those names have in front that the key's own fields do not.
-        value_fields_include: ``ALL``: the value holds the key's columns, too, and wins; or ``EXCEPT_KEY``.
-        fields_verify_integrity: What becomes of a record whose key and value differ in a column that both hold: True
-            makes it a failed one; ``check`` counts it, and the asset gets the check ``key_matches_value``.
-        push_down: Whether records are read that the chain's first stages drop for their topic, partition, offset or
-            timestamp: ``off``, they are; ``exact``, not those that are dropped whatever is in them; ``no-tombstones``,
-            nor those that are dropped unless their value is null. What is not read cannot fail: it counts as dropped.
+        key_fields_prefix: Prefix of these columns' names that the fields in the key do not have.
+        value_fields_include: ``ALL``: the value holds the key's columns, too, and the value's columns win; or
+            ``EXCEPT_KEY``.
+        fields_verify_integrity: Comparison of the columns that both key and value hold. With True, a record fails if
+            they differ; with ``check``, the record is counted, and the asset gets the check ``key_matches_value``.
+        push_down: Records that stay unread because the chain's first stages drop them for their topic, partition,
+            offset or timestamp: ``off``, none; ``exact``, those that are dropped whatever they contain;
+            ``no-tombstones``, also those that are dropped unless their value is null. Unread records cannot fail, and
+            count as dropped.
     """
 
     source: SourceSpec
@@ -332,14 +334,14 @@ class TableSink(Sink):
     """A table that runs write to, by path or by its name in a catalog.
 
     Attributes:
-        path: Folder or URI; whatever file system the session knows.
+        path: Folder or URI, in a file system that the session knows. A relative path begins where Dagster runs.
         kind: ``records`` (Kafka's columns) or ``columns`` (one column per field of the value).
         table: Name in a catalog, such as ``lake.orders``; instead of ``path``.
-        schema_evolution: What a run may do to the columns of the table: ``none``, ``add`` columns and fields, or also
-            ``widen`` their types.
-        source_columns: Columns for each row's source. None leaves them out: then nothing can be replaced. Of kind
-            ``records`` they are Kafka's own.
-        key, value: Of kind ``records``: the formats to write; None: those of the topic table.
+        schema_evolution: Permitted changes of the table's columns: ``none``, ``add`` (new columns and fields) or
+            ``widen`` (wider types, too).
+        source_columns: Names of the columns for the topic, partition and offset of each row. None omits these columns,
+            and no run can replace rows. Tables of kind ``records`` have Kafka's own columns instead.
+        key, value: Kind ``records`` only: the format of keys, or of values, to write; None: as the topic table has it.
     """
 
     path: str | Path = ""
@@ -376,7 +378,10 @@ class DeltaSink(TableSink):
 
 @dataclass(frozen=True)
 class IcebergSink(TableSink):
-    """An Iceberg table. By path it is reached through a catalog of ours, ``smt_paths``."""
+    """An Iceberg table.
+
+    With a path, the table is in the catalog ``smt_paths``, which the session gets from this package.
+    """
 
     storage: ClassVar[str] = "iceberg"
 
@@ -386,13 +391,13 @@ class FileTopicSink(Sink):
     """File topics: records go to the topics that the chain's routers choose.
 
     Attributes:
-        path: Their folder.
-        group: The consumer group whose progress is kept beside the topics.
-        key, value: The formats to write; None: those of the topic table.
-        max_topics: To how many topics the records of one run may go: a router may take any field for the topic.
+        path: The folder of the topics. A relative path begins where Dagster runs.
+        group: The consumer group whose progress is kept next to the topics.
+        key, value: The format of keys, or of values, to write; None: as the topic table has it.
+        max_topics: Limit of the topics that one run may write to: a router may take the topic from any field.
     """
 
-    path: str | Path
+    path: str | Path = field()  # required, although ``Sink`` has a default
     group: str = "dagster_smt"
     key: Format | None = None
     value: Format | None = None
@@ -414,10 +419,10 @@ class KafkaSink(Sink):
 
     Attributes:
         topics: The cluster.
-        group: The consumer group whose committed offsets are the progress, on the cluster that the records come from.
-            Empty: the name of the asset or op.
-        key, value: The formats to write; None: those of the topic table.
-        max_topics: To how many topics the records of one run may go: a router may take any field for the topic.
+        group: The consumer group whose committed offsets are the progress, on the cluster of the source. Empty: the
+            name of the asset or op.
+        key, value: The format of keys, or of values, to write; None: as the topic table has it.
+        max_topics: Limit of the topics that one run may write to: a router may take the topic from any field.
     """
 
     topics: KafkaTopics

@@ -7,7 +7,7 @@ made.
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
 import dagster as dg
 from pydantic import Field
@@ -16,10 +16,18 @@ from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.topics.format import FormatKind
 from dagster_smt.orchestration.checks import SmtChecks
+from dagster_smt.orchestration.components.derived import (
+    Examples,
+    Spelling,
+    Spellings,
+    choice_of,
+    instance_of,
+    model_of,
+    summary_of,
+)
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.described import with_files
 from dagster_smt.tables.spec import (
-    MOST_TOPICS,
     DeltaSink,
     FileTopics,
     FileTopicSink,
@@ -32,52 +40,12 @@ from dagster_smt.tables.spec import (
     Sink,
     SourceColumns,
     SourceSpec,
+    TableSink,
     TableSource,
     TopicTable,
 )
 
-
-class NewTopicsModel(dg.Model):
-    """How topics are made that are missing."""
-
-    partitions: int = Field(default=1, description="Partitions of each.")
-    replication_factor: int = Field(default=-1, description="Copies of each partition; -1 is the broker's default.")
-    settings: dict[str, str] = Field(default_factory=dict, description="Topic settings, such as cleanup.policy.")
-
-
-class KafkaModel(dg.Model):
-    """A Kafka cluster."""
-
-    bootstrap_servers: str = Field(description="host:port, several with commas.", examples=["localhost:9092"])
-    options: dict[str, str] = Field(
-        default_factory=dict,
-        description="Options of clients as Spark spells them (kafka.security.protocol); secrets as ${env:NAME}.",
-    )
-    client_options: dict[str, str] = Field(default_factory=dict, description="Options of librdkafka, if others.")
-    isolation_level: Literal["read_committed", "read_uncommitted"] = Field(
-        default="read_committed",
-        description="Whether records of open and aborted transactions are read: read_committed or read_uncommitted.",
-    )
-    create: NewTopicsModel | None = Field(
-        default=None, description="How topics are made that are missing; none: refused."
-    )
-    timeout: float = Field(default=30.0, description="Seconds that a question to the brokers may take.")
-
-
-class SourceModel(dg.Model):
-    """Where topics are: exactly one of these."""
-
-    kafka: KafkaModel | None = Field(default=None, description="The topics of a Kafka cluster.")
-    files: str | None = Field(
-        default=None, description="A folder of file topics; relative to defs.yaml.", examples=["topics"]
-    )
-    table: dict[str, Any] | None = Field(
-        default=None,
-        description="A table with Kafka's columns: name or path, format, columns.",
-        examples=[{"name": "lake.bronze.events"}],
-    )
-
-
+T = TypeVar("T")
 _KINDS = [kind for kinds in get_args(FormatKind) for kind in get_args(kinds)]
 
 
@@ -100,107 +68,95 @@ class FormatModel(dg.Model):
     )
 
 
-class TopicTableModel(dg.Model):
-    """What the chain reads."""
-
-    source: SourceModel | None = Field(default=None, description="Where the topics are; a statement may say it.")
-    topics: Sequence[str] = Field(default=(), description="Names of topics.", examples=[["orders"]])
-    pattern: str = Field(
-        default="", description="A regular expression that whole names match.", examples=["orders\\..*"]
-    )
-    key: FormatModel = Field(default_factory=lambda: FormatModel(kind="string"), description="The keys' format.")
-    value: FormatModel = Field(default_factory=FormatModel, description="The values' format.")
-    start: str = Field(default="earliest", description="earliest, latest, a moment, or group:NAME.")
-    on_data_loss: Literal["fail", "gap"] = Field(
-        default="fail",
-        description="What a run does when records were deleted before it read them: fail, or gap, which notes them as "
-        "a gap and goes on.",
-    )
-    group: str = Field(default="", description="A consumer group that shows the table's progress.")
-    push_down: Literal["off", "exact", "no-tombstones"] = Field(
-        default="off",
-        description="Whether records stay unread that the chain's first stages drop for their topic, partition, offset "
-        "or timestamp: off; exact: whatever is in them; no-tombstones: unless their value is null.",
-    )
-    statement: str | None = Field(
-        default=None,
-        description="A CREATE TABLE of Flink or CREATE STREAM of ksqlDB, or a .sql file beside defs.yaml that holds "
-        "it: it says topics, formats and columns; start and key stand here where it leaves them out.",
-        examples=["orders.sql"],
-    )
-    columns: str | dict[str, Any] = Field(
-        default="",
-        description="The columns of the rows: a column list, or a mapping of names to types or options.",
-        examples=[{"id": "BIGINT", "at": "TIMESTAMP METADATA FROM 'timestamp'"}],
-    )
-    key_fields: Sequence[str] = Field(default=(), description="Columns that are in the key.")
-    key_fields_prefix: str = Field(default="", description="What their names have in front that the key's do not.")
-    value_fields_include: Literal["ALL", "EXCEPT_KEY"] = Field(
-        default="ALL", description="Whether the value holds the key's columns, too: ALL or EXCEPT_KEY."
-    )
-    fields_verify_integrity: bool | Literal["check"] = Field(
-        default=False,
-        description="Whether a record fails whose key and value differ in a column; check: it is counted.",
-    )
+def _format_here(data: Mapping[str, Any], folder: Path, place: str) -> Format:
+    return format_of(data, folder, place)
 
 
-class TableSinkModel(dg.Model):
-    """A Delta or Iceberg table, by path or by name."""
-
-    path: str = Field(
-        default="", description="Folder or URI; relative to where Dagster runs.", examples=["s3a://lake/orders"]
-    )
-    table: str = Field(default="", description="Name in a catalog, instead.", examples=["lake.orders"])
-    kind: Literal["records", "columns"] = Field(
-        default="records", description="records: Kafka's columns; columns: one per field of the value."
-    )
-    schema_evolution: Literal["none", "add", "widen"] = Field(
-        default="add", description="How columns may change: none, add (new ones), widen (wider types, too)."
-    )
-    source_columns: Sequence[str] | None = Field(
-        SourceColumns().names, description="Columns for topic, partition and offset of each row; null: none."
-    )
-    key: FormatModel | None = Field(default=None, description="The keys' format to write; by default as they are read.")
-    value: FormatModel | None = Field(default=None, description="The values' format to write.")
-
-
-class FileSinkModel(dg.Model):
-    """File topics to write to."""
-
-    path: str = Field(description="Their folder; relative to where Dagster runs.")
-    group: str = Field(default="dagster_smt", description="The consumer group whose progress is kept beside them.")
-    max_topics: int = Field(default=MOST_TOPICS, description="To how many topics the records of one run may go.")
-    key: FormatModel | None = Field(default=None, description="The keys' format to write; by default as they are read.")
-    value: FormatModel | None = Field(default=None, description="The values' format to write.")
-
-
-class KafkaSinkModel(KafkaModel):
-    """A Kafka cluster to write to."""
-
-    group: str = Field(
-        default="", description="The consumer group that keeps the progress; by default the asset's name."
-    )
-    max_topics: int = Field(default=MOST_TOPICS, description="To how many topics the records of one run may go.")
-    key: FormatModel | None = Field(default=None, description="The keys' format to write; by default as they are read.")
-    value: FormatModel | None = Field(default=None, description="The values' format to write.")
+SPELLINGS: Spellings = {
+    Format: Spelling(FormatModel, _format_here, lambda default: FormatModel(kind=default.kind)),
+    NewTopics: Spelling(model_of(NewTopics, {}), lambda data, folder, place: NewTopics(**data)),
+    SourceColumns: Spelling(
+        Sequence[str], lambda names, folder, place: SourceColumns(*names), lambda default: default.names
+    ),
+}
+"""Types of options that ``defs.yaml`` spells in another way than the dataclasses."""
+SINKS: Mapping[str, type[Sink]] = {
+    "delta": DeltaSink,
+    "iceberg": IcebergSink,
+    "kafka": KafkaSink,
+    "files": FileTopicSink,
+}
+"""The sinks by their names in ``defs.yaml``. Their options follow from the dataclasses."""
+EXAMPLES: Examples = {
+    KafkaTopics: {"bootstrap_servers": ["localhost:9092"]},
+    TableSink: {"path": ["s3a://lake/orders"], "table": ["lake.orders"]},
+    TopicTable: {"topics": [["orders"]], "pattern": ["orders\\..*"]},
+    SmtChecks: {
+        "off": [["masked_values"]],
+        "blocking": [["dead_mask"]],
+        "severity": [{"dead_mask": "WARN"}],
+        "failed_share": [0.5],
+        "contract": ["id BIGINT NOT NULL, name STRING"],
+    },
+}
+"""Examples of options, for ``dg utils inspect-component``."""
 
 
-class SinkModel(dg.Model):
-    """Where the chain writes: exactly one of these."""
-
-    delta: TableSinkModel | None = Field(default=None, description="A Delta table.")
-    iceberg: TableSinkModel | None = Field(default=None, description="An Iceberg table.")
-    kafka: KafkaSinkModel | None = Field(default=None, description="Topics of a Kafka cluster; routers choose which.")
-    files: FileSinkModel | None = Field(default=None, description="File topics; routers choose which.")
+def _model(cls: type, **own: tuple[Any, Any]) -> type[dg.Model]:
+    return model_of(cls, SPELLINGS, inline=(KafkaTopics,), examples=EXAMPLES, own=own)
 
 
-class LettersModel(dg.Model):
-    """Where dead letters go, if not beside the topics: exactly one of these."""
-
-    delta: TableSinkModel | None = Field(default=None, description="A Delta table.")
-    iceberg: TableSinkModel | None = Field(default=None, description="An Iceberg table.")
-    kafka: KafkaModel | None = Field(default=None, description="A Kafka cluster.")
-    files: str | None = Field(default=None, description="A folder of file topics; relative to where Dagster runs.")
+KafkaModel = _model(KafkaTopics)
+SourceModel = choice_of(
+    "SourceModel",
+    "Where topics are: exactly one of these.",
+    {
+        "kafka": (KafkaModel, "The topics of a Kafka cluster.", None),
+        "files": (str, "A folder of file topics; relative to defs.yaml.", ["topics"]),
+        "table": (
+            dict[str, Any],
+            "A table with Kafka's columns: name or path, format, columns.",
+            [{"name": "lake.bronze.events"}],
+        ),
+    },
+)
+TopicTableModel = _model(
+    TopicTable,
+    source=(
+        SourceModel | None,
+        Field(default=None, description="Where the topics are; a statement may say it."),
+    ),
+    columns=(
+        str | dict[str, Any],
+        Field(
+            default="",
+            description="The columns of the rows: a column list, or a mapping of names to types or options.",
+            examples=[{"id": "BIGINT", "at": "TIMESTAMP METADATA FROM 'timestamp'"}],
+        ),
+    ),
+    statement=(
+        str | None,
+        Field(
+            default=None,
+            description="A CREATE TABLE of Flink or CREATE STREAM of ksqlDB, or a .sql file beside defs.yaml that "
+            "holds it: it says topics, formats and columns; start and key stand here where it leaves them out.",
+            examples=["orders.sql"],
+        ),
+    ),
+)
+_SINK_MODELS = {name: (_model(cls), summary_of(cls), None) for name, cls in SINKS.items()}
+SinkModel = choice_of("SinkModel", "Where the chain writes: exactly one of these.", _SINK_MODELS)
+LettersModel = choice_of(
+    "LettersModel",
+    "Where dead letters go, if not beside the topics: exactly one of these.",
+    {
+        "delta": _SINK_MODELS["delta"],
+        "iceberg": _SINK_MODELS["iceberg"],
+        "kafka": (KafkaModel, "A Kafka cluster.", None),
+        "files": (str, "A folder of file topics; relative to where Dagster runs.", None),
+    },
+)
+ChecksModel = _model(SmtChecks)
 
 
 class TopicPartitionsModel(dg.Model):
@@ -219,33 +175,6 @@ class TimePartitionsModel(dg.Model):
     start_date: str = Field(description="Start of the first one.", examples=["2026-01-01"])
     end_date: str | None = Field(default=None, description="End of the last one; none: they go on.")
     timezone: str | None = Field(default=None, description="Whose midnight is meant; UTC.", examples=["Europe/Berlin"])
-
-
-class ChecksModel(dg.Model):
-    """Which asset checks there are; see ``SmtChecks``."""
-
-    off: Sequence[str] = Field(default=(), description="Names of checks to leave out.", examples=[["masked_values"]])
-    blocking: Sequence[str] = Field(
-        default=(), description="Names of checks that keep what is below from running.", examples=[["dead_mask"]]
-    )
-    severity: dict[str, Literal["WARN", "ERROR"]] = Field(
-        default_factory=dict,
-        description="WARN or ERROR by the name of a check, instead of its own.",
-        examples=[{"dead_mask": "WARN"}],
-    )
-    max_lag: int | None = Field(
-        default=None, description="How many offsets may be unread after a run; none: no such check."
-    )
-    failed_share: float = Field(
-        default=1.0,
-        description="Share of a run's or topic's records from which on dead letters are an error; 1.0: if all failed.",
-        examples=[0.5],
-    )
-    contract: str | None = Field(
-        default=None,
-        description="Columns that those who read the table rely on, as a DDL text.",
-        examples=["id BIGINT NOT NULL, name STRING"],
-    )
 
 
 def chosen(data: Mapping[str, Any], place: str) -> tuple[str, Any]:
@@ -267,16 +196,15 @@ def chosen(data: Mapping[str, Any], place: str) -> tuple[str, Any]:
     return given[0]
 
 
-def _kafka(data: Mapping[str, Any]) -> KafkaTopics:
-    create = data.get("create")
-    return KafkaTopics(**{**data, "create": NewTopics(**create) if create is not None else None})
+def _instance(cls: type[T], data: Mapping[str, Any], folder: Path, place: str) -> T:
+    return instance_of(cls, data, SPELLINGS, folder, place, inline=(KafkaTopics,))
 
 
 def source_of(data: Mapping[str, Any], folder: Path) -> SourceSpec:
     """The source that a ``SourceModel`` describes; file topics are looked for from a folder."""
     name, value = chosen(data, "table.source")
     if name == "kafka":
-        return _kafka(value)
+        return _instance(KafkaTopics, value, folder, "table.source")
     if name == "files":
         return FileTopics(folder / value)
     return TableSource(**value)
@@ -298,19 +226,7 @@ def topics_of(data: Mapping[str, Any], folder: Path) -> FileTopics | KafkaTopics
 def sink_of(data: Mapping[str, Any], folder: Path) -> Sink:
     """The sink that a ``SinkModel`` describes; schema files of its formats are looked for in a folder."""
     name, value = chosen(data, "sink")
-    formats: dict[str, Any] = {
-        side: format_of(value[side], folder, f"sink.{side}") for side in ("key", "value") if value[side]
-    }
-    rest = {}
-    for key, v in value.items():
-        if key not in ("key", "value"):
-            rest[key] = v
-    if name == "kafka":
-        own = {key: rest.pop(key) for key in ("group", "max_topics")}
-        return KafkaSink(_kafka(rest), **own, **formats)
-    if name == "files":
-        return FileTopicSink(**rest, **formats)
-    return _table_sink(name, {**rest, **formats})
+    return _instance(SINKS[name], value, folder, "sink")
 
 
 def letters_of(data: Mapping[str, Any] | None) -> LetterPlace | None:
@@ -319,19 +235,13 @@ def letters_of(data: Mapping[str, Any] | None) -> LetterPlace | None:
         return None
     name, value = chosen(data, "dead_letters")
     if name == "kafka":
-        return _kafka(value)
+        return _instance(KafkaTopics, value, Path(), "dead_letters")
     if name == "files":
         return FileTopics(Path(value))
     if value.get("key") or value.get("value"):
         hint = "leave key and value out"
         raise ConfigError(Problem("SMT577", "dead_letters", "dead letters are written as they were read", hint))
-    return _table_sink(name, value)
-
-
-def _table_sink(name: str, data: Mapping[str, Any]) -> DeltaSink | IcebergSink:
-    columns = data["source_columns"]
-    kind = DeltaSink if name == "delta" else IcebergSink
-    return kind(**{**data, "source_columns": SourceColumns(*columns) if columns is not None else None})
+    return _instance(DeltaSink if name == "delta" else IcebergSink, value, Path(), "dead_letters")
 
 
 def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
@@ -360,13 +270,8 @@ def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
     if source is None:
         hint = "give it, or a statement that has 'properties.bootstrap.servers'"
         raise ConfigError(Problem("SMT040", "table.source", "nothing is given", hint))
-    formats = {side: format_of(data[side], folder, f"table.{side}") for side in ("key", "value")}
     lists = {name: tuple(data[name]) for name in ("topics", "key_fields")}
-    rest = {}
-    for name, value in data.items():
-        if name != "statement":
-            rest[name] = value
-    return TopicTable(**{**rest, "source": source, **lists, **formats})
+    return _instance(TopicTable, {**data, **lists, "source": source}, folder, "table")
 
 
 def _check_said_once(data: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ told that no broker answers is told where it was looked for.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.secrets import as_reference, resolved, shows_secret
@@ -44,10 +44,10 @@ OURS = {
 
 @dataclass(frozen=True)
 class NewTopics:
-    """How topics are made that are not there yet.
+    """Settings for the creation of missing topics.
 
     Attributes:
-        partitions: Partitions of each.
+        partitions: Number of partitions of each topic.
         replication_factor: Copies of each partition; -1 is the broker's default.
         settings: Topic settings, such as ``cleanup.policy``.
     """
@@ -63,19 +63,20 @@ class KafkaTopics:
 
     Attributes:
         bootstrap_servers: ``host:port``, several with commas; may be a reference to the environment.
-        options: Options of Kafka's Java clients as Spark spells them (``kafka.security.protocol``), and of Spark's
-            reader and writer. Secrets are references: ``${env:NAME}`` or a Dagster ``EnvVar``.
-        client_options: Options of librdkafka for the client that lists topics and offsets. What it needs is derived
-            from ``options``; this is for what has another form there.
-        isolation_level: ``read_committed`` leaves out aborted transactions and ends before open ones.
-        create: How topics are made that a run writes to and that are not there; None refuses instead.
-        timeout: Seconds that a question to the brokers may take.
+        options: Options of Kafka's Java clients as Spark spells them (``kafka.security.protocol``), and options of
+            Spark's reader and writer. Secrets are references: ``${env:NAME}`` or a Dagster ``EnvVar``.
+        client_options: Options of librdkafka, for the client that lists topics and offsets. Most of them follow from
+            ``options``; set here only those that librdkafka spells differently.
+        isolation_level: ``read_committed`` skips aborted transactions and ends before open ones;
+            ``read_uncommitted`` reads both.
+        create: Settings for topics that a run writes to and that do not exist; None: a run refuses such topics.
+        timeout: Time limit of each request to the brokers, in seconds.
     """
 
     bootstrap_servers: str
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     client_options: Mapping[str, str] = field(default_factory=dict, repr=False)
-    isolation_level: str = "read_committed"
+    isolation_level: Literal["read_committed", "read_uncommitted"] = "read_committed"
     create: NewTopics | None = None
     timeout: float = 30.0
 

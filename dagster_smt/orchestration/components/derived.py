@@ -1,0 +1,210 @@
+"""Models of ``defs.yaml`` that follow from dataclasses, and the way back from a model to its dataclass.
+
+An option of a source, a sink or the checks is declared once: as a field of its dataclass, with a line under
+``Attributes:`` in the docstring. ``model_of`` takes the type, the default and the description from there, so a new
+option needs nothing here. A type that YAML cannot hold has an entry in a table of ``Spelling``.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import dagster as dg
+import pydantic
+
+T = TypeVar("T")
+_ATTRIBUTE = re.compile(r"(\w+(?:, \w+)*): (.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How ``defs.yaml`` spells the values of a type.
+
+    Attributes:
+        type: The type in the model.
+        read: Makes the value of the dataclass. Its arguments are the value of the model, the folder of ``defs.yaml``
+            and the place for messages.
+        write: Makes the default of the model from the default of the dataclass.
+    """
+
+    type: Any
+    read: Callable[[Any, Path, str], Any]
+    write: Callable[[Any], Any] = lambda value: value
+
+
+Spellings = Mapping[type, Spelling]
+Examples = Mapping[type, Mapping[str, list[Any]]]
+
+
+def model_of(
+    cls: type,
+    spellings: Spellings,
+    *,
+    inline: Sequence[type] = (),
+    examples: Examples | None = None,
+    own: Mapping[str, tuple[Any, Any]] | None = None,
+) -> type[dg.Model]:
+    """Returns the model of a dataclass.
+
+    Args:
+        cls: The dataclass. The first paragraph of its docstring describes the model.
+        spellings: The types that YAML spells in another way.
+        inline: Dataclasses whose fields stand among those of the model, in place of the field that holds one.
+        examples: Examples of fields, by the class that declares them or a class below.
+        own: Fields that do not follow from the dataclass, or differ from it: a type and a ``pydantic.Field`` each.
+    """
+    definitions = {**_definitions(cls, spellings, inline, examples or {}), **(own or {})}
+    # mypy does not know the signature of create_model with fields as a dictionary
+    return pydantic.create_model(  # type: ignore[call-overload]
+        f"{cls.__name__}Model", __base__=dg.Model, __doc__=summary_of(cls), **definitions
+    )
+
+
+def choice_of(name: str, doc: str, options: Mapping[str, tuple[Any, str, list[Any] | None]]) -> type[dg.Model]:
+    """Returns a model with one field per option, all of which may be missing.
+
+    Args:
+        name: The name of the model.
+        doc: The description of the model.
+        options: The type, the description and the examples of each option, by its name.
+    """
+    definitions = {}
+    for option, (kind, description, examples) in options.items():
+        definitions[option] = (kind | None, pydantic.Field(default=None, description=description, examples=examples))
+    return pydantic.create_model(name, __base__=dg.Model, __doc__=doc, **definitions)  # type: ignore[call-overload]
+
+
+def instance_of(
+    cls: type[T],
+    data: Mapping[str, Any],
+    spellings: Spellings,
+    folder: Path,
+    place: str,
+    *,
+    inline: Sequence[type] = (),
+) -> T:
+    """Returns the instance of a dataclass that the data of its model describe.
+
+    Args:
+        cls: The dataclass.
+        data: The dumped model.
+        spellings: As of ``model_of``.
+        folder: The folder of ``defs.yaml``.
+        place: The place of the data, for messages.
+        inline: As of ``model_of``.
+
+    Raises:
+        ConfigError: A value is wrong.
+    """
+    hints = get_type_hints(cls)
+    arguments: dict[str, Any] = {}
+    for field in _init_fields(cls):
+        if hints[field.name] in inline:
+            arguments[field.name] = instance_of(hints[field.name], data, spellings, folder, place)
+        elif field.name in data:
+            value = data[field.name]
+            spelling = _spelling(hints[field.name], spellings)
+            if spelling is not None and value is not None:
+                value = spelling.read(value, folder, f"{place}.{field.name}")
+            arguments[field.name] = value
+    return cls(**arguments)
+
+
+def summary_of(cls: type) -> str:
+    """Returns the first paragraph of a docstring as one line of Markdown."""
+    return _line((cls.__doc__ or "").split("\n\n")[0])
+
+
+def attribute_docs(cls: type) -> dict[str, str]:
+    """Returns the descriptions under ``Attributes:`` in the docstrings of a class and its bases."""
+    docs: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        section = re.search(r"^ *Attributes:\n(.*?)(?:\n\n|\Z)", base.__doc__ or "", re.DOTALL | re.MULTILINE)
+        if section is None:
+            continue
+        indent = len(section[1]) - len(section[1].lstrip())
+        for entry in re.split(rf"\n {{{indent}}}(?! )", section[1].strip()):
+            attribute = _ATTRIBUTE.fullmatch(entry)
+            if attribute is not None:
+                docs |= dict.fromkeys(attribute[1].split(", "), _line(attribute[2]))
+    return docs
+
+
+def _definitions(
+    cls: type, spellings: Spellings, inline: Sequence[type], examples: Examples
+) -> dict[str, tuple[Any, Any]]:
+    """The fields of a model, as ``pydantic.create_model`` takes them."""
+    hints, docs = get_type_hints(cls), attribute_docs(cls)
+    shown: dict[str, list[Any]] = {}
+    for base in reversed(cls.__mro__):
+        shown |= examples.get(base, {})
+    definitions: dict[str, tuple[Any, Any]] = {}
+    for field in _init_fields(cls):
+        hint = hints[field.name]
+        if hint in inline:
+            definitions |= _definitions(hint, spellings, (), examples)
+            continue
+        more: dict[str, Any] = {"description": docs.get(field.name), "examples": shown.get(field.name)}
+        if field.default_factory is not MISSING:
+            more["default_factory"] = _default_factory(field, _spelling(hint, spellings))
+        elif field.default is not MISSING:
+            more["default"] = _written(field.default, _spelling(hint, spellings))
+        definitions[field.name] = (_model_type(hint, spellings), pydantic.Field(**more))
+    return definitions
+
+
+def _init_fields(cls: type) -> list[Field[Any]]:
+    return [field for field in fields(cls) if field.init]
+
+
+def _default_factory(field: Field[Any], spelling: Spelling | None) -> Callable[[], Any]:
+    factory = field.default_factory
+    assert factory is not MISSING
+    return lambda: _written(factory(), spelling)
+
+
+def _written(default: Any, spelling: Spelling | None) -> Any:
+    if spelling is None or default is None:
+        return default
+    return spelling.write(default)
+
+
+def _spelling(hint: Any, spellings: Spellings) -> Spelling | None:
+    """Returns the spelling of a type, or of the only part of a union that has one."""
+    parts = get_args(hint) if _is_union(hint) else (hint,)
+    for part in parts:
+        if isinstance(part, type) and part in spellings:
+            return spellings[part]
+    return None
+
+
+def _is_union(hint: Any) -> bool:
+    return get_origin(hint) in (Union, UnionType)
+
+
+def _model_type(hint: Any, spellings: Spellings) -> Any:
+    """Returns the type of a model's field: paths are texts there, and collections are those of YAML."""
+    spelling = _spelling(hint, spellings)
+    if _is_union(hint):
+        parts = [part for part in get_args(hint) if part is not Path]
+        return reduce(or_, [_model_type(part, spellings) for part in parts])
+    if spelling is not None:
+        return spelling.type
+    arguments = [_model_type(part, spellings) for part in get_args(hint) if part is not Ellipsis]
+    if get_origin(hint) is Literal or hint is NoneType:
+        return hint
+    if get_origin(hint) is not None and issubclass(get_origin(hint), Mapping):
+        return dict[arguments[0], arguments[1]]  # type: ignore[valid-type]
+    if get_origin(hint) is tuple:
+        return Sequence[arguments[0]]  # type: ignore[valid-type]
+    return hint
+
+
+def _line(text: str) -> str:
+    """Returns a text of several lines as one line; code is in backticks, as in Markdown."""
+    return " ".join(text.split()).replace("``", "`")
