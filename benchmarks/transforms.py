@@ -7,7 +7,7 @@ times over. Where none does (a class that looks at headers), it is not measured.
 from benchmarks.cases import NOTHING, Case, declared, lazy
 from benchmarks.of_examples import ExampleRecord
 from dagster_smt.authoring.transform import PACKAGE, Transform
-from dagster_smt.chain.registry import own
+from dagster_smt.chain.plugins import own
 from dagster_smt.chain.vendors import vendor_of
 
 _SOME = {

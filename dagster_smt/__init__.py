@@ -1,6 +1,6 @@
 """Kafka Connect's single message transforms, run by Spark, orchestrated by Dagster.
 
-All that a user needs is importable from here. A name loads its module when it is first used: importing this package
+Users import everything from this package. A name loads its module when it is first used, so importing the package
 loads neither PySpark, nor a Kafka client, nor Dagster.
 """
 

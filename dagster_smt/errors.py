@@ -1,4 +1,4 @@
-"""Problems and errors: what went wrong, where, and what to do about it.
+"""Problems and errors: the statement of a problem, its place, and the remedy.
 
 Codes: 0xx shape of a configuration, 1xx names and paths, 2xx types and schemas, 3xx stages and predicates,
 4xx data of one record, 5xx tables, windows and sinks, 6xx environment, 9xx not supported, or a mistake in a class.
@@ -18,14 +18,14 @@ SCHEMA_BUILDER_EXCEPTION = "org.apache.kafka.connect.errors.SchemaBuilderExcepti
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong, told to the person who can mend it.
+    """A problem, for the person who can fix it.
 
     Attributes:
         code: Stable identifier, ``SMT`` and three digits.
-        place: Where, in the user's own spelling: file, alias, option, field.
-        statement: What is wrong. Never quotes the value of a field.
-        hint: What to do.
-        connect_class: The exception class with which Kafka Connect refuses the same thing, if it is one of its own.
+        place: The place in the user's own spelling: file, alias, option, field.
+        statement: The fault. Never quotes the value of a field.
+        hint: The remedy.
+        connect_class: The exception class that Kafka Connect raises for the same problem, if Connect has one.
     """
 
     code: str
@@ -44,14 +44,14 @@ class Problem:
         return visible(head)
 
     def at(self, place: str) -> "Problem":
-        """Return the same problem with ``place`` in front of what it names already."""
+        """Returns the same problem with ``place`` in front of its present place."""
         return replace(self, place=f"{place} {self.place}".strip())
 
 
 class SmtError(Exception):
-    """Root of all errors of this package. Carries one or more problems.
+    """The root of all errors of this package. An error carries one or more problems.
 
-    It never shows the error that it was raised for, whose message may quote values: see ``model/reports/causes.py``.
+    An error never shows its cause, because the message of the cause may quote values: see ``model/reports/causes.py``.
     """
 
     def __init__(self, problems: Iterable[Problem] | Problem):
@@ -64,15 +64,15 @@ class SmtError(Exception):
 
 
 class ConfigError(SmtError):
-    """A chain, an option or a table specification is wrong; nothing was read."""
+    """An error in a chain, an option or a table specification. Nothing was read."""
 
 
 class PlanError(SmtError):
-    """A chain does not fit the schema of the records."""
+    """The error of a chain that does not fit the schema of the records."""
 
 
 class DataError(SmtError):
-    """One record cannot be transformed or converted. Carries exactly one problem."""
+    """The error of one record that cannot be transformed or converted. It carries exactly one problem."""
 
     @property
     def problem(self) -> Problem:
@@ -80,38 +80,38 @@ class DataError(SmtError):
 
 
 class TableError(SmtError):
-    """A topic, window or sink cannot be used as asked; nothing was committed."""
+    """The error of a topic, window or sink that cannot be used as requested. Nothing was committed."""
 
 
 class RecordsRejected(SmtError):
-    """Records failed under ``errors.tolerance=none``; nothing was committed."""
+    """The error of failed records under ``errors.tolerance=none``. Nothing was committed."""
 
 
 class EngineError(SmtError):
-    """Spark, the JVM or the file system failed. The same again may well succeed."""
+    """A failure of Spark, the JVM or the file system. A retry may succeed."""
 
 
 class ClassError(SmtError):
-    """A transform or predicate does what its class does not declare: for who writes one."""
+    """The error of a transform or predicate whose code does more than its class declares."""
 
 
 class UnsupportedError(SmtError):
-    """Known, but not supported here."""
+    """The error of a feature that Connect has and this package does not support."""
 
 
 def data_error(code: str, statement: str, hint: str = "", connect_class: str = DATA_EXCEPTION) -> DataError:
-    """Make the error of one record; the evaluator adds the stage."""
+    """Returns the error of one record; the evaluator adds the stage."""
     return DataError(Problem(code, "", statement, hint, connect_class))
 
 
 _NOT_OF_A_RECORD = (MemoryError, ImportError, ConfigError, TableError, RecordsRejected, EngineError, ClassError)
-"""What says something of a machine, a configuration, an engine or a class: no record is to blame for it."""
+"""Errors of a machine, a configuration, an engine or a class. No record is to blame for them."""
 
 
 def problem_of_record(error: Exception) -> Problem:
-    """What is wrong with a record, given any exception that was raised while it was read, evaluated or written.
+    """Returns the problem of a record, for any exception that its reading, evaluation or writing raised.
 
-    Of an exception that is none of ours only the class is said: its text may quote the record.
+    For an exception of other code the problem names only the class, because the exception's text may quote the record.
 
     Raises:
         Exception: ``error`` itself, if no record is to blame for it.
@@ -124,6 +124,6 @@ def problem_of_record(error: Exception) -> Problem:
 
 
 def unprocessable(exception_class: str) -> Problem:
-    """The problem of a record on which something raised an exception that nobody expects."""
-    hint = "look at the dead letter; if no transform of your own raises the exception, please report it"
+    """Returns the problem of a record for which some code raised an unexpected exception."""
+    hint = "read the dead letter; if no transform of your own raises the exception, please report it"
     return Problem("SMT430", "", f"the record cannot be processed: {exception_class}", hint)

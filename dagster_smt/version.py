@@ -1,3 +1,3 @@
-"""The version of this package: one place, read by the build too."""
+"""The version of this package, the only place that has it; the build reads it from here."""
 
 __version__ = "0.1.0"

@@ -1,14 +1,14 @@
-"""Names and texts of others on one line: in messages, logs and on a terminal."""
+"""Names and texts from outside, on one line: for messages, logs and terminals."""
 
 import json
 import unicodedata
 
 
 def visible(text: str) -> str:
-    r"""Return the text with everything that does not print as an escape.
+    r"""Returns the text with an escape for each character that does not print.
 
-    Line breaks, the escapes of terminals, marks that turn the direction of writing and halves of characters would
-    forge lines or hide what stands there. They become what JSON writes for them, such as ``\n`` and ``\u001b``.
+    Line breaks, the escapes of terminals, marks that change the direction of writing and halves of characters could
+    forge lines or hide text. JSON's escapes replace them, such as ``\n`` and ``\u001b``.
     """
     if text.isascii() and text.isprintable():
         return text

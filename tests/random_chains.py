@@ -5,7 +5,7 @@ import re
 from hypothesis import strategies as st
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.chain.registry import predicates, transforms
+from dagster_smt.chain.plugins import predicates, transforms
 from dagster_smt.chain.stages import as_text
 from dagster_smt.chain.vendors import is_kafkas
 from dagster_smt.errors import ConfigError

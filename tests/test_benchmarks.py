@@ -20,7 +20,7 @@ from benchmarks.page import page
 from benchmarks.wide_records import wide_schema, wide_value
 from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain import parse_chain
-from dagster_smt.chain.registry import own
+from dagster_smt.chain.plugins import own
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import Record
 from dagster_smt.model.topics.format import Format

@@ -251,9 +251,9 @@ def test_preview_of_no_records_is_wrong_usage(run, limit):
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("chain:\n  - {alias: hide, type: MaskField$Value}", "write what stands below 'chain' at the top of the file"),
-        ("chain: {transforms: hide}", "write what stands below 'chain' at the top of the file"),
-        ("type: x\nattributes: {chain: chain.properties}", "name the file that its 'chain' names"),
+        ("chain:\n  - {alias: hide, type: MaskField$Value}", "move the contents of 'chain' to the top of the file"),
+        ("chain: {transforms: hide}", "move the contents of 'chain' to the top of the file"),
+        ("type: x\nattributes: {chain: chain.properties}", "use the file that its 'chain' names"),
         ("a: b", "list the aliases"),
     ],
 )

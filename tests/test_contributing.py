@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from dagster_smt.chain.registry import transforms
+from dagster_smt.chain.plugins import transforms
 from dagster_smt.effects.as_data import as_data
 from dagster_smt.orchestration.checks import CHECKS
 from tests.orchestration.test_checks import GOOD, reported

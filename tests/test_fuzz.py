@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.explain import explain
-from dagster_smt.chain.registry import predicates, transforms
+from dagster_smt.chain.plugins import predicates, transforms
 from dagster_smt.errors import PlanError, SmtError, UnsupportedError
 from dagster_smt.interpret.interpreter import FAILED, KEPT, KEPT_OUTCOME, Interpreter
 from dagster_smt.model.record import Header, Record

@@ -29,11 +29,11 @@ def without(properties, name):
 
 
 CHAINS = [
-    ("SMT001", "x", "how a chain is written", MASK),
+    ("SMT001", "x", "docs/chains.md", MASK),
     ("SMT001", ["x"], "alias, type and options", [ONE]),
     ("SMT004", without(MASK, "transforms"), "transforms=", MASK),
-    ("SMT005", MASK | {"transforms": "m,m"}, "its own name", MASK),
-    ("SMT006", MASK | {"transforms": "m,,"}, "comma too many", MASK),
+    ("SMT005", MASK | {"transforms": "m,m"}, "two names", MASK),
+    ("SMT006", MASK | {"transforms": "m,,"}, "extra comma", MASK),
     ("SMT007", MASK | {"transforms.n.type": KAFKA + "Filter"}, "add it to transforms",
      MASK | {"transforms": "m,n", "transforms.n.type": KAFKA + "Filter"}),
     ("SMT008", [ONE | {"options": "x"}], "name: value", [ONE]),

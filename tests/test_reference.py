@@ -4,7 +4,7 @@ import pytest
 
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import Transform
-from dagster_smt.chain.registry import own
+from dagster_smt.chain.plugins import own
 from dagster_smt.chain.vendors import is_kafkas
 from dagster_smt.tools.parity.runner import ParityReport
 from dagster_smt.tools.reference import file_of, main, page, pages

@@ -38,8 +38,8 @@ def test_the_words_are_all_that_there_is_to_know():
     assert rows <= 20
     for name, place in re.findall(r"^\| `([A-Z]\w+)`[^|]*\| `([\w/]+\.py)`", PAGE, re.MULTILINE):
         assert re.search(rf"^(class )?{name}\b", (ROOT / "dagster_smt" / place).read_text(), re.MULTILINE), name
-    hooks = own_names(transform.Transform, predicate.Predicate) | {"check", "connect_class", "former_types"}
-    assert all(hasattr(options.Options, name) for name in ("check", "connect_class", "former_types", "former_options"))
+    hooks = own_names(transform.Transform, predicate.Predicate) | {"check", "connect_class", "former_options"}
+    assert all(hasattr(options.Options, name) for name in ("check", "connect_class", "former_options"))
     assert hooks - DERIVED - {"plugin"} <= words
 
 

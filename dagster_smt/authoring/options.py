@@ -182,8 +182,6 @@ class Options(BaseModel):
     connect_class: ClassVar[str] = ""
     former_options: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Keys of older versions of Kafka, with today's."""
-    former_types: ClassVar[tuple[str, ...]] = ()
-    """Names that KIP-66 has for the class; ``{}`` stands for ``Key`` and ``Value``."""
 
     def check(self) -> Iterator[tuple[str, str, str]]:
         """Rules across options: yield (option, statement, hint) for each that is broken."""

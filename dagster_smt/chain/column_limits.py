@@ -1,4 +1,4 @@
-"""What a table of columns cannot do as Connect does it: warnings of a plan (decision 9)."""
+"""Warnings of a plan about results that a table of columns cannot have as Connect has them (decision 9)."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,9 +11,9 @@ from dagster_smt.values.cast import CastTo
 
 
 def column_warnings(stage: Stage, nodes: Iterable[Node | None]) -> Iterator[Problem]:
-    """The warnings for what a stage makes of the sides of a record.
+    """Yields the warnings for a stage whose results in columns differ from Connect's.
 
-    D7: all decimals of a column have the column's scale, and so their texts have all its decimal places.
+    Difference D7: all decimals of a column have the column's scale, so their texts have all its decimal places.
     """
     for node in nodes:
         for path, cell in _cells(node, ""):

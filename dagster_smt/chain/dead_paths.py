@@ -1,7 +1,7 @@
-"""Masks, drops and renames that can touch nothing: what a schema tells of them, and what the spelling of paths does.
+"""Masks, drops and renames that can touch nothing, as the schema or the spelling of their paths shows.
 
-Connect runs such a stage without a word, and what it was to hide gets through. Where a schema is declared, it can be
-told before anything is read; where none is, a pattern that is read as a plain name can.
+Connect runs such a stage silently, and the values that it should hide pass. A declared schema shows the mistake before
+a run reads anything. Without a schema, only a pattern that is read as a plain name shows it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,11 +19,11 @@ from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import Schema
 
 KEY = "dead.paths"
-_SWITCH = "where that is meant, set dead_paths to warn"
+_SWITCH = "if this is intended, set dead_paths to warn"
 
 
 def dead_paths_of(source: Any) -> tuple[Literal["error", "warn"], list[Problem]]:
-    """What a chain says of its dead paths: the property ``dead.paths``, or the same key beside ``stages`` in YAML."""
+    """Returns a chain's setting for dead paths: the property ``dead.paths``, in YAML a key next to ``stages``."""
     if isinstance(source, Mapping):
         value = source.get(KEY, "error")
     else:
@@ -32,15 +32,15 @@ def dead_paths_of(source: Any) -> tuple[Literal["error", "warn"], list[Problem]]
         return "warn", []
     if value == "error":
         return "error", []
-    return "error", [config_problem("SMT309", KEY, "is neither 'error' nor 'warn'", "leave it out, or write warn")]
+    return "error", [config_problem("SMT309", KEY, "is neither 'error' nor 'warn'", "remove it, or write warn")]
 
 
 def refuse_dead_paths(plan: Plan, value: Schema | None = None) -> Plan:
-    """The plan, with a warning for each dead path if the chain allows them.
+    """Returns the plan. If the chain allows dead paths, the plan has a warning for each of them.
 
     Args:
         plan: The plan.
-        value: The declared schema of the values, if the plan is without one because the keys have none.
+        value: The declared schema of the values, if the plan has no schema because the keys have none.
 
     Raises:
         PlanError: SMT303, SMT305, SMT308: a mask, drop or rename can touch nothing.
@@ -52,19 +52,22 @@ def refuse_dead_paths(plan: Plan, value: Schema | None = None) -> Plan:
 
 
 def dead_paths(plan: Plan, value: Schema | None = None) -> tuple[Problem, ...]:
-    """The masks, drops and renames of a plan that can touch nothing; arguments as in ``refuse_dead_paths``."""
+    """Returns the problems of masks, drops and renames that can touch nothing.
+
+    Arguments as in ``refuse_dead_paths``.
+    """
     stages = plan.chain.stages
     if plan.typed:
         planned = stages
         problems = list(_in_schema(plan))
     elif value is not None:
-        apart = _without_keys(plan.chain)
-        planned = apart.stages
-        problems = list(_in_schema(fold_chain(apart, None, value, topics=plan.topics)))
+        values_only = _without_keys(plan.chain)
+        planned = values_only.stages
+        problems = list(_in_schema(fold_chain(values_only, None, value, topics=plan.topics)))
     else:
         planned, problems = (), []
     for stage in stages:
-        # no schema knows headers: of those only the spelling tells
+        # no schema has headers, so only the spelling of their paths can show a mistake
         effects = []
         for e in stage.transform.ledger():
             if stage not in planned or e.side == "headers":
@@ -74,7 +77,7 @@ def dead_paths(plan: Plan, value: Schema | None = None) -> tuple[Problem, ...]:
 
 
 def _without_keys(chain: Chain) -> Chain:
-    """The stages of a chain that can be planned on values alone: up to the first one that needs both sides."""
+    """Returns the stages that can be planned on values alone, up to the first stage that needs the key as well."""
     stages: list[Stage] = []
     for stage in chain.stages:
         if stage.side == "key" or (stage.predicate is not None and "key" in stage.predicate.reads):
@@ -86,7 +89,7 @@ def _without_keys(chain: Chain) -> Chain:
 
 
 def _patterns(stage: Stage, effects: Sequence[Entry]) -> Iterator[Problem]:
-    """Paths that look like patterns, and are read as plain names."""
+    """Yields the problems of paths that seem to be patterns, but are read as plain names."""
     version = getattr(stage.transform, "field_syntax_version", "")
     for effect in effects:
         if effect.relied_on and seems_pattern(effect.path, version):
@@ -95,7 +98,7 @@ def _patterns(stage: Stage, effects: Sequence[Entry]) -> Iterator[Problem]:
 
 
 def _in_schema(plan: Plan) -> Iterator[Problem]:
-    """What no step of a stage can touch, of all steps in which it acts."""
+    """Yields the problems of effects that touch nothing in any step in which their stage acts."""
     for first, (index, stage) in zip(first_entries(plan.chain), enumerate(plan.chain.stages), strict=True):
         acting = []
         for step in plan.steps:
@@ -110,52 +113,55 @@ def _in_schema(plan: Plan) -> Iterator[Problem]:
 
 
 def _acts(plan: StagePlan) -> bool:
-    """Whether the stage acts on some records: one that refuses all lets nothing through."""
+    """Returns True if the stage acts on some records and passes them.
+
+    A stage that refuses all records hides everything.
+    """
     return plan.condition is not False and plan.after is not None
 
 
 def _dead(plan: Plan, acting: Sequence[StagePlan], path: str, effect: int) -> Iterator[Problem]:
-    """What is wrong with an effect that no step has; nothing if an earlier stage has dropped its field for good."""
+    """Yields the problem of an effect that touches nothing; no problem if an earlier stage has dropped its field."""
     stage = acting[0].stage
     sources = _reached(plan, stage, effect)
     if sources:
-        # without the stages before it, it would touch something: what became of that?
+        # alone, the stage would touch fields: an earlier stage has moved or dropped them
         if any(_holds(step.before, sources) for step in acting):
-            hint = "an earlier stage renames or moves it: use its new name, or put this stage before that one"
+            hint = "an earlier stage renames or moves the field: use its new name, or put this stage before that stage"
             yield Problem("SMT303", stage.place, f"no record has the field '{path}' any more", hint)
         return
     miss = next((m for m in acting[0].missing if m.path == path), None)
     if miss is not None:
         yield missing_problem(stage, miss)
         return
-    hint = "name a field that it changes"
+    hint = "name a field that the stage changes"
     yield Problem("SMT308", stage.place, f"'{path}' leads to values that this stage leaves alone", hint)
 
 
 def _reached(plan: Plan, stage: Stage, effect: int) -> frozenset[str]:
-    """The fields of the input that an effect of a stage would touch if no stage were before it."""
+    """Returns the input fields that an effect would touch if its stage were the first."""
     record = plan.steps[0].plan.before
     alone = plan_stage(stage, 0, record)
     if alone.after is None or effect not in {touch.entry for touch in alone.after.touched}:
         return frozenset()
     after = dict(_cells(alone.after))
-    # expressions differ where a struct is only taken apart
+    # cells are compared without their expressions, which differ even if a stage only takes a struct apart
     changed = []
     for place, cell in _cells(record):
-        if place not in after or _what(after[place]) != _what(cell):
+        if place not in after or _contents(after[place]) != _contents(cell):
             changed.append(cell)
     return frozenset(source for cell in changed for source in cell.sources)
 
 
 def _holds(record: PlanRecord, sources: frozenset[str]) -> bool:
-    """Whether a part of a record comes from some fields of the input."""
+    """Returns True if a part of a record comes from one of some input fields."""
     cells = [record.topic, record.headers, record.timestamp]
     for _, cell in _cells(record):
         cells.append(cell)
     return any(cell.sources & sources for cell in cells)
 
 
-def _what(cell: Cell) -> tuple[object, ...]:
+def _contents(cell: Cell) -> tuple[object, ...]:
     return cell.schema, cell.sources, cell.copied, cell.marks
 
 

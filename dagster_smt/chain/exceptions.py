@@ -1,4 +1,4 @@
-"""``mask.exceptions``: the part of a chain that says where masked values may stay, as properties or in YAML."""
+"""``mask.exceptions``: the part of a chain that lists where masked values may stay, as properties or in YAML."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,37 +15,37 @@ _ROOTS = ("key", "value", "topic", "header")
 
 
 def mask_exceptions(source: Any) -> tuple[tuple[MaskException, ...], list[Problem]]:
-    """Read the exceptions of a chain; one without them has none.
+    """Returns the exceptions of a chain.
 
-    Properties name them, as transforms are named: ``mask.exceptions=a`` with ``mask.exceptions.a.fields`` and
-    ``mask.exceptions.a.reason``. YAML has ``mask.exceptions: [{fields: [...], reason: ...}]`` beside ``stages``.
+    Properties name the exceptions as they name transforms: ``mask.exceptions=a`` with ``mask.exceptions.a.fields`` and
+    ``mask.exceptions.a.reason``. YAML has ``mask.exceptions: [{fields: [...], reason: ...}]`` next to ``stages``.
 
     Returns:
-        The exceptions, and the problems of those that are wrong (SMT024).
+        The exceptions, and their problems (SMT024).
     """
-    found, problems = [], []
-    for place, given in _entries(source):
-        if given is not None:
-            wrong = list(_wrong(place, given))
+    exceptions, problems = [], []
+    for place, options in _entries(source):
+        if options is not None:
+            own_problems = list(_problems_of(place, options))
         else:
-            wrong = [_stray(place)]
-        given = given or {}
-        paths, more = _paths(f"{place}.fields", given.get("fields", ())) if not wrong else ([], [])
-        problems += wrong + more
-        found.append(MaskException(tuple(paths), str(given.get("reason", "")).strip()))
-    return (tuple(found) if not problems else ()), problems
+            own_problems = [_stray(place)]
+        options = options or {}
+        paths, path_problems = _paths(f"{place}.fields", options.get("fields", ())) if not own_problems else ([], [])
+        problems += own_problems + path_problems
+        exceptions.append(MaskException(tuple(paths), str(options.get("reason", "")).strip()))
+    return (tuple(exceptions) if not problems else ()), problems
 
 
 def _entries(source: Any) -> Iterator[tuple[str, dict[str, Any] | None]]:
-    """Place and options of each; None for one that the list of names does not have."""
+    """Yields the place and the options of each exception; None for an exception that is not in the list of names."""
     if not isinstance(source, Mapping):
         return
-    given = source.get(KEY) or ""
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        for number, entry in enumerate(given):
+    listing = source.get(KEY) or ""
+    if isinstance(listing, Sequence) and not isinstance(listing, str):
+        for number, entry in enumerate(listing):
             yield f"{KEY}[{number}]", dict(entry) if isinstance(entry, Mapping) else {}
         return
-    listed = set(filter(None, split_list(str(given))))
+    listed = set(filter(None, split_list(str(listing))))
     prefix = f"{KEY}."
     for name in sorted(listed | {str(k)[len(prefix) :].split(".")[0] for k in source if str(k).startswith(prefix)}):
         place = f"{KEY}.{name}"
@@ -62,29 +62,29 @@ def _stray(place: str) -> Problem:
     return config_problem("SMT024", place, f"it is not in '{KEY}'", f"add {place.removeprefix(f'{KEY}.')} to {KEY}")
 
 
-def _wrong(place: str, given: Mapping[str, Any]) -> Iterator[Problem]:
-    for name in sorted(set(given) - {"fields", "reason"}):
+def _problems_of(place: str, options: Mapping[str, Any]) -> Iterator[Problem]:
+    for name in sorted(set(options) - {"fields", "reason"}):
         yield config_problem("SMT024", f"{place} {name}", f"unknown option '{name}'", "there are: fields, reason")
-    if not given.get("fields") or not isinstance(given["fields"], list):
-        yield config_problem("SMT024", f"{place}.fields", "no fields are given", "list paths such as value.**.url")
-    if not str(given.get("reason") or "").strip():
-        yield config_problem("SMT024", f"{place}.reason", "no reason is given", "say why masked values may stay there")
+    if not options.get("fields") or not isinstance(options["fields"], list):
+        yield config_problem("SMT024", f"{place}.fields", "the option 'fields' is missing", "list paths: value.**.url")
+    if not str(options.get("reason") or "").strip():
+        yield config_problem("SMT024", f"{place}.reason", "the reason is missing", "write why masked values may stay")
 
 
 def _paths(place: str, texts: Sequence[Any]) -> tuple[list[FieldPath], list[Problem]]:
-    found, problems = [], []
+    paths, problems = [], []
     for text in texts:
         try:
             path = parse_path(str(text), EXTENDED)
         except ConfigError as error:
             problems += [problem.at(place) for problem in error.problems]
             continue
-        found.append(path)
+        paths.append(path)
         if (
             not path.steps
             or path.steps[0] not in _ROOTS
             or not all(isinstance(s, str | Every | Deep) for s in path.steps)
         ):
-            hint = "begin with key, value, topic or header; go on with names, * and **"
-            problems.append(config_problem("SMT024", place, f"'{text}' names no fields of a record", hint))
-    return found, problems
+            hint = "begin with key, value, topic or header, and continue with names, * and **"
+            problems.append(config_problem("SMT024", place, f"'{text}' is not a path to fields of a record", hint))
+    return paths, problems

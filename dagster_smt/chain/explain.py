@@ -1,5 +1,8 @@
-"""A plan as text: what a chain makes of a schema, stage by stage."""
+"""Explains a plan as text: the schema and the lineage after each stage of a chain."""
 
+from collections.abc import Sequence
+
+from dagster_smt.authoring.stage import Stage
 from dagster_smt.chain.plan import Plan, Step, columns, paths_missing_everywhere
 from dagster_smt.model.cell import Const
 from dagster_smt.model.record import PlanRecord
@@ -8,36 +11,66 @@ from dagster_smt.visible import visible
 
 
 def explain(plan: Plan, *, full: bool = True) -> str:
-    """The schema and lineage after each stage, and the warnings; if not ``full``, only what each stage changes."""
-    lines = ["input" + (f" from {', '.join(plan.topics)}" if plan.topics else "")]
-    if plan.typed:
-        lines += _schema("key", leaf_labels(plan.key)) + _schema("value", leaf_labels(plan.value))
-    else:
-        lines.append("  value: JSON without schema; unknown fields pass untouched")
+    """Returns the schema and lineage after each stage, and the warnings.
+
+    Args:
+        plan: The plan.
+        full: True for the whole schema after each stage, False for the changes of each stage only.
+    """
+    lines = _input(plan)
     for index, stage in enumerate(plan.chain.stages):
-        if stage.predicate:
-            guard = f" if {'not ' if stage.negate else ''}{stage.predicate_name}"
-        else:
-            guard = ""
-        lines.append(f"{index + 1}. {stage.alias}: {stage.label}{guard}")
+        lines.append(f"{index + 1}. {stage.alias}: {stage.label}{_guard(stage)}")
         steps = [step for step in plan.steps if step.plan.index == index]
         missing = paths_missing_everywhere([step.plan for step in steps])
-        for entry in (e for e in plan.entries if e.stage == index):
-            lines.append(_entry(entry) + ("  (no record has that field)" if entry.path in missing else ""))
-            lines += [f"    {field}" for field in entry.matched]
-        for step in steps:
-            lines += [f"  form {step.variant + 1} of the record"] if len(steps) > 1 else []
-            lines += _step(step, full)
-            if step.taken not in (None, step.variant):
-                lines.append(f"  these records are form {step.taken + 1} from here on; the others stay as they were")
-    shown = [visible(line) for line in lines]
-    shown += ["warnings", *(f"  {w}" for w in plan.warnings)] if plan.warnings else []
-    return "\n".join(shown)
+        for entry in plan.entries:
+            if entry.stage == index:
+                lines += _entry(entry, missing)
+        lines += _steps(steps, full)
+    text = [visible(line) for line in lines]
+    if plan.warnings:
+        text.append("warnings")
+        text += [f"  {warning}" for warning in plan.warnings]
+    return "\n".join(text)
 
 
-def _entry(entry: LedgerEntry) -> str:
-    arrow = "<-" if entry.action == "added" else "->"
-    return f"  {entry.action} {entry.path}" + (f" {arrow} {entry.target}" if entry.target else "")
+def _input(plan: Plan) -> list[str]:
+    heading = f"input from {', '.join(plan.topics)}" if plan.topics else "input"
+    if not plan.typed:
+        return [heading, "  value: JSON without schema; unknown fields pass untouched"]
+    return [heading, *_schema("key", leaf_labels(plan.key)), *_schema("value", leaf_labels(plan.value))]
+
+
+def _guard(stage: Stage) -> str:
+    """Returns the predicate of a stage, as the end of the stage's line."""
+    if stage.predicate is None:
+        return ""
+    if stage.negate:
+        return f" if not {stage.predicate_name}"
+    return f" if {stage.predicate_name}"
+
+
+def _entry(entry: LedgerEntry, missing: set[str]) -> list[str]:
+    """Returns the lines of a ledger entry: its path, and the fields that a pattern path matches."""
+    line = f"  {entry.action} {entry.path}"
+    if entry.target:
+        arrow = "<-" if entry.action == "added" else "->"
+        line += f" {arrow} {entry.target}"
+    if entry.path in missing:
+        line += "  (no record has that field)"
+    return [line, *(f"    {field}" for field in entry.matched)]
+
+
+def _steps(steps: Sequence[Step], full: bool) -> list[str]:
+    """Returns the lines of a stage's steps. Only a record with several variants has several steps for one stage."""
+    lines = []
+    for step in steps:
+        if len(steps) > 1:
+            lines.append(f"  variant {step.variant + 1} of the record")
+        lines += _step(step, full)
+        if step.taken is not None and step.taken != step.variant:
+            own, other = step.taken + 1, step.variant + 1
+            lines.append(f"  these records are variant {own} from here on; the other records stay variant {other}")
+    return lines
 
 
 def _step(step: Step, full: bool) -> list[str]:
@@ -48,28 +81,37 @@ def _step(step: Step, full: bool) -> list[str]:
     after = step.plan.after
     if after is None or after.dropped is True:
         return ["  the record is dropped"]
-    now, lost = _record(after), ["  some records are dropped"] if after.dropped else []
+    parts = _parts(after)
+    lines = []
     if full:
-        return [*(f"  {place}: {what}" for place, what in now.items()), *lost]
-    before = _record(step.plan.before)
-    changes = []
-    for place, what in now.items():
-        if before.get(place) != what:
-            changes.append(f"  {place}: {what}")
-    changes += [f"  {place}: gone" for place in sorted(before.keys() - now.keys())]
-    return [*changes, *lost] or ["  the schema stays as it is"]
+        lines += [f"  {place}: {part}" for place, part in parts.items()]
+    else:
+        lines += _changes(_parts(step.plan.before), parts)
+    if after.dropped:
+        lines.append("  some records are dropped")
+    return lines or ["  the schema stays as it is"]
 
 
-def _record(record: PlanRecord) -> dict[str, str]:
-    """What is known of each part, by its place: topic, fields of the key, fields of the value."""
-    found = {}
+def _changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """Returns the lines of new, changed and dropped parts."""
+    lines = []
+    for place, part in after.items():
+        if before.get(place) != part:
+            lines.append(f"  {place}: {part}")
+    lines += [f"  {place}: gone" for place in sorted(before.keys() - after.keys())]
+    return lines
+
+
+def _parts(record: PlanRecord) -> dict[str, str]:
+    """Returns the schema and the sources of each part by its place: topic, fields of the key, fields of the value."""
+    parts = {}
     if isinstance(record.topic.expr, Const):
-        found["topic"] = str(record.topic.expr.value)
+        parts["topic"] = str(record.topic.expr.value)
     for side, node in (("key", record.key), ("value", record.value)):
         for path, cell in columns(node):
             sources = ", ".join(sorted(cell.sources)) or "a constant"
-            found[f"{side} {path}"] = f"{cell.schema.label}  <- {sources}"
-    return found
+            parts[f"{side} {path}"] = f"{cell.schema.label}  <- {sources}"
+    return parts
 
 
 def _schema(side: str, labels: dict[str, str]) -> list[str]:

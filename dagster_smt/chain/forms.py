@@ -1,4 +1,4 @@
-"""A chain on records whose schemas are found in the records themselves: one plan for all of them, for a table."""
+"""Plans a chain for records that carry their own schemas: one plan for all forms of a window, for a table."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,13 +14,13 @@ from dagster_smt.model.schema import Schema
 
 @dataclass(frozen=True)
 class Form:
-    """What some records of a window have in common.
+    """The topic and the schemas that some records of a window share.
 
     Attributes:
-        topic: Their topic.
-        key: Schema of their keys; None if the keys are null or schemaless.
-        value: Schema of their values.
-        free_key: Whether the keys are schemaless.
+        topic: The topic.
+        key: Schema of the keys; None if the keys are null or schemaless.
+        value: Schema of the values.
+        free_key: True if the keys are schemaless.
     """
 
     topic: str
@@ -31,7 +31,10 @@ class Form:
 
 @dataclass(frozen=True)
 class EmptyPlan(Plan):
-    """The plan of a window that has no columns of its own to offer: they are those of ``last``, the run before."""
+    """The plan of a window whose records have no columns.
+
+    The plan has the columns of ``last``, the report of the last run.
+    """
 
     last: RunReport | None = field(default=None, hash=False)
 
@@ -55,22 +58,22 @@ class EmptyPlan(Plan):
 def plan_forms(
     chain: Chain, forms: Sequence[Form], *, topics: Sequence[str] = (), last: RunReport | None = None
 ) -> Plan:
-    """Apply a chain to records of several forms. A form that no record can have at the end does not stop the others.
+    """Returns one plan for records of several forms. A form that the chain refuses does not stop the other forms.
 
     Args:
         chain: The chain.
-        forms: The forms; the columns come in their order.
+        forms: The forms. Their order decides the order of the columns.
         topics: The topics of the records.
-        last: What the last run made of the table. Its columns stand in where these records have none to offer.
+        last: The report of the last run. The plan has its columns if these records have none.
 
     Returns:
-        A plan without steps. Its ``after`` refuses types that clash.
+        A plan without steps. Its ``after`` raises PlanError if a field has two types.
 
     Raises:
-        PlanError: SMT212, there is no form; or why the chain refuses every one.
+        PlanError: SMT212, there is no form; or the chain refuses every form.
         UnsupportedError: SMT901, predicates make more than eight variants of one form.
     """
-    plans = [_folded(chain, form) for form in forms]
+    plans = [_plan_of_form(chain, form) for form in forms]
     passed = [plan for plan in plans if not plan.refused]
     records = []
     for plan in passed:
@@ -81,13 +84,13 @@ def plan_forms(
         return EmptyPlan(chain, None, last.before, True, tuple(topics), (), {}, entries, chain.warnings, last=last)
     if not forms:
         hint = "choose the format json_schema and declare a schema, or write records instead of columns"
-        raise PlanError(Problem("SMT212", ", ".join(topics), "no record of the window has a schema to read", hint))
+        raise PlanError(Problem("SMT212", ", ".join(topics), "no record of the window has a schema", hint))
     if not passed:
         raise PlanError(dict.fromkeys(problem for plan in plans for problem in plan.refused))
     return Plan(
         chain,
-        _together(plan.key for plan in passed),
-        _together(plan.value for plan in passed),
+        _merged_schemas(plan.key for plan in passed),
+        _merged_schemas(plan.value for plan in passed),
         True,
         tuple(topics),
         results=dict(enumerate(records)),
@@ -96,8 +99,11 @@ def plan_forms(
     )
 
 
-def _folded(chain: Chain, form: Form) -> Plan:
-    """The plan of one form. Stages on schemaless keys are left out: they need no schema and do not touch the value."""
+def _plan_of_form(chain: Chain, form: Form) -> Plan:
+    """Returns the plan of one form.
+
+    It lacks stages on schemaless keys, which need no schema and leave the value alone.
+    """
     if form.free_key:
         stages = tuple(s for s in chain.stages if s.side != "key")
     else:
@@ -108,19 +114,19 @@ def _folded(chain: Chain, form: Form) -> Plan:
     return plan
 
 
-def _together(schemas: Iterable[Schema | None]) -> Schema | None:
-    """The fields of all schemas by name, to show what was read; of types that clash the first."""
-    found: Schema | None = None
+def _merged_schemas(schemas: Iterable[Schema | None]) -> Schema | None:
+    """Returns the fields of all schemas by name, for display. Of two types of a field it has the first."""
+    merged: Schema | None = None
     for schema in dict.fromkeys(schemas):
-        if found is not None and schema is not None:
-            found = merge(found, schema, "", [])
+        if merged is not None and schema is not None:
+            merged = merge(merged, schema, "", [])
         else:
-            found = found or schema
-    return found
+            merged = merged or schema
+    return merged
 
 
 def _entries(plans: Sequence[Plan]) -> tuple[LedgerEntry, ...]:
-    """The ledger's lines with what paths with patterns match in any form."""
+    """Returns the ledger entries with the fields that pattern paths match in any form."""
     entries = []
     for same in zip(*(plan.entries for plan in plans), strict=True):
         matched = dict.fromkeys(field for entry in same for field in entry.matched)
@@ -129,10 +135,10 @@ def _entries(plans: Sequence[Plan]) -> tuple[LedgerEntry, ...]:
 
 
 def _common_warnings(plans: Sequence[Plan]) -> tuple[Problem, ...]:
-    """The warnings that every form has; their hints may differ."""
-    everywhere = set.intersection(*(set(map(_told, plan.warnings)) for plan in plans))
-    return tuple(w for w in plans[0].warnings if _told(w) in everywhere)
+    """Returns the warnings that every form has. Their hints may differ."""
+    everywhere = set.intersection(*(set(map(_without_hint, plan.warnings)) for plan in plans))
+    return tuple(w for w in plans[0].warnings if _without_hint(w) in everywhere)
 
 
-def _told(problem: Problem) -> tuple[str, str, str]:
+def _without_hint(problem: Problem) -> tuple[str, str, str]:
     return problem.code, problem.place, problem.statement

@@ -1,4 +1,4 @@
-"""Joining schemas by field name, for a table: those of a plan's variants, or those that records bring along."""
+"""Merges schemas by field name, for a table: the schemas of a plan's variants, or the schemas that records carry."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,10 @@ from dagster_smt.model.schema import Schema, Type, optional
 
 
 def merged_schema(nodes: Sequence[Node]) -> Schema | None:
-    """One schema for all variants: fields by name; what some variants lack is optional.
+    """Returns one schema for all variants. A field that some variants lack is optional.
 
     Raises:
-        PlanError: SMT203 for every field whose types clash.
+        PlanError: SMT203, for every field that has two types.
     """
     schemas = [n.schema for n in nodes]
     if not schemas:
@@ -27,7 +27,7 @@ def merged_schema(nodes: Sequence[Node]) -> Schema | None:
 
 
 def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
-    """Join two schemas; clashes are added to ``problems``."""
+    """Returns two schemas as one, and adds a problem for each field that has two types."""
     if a == b:
         return a
     if a.type is not b.type or a.logical != b.logical or (a.logical == "Decimal" and a.scale != b.scale):
@@ -54,7 +54,7 @@ def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
 
 
 def _wider_decimal(a: Schema, b: Schema) -> Schema:
-    """The one of two decimals that has more digits; one that does not say how many may have any."""
+    """Returns the decimal with more digits. A decimal without a precision may have any number of digits."""
     if a.precision is None or (b.precision is not None and b.precision < a.precision):
         return a
     return b

@@ -1,8 +1,8 @@
-"""The plan: a chain applied to the schema of the records.
+"""Plans: a chain applied to the schemas of the records.
 
-``plan_stage`` is the one place where a stage meets a symbolic record. The Python evaluator calls it per schema it
-meets, the Spark evaluator through ``plan_chain``, which folds it over the chain. Rows on which a data-dependent
-predicate decides differently become variants where the stage changes the schema.
+Only ``plan_stage`` applies a stage to a symbolic record. The Python evaluator calls it for each schema that it
+reads, the Spark evaluator through ``plan_chain``, which folds it over the chain. If the predicate of a stage depends
+on data and the stage changes the schema, the record has two variants from there on.
 """
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -32,17 +32,17 @@ HEADERS = Schema(Type.ARRAY, name="headers")
 
 @dataclass(frozen=True)
 class StagePlan:
-    """One stage on records of one form.
+    """The plan of one stage, for records of one schema.
 
     Attributes:
         stage, index: The stage and its position.
-        before, after: The record before and after, where the stage acts. ``after`` is None if no record can pass.
-        condition: Whether the stage acts: known, or an expression.
-        failure: Why no record can pass.
-        missing: Configured paths the schema does not have.
-        matches: What paths match in the schema that are not written so, by number of ledger entry.
-        guarded: Whether the stage acts only where its side is not null, in other things than that side, too.
-        undecided: Whether the failure is the predicate's: records with a null side have it, too.
+        before, after: The record before and after, if the stage acts. ``after`` is None if no record can pass.
+        condition: True or False if planning knows whether the stage acts, else an expression.
+        failure: The reason why no record can pass.
+        missing: Configured paths that the schema does not have.
+        matches: By number of ledger entry, the fields that a pattern path matches.
+        guarded: True if the stage skips records whose side is null, and changes more than that side.
+        undecided: True if the predicate fails. Records with a null side then fail, too.
     """
 
     stage: Stage
@@ -58,7 +58,10 @@ class StagePlan:
 
     @cached_property
     def spares(self) -> PlanRecord | None:
-        """What passes a stage that refuses every record: one with a null side, if the transform leaves null null."""
+        """The record that passes a stage which refuses all other records.
+
+        Its side is null, and the transform leaves a null key or value alone. None if no record passes.
+        """
         side = self.stage.acts_on
         if (
             self.failure is None
@@ -68,9 +71,9 @@ class StagePlan:
         ):
             return None
         if len(self.stage.reads) > 1:
-            return None  # the other side may be what it refuses
+            return None  # the stage may refuse the other side
         if self.stage.transform.on_null() == "apply" and "headers" in self.stage.transform.reads:
-            return None  # a null may get headers that there is no plan for
+            return None  # the stage may add headers to a record with a null side, and no plan has those
         if side == "key":
             return replace(self.before, key=None)
         return replace(self.before, value=None)
@@ -88,7 +91,14 @@ def paths_missing_everywhere(plans: Sequence[StagePlan]) -> set[str]:
 
 @dataclass(frozen=True)
 class Step:
-    """A stage plan in the fold: which variant it starts from, which it leads to (None: no row goes on there)."""
+    """A stage plan in the fold.
+
+    Attributes:
+        variant: The variant before the stage.
+        plan: The plan of the stage.
+        taken: The variant of records on which the stage acted; None if no row continues there.
+        skipped: The variant of records that the stage skipped; None if no row continues there.
+    """
 
     variant: int
     plan: StagePlan
@@ -98,18 +108,18 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """A chain on records of one schema.
+    """The plan of a chain, for records of one schema.
 
     Attributes:
         chain: The chain.
         key, value: Input schemas; None if absent or schemaless.
-        typed: Whether the records have a schema.
-        topics: The topics the records come from, if known.
-        steps: Stage plans in order, several per stage where there are variants. Empty if schemaless.
-        results: The record after the chain, per variant that is left.
-        entries: The ledger's lines, numbered by position.
-        warnings: Fields that no record can have, and other things worth a look.
-        refused: Why no record can pass at all; empty if some can.
+        typed: True if the records have a schema.
+        topics: The topics of the records, if known.
+        steps: Stage plans in order; several per stage if there are variants. Empty if schemaless.
+        results: The record after the chain, for each remaining variant.
+        entries: The ledger entries, numbered by position.
+        warnings: Fields that no record can have, and other warnings.
+        refused: The reasons why no record can pass the chain; empty if some records can.
     """
 
     chain: Chain
@@ -125,12 +135,12 @@ class Plan:
 
     @property
     def before(self) -> Schema | None:
-        """Schema of the value before the chain."""
+        """The schema of the value before the chain."""
         return self.value
 
     @cached_property
     def after(self) -> Schema | None:
-        """Schema of the value after the chain, variants merged by name; None if schemaless."""
+        """The schema of the value after the chain, with all variants merged by name; None if schemaless."""
         from dagster_smt.chain.merge import merged_schema
 
         if self.typed:
@@ -139,16 +149,16 @@ class Plan:
 
     @cached_property
     def lineage(self) -> dict[str, tuple[str, ...]]:
-        """Output column (its path) to the input fields it comes from."""
-        found: dict[str, set[str]] = {}
+        """For the path of each output column, the input fields that the column comes from."""
+        sources_by_path: dict[str, set[str]] = {}
         for record in self.results.values():
             for path, cell in columns(record.value):
-                found.setdefault(path, set()).update(cell.sources)
-        return {path: tuple(sorted(sources)) for path, sources in found.items()}
+                sources_by_path.setdefault(path, set()).update(cell.sources)
+        return {path: tuple(sorted(fields)) for path, fields in sources_by_path.items()}
 
     @cached_property
     def masked(self) -> frozenset[str]:
-        """Output columns whose value a MaskField stage replaced."""
+        """The output columns whose values a MaskField stage replaced."""
         cells = []
         for record in self.results.values():
             for pair in columns(record.value):
@@ -158,9 +168,9 @@ class Plan:
 
 
 def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
-    """Every cell of a node, by its path; the root that is no struct has the path ``(whole)``.
+    """Returns every cell of a node with its path. The path of a root that is not a struct is ``(whole)``.
 
-    Of an array or map whose elements a stage has changed, the cells of an element: ``items[].sku``.
+    If a stage has changed the elements of an array or map, the result has the cells of an element: ``items[].sku``.
     """
     if node is None:
         return []
@@ -176,7 +186,7 @@ def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
 
 
 def columns(node: Node | None) -> list[tuple[str, Cell]]:
-    """As ``leaves``, with the fields of structs that no stage took apart."""
+    """Returns the cells of a node as ``leaves`` does, and the fields of the structs that no stage took apart."""
     results = []
     for path, cell in leaves(node):
         for pair in _inside("" if cell is node else path, cell):
@@ -187,14 +197,14 @@ def columns(node: Node | None) -> list[tuple[str, Cell]]:
 def _inside(path: str, cell: Cell) -> list[tuple[str, Cell]]:
     if cell.schema.type is not Type.STRUCT:
         return [(path or WHOLE, cell)]
-    found = []
+    cells = []
     for name, schema in cell.schema.fields:
         if cell.copied:
             sources = frozenset(below(s, name) for s in cell.sources)
         else:
             sources = cell.sources
-        found += _inside(below(path, name), replace(cell, schema=schema, sources=sources))
-    return found
+        cells += _inside(below(path, name), replace(cell, schema=schema, sources=sources))
+    return cells
 
 
 def input_record(
@@ -206,14 +216,14 @@ def input_record(
     nullable: bool = False,
     marks: frozenset[str] = frozenset(),
 ) -> PlanRecord:
-    """The symbolic record that a chain, or a stage, starts from.
+    """Returns the symbolic record before a chain or a stage.
 
     Args:
         key, value: The schemas of the sides; None if absent or schemaless.
-        topics: The topics there can be, if known.
+        topics: The topics of the records, if known.
         kind: ``sink`` or ``source``.
-        nullable: Whether sides can be null although their schema is required.
-        marks: What may have happened to the sides before.
+        nullable: True if sides can be null although their schema is required.
+        marks: The marks of earlier stages on the sides.
     """
     topic: Expr = Const(topics[0], STRING) if len(topics) == 1 else Ref(("topic",))
     return PlanRecord(
@@ -237,7 +247,7 @@ def _side(name: str, schema: Schema | None, nullable: bool, marks: frozenset[str
 
 
 def ledger_entries(chain: Chain) -> tuple[LedgerEntry, ...]:
-    """Number what the chain's stages may do."""
+    """Returns the ledger entries of all stages; the position of an entry is its number."""
     return tuple(
         LedgerEntry(index, stage.alias, e.action, e.path, e.side or stage.side or "topic", e.target, named=e.named)
         for index, stage in enumerate(chain.stages)
@@ -246,7 +256,7 @@ def ledger_entries(chain: Chain) -> tuple[LedgerEntry, ...]:
 
 
 def first_entries(chain: Chain) -> tuple[int, ...]:
-    """For each stage, the number of its first ledger entry."""
+    """Returns for each stage the number of its first ledger entry."""
     firsts, number = [], 0
     for stage in chain.stages:
         firsts.append(number)
@@ -257,21 +267,21 @@ def first_entries(chain: Chain) -> tuple[int, ...]:
 def plan_stage(
     stage: Stage, index: int, record: PlanRecord, first: int = 0, free: Collection[Side] = (), variant: Hashable = None
 ) -> StagePlan:
-    """Apply one stage to a symbolic record.
+    """Returns the plan of one stage for a symbolic record.
 
     Args:
         stage, index: The stage and its position.
-        record: The record before it.
+        record: The record before the stage.
         first: Number of the stage's first ledger entry.
-        free: Sides that are no null, but have no schema.
-        variant: What the transform says of the record (``CodeTransform.variant``), if there is one.
+        free: Sides that are not null, but have no schema.
+        variant: The result of ``CodeTransform.variant`` for a real record; None if only schemas are known.
 
     Raises:
-        ClassError: The transform or predicate looks at a side without declaring it.
+        ClassError: The transform or predicate reads a side that its class does not declare.
     """
     try:
         test = plan_test(stage.predicate, record) if stage.predicate else True
-    except DataError as error:  # of the only topic there is: each record has it
+    except DataError as error:  # the predicate fails for the only topic, and so for each record
         return StagePlan(stage, index, record, None, True, _failure(stage, error), undecided=True)
     condition: Expr | bool = test != stage.negate if isinstance(test, bool) else test
     side: Side = "key" if stage.side == "key" else "value"
@@ -295,7 +305,7 @@ def _failure(stage: Stage, error: PlanError | DataError) -> Problem:
 
 
 def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:
-    """Whether records with a null side must be told from others: they pass a stage that does more than change it."""
+    """Returns True if the stage skips records with a null side, and changes more than that side of other records."""
     if stage.side or not stage.acts_on or stage.transform.on_null() != "pass":
         return False
     same = replace(after, touched=before.touched, **{stage.acts_on: getattr(before, stage.acts_on)})
@@ -303,33 +313,33 @@ def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:
 
 
 def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
-    """The condition of a predicate; one that reads a side is false where that side is null."""
+    """Returns the condition of a predicate. A predicate on a side is false if that side is null."""
     name, reads = type(predicate).__name__, predicate.reads
-    read = next((side for side in SIDES if side in reads), None)
-    if read is not None and getattr(record, read) is None:
+    first_side = next((side for side in SIDES if side in reads), None)
+    if first_side is not None and getattr(record, first_side) is None:
         return False
     seen = hidden(record, {side: undeclared(name, side) for side in SIDES if side not in reads})
     if isinstance(predicate, CodePredicate):
         test = predicate.test(seen)
     else:
         test = plan_condition(predicate.condition(), seen, Planning(seen, "value"), "look at a field")
-    if read is None or isinstance(test, bool):
-        if read is None or not test:
+    if first_side is None or isinstance(test, bool):
+        if first_side is None or not test:
             return test
-        return Call(WhereThere(), (Ref((read,)), Const(True, BOOLEAN)))
-    return Call(WhereThere(), (Ref((read,)), test))
+        return Call(WhereThere(), (Ref((first_side,)), Const(True, BOOLEAN)))
+    return Call(WhereThere(), (Ref((first_side,)), test))
 
 
 def _unseen(stage: Stage, free: Collection[Side]) -> dict[Side, ClassError | PlanError]:
-    """Why the transform of a stage may not look at a side."""
-    found: dict[Side, ClassError | PlanError] = {}
+    """Returns the error for each side that the transform of a stage must not read."""
+    errors: dict[Side, ClassError | PlanError] = {}
     for side in SIDES:
         if side not in stage.reads:
-            found[side] = undeclared(type(stage.transform).__name__, side)
+            errors[side] = undeclared(type(stage.transform).__name__, side)
         elif side in free:
             statement = f"the {side} has no schema, but the {stage.acts_on} has one"
-            found[side] = refuse("SMT215", statement, "choose formats with schemas for both, or for none")
-    return found
+            errors[side] = refuse("SMT215", statement, "choose formats with schemas for both, or for none")
+    return errors
 
 
 def _after(stage: Stage, record: PlanRecord, at: Planning) -> PlanRecord:
@@ -340,7 +350,7 @@ def _after(stage: Stage, record: PlanRecord, at: Planning) -> PlanRecord:
 
 
 def next_record(after: PlanRecord) -> PlanRecord:
-    """What the stage after sees: sources kept, expressions references again."""
+    """Returns the record before the next stage: with the sources of ``after``, and references as expressions."""
     return PlanRecord(
         key=restart(after.key, ("key",)),
         value=restart(after.value, ("value",)),
@@ -365,18 +375,18 @@ def plan_chain(
     typed: bool,
     kind: str = "sink",
 ) -> Plan:
-    """Apply a chain to a schema.
+    """Returns the plan of a chain for one schema.
 
     Args:
         chain: The chain.
         key: Schema of the keys; None if absent or schemaless.
         value: Schema of the values; None if schemaless.
-        topics: Topics of the records, if known: predicates on the topic are then settled here.
-        typed: Whether the records have a schema. Without one a plan holds the ledger only.
+        topics: Topics of the records, if known. A single known topic settles predicates on the topic here.
+        typed: True if the records have a schema. A plan without a schema has only the ledger.
         kind: ``sink`` for records read from Kafka, ``source`` for those of a source connector.
 
     Raises:
-        PlanError: With every stage that no record can pass.
+        PlanError: Some stages refuse every record. The error has all those stages.
         UnsupportedError: SMT901, predicates make more than eight variants.
     """
     if not typed:
@@ -391,7 +401,10 @@ def plan_chain(
 def fold_chain(
     chain: Chain, key: Schema | None, value: Schema | None, *, topics: Sequence[str] = (), kind: str = "sink"
 ) -> Plan:
-    """As ``plan_chain`` with ``typed``, but a chain that no record can pass has a plan too: where each one fails."""
+    """Returns the plan as ``plan_chain`` does with ``typed``, also of a chain that no record can pass.
+
+    The plan of such a chain has the reasons in ``refused``.
+    """
     fold = _Fold(chain)
     fold.run(input_record(key, value, topics, kind, nullable=True))
     warnings = tuple(dict.fromkeys((*chain.warnings, *fold.failures, *fold.missing(), *fold.limits())))
@@ -401,10 +414,19 @@ def fold_chain(
 
 
 class _Fold:
-    """Runs the stages over the variants; ``records`` are the variants that rows can still be in.
+    """Applies the stages one after the other, each to all variants of the record.
 
-    ``blocked``: no row is left because a stage refuses every one that reached it, but for those in the variants
-    ``spared``: a side of theirs is null.
+    The difficult question is whether any record can pass the whole chain. A stage that always acts and fails blocks
+    its variant, but it may still pass a record whose key or value is null (``StagePlan.spares``). Such a record is no
+    reason to accept the chain: a chain that works only on tombstones is a mistake. So the fold plans on with the
+    record, and remembers in ``spared`` that its variants hold nothing else. The chain is refused if a stage failed
+    and all variants that remain are spared.
+
+    Attributes:
+        records: The variants that rows can be in before the next stage.
+        count: The number of variants so far, and so the number of the next variant.
+        blocked: True if a stage refuses all rows that reach it, except the rows of spared variants.
+        spared: Variants whose rows all have a null key or value.
     """
 
     def __init__(self, chain: Chain):
@@ -423,18 +445,20 @@ class _Fold:
             for variant, before in self.records.items():
                 plan = plan_stage(stage, index, before, first)
                 self.blocked |= plan.failure is not None and plan.condition is True
-                found = self._step(variant, plan)
-                following.update(found)
+                variants = self._step(variant, plan)
+                following.update(variants)
                 if variant in self.spared or (plan.spares is not None and plan.condition is True):
-                    self.spared.update(found)
+                    self.spared.update(variants)
+            # as soon as a variant with ordinary rows remains, an earlier failure concerns only other rows
             self.blocked &= following.keys() <= self.spared
             self.records = following
             if len(following) > MAX_VARIANTS:
-                hint = "write records instead of columns, or join the predicates"
-                statement = f"predicates make more than {MAX_VARIANTS} forms of record"
+                hint = "write records instead of columns, or combine the predicates"
+                statement = f"predicates make more than {MAX_VARIANTS} variants of the record"
                 raise UnsupportedError(Problem("SMT901", stage.place, statement, hint))
 
     def _step(self, variant: int, plan: StagePlan) -> dict[int, PlanRecord]:
+        """Adds the step of one variant, and returns the variants that this one becomes."""
         if plan.condition is False:
             self.steps.append(Step(variant, plan, None, variant))
             return {variant: plan.before}
@@ -456,7 +480,7 @@ class _Fold:
             self.steps.append(Step(variant, plan, None, variant))
             return {variant: plan.before}
         after = next_record(plan.after)
-        if same_form(plan.before, after):
+        if same_schemas(plan.before, after):
             self.steps.append(Step(variant, plan, variant, variant))
             return {variant: joined(plan.before, after)}
         if _spares_nulls(plan):
@@ -467,48 +491,51 @@ class _Fold:
         return {variant: plan.before, taken: after}
 
     def limits(self) -> list[Problem]:
-        """What columns do not do as Connect does it."""
-        made = []
+        """Returns the warnings for results of columns that differ from Connect's."""
+        sides_by_stage = []
         for s in self.steps:
             if s.plan.after is not None:
-                made.append((s.plan.stage, (s.plan.after.key, s.plan.after.value)))
+                sides_by_stage.append((s.plan.stage, (s.plan.after.key, s.plan.after.value)))
         results = []
-        for stage, nodes in made:
+        for stage, nodes in sides_by_stage:
             for problem in column_warnings(stage, nodes):
                 results.append(problem)
         return results
 
     def missing(self) -> list[Problem]:
-        """Configured fields that no variant has."""
+        """Returns the warnings for configured fields that no variant has."""
         stages: dict[int, list[StagePlan]] = {}
         for step in self.steps:
             stages.setdefault(step.plan.index, []).append(step.plan)
-        found = []
+        problems = []
         for plans in stages.values():
             everywhere = paths_missing_everywhere(plans)
             for miss in plans[0].missing:
                 if miss.path in everywhere:
-                    found.append(missing_problem(plans[0].stage, miss))
-        return found
+                    problems.append(missing_problem(plans[0].stage, miss))
+        return problems
 
     def matched(self, entries: tuple[LedgerEntry, ...]) -> tuple[LedgerEntry, ...]:
-        """The ledger with what paths with patterns match."""
+        """Returns the ledger entries with the fields that pattern paths match."""
         routes: dict[int, dict[str, None]] = {}
         for step in self.steps:
-            for number, found in step.plan.matches.items():
-                routes.setdefault(number, {}).update(dict.fromkeys(found))
+            for number, fields in step.plan.matches.items():
+                routes.setdefault(number, {}).update(dict.fromkeys(fields))
         return tuple(replace(e, matched=tuple(routes.get(n, ()))) for n, e in enumerate(entries))
 
 
 def missing_problem(stage: Stage, miss: Missing) -> Problem:
-    """That a path of a stage leads nowhere in the schema."""
+    """Returns the problem of a stage's path that the schema does not have."""
     hint = syntax_hint(stage.transform, miss.path, miss.known)
     hint = hint or nearest(miss.asked, miss.known, "check the name; the stage changes nothing there")
     return Problem("SMT303", stage.place, f"no record can have the field '{miss.path}'", hint)
 
 
 def _spares_nulls(plan: StagePlan) -> bool:
-    """Whether a stage acts exactly where its side is not null: a null side has no schema (D6), so no second form."""
+    """Returns True if a stage acts exactly on records whose side is not null.
+
+    A null side has no schema (difference D6), so the records that the stage skips need no variant of their own.
+    """
     stage, condition = plan.stage, plan.condition
     tombstones = isinstance(condition, Call) and isinstance(condition.rule, IsNull)
     spared = tombstones and condition.args == (Ref((stage.side,)),) and stage.negate  # type: ignore[union-attr]
@@ -522,14 +549,14 @@ def _spares_nulls(plan: StagePlan) -> bool:
 
 
 def _nullable(record: PlanRecord, side: str) -> PlanRecord:
-    """The record with a side that can be null."""
+    """Returns the record with a side that can be null."""
     if side == "key":
         return replace(record, key=record.key and replace(record.key, nullable=True))
     return replace(record, value=record.value and replace(record.value, nullable=True))
 
 
-def same_form(before: PlanRecord, after: PlanRecord) -> bool:
-    """Whether a stage leaves the schemas of both sides alone."""
+def same_schemas(before: PlanRecord, after: PlanRecord) -> bool:
+    """Returns True if a stage changes neither the schema of the key nor that of the value."""
     return all(
         (a is None) == (b is None) and (a is None or b is None or a.schema == b.schema)
         for a, b in ((before.key, after.key), (before.value, after.value))
@@ -537,7 +564,7 @@ def same_form(before: PlanRecord, after: PlanRecord) -> bool:
 
 
 def joined(before: PlanRecord, after: PlanRecord) -> PlanRecord:
-    """A record that is one or the other: the same form, the sources of both."""
+    """Returns one record for two records of the same schemas, with the sources of both."""
     if before.topic == after.topic:
         topic = after.topic
     else:

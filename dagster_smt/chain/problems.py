@@ -1,4 +1,4 @@
-"""Problems of a configuration, and suggestions for misspelt names."""
+"""Problems of a configuration, and suggestions for misspelled names."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -12,12 +12,12 @@ from dagster_smt.model.paths.connect import V1, V2, seems_pattern
 
 
 def config_problem(code: str, place: str, statement: str, hint: str = "") -> Problem:
-    """A problem that Kafka reports as a ConfigException."""
+    """Returns a problem that Kafka reports as a ConfigException."""
     return Problem(code, place, statement, hint, CONFIG_EXCEPTION)
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """``did you mean 'x'?``, or the known names, or ``otherwise``."""
+    """Returns ``did you mean 'x'?``; without a similar name ``otherwise``, or else the known names."""
     names = list(known)
     lower = {n.lower(): n for n in names}
     close = get_close_matches(name.lower(), lower, n=1, cutoff=0.6)
@@ -27,7 +27,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
-    """The known names that are most like one that is not known, or ``otherwise`` if none is like it."""
+    """Returns the known names that are similar to an unknown name, or ``otherwise`` if no name is similar."""
     names = {n.lower(): n for n in known}
     close = [names[n] for n in get_close_matches(name.lower(), names, n=3, cutoff=0.6)]
     if len(close) < 2:
@@ -38,7 +38,7 @@ def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
 
 
 def syntax_hint(transform: Options, path: str, known: Iterable[str] | None = None) -> str:
-    """What to do if a pattern, or a path with dots, was read as one name; empty where that is not it.
+    """Returns the hint for a pattern, or a path with dots, that was read as one name; empty for any other path.
 
     Args:
         transform: The stage's transform.
@@ -58,9 +58,13 @@ def syntax_hint(transform: Options, path: str, known: Iterable[str] | None = Non
 
 
 def pattern_hint(version: str) -> str:
-    """What to do if a pattern was read as plain names under a version of the syntax (empty: there is only one)."""
+    """Returns the hint for a pattern that was read as a plain name.
+
+    Args:
+        version: The version of the path syntax; empty for a transform that has only one syntax.
+    """
     if not version:
-        return "this transform takes plain names; MaskField and ReplaceField know patterns (docs: Paths)"
+        return "this transform takes plain names; MaskField and ReplaceField accept patterns (docs: Paths)"
     if version == V2:
         name = "put it into backticks"
     else:
@@ -71,12 +75,12 @@ def pattern_hint(version: str) -> str:
 def build(
     cls: type[Options], options: dict[str, Any], place: str, lenient: bool, as_kafka: bool = False
 ) -> tuple[Options | None, list[Problem], list[Problem]]:
-    """Make a transform or predicate from its options.
+    """Returns a transform or predicate with its options.
 
     Returns:
-        The object (None if an option is wrong), the problems, and the warnings. Under ``lenient`` unknown options are
-        warnings, as Kafka ignores them. Options of older versions of Kafka are taken with a warning, but not
-        ``as_kafka``, which ignores them today.
+        The object (None if an option is wrong), the problems, and the warnings. If ``lenient``, unknown options are
+        warnings, because Kafka ignores them. Options of older versions of Kafka are accepted with a warning, but not if
+        ``as_kafka``: Kafka ignores them today.
     """
     options, renamed = (options, []) if as_kafka else _todays(cls, options, place)
     unknown = []
@@ -98,20 +102,20 @@ def build(
 
 
 def _todays(cls: type[Options], options: dict[str, Any], place: str) -> tuple[dict[str, Any], list[Problem]]:
-    """Options under today's keys. Where both are given today's counts, as in the versions of Kafka that knew both."""
+    """Returns the options under today's keys. If a chain has both keys, today's key wins, as it did in Kafka."""
     former = {old: new for old, new in cls.former_options if old in options}
-    kept = {}
+    today = {}
     for key, value in options.items():
         if key not in former:
-            kept[key] = value
+            today[key] = value
     warnings = []
     for old, new in former.items():
-        unused = new in kept
-        kept.setdefault(new, options[old])
-        what = f", and '{new}' is given too, which counts" if unused else ""
-        statement = f"the option '{old}' is called '{new}' today{what}"
+        unused = new in today
+        today.setdefault(new, options[old])
+        addition = f", and the chain also sets '{new}', which wins" if unused else ""
+        statement = f"the option '{old}' is called '{new}' today{addition}"
         warnings.append(Problem("SMT017", place, statement, f"write {new}: Kafka ignores {old} since 4.0"))
-    return kept, warnings
+    return today, warnings
 
 
 def _check(built: Options, place: str) -> list[Problem]:
@@ -119,7 +123,7 @@ def _check(built: Options, place: str) -> list[Problem]:
     try:
         for option, statement, hint in built.check():
             problems.append(config_problem("SMT014", f"{place} {option}".strip(), statement, hint))
-    except ConfigError as error:  # a check that goes on after it has found a path that cannot be read
+    except ConfigError as error:  # the check has reported an unreadable path, and then needed that path
         problems = problems or [p.at(place) for p in error.problems]
     return problems
 

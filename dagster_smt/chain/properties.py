@@ -7,32 +7,32 @@ _UNICODE = re.compile(r"[0-9a-fA-F]{4}")
 
 
 def read_properties(text: str) -> dict[str, str]:
-    """Read a properties file: comments, continued lines, escapes; the last of two equal keys wins."""
-    found: dict[str, str] = {}
+    """Returns the properties of a file: comments, continued lines, escapes. The last of two equal keys wins."""
+    properties: dict[str, str] = {}
     for line in _logical_lines(text):
         key, value = _split(line)
-        found[_unescape(key)] = _unescape(value)
-    return found
+        properties[_unescape(key)] = _unescape(value)
+    return properties
 
 
 def written_comment(text: str) -> str:
-    """One line of comment, whatever the text has in it."""
+    """Returns a text as one line of comment, whatever characters the text has."""
     return f"# {_escaped(text)}"
 
 
 def written_property(key: str, value: str) -> str:
-    """A line that ``read_properties`` and ``java.util.Properties`` read back as this key and value."""
+    """Returns a line that ``read_properties`` and ``java.util.Properties`` read as this key and value."""
     return f"{_escaped(key, ' :=')}={_escaped(value)}"
 
 
 def _escaped(text: str, more: str = "") -> str:
     marks = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f", **{c: f"\\{c}" for c in more}}
-    found = "".join(marks.get(char) or _printable(char) for char in text)
-    return f"\\{found}" if found.startswith((" ", "#", "!")) else found
+    escaped = "".join(marks.get(char) or _printable(char) for char in text)
+    return f"\\{escaped}" if escaped.startswith((" ", "#", "!")) else escaped
 
 
 def _printable(char: str) -> str:
-    """A character, or what Java writes for one that UTF-8 does not have or that nobody sees."""
+    """Returns a character, or Java's escape of a character that does not print or that UTF-8 cannot encode."""
     if char.isprintable() or ord(char) > 0xFFFF:
         return char
     return f"\\u{ord(char):04x}"
@@ -85,5 +85,5 @@ def _unescape(text: str) -> str:
 
 
 def _joined(text: str) -> str:
-    """A text where the halves of a character that Java escapes one by one are the character."""
+    """Returns a text in which two surrogate halves, which Java escapes one by one, are one character."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

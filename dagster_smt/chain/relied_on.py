@@ -1,4 +1,4 @@
-"""What a chain hides, as something that runs can be compared by: the identity of a mask, and what one chain lacks."""
+"""The masks and drops of a chain, in a form that runs can compare: their identity, and the masks that a chain lacks."""
 
 import hashlib
 import json
@@ -16,54 +16,55 @@ HIDES = ("masked", "dropped")
 
 
 def fingerprints(chain: Chain) -> tuple[str, ...]:
-    """For each ledger entry, sixteen hex digits that stay the same as long as it means the same fields.
+    """Returns for each ledger entry sixteen hex digits, which stay the same as long as the entry means the same fields.
 
-    The same path means other fields under another syntax or predicate, and behind other stages; so all of that counts.
+    The digits depend on the path, its syntax, the predicate and the earlier stages: each can change which fields it
+        means.
     """
-    found: list[str] = []
+    digits: list[str] = []
     before: list[object] = []
     for stage in chain.stages:
         own = _meaning(stage)
         for effect in stage.transform.ledger():
             text = json.dumps([before, own, effect.action, effect.path, effect.side])
-            found.append(hashlib.sha256(text.encode()).hexdigest()[:16])
-        if type(stage) is Stage:  # those of the topic table's columns change no name
+            digits.append(hashlib.sha256(text.encode()).hexdigest()[:16])
+        if type(stage) is Stage:  # subclasses are stages of the topic table's columns, which rename nothing
             before.append([own, {key: as_text(value) for key, value in stage.transform.configured().items()}])
-    return tuple(found)
+    return tuple(digits)
 
 
 def less_hidden(chain: Chain, defined: Chain) -> tuple[LedgerEntry, ...]:
-    """The masks and drops of a definition's chain that another chain does not have.
+    """Returns the masks and drops of a definition's chain that another chain does not have.
 
-    One that has lost its predicate still hides as much. Paths are compared as they are written: a chain that hides the
-    same under other paths counts as one that hides less.
+    A mask without its former predicate hides at least as much, so the result does not have it. Paths are compared as
+    text: if the chain hides the same fields under other paths, the result has the masks of the definition.
     """
-    there = {what for _, what, _ in _hidden(chain)}
+    present = {target for _, target, _ in _hidden(chain)}
     entries = ledger_entries(defined)
     missing = []
-    for number, what, always in _hidden(defined):
-        if what not in there and always not in there:
+    for number, target, unconditional in _hidden(defined):
+        if target not in present and unconditional not in present:
             missing.append(entries[number])
     return tuple(missing)
 
 
 def _hidden(chain: Chain) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
-    """Number of each entry that hides something, what it hides and when, and the same without a condition."""
+    """Yields each mask and drop: its number, its target with its condition, and its target without a condition."""
     for first, stage in zip(first_entries(chain), chain.stages, strict=True):
         for number, effect in enumerate(stage.transform.ledger(), first):
             if effect.action in HIDES:
-                what = _what(stage, effect)
-                yield number, (*what, _when(stage)), (*what, "")
+                target = _target_of(stage, effect)
+                yield number, (*target, _condition_text(stage)), (*target, "")
 
 
-def _what(stage: Stage, effect: Entry) -> tuple[str, ...]:
-    transform, where = stage.transform, effect.side or stage.side
-    if effect.named and isinstance(transform, NestedPaths):  # whatever syntax the path is written in
-        return where, str(transform.path(effect.path).steps)
-    return where, effect.path if effect.named is False else str((effect.path,))
+def _target_of(stage: Stage, effect: Entry) -> tuple[str, ...]:
+    transform, side = stage.transform, effect.side or stage.side
+    if effect.named and isinstance(transform, NestedPaths):  # the steps are the same in every syntax
+        return side, str(transform.path(effect.path).steps)
+    return side, effect.path if effect.named is False else str((effect.path,))
 
 
-def _when(stage: Stage) -> str:
+def _condition_text(stage: Stage) -> str:
     if stage.predicate is None:
         return ""
     options = {key: as_text(value) for key, value in stage.predicate.configured().items()}
@@ -71,6 +72,6 @@ def _when(stage: Stage) -> str:
 
 
 def _meaning(stage: Stage) -> list[str]:
-    """What else decides which fields the paths of a stage mean, and in which records."""
+    """Returns the settings, besides its paths, that decide which fields and records a stage changes."""
     syntax = (getattr(stage.transform, name, "") for name in ("field_syntax_version", "strict_paths"))
-    return [stage.connect_class, *map(str, syntax), _when(stage)]
+    return [stage.connect_class, *map(str, syntax), _condition_text(stage)]

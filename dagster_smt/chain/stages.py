@@ -1,4 +1,4 @@
-"""From drafts of stages (names and options as written) to stages; every problem is found in one pass."""
+"""Turns drafts of stages (names and options as written) into stages, and reports all problems in one pass."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from dagster_smt.authoring.options import split_list
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.stage import Chain, Stage, label_of
 from dagster_smt.authoring.transform import Transform
-from dagster_smt.chain import registry
+from dagster_smt.chain import plugins
 from dagster_smt.chain.classes import find_class
 from dagster_smt.chain.problems import build, config_problem, did_you_mean
 from dagster_smt.chain.versions import version_problems
@@ -21,8 +21,11 @@ _PREDICATE_KEYS = ("name", "type", "options")
 
 
 @dataclass
-class Draft:
-    """A stage as written. ``predicate`` is None, or (name, type, options); a type of None means it is not defined."""
+class StageDraft:
+    """A stage as written.
+
+    ``predicate`` is None, or (name, type, options). A type of None means that the chain does not define the predicate.
+    """
 
     alias: str
     type: Any
@@ -33,8 +36,8 @@ class Draft:
     known_predicates: tuple[str, ...] = field(default=())
 
 
-def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[Draft], list[Problem]]:
-    """Read ``transforms.*`` and ``predicates.*``; a connector's other keys are not ours to judge."""
+def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[StageDraft], list[Problem]]:
+    """Returns the stages in ``transforms.*`` and ``predicates.*``, and their problems. It skips other keys."""
     problems: list[Problem] = []
     aliases = _aliases(properties, "transforms", problems)
     names = _aliases(properties, "predicates", problems)
@@ -45,17 +48,17 @@ def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[Draft], 
     for alias in aliases:
         options = _below(properties, _TRANSFORM, alias, aliases)
         name = options.pop("predicate", None)
-        draft = Draft(
+        draft = StageDraft(
             alias, options.pop("type", None), options, None, options.pop("negate", None), f"transforms.{alias}"
         )
         if name is not None:
             name = str(name)  # Kafka does not trim it
             if name in names:
-                found = _below(properties, _PREDICATE, name, names)
+                predicate_options = _below(properties, _PREDICATE, name, names)
             else:
-                found = {}
-            found.pop("plugin.version", None)
-            draft.predicate = (name, found.pop("type", None), found)
+                predicate_options = {}
+            predicate_options.pop("plugin.version", None)
+            draft.predicate = (name, predicate_options.pop("type", None), predicate_options)
             draft.known_predicates = tuple(names)
         problems += version_problems(options.pop("plugin.version", None), draft.place)
         drafts.append(draft)
@@ -63,24 +66,26 @@ def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[Draft], 
 
 
 def _no_list(properties: Mapping[str, Any]) -> Problem:
-    """What is said of a mapping without ``transforms``: where a chain seems to be, if it is somewhere else."""
+    """Returns the problem of a mapping without ``transforms``; the hint names the key that seems to have the chain."""
     hint = "list the aliases: transforms=first,second"
     if "attributes" in properties:
-        hint = "this is a component: name the file that its 'chain' names"
+        hint = "this file is a component: use the file that its 'chain' names"
     elif "chain" in properties:
-        hint = "write what stands below 'chain' at the top of the file: a list of stages, or properties"
+        hint = "move the contents of 'chain' to the top of the file: a list of stages, or properties"
     return config_problem("SMT004", "transforms", "the list of transforms is missing", hint)
 
 
-def _predicate_problems(properties: Mapping[str, Any], names: Sequence[str], drafts: Sequence[Draft]) -> list[Problem]:
-    """Versions of predicates, and what is wrong with those that no stage uses: Kafka reads them too."""
+def _predicate_problems(
+    properties: Mapping[str, Any], names: Sequence[str], drafts: Sequence[StageDraft]
+) -> list[Problem]:
+    """Returns the problems of predicates that no stage uses, which Kafka reads too, and of versions."""
     problems = []
     used = {draft.predicate[0] for draft in drafts if draft.predicate}
     for name in names:
         options = _below(properties, _PREDICATE, name, names)
         problems += version_problems(options.pop("plugin.version", None), f"{_PREDICATE}{name}")
         if name not in used:
-            unused = Draft("", None, {}, (name, options.pop("type", None), options), place="predicates")
+            unused = StageDraft("", None, {}, (name, options.pop("type", None), options), place="predicates")
             problems += _predicate(unused, lenient=True)[1]
     return problems
 
@@ -89,21 +94,24 @@ def _aliases(properties: Mapping[str, Any], key: str, problems: list[Problem]) -
     value = properties.get(key) or ""
     names = [str(v) for v in value] if isinstance(value, list | tuple) else split_list(str(value))
     for name in dict.fromkeys(n for n in names if n and names.count(n) > 1):
-        problems.append(config_problem("SMT005", key, f"the alias '{name}' appears twice", "give each its own name"))
+        problems.append(config_problem("SMT005", key, f"the alias '{name}' appears twice", "choose two names"))
     if "" in names:
-        problems.append(config_problem("SMT006", key, "an alias is empty", "remove the comma too many"))
+        problems.append(config_problem("SMT006", key, "an alias is empty", "remove the extra comma"))
     return list(dict.fromkeys(n for n in names if n))
 
 
 def _below(properties: Mapping[str, Any], root: str, name: str, names: Sequence[str]) -> dict[str, Any]:
-    """The options of an alias, without those of aliases that begin like it (``a`` and ``a.b``)."""
+    """Returns the options of an alias, without those of longer aliases with the same start (``a`` and ``a.b``)."""
     prefix = f"{root}{name}."
     others = tuple(f"{root}{other}." for other in names if other.startswith(f"{name}."))
     return {k[len(prefix) :]: v for k, v in properties.items() if k.startswith(prefix) and not k.startswith(others)}
 
 
 def _strays(properties: Mapping[str, Any], prefix: str, names: Sequence[str]) -> list[Problem]:
-    """Keys of an alias that the list does not name: Kafka ignores them, and so a misspelt alias runs quietly."""
+    """Returns the problems of keys whose alias is not in the list.
+
+    Kafka ignores such keys, which hides a misspelled alias.
+    """
     prefixes = tuple(f"{prefix}{name}." for name in names)
     strays = set()
     for k in properties:
@@ -118,8 +126,8 @@ def _strays(properties: Mapping[str, Any], prefix: str, names: Sequence[str]) ->
     ]
 
 
-def drafts_from_list(stages: Sequence[Any]) -> tuple[list[Draft], list[Problem]]:
-    """Read the ordered list form: ``- {alias, type, options, predicate: {name, type, options}, negate}``."""
+def drafts_from_list(stages: Sequence[Any]) -> tuple[list[StageDraft], list[Problem]]:
+    """Returns the stages of a list: ``- {alias, type, options, predicate: {name, type, options}, negate}``."""
     drafts, problems, seen = [], [], set()
     for number, stage in enumerate(stages):
         place = f"stages[{number}]"
@@ -128,12 +136,10 @@ def drafts_from_list(stages: Sequence[Any]) -> tuple[list[Draft], list[Problem]]
             continue
         alias = str(stage.get("alias") or f"stage{number + 1}")
         if alias in seen:
-            problems.append(
-                config_problem("SMT005", place, f"the alias '{alias}' appears twice", "give each its own name")
-            )
+            problems.append(config_problem("SMT005", place, f"the alias '{alias}' appears twice", "choose two names"))
         seen.add(alias)
         place = f"{place} ({alias})"
-        draft = Draft(
+        draft = StageDraft(
             alias, stage.get("type"), _keys(stage, _STAGE_KEYS, place, problems), None, stage.get("negate"), place
         )
         predicate = stage.get("predicate")
@@ -148,7 +154,7 @@ def drafts_from_list(stages: Sequence[Any]) -> tuple[list[Draft], list[Problem]]
 
 
 def _keys(data: Mapping[Any, Any], known: Sequence[str], place: str, problems: list[Problem]) -> dict[str, Any]:
-    """Report keys that are not known; return the options."""
+    """Returns the options, and adds a problem for each unknown key."""
     for key in map(str, data):
         if key not in known:
             hint = did_you_mean(key, known, "options go below 'options'")
@@ -162,8 +168,8 @@ def _keys(data: Mapping[Any, Any], known: Sequence[str], place: str, problems: l
     return {}
 
 
-def _name_predicates(drafts: Sequence[Draft]) -> list[Problem]:
-    """Give predicates without a name one of their own; in properties a name can only mean one predicate."""
+def _name_predicates(drafts: Sequence[StageDraft]) -> list[Problem]:
+    """Names the predicates without a name, and returns the problems of names that mean two predicates."""
     known: dict[str, tuple[Any, dict[str, Any]]] = {}
     problems = []
     for draft in sorted((d for d in drafts if d.predicate), key=lambda d: not (d.predicate and d.predicate[0])):
@@ -175,29 +181,29 @@ def _name_predicates(drafts: Sequence[Draft]) -> list[Problem]:
             name = next(n for n in free if known.get(n, (type_, options)) == (type_, options))
             draft.predicate = (name, type_, options)
         if known.setdefault(name, (type_, options)) != (type_, options):
-            statement = f"the predicate '{name}' means something else in another stage"
-            problems.append(config_problem("SMT304", f"{draft.place} predicate", statement, "give each its own name"))
+            statement = f"the predicate '{name}' has another type or other options in another stage"
+            problems.append(config_problem("SMT304", f"{draft.place} predicate", statement, "choose two names"))
     return problems
 
 
-def assemble(drafts: Sequence[Draft], lenient: bool, as_kafka: bool = False) -> tuple[Chain, list[Problem]]:
-    """Make the stages. The chain is only good if there are no problems.
+def assemble(drafts: Sequence[StageDraft], lenient: bool, as_kafka: bool = False) -> tuple[Chain, list[Problem]]:
+    """Returns the chain of some drafts, and its problems. Use the chain only if there are no problems.
 
     Args:
         drafts: The stages as written.
-        lenient: Whether unknown options are warnings.
-        as_kafka: Whether only names of classes and options count that Kafka takes today.
+        lenient: True if unknown options are warnings.
+        as_kafka: True to accept only the names of classes and options that Kafka accepts today.
     """
     stages, problems, warnings = [], [], []
     for draft in drafts:
-        transform, side, found, warned = _transform(draft, lenient, as_kafka)
-        problems += [*_plain_names(draft), *found]
-        warnings += warned
-        predicate, found, warned = _predicate(draft, lenient, as_kafka)
-        problems += found
-        warnings += warned
-        negate, found = _negate(draft)
-        problems += found
+        transform, side, more, advice = _transform(draft, lenient, as_kafka)
+        problems += [*_plain_names(draft), *more]
+        warnings += advice
+        predicate, more, advice = _predicate(draft, lenient, as_kafka)
+        problems += more
+        warnings += advice
+        negate, more = _negate(draft)
+        problems += more
         if transform is not None:
             name = draft.predicate[0] if draft.predicate else ""
             stages.append(Stage(draft.alias, transform, side, predicate, name, negate))
@@ -206,31 +212,33 @@ def assemble(drafts: Sequence[Draft], lenient: bool, as_kafka: bool = False) -> 
     return chain, problems
 
 
-def _plain_names(draft: Draft) -> list[Problem]:
+def _plain_names(draft: StageDraft) -> list[Problem]:
     names = (draft.alias, draft.predicate[0]) if draft.predicate else (draft.alias,)
     return [
-        config_problem("SMT006", draft.place, f"the name '{name}' has a comma, or blanks around it", "choose another")
+        config_problem(
+            "SMT006", draft.place, f"the name '{name}' has a comma, or blanks around it", "choose another name"
+        )
         for name in names
         if "," in name or name != trim(name)
     ]
 
 
 def _transform(
-    draft: Draft, lenient: bool, as_kafka: bool
+    draft: StageDraft, lenient: bool, as_kafka: bool
 ) -> tuple[Transform | None, str, list[Problem], list[Problem]]:
-    named = find_class(draft.type, registry.transforms(), draft.place, "transform", as_kafka)
-    if named.problem:
-        return None, "", [named.problem], []
-    cls, side = named.cls, named.side
+    match = find_class(draft.type, plugins.transforms(), draft.place, "transform", as_kafka)
+    if match.problem:
+        return None, "", [match.problem], []
+    cls, side = match.cls, match.side
     assert isinstance(cls, type) and issubclass(cls, Transform)
     place = f"{draft.place} ({label_of(cls, side)})"
     built, problems, warnings = build(cls, draft.options, place, lenient, as_kafka)
     assert built is None or isinstance(built, Transform)
-    return built, side, problems, [*named.warnings, *warnings]
+    return built, side, problems, warnings
 
 
 def _predicate(
-    draft: Draft, lenient: bool, as_kafka: bool = False
+    draft: StageDraft, lenient: bool, as_kafka: bool = False
 ) -> tuple[Predicate | None, list[Problem], list[Problem]]:
     if draft.predicate is None:
         return None, [], []
@@ -239,16 +247,16 @@ def _predicate(
         hint = did_you_mean(name, draft.known_predicates, "define it under 'predicates'")
         return None, [config_problem("SMT301", draft.place, f"there is no predicate '{name}'", hint)], []
     place = f"predicates.{name}"
-    named = find_class(type_, registry.predicates(), place, "predicate", as_kafka)
-    if named.problem:
-        return None, [named.problem], []
-    assert named.cls is not None
-    built, problems, warnings = build(named.cls, options, f"{place} ({named.cls.__name__})", lenient)
+    match = find_class(type_, plugins.predicates(), place, "predicate", as_kafka)
+    if match.problem:
+        return None, [match.problem], []
+    assert match.cls is not None
+    built, problems, warnings = build(match.cls, options, f"{place} ({match.cls.__name__})", lenient)
     assert built is None or isinstance(built, Predicate)
     return built, problems, warnings
 
 
-def _negate(draft: Draft) -> tuple[bool, list[Problem]]:
+def _negate(draft: StageDraft) -> tuple[bool, list[Problem]]:
     if draft.negate is None:
         return False, []
     text = trim(str(draft.negate)).lower()
@@ -257,33 +265,33 @@ def _negate(draft: Draft) -> tuple[bool, list[Problem]]:
     if draft.predicate is None:
         hint = "name the predicate, or remove negate"
         return False, [config_problem("SMT302", draft.place, "'negate' without a 'predicate'", hint)]
-    # Connect trims when it checks the text, but not when it reads it: ` true ` is accepted and means false
+    # Connect trims the text for its check, but not for its use: ` true ` is accepted and means false
     return str(draft.negate).lower() == "true", []
 
 
 def canonical(chain: Chain) -> dict[str, str]:
-    """The flat properties that mean this chain, every value a text."""
-    found = {"transforms": ",".join(s.alias for s in chain.stages)}
+    """Returns the flat properties of a chain; every value is a text."""
+    properties = {"transforms": ",".join(s.alias for s in chain.stages)}
     for stage in chain.stages:
         prefix = f"{_TRANSFORM}{stage.alias}."
-        found[f"{prefix}type"] = stage.connect_class
-        found.update({prefix + k: as_text(v) for k, v in stage.transform.configured().items()})
+        properties[f"{prefix}type"] = stage.connect_class
+        properties.update({prefix + k: as_text(v) for k, v in stage.transform.configured().items()})
         if stage.predicate is None:
             continue
-        found[f"{prefix}predicate"] = stage.predicate_name
+        properties[f"{prefix}predicate"] = stage.predicate_name
         if stage.negate:
-            found[f"{prefix}negate"] = "true"
+            properties[f"{prefix}negate"] = "true"
         prefix = f"{_PREDICATE}{stage.predicate_name}."
-        found[f"{prefix}type"] = stage.predicate.connect_class
-        found.update({prefix + k: as_text(v) for k, v in stage.predicate.configured().items()})
+        properties[f"{prefix}type"] = stage.predicate.connect_class
+        properties.update({prefix + k: as_text(v) for k, v in stage.predicate.configured().items()})
     names = dict.fromkeys(s.predicate_name for s in chain.stages if s.predicate is not None)
     if names:
-        return {**found, "predicates": ",".join(names)}
-    return found
+        return {**properties, "predicates": ",".join(names)}
+    return properties
 
 
 def as_text(value: Any) -> str:
-    """An option's value as properties spell it."""
+    """Returns the value of an option as properties spell it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):

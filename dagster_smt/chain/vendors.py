@@ -1,6 +1,6 @@
-"""Transforms of other vendors that people meet in connectors: who makes them, and what here comes close to them.
+"""Vendors of transforms that connectors use, and the nearest transform here for some of their classes.
 
-Never an answer that does something else: where a transform here is like one of theirs, the hint says how it differs.
+A hint never sends the user to a transform that silently does something else: it states the difference.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ _VENDORS = {
     "org.apache.camel.kafkaconnector.": "Apache Camel",
     "com.redhat.insights.": "Red Hat Insights",
 }
-# By vendor's prefix and class: what comes close here, and how it differs.
+# By full class name: the nearest transform here, and the difference.
 _CLOSE = {
     "io.confluent.connect.transforms.Flatten": f"{KAFKA}Flatten has the same option delimiter, but no "
     "behavior.on.nested.map",
@@ -39,12 +39,12 @@ _CLOSE = {
 
 
 def is_kafkas(connect_class: str) -> bool:
-    """Whether a class is one that Kafka brings along."""
+    """Returns True if a class is part of Apache Kafka."""
     return connect_class.startswith(KAFKA)
 
 
 def vendor_of(connect_class: str) -> str:
-    """Who makes a class: a name, or the package of the class."""
+    """Returns the vendor of a class; for an unknown vendor, the package of the class."""
     if is_kafkas(connect_class):
         return "Apache Kafka"
     known = next((v for prefix, v in _VENDORS.items() if connect_class.startswith(prefix)), None)
@@ -52,37 +52,39 @@ def vendor_of(connect_class: str) -> str:
 
 
 def by_vendor(connect_classes: Iterable[str]) -> dict[str, list[str]]:
-    """Classes by vendor, Kafka first."""
-    found: dict[str, list[str]] = {}
+    """Returns classes by vendor, Kafka first."""
+    vendors: dict[str, list[str]] = {}
     for name in sorted(connect_classes, key=lambda name: not is_kafkas(name)):
-        found.setdefault(vendor_of(name), []).append(name)
-    return found
+        vendors.setdefault(vendor_of(name), []).append(name)
+    return vendors
 
 
 def vendor_hint(name: str, known: Iterable[str] = ()) -> str:
-    """What to do about a class of another package; empty for one of Kafka's, or a name without a package.
+    """Returns the hint for a class that this package does not have.
+
+    The hint is empty for a class of Kafka and for a name without a package.
 
     Args:
         name: The class with its package, without ``$Key`` or ``$Value``.
-        known: The classes that there are.
+        known: The classes that chains can use.
     """
     if "." not in name or is_kafkas(name):
         return ""
     vendor = next((v for prefix, v in _VENDORS.items() if name.startswith(prefix)), None)
-    close = _CLOSE.get(name)
+    nearest = _CLOSE.get(name)
     if vendor:
-        whose = f"it is {_possessive(vendor)}"
+        statement = f"it is {_possessive(vendor)}"
     else:
-        whose = "no installed package has it"
-    theirs = []
+        statement = "no installed package has it"
+    same_vendor = []
     for other in known:
         if vendor_of(other) == vendor_of(name):
-            theirs.append(other)
-    if theirs:
-        whose += f", of whose there are {', '.join(theirs)}"
-        shorts = [other.rpartition(".")[2] for other in theirs]
-        close = close or did_you_mean(name.rpartition(".")[2], shorts, "-").removeprefix("-")
-    return f"{whose}: {f'{close}; or ' if close else ''}{_WRITE}"
+            same_vendor.append(other)
+    if same_vendor:
+        statement += f"; installed from this vendor: {', '.join(same_vendor)}"
+        shorts = [other.rpartition(".")[2] for other in same_vendor]
+        nearest = nearest or did_you_mean(name.rpartition(".")[2], shorts, "-").removeprefix("-")
+    return f"{statement}: {f'{nearest}; or ' if nearest else ''}{_WRITE}"
 
 
 def _possessive(vendor: str) -> str:

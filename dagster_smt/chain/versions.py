@@ -1,4 +1,7 @@
-"""``plugin.version`` (KIP-891): there is one version of each class here, that of the Kafka whose results are met."""
+"""``plugin.version`` (KIP-891).
+
+Each class has one version here: that of the Kafka release whose results we reproduce.
+"""
 
 import re
 
@@ -11,18 +14,18 @@ _RANGE = re.compile(r"([\[(])([\d.]*),([\d.]*)([\])])")
 
 
 def version_problems(text: object, place: str) -> list[Problem]:
-    """The problem of a version, a range (``[4.0,5.0)``) or ``latest`` that does not admit ours."""
+    """Returns the problem of a version, a range (``[4.0,5.0)``) or ``latest`` that does not include our version."""
     if text is None or _admits(trim(str(text))):
         return []
-    statement = f"version {text} is asked for, but the results here are those of {KAFKA}"
+    statement = f"the chain requires version {text}, but results here are those of Kafka {KAFKA}"
     return [config_problem("SMT015", f"{place} plugin.version", statement, "remove plugin.version")]
 
 
 def _admits(text: str) -> bool:
-    found = _RANGE.fullmatch(text.replace(" ", ""))
-    if not found:
+    match = _RANGE.fullmatch(text.replace(" ", ""))
+    if not match:
         return text.strip("[]") in ("", "latest", KAFKA)
-    opens, low, high, closes = found.groups()
+    opens, low, high, closes = match.groups()
     above = not low or _parts(low) < _parts(KAFKA) or (opens == "[" and _parts(low) == _parts(KAFKA))
     below = not high or _parts(KAFKA) < _parts(high) or (closes == "]" and _parts(high) == _parts(KAFKA))
     return above and below

@@ -10,8 +10,8 @@ from dagster_smt.authoring.options import Options
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.explain import explain
+from dagster_smt.chain.plugins import predicates, transforms
 from dagster_smt.chain.problems import did_you_mean
-from dagster_smt.chain.registry import predicates, transforms
 from dagster_smt.chain.vendors import by_vendor
 from dagster_smt.cli.grid import grid
 from dagster_smt.cli.page import page

@@ -16,7 +16,7 @@ from dagster_smt.authoring.bundles import NestedPaths
 from dagster_smt.authoring.options import Options
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import Example, Transform
-from dagster_smt.chain.registry import own
+from dagster_smt.chain.plugins import own
 from dagster_smt.chain.stages import as_text
 from dagster_smt.chain.vendors import by_vendor, is_kafkas
 from dagster_smt.interpret.examples import example_chain, run_example, run_once, with_schema

@@ -9,7 +9,7 @@ from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.dead_paths import dead_paths, refuse_dead_paths
 from dagster_smt.chain.plan import plan_chain
-from dagster_smt.chain.registry import own
+from dagster_smt.chain.plugins import own
 from dagster_smt.effects.field_rules import FieldRules
 from dagster_smt.errors import ConfigError, PlanError
 from dagster_smt.model.paths.connect import seems_pattern
@@ -100,7 +100,7 @@ def test_hints_name_the_field_the_syntax_or_the_stage_before():
     assert hint(mask("emial")) == "did you mean 'email'?"
     assert hint(mask("user.name")).startswith("set field.syntax.version=V2")
     assert hint(mask("**.email", "V2")).startswith("set field.syntax.version=extended")
-    assert hint(RENAME, mask("email")).startswith("an earlier stage renames or moves it")
+    assert hint(RENAME, mask("email")).startswith("an earlier stage renames or moves the field")
 
 
 PATTERNS = [

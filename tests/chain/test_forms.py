@@ -108,7 +108,7 @@ REFUSED = [
         forms(ONE, TWO),
         ["SMT110 transforms.insertfield (InsertField$Value): field 'id' exists already"],
     ),
-    ("no form", [], (), ["SMT212 orders: no record of the window has a schema to read"]),
+    ("no form", [], (), ["SMT212 orders: no record of the window has a schema"]),
 ]
 
 

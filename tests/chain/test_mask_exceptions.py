@@ -80,13 +80,22 @@ def test_they_change_no_record_and_so_not_the_hash():
 
 WRONG = [
     ({"mask.exceptions.a.fields": "key", "mask.exceptions.a.reason": "x"}, "mask.exceptions.a: it is not in"),
-    ({"mask.exceptions": "a", "mask.exceptions.a.fields": "key"}, "mask.exceptions.a.reason: no reason is given"),
-    ({"mask.exceptions": "a", "mask.exceptions.a.reason": "x"}, "mask.exceptions.a.fields: no fields are given"),
-    ({"mask.exceptions": [{"fields": ["email"], "reason": "x"}]}, "[0].fields: 'email' names no fields of a record"),
-    ({"mask.exceptions": [{"fields": ["value./x/"], "reason": "x"}]}, "'value./x/' names no fields of a record"),
+    ({"mask.exceptions": "a", "mask.exceptions.a.fields": "key"}, "mask.exceptions.a.reason: the reason is missing"),
+    (
+        {"mask.exceptions": "a", "mask.exceptions.a.reason": "x"},
+        "mask.exceptions.a.fields: the option 'fields' is missing",
+    ),
+    (
+        {"mask.exceptions": [{"fields": ["email"], "reason": "x"}]},
+        "[0].fields: 'email' is not a path to fields of a record",
+    ),
+    (
+        {"mask.exceptions": [{"fields": ["value./x/"], "reason": "x"}]},
+        "'value./x/' is not a path to fields of a record",
+    ),
     ({"mask.exceptions": [{"fields": ["value.**"], "reason": "x"}]}, "SMT103"),
     ({"mask.exceptions": [{"field": ["key"], "reason": "x"}]}, "unknown option 'field'"),
-    ({"mask.exceptions": ["key"]}, "no fields are given"),
+    ({"mask.exceptions": ["key"]}, "the option 'fields' is missing"),
 ]
 
 

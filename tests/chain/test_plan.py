@@ -211,7 +211,7 @@ def test_more_than_eight_variants_are_not_supported():
     with pytest.raises(UnsupportedError) as caught:
         plan_of(*few, stage("InsertField$Value", when=TRACED, topic_field="t9"))
     assert str(caught.value).splitlines()[0] == (
-        "SMT901 transforms.insertfield4 (InsertField$Value): predicates make more than 8 forms of record"
+        "SMT901 transforms.insertfield4 (InsertField$Value): predicates make more than 8 variants of the record"
     )
 
 

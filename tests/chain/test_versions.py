@@ -24,8 +24,8 @@ def test_versions_that_admit_ours(text):
 @pytest.mark.parametrize("text", ["1.0.0", "[1.0,4.3.1)", "(4.3.1,)", "5", "new"])
 def test_versions_that_do_not(text):
     (problem,) = version_problems(text, "transforms.f")
-    wants = f"SMT015 transforms.f plugin.version: version {text} is asked for, but the results here are those of 4.3.1"
-    assert str(problem).splitlines()[0] == wants
+    statement = f"the chain requires version {text}, but results here are those of Kafka 4.3.1"
+    assert str(problem).splitlines()[0] == f"SMT015 transforms.f plugin.version: {statement}"
 
 
 @pytest.mark.parametrize("key", ["transforms.f.plugin.version", "predicates.p.plugin.version"])

@@ -6,7 +6,7 @@ import pytest
 
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import Transform
-from dagster_smt.chain.registry import own
+from dagster_smt.chain.plugins import own
 from dagster_smt.effects import condition, effect
 from dagster_smt.effects.as_data import as_data, data_of, is_data
 from dagster_smt.effects.code import CodeTransform

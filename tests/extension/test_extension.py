@@ -79,7 +79,7 @@ print(plan.steps[0].plan.condition)
 
 def test_the_reference_page_shows_options_and_a_true_example(run):
     code = """
-from dagster_smt.chain.registry import transforms
+from dagster_smt.chain.plugins import transforms
 from dagster_smt.interpret.examples import run_example
 from dagster_smt.tools.parity.runner import ParityReport
 from dagster_smt.tools.reference import page
@@ -142,12 +142,12 @@ print(run, explain(plan).splitlines()[-1])
 def test_an_unknown_class_of_a_vendor_is_told_which_of_theirs_there_are(run):
     code = """
 from dagster_smt.chain.classes import find_class
-from dagster_smt.chain.registry import transforms
+from dagster_smt.chain.plugins import transforms
 for name in ("com.example.transforms.DropNul", "com.example.transforms.RegexRouter", "io.confluent.HashField"):
     print(find_class(name, transforms(), "", "transform").problem.hint)
 """
     misspelt, another, stranger = run("-c", PRELUDE + code).splitlines()
-    there = "no installed package has it, of whose there are com.example.transforms.HashField, "
+    there = "no installed package has it; installed from this vendor: com.example.transforms.HashField, "
     assert misspelt.startswith(there) and "did you mean 'DropNull'?" in misspelt
     assert another.startswith(there) and "did you mean" not in another and "docs/writing-a-transform.md" in another
     assert "HashField" not in stranger
@@ -156,7 +156,7 @@ for name in ("com.example.transforms.DropNul", "com.example.transforms.RegexRout
 def test_a_short_name_that_two_vendors_have_is_no_answer(run):
     code = """
 from dagster_smt.chain.classes import find_class
-from dagster_smt.chain.registry import transforms
+from dagster_smt.chain.plugins import transforms
 class HashField(transforms()["com.example.transforms.HashField"]):
     connect_class = "io.other.HashField"
 known = {**transforms(), "io.other.HashField": HashField}

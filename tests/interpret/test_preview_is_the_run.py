@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.chain.registry import transforms
+from dagster_smt.chain.plugins import transforms
 from dagster_smt.interpret.interpreter import FAILED, KEPT
 from dagster_smt.interpret.preview import Sample, preview
 from dagster_smt.model.topics.format import Format

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.chain.registry import transforms
+from dagster_smt.chain.plugins import transforms
 from dagster_smt.effects.code import CodeTransform
 from dagster_smt.effects.effect import Change
 from dagster_smt.effects.rule import Constant, FieldRule

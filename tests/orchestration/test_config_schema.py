@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.chain.registry import predicates, transforms
+from dagster_smt.chain.plugins import predicates, transforms
 from dagster_smt.errors import ConfigError
 from dagster_smt.model.windows.window import Range
 from dagster_smt.orchestration.launch.config_schema import decode_config, smt_config_schema

@@ -7,7 +7,7 @@ import pytest
 
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import Transform
-from dagster_smt.chain.registry import own
+from dagster_smt.chain.plugins import own
 from dagster_smt.chain.vendors import is_kafkas
 from dagster_smt.tools.parity.judge import REASONS
 from dagster_smt.tools.parity.runner import DELIBERATE, EQUAL, on_python, run_cases, transforms_of

@@ -22,7 +22,7 @@ import pytest
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.chain.plan import fold_chain
-from dagster_smt.chain.registry import own
+from dagster_smt.chain.plugins import own
 from dagster_smt.effects.code import CodeTransform
 from dagster_smt.errors import ConfigError, DataError, UnsupportedError
 from dagster_smt.interpret.examples import schema_of

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from dagster_smt.chain.registry import predicates, transforms
+from dagster_smt.chain.plugins import predicates, transforms
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Call, Const, Ref
 from dagster_smt.model.paths.steps import Match

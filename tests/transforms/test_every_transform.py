@@ -12,9 +12,9 @@ import pytest
 from dagster_smt import predicates, transforms
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import Transform
-from dagster_smt.chain.registry import own
-from dagster_smt.chain.registry import predicates as known_predicates
-from dagster_smt.chain.registry import transforms as known_transforms
+from dagster_smt.chain.plugins import own
+from dagster_smt.chain.plugins import predicates as known_predicates
+from dagster_smt.chain.plugins import transforms as known_transforms
 from tests.transforms.helpers import chain_of, check
 
 HERE = Path(__file__).parent

@@ -6,7 +6,7 @@ from dagster_smt.authoring.bundles import NestedPaths
 from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.explain import explain
-from dagster_smt.chain.registry import own
+from dagster_smt.chain.plugins import own
 from dagster_smt.errors import ConfigError, PlanError
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import Record

@@ -14,7 +14,7 @@ import dagster as dg
 
 from dagster_smt.authoring.options import Options
 from dagster_smt.chain import Chain, parse_chain
-from dagster_smt.chain.registry import predicates, transforms
+from dagster_smt.chain.plugins import predicates, transforms
 from dagster_smt.chain.stages import as_text
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.windows.window import Range, Window

@@ -13,7 +13,7 @@ from operator import and_, or_
 
 from pyspark.sql import DataFrame
 
-from dagster_smt.chain.plan import Plan, StagePlan, Step, same_form
+from dagster_smt.chain.plan import Plan, StagePlan, Step, same_schemas
 from dagster_smt.errors import DataError, Problem, unprocessable
 from dagster_smt.model.cell import Call, Cell, Each, Expr, Group, Node, Ref, Rule
 from dagster_smt.model.record import PlanRecord, Touch
@@ -336,7 +336,7 @@ class _StepRun:
     @cached_property
     def _merges(self) -> bool:
         """Whether those rows keep their values in columns of the same form; else they are null there."""
-        return self._stays and self.plan.after is not None and same_form(self.plan.before, self.plan.after)
+        return self._stays and self.plan.after is not None and same_schemas(self.plan.before, self.plan.after)
 
     def _sides(self, before: PlanRecord, after: PlanRecord) -> None:
         for side in ("key", "value"):

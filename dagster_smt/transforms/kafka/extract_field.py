@@ -18,7 +18,7 @@ class ExtractField(NullDefaults, NestedPaths, Transform):
     """
 
     connect_class = PACKAGE + "ExtractField"
-    former_types = ("Extract{}FromStruct",)
+
     purpose = "field extraction"
     field: Text = option("The field to extract.")
     examples = (

@@ -21,7 +21,7 @@ class HoistField(NestedPaths, Transform):
     """
 
     connect_class = PACKAGE + "HoistField"
-    former_types = ("Hoist{}ToStruct",)
+
     purpose = "hoisting"
     null = "wrap"
     field: Text = option("Name of the field.")

@@ -28,8 +28,7 @@ class InsertField(NullDefaults, NestedPaths, Transform):
     """
 
     connect_class = PACKAGE + "InsertField"
-    former_types = ("InsertIn{}",)
-    former_options = tuple((name, f"{name}.field") for name in ("topic", "partition", "offset", "timestamp"))
+
     purpose = "field insertion"
     null = "pass"
     topic_field: Text | None = option("Field that receives the topic.", None)

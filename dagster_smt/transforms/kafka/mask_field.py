@@ -34,7 +34,7 @@ class MaskField(NullDefaults, NestedPaths, Transform):
     """
 
     connect_class = PACKAGE + "MaskField"
-    former_types = ("Mask{}",)
+
     purpose = "mask fields"
     null = "reject"
     fields: Annotated[NonEmptyNames, by_syntax()] = option("Fields to mask.")

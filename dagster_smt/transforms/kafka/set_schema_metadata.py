@@ -20,8 +20,7 @@ class SetSchemaMetadata(NullDefaults, Transform):
     """
 
     connect_class = PACKAGE + "SetSchemaMetadata"
-    former_types = ("Set{}SchemaMetadata",)
-    former_options = (("name", "schema.name"), ("version", "schema.version"))
+
     purpose = "updating schema metadata"
     schema_name: Text | None = option("The new name of the schema.", None)
     schema_version: Int | None = option("The new version of the schema.", None)

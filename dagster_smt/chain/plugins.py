@@ -1,4 +1,4 @@
-"""Which transforms and predicates there are: our own and those of other packages (entry points)."""
+"""The transforms and predicates that chains can use: our own, and those of installed packages (entry points)."""
 
 import pkgutil
 from collections.abc import Iterator
@@ -23,18 +23,21 @@ PluginT = TypeVar("PluginT", bound=Options)
 
 @cache
 def transforms() -> dict[str, type[Transform]]:
-    """Transforms by full class name. An entry point may name a class, a tuple of classes, or a package (``listed``)."""
+    """Returns the transforms by full class name.
+
+    An entry point may name a class, a tuple of classes, or a package (``listed``).
+    """
     return {c.connect_class: c for c in (*own(Transform), *_plugins(TRANSFORM_GROUP, Transform))}
 
 
 @cache
 def predicates() -> dict[str, type[Predicate]]:
-    """Predicates by full class name."""
+    """Returns the predicates by full class name."""
     return {c.connect_class: c for c in (*own(Predicate), *_plugins(PREDICATE_GROUP, Predicate))}
 
 
 def own(base: type[PluginT]) -> tuple[type[PluginT], ...]:
-    """Our own classes, Kafka's first."""
+    """Returns our own classes, Kafka's first."""
     package = own_transforms if issubclass(Transform, base) else own_predicates
     classes = [_checked(cls, base, package.__name__) for cls in listed(package)]
     return tuple(sorted(classes, key=_is_of_a_vendor))
@@ -45,7 +48,7 @@ def _is_of_a_vendor(cls: type[Options]) -> bool:
 
 
 def listed(package: ModuleType) -> Iterator[type]:
-    """The classes of a package: those of its ``ALL``, then those of the packages inside it, by name."""
+    """Yields the classes of a package: first those in ``ALL``, then those of its subpackages, ordered by name."""
     yield from getattr(package, "ALL", ())
     for info in pkgutil.iter_modules(getattr(package, "__path__", ()), f"{package.__name__}."):
         if info.ispkg:
@@ -53,17 +56,17 @@ def listed(package: ModuleType) -> Iterator[type]:
 
 
 def _plugins(group: str, base: type[PluginT]) -> list[type[PluginT]]:
-    found: list[type[PluginT]] = []
+    classes_of_points: list[type[PluginT]] = []
     for point in entry_points(group=group):
         loaded = point.load()
         if isinstance(loaded, ModuleType):
             loaded = tuple(listed(loaded))
         classes = loaded if isinstance(loaded, tuple) else (loaded,)
-        found += [_checked(cls, base, f"entry point {point.name} of {group}") for cls in classes]
-    return found
+        classes_of_points += [_checked(cls, base, f"entry point {point.name} of {group}") for cls in classes]
+    return classes_of_points
 
 
 def _checked(cls: object, base: type[PluginT], where: str) -> type[PluginT]:
     if not (isinstance(cls, type) and issubclass(cls, base) and cls.connect_class):
-        raise TypeError(f"{where} is no {base.__name__} with a connect_class")
+        raise TypeError(f"{where} is not a {base.__name__} with a connect_class")
     return cls
