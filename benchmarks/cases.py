@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 from benchmarks.nested_records import nested_schema
 from benchmarks.records import FIELDS, TOPIC, value_schema
 from dagster_smt.chain import Plan, parse_chain, plan_chain
-from dagster_smt.model.reports.report import TopicCounts
+from dagster_smt.model.reports.run_report import TopicCounts
 from dagster_smt.model.schema import STRING, Schema, Type
 from dagster_smt.model.topics.format import Format
 from dagster_smt.run.counts import count_columns, read_counts

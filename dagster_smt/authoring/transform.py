@@ -8,7 +8,7 @@ from dagster_smt.authoring.options import Options
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Expr, Node
 from dagster_smt.model.record import PlanRecord, Record, Side, Touch
-from dagster_smt.model.reports.report import SILENT
+from dagster_smt.model.reports.run_report import SILENT
 from dagster_smt.values.basic import NotNull
 
 PACKAGE = "org.apache.kafka.connect.transforms."

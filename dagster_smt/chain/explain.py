@@ -6,7 +6,7 @@ from dagster_smt.authoring.stage import Stage
 from dagster_smt.chain.plan import Plan, Step, columns, paths_missing_everywhere
 from dagster_smt.model.cell import Const
 from dagster_smt.model.record import PlanRecord
-from dagster_smt.model.reports.report import LedgerEntry, leaf_labels
+from dagster_smt.model.reports.run_report import LedgerEntry, leaf_labels
 from dagster_smt.visible import visible
 
 

@@ -8,7 +8,7 @@ from dagster_smt.authoring.stage import Chain
 from dagster_smt.chain.merge import merge
 from dagster_smt.chain.plan import Plan, fold_chain, ledger_entries
 from dagster_smt.errors import PlanError, Problem
-from dagster_smt.model.reports.report import LedgerEntry, RunReport
+from dagster_smt.model.reports.run_report import LedgerEntry, RunReport
 from dagster_smt.model.schema import Schema
 
 

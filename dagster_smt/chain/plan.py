@@ -22,7 +22,7 @@ from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, fi
 from dagster_smt.model.guarded import SIDES, check_references, hidden, revealed, undeclared
 from dagster_smt.model.paths.extended import WHOLE, below
 from dagster_smt.model.record import PlanRecord, Side
-from dagster_smt.model.reports.report import LedgerEntry
+from dagster_smt.model.reports.run_report import LedgerEntry
 from dagster_smt.model.schema import BOOLEAN, INT32, INT64, STRING, Schema, Type, optional, timestamp
 from dagster_smt.values.basic import IsNull, WhereThere
 

@@ -9,7 +9,7 @@ from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.authoring.transform import Entry
 from dagster_smt.chain.plan import first_entries, ledger_entries
 from dagster_smt.chain.stages import as_text
-from dagster_smt.model.reports.report import LedgerEntry
+from dagster_smt.model.reports.run_report import LedgerEntry
 
 HIDES = ("masked", "dropped")
 """Actions that take values away."""

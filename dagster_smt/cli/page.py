@@ -5,7 +5,7 @@ from html import escape as escaped_markup
 
 from dagster_smt.chain import Plan
 from dagster_smt.chain.explain import explain
-from dagster_smt.model.reports.report import FieldChange, LedgerEntry, leaf_labels, of_value, schema_diff
+from dagster_smt.model.reports.run_report import FieldChange, LedgerEntry, leaf_labels, of_value, schema_diff
 from dagster_smt.visible import visible
 
 _LINE = 22  # pixels

@@ -14,7 +14,7 @@ from dagster_smt.interpret.interpreter import KEPT, Interpreter
 from dagster_smt.interpret.stages import predicate_function
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.reports.markdown import code
-from dagster_smt.model.reports.report import schema_diff
+from dagster_smt.model.reports.run_report import schema_diff
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import Format
 

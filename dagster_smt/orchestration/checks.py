@@ -9,12 +9,12 @@ import dagster as dg
 from dagster_smt.authoring.mask_exception import MaskException
 from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.reports.report import MISMATCHED, LedgerEntry, RunReport, TopicCounts, silent_lines
+from dagster_smt.model.reports.run_report import MISMATCHED, LedgerEntry, RunReport, TopicCounts, silent_lines
 from dagster_smt.model.reports.unmasked import Unmasked
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.columns import Row
 from dagster_smt.model.windows.offsets import offsets_of
-from dagster_smt.orchestration.metadata.metadata import problem_table, table
+from dagster_smt.orchestration.metadata.table_values import problem_table, table
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import Sink, TableSink
 from dagster_smt.visible import visible

@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 from dagster_smt.chain import Plan
 from dagster_smt.chain.forms import plan_forms
 from dagster_smt.errors import EngineError, PlanError, Problem, RecordsRejected, SmtError, TableError
-from dagster_smt.model.reports.report import RunReport, SchemaUse
+from dagster_smt.model.reports.run_report import RunReport, SchemaUse
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.division import WHOLE, Division

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import functions as F
 
 from dagster_smt.errors import Problem, TableError, UnsupportedError
-from dagster_smt.model.reports.report import RunReport, TopicCounts
+from dagster_smt.model.reports.run_report import RunReport, TopicCounts
 from dagster_smt.model.reports.unmasked import without_topics
 from dagster_smt.model.topics.state import MOST_FAILED, MOST_SETTLED, CommittedRun, Notes, Settlement, TableState
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of

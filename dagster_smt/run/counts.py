@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from dagster_smt.chain import Chain
 from dagster_smt.chain.problems import syntax_hint
 from dagster_smt.errors import Problem
-from dagster_smt.model.reports.report import (
+from dagster_smt.model.reports.run_report import (
     OF_ARRAYS,
     LedgerEntry,
     LedgerLine,

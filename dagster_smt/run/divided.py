@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from dagster_smt.model.reports.report import Part, TopicCounts, Unread
+from dagster_smt.model.reports.run_report import Part, TopicCounts, Unread
 from dagster_smt.model.windows.division import Division
 from dagster_smt.model.windows.window import Window
 from dagster_smt.run.unread import unread_in, with_unread

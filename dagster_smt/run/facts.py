@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 from dagster_smt.chain import Plan
 from dagster_smt.errors import Problem, SmtError
 from dagster_smt.model.paths.extended import below
-from dagster_smt.model.reports.report import RunReport
+from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.reports.unmasked import Accepted, Unmasked
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.state import TableState

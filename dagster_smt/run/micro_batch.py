@@ -7,7 +7,7 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.reports.report import RunReport
+from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.windows.window import Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.spec import Evaluate, Progress, RunSpec

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from dagster_smt.chain import Chain
 from dagster_smt.errors import DATA_EXCEPTION, Problem
-from dagster_smt.model.reports.report import Reject, TopicCounts
+from dagster_smt.model.reports.run_report import Reject, TopicCounts
 from dagster_smt.run.counts import CONVERTERS, FAILED
 from dagster_smt.spark.columns import PROBLEM_FIELDS
 from dagster_smt.spark.reading.arrays import ELEMENT

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from dagster_smt.model.reports.report import RunReport
+from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.topics.state import CommittedRun, TableState
 from dagster_smt.model.windows.window import Window
 

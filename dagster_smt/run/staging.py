@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from dagster_smt.chain import Plan
 from dagster_smt.formats.sides import self_described
 from dagster_smt.model.guarded import SIDES
-from dagster_smt.model.reports.report import SchemaUse, TopicCounts, add_up
+from dagster_smt.model.reports.run_report import SchemaUse, TopicCounts, add_up
 from dagster_smt.model.windows.division import WHOLE, Division
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range

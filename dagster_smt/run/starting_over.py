@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from dagster_smt.errors import TableError
-from dagster_smt.model.reports.report import RunReport
+from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.run.commits import Draft
 from dagster_smt.run.going_on import others
 from dagster_smt.run.spec import Progress

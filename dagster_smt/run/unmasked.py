@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from dagster_smt.chain.relied_on import fingerprints, less_hidden
 from dagster_smt.errors import ConfigError, Problem, UnsupportedError
-from dagster_smt.model.reports.report import LedgerEntry, RunReport, silent_lines, stage_counts
+from dagster_smt.model.reports.run_report import LedgerEntry, RunReport, silent_lines, stage_counts
 from dagster_smt.model.reports.unmasked import Unmasked, offsets_on_record, remembered
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dagster_smt.model.reports.report import TopicCounts, Unread
+from dagster_smt.model.reports.run_report import TopicCounts, Unread
 from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.model.windows.window import Window
 from dagster_smt.run.spec import RunSpec

@@ -25,7 +25,7 @@ from dagster_smt.model.keeps import (
     fields_of,
     tests_topic,
 )
-from dagster_smt.model.reports.report import Unread
+from dagster_smt.model.reports.run_report import Unread
 from dagster_smt.model.schema import Type
 from dagster_smt.model.topics.columns import Column
 from dagster_smt.model.windows.offsets import Intervals, TopicPartition, common, minus, union

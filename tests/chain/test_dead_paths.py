@@ -13,7 +13,7 @@ from dagster_smt.chain.plugins import own
 from dagster_smt.effects.field_rules import FieldRules
 from dagster_smt.errors import ConfigError, PlanError
 from dagster_smt.model.paths.connect import seems_pattern
-from dagster_smt.model.reports.report import SILENT
+from dagster_smt.model.reports.run_report import SILENT
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, TopicTable

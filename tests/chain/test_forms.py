@@ -4,7 +4,7 @@ import pytest
 
 from dagster_smt.chain.forms import Form, plan_forms
 from dagster_smt.errors import PlanError
-from dagster_smt.model.reports.report import RunReport, leaf_labels
+from dagster_smt.model.reports.run_report import RunReport, leaf_labels
 from dagster_smt.model.schema import STRING, optional
 from dagster_smt.model.windows.window import Window
 from dagster_smt.tables.ddl import parse_ddl

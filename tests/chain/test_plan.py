@@ -3,7 +3,7 @@
 import pytest
 
 from dagster_smt.errors import DATA_EXCEPTION, SCHEMA_BUILDER_EXCEPTION, PlanError, UnsupportedError
-from dagster_smt.model.reports.report import LedgerEntry, leaf_labels
+from dagster_smt.model.reports.run_report import LedgerEntry, leaf_labels
 from dagster_smt.tables.ddl import parse_ddl
 from tests.chain.helpers import EUROPEAN, ORDERS, TOMBSTONE, TRACED, plan_of, stage
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dagster_smt.model.reports.report import RunReport
+from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.run.batch import run
 from tests.cluster import cluster, runs
 

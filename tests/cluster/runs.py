@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import SmtError
-from dagster_smt.model.reports.report import RunReport
+from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.windows.window import Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.spec import RunSpec

@@ -9,7 +9,7 @@ from dagster_smt.chain.explain import explain
 from dagster_smt.effects.field_rules import FieldRules
 from dagster_smt.errors import data_error
 from dagster_smt.interpret.interpreter import Interpreter
-from dagster_smt.model.reports.report import LedgerEntry, LedgerLine, StageCounts, silent_lines
+from dagster_smt.model.reports.run_report import LedgerEntry, LedgerLine, StageCounts, silent_lines
 from dagster_smt.model.schema import INT32
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.values.basic import ValueRule

@@ -23,10 +23,10 @@ from dagster_smt.connect import Connector, OptionVerdict, Verdict, Written
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.interpret.preview import Sample, Shown, Snapshot
 from dagster_smt.model.reports.markdown import cell, code, fenced, plain, table
-from dagster_smt.model.reports.report import FieldChange, LedgerEntry, LedgerLine, RunReport, StageCounts
+from dagster_smt.model.reports.run_report import FieldChange, LedgerEntry, LedgerLine, RunReport, StageCounts
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.orchestration.metadata.report import report_markdown
+from dagster_smt.orchestration.metadata.report_page import report_markdown
 from dagster_smt.orchestration.metadata.schema_metadata import chain_markdown
 from dagster_smt.tables.spec import DeltaSink
 from dagster_smt.visible import visible
@@ -225,7 +225,7 @@ def _is_visible(node):
 def test_markdown_is_made_in_known_places_only():
     """A new place that makes Markdown uses ``code``, ``plain``, ``fenced`` and ``table``, and comes to this list."""
     making = {module for module, name, _ in calls() if name.endswith("MetadataValue.md")}
-    assert making == {"orchestration/metadata/metadata.py"}
+    assert making == {"orchestration/metadata/definition_metadata.py", "orchestration/metadata/run_metadata.py"}
     writing = {
         module
         for module, name, _ in calls()
@@ -234,7 +234,7 @@ def test_markdown_is_made_in_known_places_only():
     assert writing == {
         "tools/gallery.py",
         "interpret/examples.py",
-        "orchestration/metadata/report.py",
+        "orchestration/metadata/report_page.py",
         "orchestration/metadata/schema_metadata.py",
         "orchestration/automation/sensors.py",
         "orchestration/definitions/topic_assets.py",

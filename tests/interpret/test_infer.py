@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dagster_smt.interpret.infer import inferred_schema
-from dagster_smt.model.reports.report import leaf_labels
+from dagster_smt.model.reports.run_report import leaf_labels
 
 LOOKS = [
     ([{"a": 1}], {"a": "int64"}),

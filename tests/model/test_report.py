@@ -2,7 +2,7 @@
 
 import pytest
 
-from dagster_smt.model.reports.report import (
+from dagster_smt.model.reports.run_report import (
     FieldChange,
     LedgerEntry,
     LedgerLine,

@@ -3,7 +3,7 @@
 from dataclasses import is_dataclass
 from typing import get_args, get_type_hints
 
-from dagster_smt.model.reports.report import RunReport
+from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.schema import Schema
 
 

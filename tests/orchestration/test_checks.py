@@ -8,7 +8,7 @@ import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.reports.report import LedgerEntry, LedgerLine, Reject, RunReport, StageCounts, TopicCounts
+from dagster_smt.model.reports.run_report import LedgerEntry, LedgerLine, Reject, RunReport, StageCounts, TopicCounts
 from dagster_smt.model.reports.unmasked import Unmasked
 from dagster_smt.model.schema import INT64
 from dagster_smt.model.topics.columns import Column, Row

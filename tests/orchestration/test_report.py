@@ -6,7 +6,7 @@ import dagster as dg
 import pytest
 
 from dagster_smt.errors import Problem
-from dagster_smt.model.reports.report import (
+from dagster_smt.model.reports.run_report import (
     FieldChange,
     LedgerEntry,
     LedgerLine,
@@ -16,8 +16,8 @@ from dagster_smt.model.reports.report import (
 )
 from dagster_smt.model.schema import INT64, STRING, Schema, Type
 from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.orchestration.metadata.metadata import RunContext, run_metadata
-from dagster_smt.orchestration.metadata.report import report_markdown
+from dagster_smt.orchestration.metadata.report_page import report_markdown
+from dagster_smt.orchestration.metadata.run_metadata import RunContext, run_metadata
 from dagster_smt.tables.spec import DeltaSink
 from tests.orchestration.test_metadata import COLUMNS, typed_plan
 from tests.orchestration.test_metadata import report as metadata_report

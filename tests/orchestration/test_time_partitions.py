@@ -7,7 +7,7 @@ import dagster as dg
 import pytest
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.model.reports.report import RunReport, TopicCounts
+from dagster_smt.model.reports.run_report import RunReport, TopicCounts
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration import build_smt_asset
 from dagster_smt.orchestration.runs.execution import Executed

@@ -250,7 +250,7 @@ def test_records_that_are_not_read_are_missed(world, monkeypatch, lost):
 
 def test_checks_and_metadata_show_rows_beside_records(world):
     from dagster_smt.orchestration.checks import Evidence, no_dead_letters
-    from dagster_smt.orchestration.metadata.metadata import RunContext, run_metadata
+    from dagster_smt.orchestration.metadata.run_metadata import RunContext, run_metadata
     from dagster_smt.orchestration.runs.execution import summary
     from dagster_smt.run.facts import table_facts
     from dagster_smt.tables.planning import plan_sink

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from dagster_smt.errors import PlanError, RecordsRejected, TableError
-from dagster_smt.model.reports.report import leaf_labels
+from dagster_smt.model.reports.run_report import leaf_labels
 from dagster_smt.model.topics.format import Format
 from dagster_smt.run.facts import table_facts
 from dagster_smt.run.report_json import report_from_json, report_to_json

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dagster_smt.errors import RecordsRejected
-from dagster_smt.model.reports.report import RunReport
+from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.topics.columns import PUSH_DOWN
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
@@ -361,7 +361,7 @@ def test_where_offsets_have_no_record_offsets_are_counted(kafka):
 
 
 def test_the_report_of_a_topic_and_of_batches_say_it():
-    from dagster_smt.model.reports.report import StageCounts, TopicCounts, Unread, joined
+    from dagster_smt.model.reports.run_report import StageCounts, TopicCounts, Unread, joined
 
     ranges = tuple(Range("a", n, 0, 10) for n in range(7))
     one, other = Unread("a", 0, "new", 70, ranges), Unread("b", 0, "new", 10, (Range("b", 0, 5, 15),), False)

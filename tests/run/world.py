@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.model.reports.report import RunReport
+from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.topics.format import Format
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run

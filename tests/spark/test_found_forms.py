@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F
 
-from dagster_smt.model.reports.report import SchemaUse
+from dagster_smt.model.reports.run_report import SchemaUse
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.reading.found_forms import (
     _SEEN,

@@ -91,7 +91,7 @@ def test_the_registry_knows_them_by_their_connect_names():
 
 @pytest.mark.parametrize("cls", own(Transform), ids=lambda c: c.__name__)
 def test_its_ledger_is_made_from_the_configuration_alone(cls):
-    from dagster_smt.model.reports.report import ACTIONS
+    from dagster_smt.model.reports.run_report import ACTIONS
 
     transform = chain_of(cls, cls.examples[0].options).stages[0].transform
     assert {effect.action for effect in transform.ledger()} <= set(ACTIONS)

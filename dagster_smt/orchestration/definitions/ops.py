@@ -10,7 +10,7 @@ from dagster_smt.orchestration.definitions.tables import ChainSource, parsed_cha
 from dagster_smt.orchestration.definitions.translator import described, topic_keys
 from dagster_smt.orchestration.launch.config_schema import DeadPaths, Tolerance, decode_config, smt_config_schema
 from dagster_smt.orchestration.launch.versions import data_version
-from dagster_smt.orchestration.metadata.metadata import bare_metadata, observed_metadata
+from dagster_smt.orchestration.metadata.run_metadata import bare_metadata, observed_metadata
 from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.runs.afterwards import Afterwards
 from dagster_smt.orchestration.runs.execution import (

@@ -12,7 +12,7 @@ from dagster_smt.orchestration.checks import SmtChecks, check_specs, checks_of, 
 from dagster_smt.orchestration.definitions.partitions import topic_dimension
 from dagster_smt.orchestration.definitions.translator import AssetLooks, SmtAssetData, SmtTranslator
 from dagster_smt.orchestration.launch.config_schema import DeadPaths, Tolerance
-from dagster_smt.orchestration.metadata.metadata import DEAD_LETTER_PLACE
+from dagster_smt.orchestration.metadata.definition_metadata import DEAD_LETTER_PLACE
 from dagster_smt.orchestration.runs.execution import SmtWork
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.spec import LetterPlace, Sink, TopicTable

@@ -18,8 +18,8 @@ from dagster_smt.model.reports.markdown import code
 from dagster_smt.model.windows.window import Range
 from dagster_smt.orchestration.definitions.translator import SmtTranslator, topic_keys
 from dagster_smt.orchestration.launch.versions import digest
-from dagster_smt.orchestration.metadata.metadata import table
 from dagster_smt.orchestration.metadata.schema_metadata import topic_columns
+from dagster_smt.orchestration.metadata.table_values import table
 from dagster_smt.orchestration.runs.execution import problems_as_failure
 from dagster_smt.tables.spec import KafkaTopics, SourceSpec, TableSource, TopicTable
 from dagster_smt.tables.windows import matching

@@ -11,7 +11,7 @@ import dagster as dg
 from dagster_smt.chain import Chain, Plan
 from dagster_smt.model.reports.markdown import code, plain
 from dagster_smt.orchestration.launch.versions import code_version
-from dagster_smt.orchestration.metadata.metadata import definition_metadata
+from dagster_smt.orchestration.metadata.definition_metadata import definition_metadata
 from dagster_smt.tables.spec import KafkaTopics, Sink, TopicTable
 
 _KINDS = {"delta": "deltalake"}

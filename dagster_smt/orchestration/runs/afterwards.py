@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from dagster_smt.errors import Problem
-from dagster_smt.orchestration.metadata.metadata import Metadata, problem_table
+from dagster_smt.orchestration.metadata.definition_metadata import Metadata
+from dagster_smt.orchestration.metadata.table_values import problem_table
 
 T = TypeVar("T")
 UNSEEN = "dagster_smt/problems_after_commit"

@@ -12,12 +12,14 @@ import dagster as dg
 from dagster_smt.chain import Chain, Plan
 from dagster_smt.errors import ConfigError, PlanError, Problem, RecordsRejected, SmtError, TableError, UnsupportedError
 from dagster_smt.model.reports.causes import log_causes
-from dagster_smt.model.reports.report import RunReport, joined
+from dagster_smt.model.reports.run_report import RunReport, joined
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.windows.window import Window
 from dagster_smt.orchestration.launch.config_schema import RunSettings
 from dagster_smt.orchestration.launch.versions import EndOffsets
-from dagster_smt.orchestration.metadata.metadata import Metadata, RunContext, batch_table, problem_table, run_metadata
+from dagster_smt.orchestration.metadata.definition_metadata import Metadata
+from dagster_smt.orchestration.metadata.run_metadata import RunContext, run_metadata
+from dagster_smt.orchestration.metadata.table_values import batch_table, problem_table
 from dagster_smt.orchestration.resources import need_packages
 from dagster_smt.orchestration.runs.guard import Progress, run_cancellable
 from dagster_smt.orchestration.runs.progress import RunProgress

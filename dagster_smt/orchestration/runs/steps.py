@@ -16,13 +16,8 @@ from dagster_smt.orchestration.definitions.tables import Prepared
 from dagster_smt.orchestration.launch.config_schema import RunSettings, decode_config
 from dagster_smt.orchestration.launch.time_keys import TimeKeys, time_keys, topic_of_run
 from dagster_smt.orchestration.launch.versions import code_version, data_version
-from dagster_smt.orchestration.metadata.metadata import (
-    Metadata,
-    bare_metadata,
-    dead_letters_key,
-    letters_metadata,
-    observed_metadata,
-)
+from dagster_smt.orchestration.metadata.definition_metadata import Metadata, dead_letters_key
+from dagster_smt.orchestration.metadata.run_metadata import bare_metadata, letters_metadata, observed_metadata
 from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.runs.afterwards import Afterwards
 from dagster_smt.orchestration.runs.execution import Executed, SmtOutcome, ask_brokers, failure, make_run, summary

@@ -15,7 +15,7 @@ from dagster_smt.errors import problem_of_record
 from dagster_smt.formats.registry.versions import header_of
 from dagster_smt.formats.sides import self_described
 from dagster_smt.jvm.availability import CATALOG, has_lane
-from dagster_smt.model.reports.report import SchemaUse
+from dagster_smt.model.reports.run_report import SchemaUse
 from dagster_smt.model.schema_size import MAX_SCHEMAS, MAX_TEXT
 from dagster_smt.model.topics.format import SELF_DESCRIBED, Format
 from dagster_smt.spark.workers import map_in_arrow

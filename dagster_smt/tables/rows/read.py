@@ -14,7 +14,7 @@ from dagster_smt.interpret.closures import expr_function
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Rule, field_nodes, open_struct
 from dagster_smt.model.paths.extended import below
 from dagster_smt.model.record import VALUE_DIRTY, PlanRecord, Record
-from dagster_smt.model.reports.report import MISMATCHED
+from dagster_smt.model.reports.run_report import MISMATCHED
 from dagster_smt.model.schema import BOOLEAN, JavaDate, Schema, Type
 from dagster_smt.model.topics.change_formats import ROW, is_change, metadata_key
 from dagster_smt.model.topics.columns import Column, HeaderValue, Metadata, decoder, header_form

@@ -8,7 +8,7 @@ import pytest
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import TableError
 from dagster_smt.interpret.preview import Sample, preview
-from dagster_smt.model.reports.report import leaf_labels
+from dagster_smt.model.reports.run_report import leaf_labels
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.tables.proposal.beside_chain import propose_beside, table_of
 from dagster_smt.tables.proposal.encodings import encoding_of

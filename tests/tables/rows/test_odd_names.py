@@ -17,11 +17,18 @@ from dagster_smt.interpret.residue import residue
 from dagster_smt.model.paths.connect import EXTENDED, V2, parse_path, split_paths
 from dagster_smt.model.paths.extended import STEP, below
 from dagster_smt.model.reports.markdown import cell, code
-from dagster_smt.model.reports.report import FieldChange, LedgerEntry, LedgerLine, RunReport, StageCounts, schema_diff
+from dagster_smt.model.reports.run_report import (
+    FieldChange,
+    LedgerEntry,
+    LedgerLine,
+    RunReport,
+    StageCounts,
+    schema_diff,
+)
 from dagster_smt.model.schema import INT32, STRING, Schema, Type, optional
 from dagster_smt.model.topics.format import Format
 from dagster_smt.model.windows.window import Window
-from dagster_smt.orchestration.metadata.report import report_markdown
+from dagster_smt.orchestration.metadata.report_page import report_markdown
 from dagster_smt.orchestration.metadata.schema_metadata import (
     MASKED_TAG,
     column_lineage,

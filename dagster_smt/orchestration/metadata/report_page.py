@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
 from dagster_smt.model.reports.markdown import code, fenced, plain, table
-from dagster_smt.model.reports.report import FieldChange, RunReport, StageCounts, of_value
+from dagster_smt.model.reports.run_report import FieldChange, RunReport, StageCounts, of_value
 from dagster_smt.tables.spec import Sink
 from dagster_smt.visible import visible
 

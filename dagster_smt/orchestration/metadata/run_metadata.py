@@ -1,26 +1,19 @@
-"""All metadata that assets and ops carry: names, types, and where each value comes from. Never the value of a field."""
+"""Metadata of a run: names, types, counts and offsets, never the value of a field."""
 
-import warnings
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from operator import attrgetter
-from pathlib import Path
 from typing import Any, Literal
 
 import dagster as dg
 
-from dagster_smt.chain import Chain, Plan
-from dagster_smt.errors import Problem
-from dagster_smt.model.reports.report import FieldChange, RunReport, schema_diff
-from dagster_smt.orchestration.metadata.report import report_markdown
-from dagster_smt.orchestration.metadata.schema_metadata import Described, chain_markdown, column_lineage, column_schema
+from dagster_smt.chain import Plan
+from dagster_smt.model.reports.run_report import FieldChange, RunReport, schema_diff
+from dagster_smt.orchestration.metadata.definition_metadata import Metadata, column_metadata, masked_metadata
+from dagster_smt.orchestration.metadata.report_page import report_markdown
+from dagster_smt.orchestration.metadata.schema_metadata import Described, chain_markdown
+from dagster_smt.orchestration.metadata.table_values import problem_table, reject_table, rows_of, table
 from dagster_smt.tables.spec import Sink
 
-Metadata = dict[str, Any]
-DEAD_LETTER_PLACE = "dagster_smt/dead_letter_place"
-"""Metadata of a table that has dead letters: where they go."""
-_PROBLEM_COLUMNS = {"code": "string", "place": "string", "statement": "string", "hint": "string"}
 _STAGE_COLUMNS = {"stage": "string", "transform": "string", "records_in": "int", "dropped": "int", "failed": "int"}
 _LEDGER_COLUMNS = {
     "stage": "string",
@@ -32,15 +25,6 @@ _LEDGER_COLUMNS = {
 }
 _UNREAD_COLUMNS = {"topic": "string", "stage": "string", "offsets": "string", "number": "int", "of": "string"}
 _DIFF_COLUMNS = {"field": "string", "change": "string", "before": "string", "after": "string"}
-_REJECT_COLUMNS = {
-    "code": "string",
-    "stage": "string",
-    "place": "string",
-    "topic": "string",
-    "statement": "string",
-    "examples": "int",
-    "failed_in_stage": "int",
-}
 
 
 @dataclass(frozen=True)
@@ -82,56 +66,6 @@ def bare_metadata(report: RunReport) -> Metadata:
     return {f"dagster_smt/{name}": value for name, value in counts.items()}
 
 
-def table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> dg.TableMetadataValue:
-    """A table with an explicit schema: without one, an empty table is refused and the first row decides types."""
-    schema = dg.TableSchema(columns=[dg.TableColumn(name=n, type=t) for n, t in columns.items()])
-    return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows], schema=schema)
-
-
-def problem_table(problems: Sequence[Problem]) -> dg.TableMetadataValue:
-    """Problems as a table."""
-    return table(_rows_of(problems, _PROBLEM_COLUMNS), _PROBLEM_COLUMNS)
-
-
-def _rows_of(things: Iterable[object], columns: Iterable[str]) -> list[dict[str, Any]]:
-    """A row for each thing, with the attributes that the columns name."""
-    return [dict(zip(columns, attrgetter(*columns)(thing), strict=True)) for thing in things]
-
-
-def definition_metadata(
-    plan: Plan, key: dg.AssetKey, sink: Sink, topics: Sequence[dg.AssetKey], chain_file: Path | None = None
-) -> Metadata:
-    """What is known before any run."""
-    found: Metadata = {
-        **_schema_part(plan, sink, topics),
-        **_masked_part(sorted({e.path for e in plan.entries if e.action == "masked"})),
-        **_chain_part(plan.chain),
-        "dagster/table_name": sink.table or ".".join(key.path),
-        "dagster/storage_kind": sink.storage,
-    }
-    if sink.path:
-        found["dagster/uri"] = uri_of(sink.path)
-    if plan.warnings:
-        found["dagster_smt/plan_warnings"] = problem_table(plan.warnings)
-    if chain_file is not None:
-        found["dagster/code_references"] = _code_reference(chain_file)
-    return found
-
-
-def uri_of(path: str | Path) -> str:
-    """The place of a table, as a URI."""
-    if "://" in str(path):
-        return str(path)
-    return Path(path).absolute().as_uri()
-
-
-def _code_reference(path: Path) -> dg.CodeReferencesMetadataValue:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dg.BetaWarning)  # the only way to say it, and nothing depends on it
-        reference = dg.LocalFileCodeReference(file_path=str(path.absolute()), line_number=1, label="chain")
-        return dg.CodeReferencesMetadataValue(code_references=[reference])
-
-
 def run_metadata(report: RunReport, run: RunContext) -> Metadata:
     """What a run says of itself."""
     described = _described(report, run)
@@ -148,12 +82,12 @@ def run_metadata(report: RunReport, run: RunContext) -> Metadata:
     text = report_markdown(report, run.sink, diff, since, rows or 0, run.lag, lineage)
     found: Metadata = {
         "dagster_smt/report": dg.MetadataValue.md(text),
-        **_count_part(report, run),
-        **_schema_part(described, run.sink, run.topics),
-        **_masked_part(sorted(path for path, records in report.touched("masked").items() if records)),
-        **_table_part(report, diff, since),
+        **_count_metadata(report, run),
+        **column_metadata(described, run.sink, run.topics),
+        **masked_metadata(sorted(path for path, records in report.touched("masked").items() if records)),
+        **_table_metadata(report, diff, since),
         "dagster_smt/chain": dg.MetadataValue.md(chain_markdown(run.plan.chain)),
-        **_technical_part(report, run),
+        **_technical_metadata(report, run),
     }
     if report.unread:
         found["dagster_smt/not_read"] = _unread_table(report)
@@ -162,7 +96,7 @@ def run_metadata(report: RunReport, run: RunContext) -> Metadata:
     return found
 
 
-def _technical_part(report: RunReport, run: RunContext) -> Metadata:
+def _technical_metadata(report: RunReport, run: RunContext) -> Metadata:
     """What people look for rarely, and programs often."""
     found: Metadata = {
         "dagster_smt/status": report.status,
@@ -191,28 +125,7 @@ def _described(report: RunReport, run: RunContext) -> Described:
     return report
 
 
-def _schema_part(described: Described, sink: Sink, topics: Sequence[dg.AssetKey]) -> Metadata:
-    schema, lineage = column_schema(described, sink), column_lineage(described, sink, topics)
-    found: Metadata = {"dagster/column_schema": schema} if schema is not None else {}
-    if lineage is None:
-        return found
-    return {**found, "dagster/column_lineage": lineage}
-
-
-def _masked_part(masked: list[str]) -> Metadata:
-    if masked:
-        return {"dagster_smt/masked_fields": dg.MetadataValue.json(masked)}
-    return {}
-
-
-def _chain_part(chain: Chain) -> Metadata:
-    return {
-        "dagster_smt/chain": dg.MetadataValue.md(chain_markdown(chain)),
-        "dagster_smt/chain_hash": chain.hash,
-    }
-
-
-def _count_part(report: RunReport, run: RunContext) -> Metadata:
+def _count_metadata(report: RunReport, run: RunContext) -> Metadata:
     ends = run.ends if run.ends is not None else _bounds(report, -1)
     rows = {"dagster/row_count": run.rows, "dagster/partition_row_count": run.rows_of_partition}
     return {
@@ -221,14 +134,14 @@ def _count_part(report: RunReport, run: RunContext) -> Metadata:
         "dagster_smt/records_out": report.records_out,
         "dagster_smt/records_dropped": report.dropped,
         "dagster_smt/records_dead_lettered": report.failed_records,
-        **_row_part(report),
+        **_row_metadata(report),
         "dagster_smt/start_offsets": dg.MetadataValue.json(_bounds(report, 0)),
         "dagster_smt/end_offsets": dg.MetadataValue.json(ends),
         **({"dagster_smt/lag": run.lag} if run.lag is not None else {}),
     }
 
 
-def _row_part(report: RunReport) -> Metadata:
+def _row_metadata(report: RunReport) -> Metadata:
     """Counts that differ from those of records, where arrays are rows."""
     found: Metadata = {}
     if report.rows_in != report.records_in:
@@ -259,7 +172,7 @@ def _bounds(report: RunReport, side: Literal[0, -1]) -> dict[str, dict[str, int]
     return offsets
 
 
-def _table_part(report: RunReport, diff: Sequence[FieldChange], since: Sequence[FieldChange]) -> Metadata:
+def _table_metadata(report: RunReport, diff: Sequence[FieldChange], since: Sequence[FieldChange]) -> Metadata:
     stages = []
     for s in report.stages:
         stages.append({c: getattr(s, "alias" if c == "stage" else c) for c in _STAGE_COLUMNS})
@@ -285,26 +198,7 @@ def _unread_table(report: RunReport) -> dg.TableMetadataValue:
 
 
 def _diff_table(changes: Sequence[FieldChange]) -> dg.TableMetadataValue:
-    return table(_rows_of(changes, _DIFF_COLUMNS), _DIFF_COLUMNS)
-
-
-def batch_table(batches: Sequence[RunReport]) -> dg.TableMetadataValue:
-    """The windows of a series, a line each."""
-    columns = {"batch": "int", "window": "string", **dict.fromkeys(_BATCH_COUNTS, "int"), "seconds": "float"}
-    rows = []
-    for number, batch in enumerate(batches, 1):
-        rows.append(
-            {
-                "batch": number,
-                "window": batch.window.id,
-                **{name: getattr(batch, name) for name in _BATCH_COUNTS},
-                "seconds": round(sum(batch.seconds.values()), 3),
-            }
-        )
-    return table(rows, columns)
-
-
-_BATCH_COUNTS = ("records_in", "records_out", "dropped", "failed")
+    return table(rows_of(changes, _DIFF_COLUMNS), _DIFF_COLUMNS)
 
 
 def report_diff(report: RunReport) -> list[FieldChange]:
@@ -336,20 +230,6 @@ def _ledger_rows(report: RunReport) -> list[dict[str, Any]]:
     return results
 
 
-def reject_table(report: RunReport) -> dg.TableMetadataValue:
-    """Why records failed: the first few of each topic, and how many there are of their stage."""
-    counts = Counter((r.problem.code, r.stage, r.problem.place, r.topic, r.problem.statement) for r in report.rejects)
-    totals = {s.alias: s.failed for s in report.stages}
-    converters = report.failed - sum(totals.values())  # a reject of a converter is of no stage
-    names = tuple(_REJECT_COLUMNS)[:-2]
-    rows = []
-    for key, count in counts.items():
-        rows.append(
-            {**dict(zip(names, key, strict=True)), "examples": count, "failed_in_stage": totals.get(key[1], converters)}
-        )
-    return table(rows, _REJECT_COLUMNS)
-
-
 def letters_metadata(report: RunReport) -> Metadata:
     """What a run says of the letters that it published: how many, and why; never what is in them."""
     return {
@@ -357,8 +237,3 @@ def letters_metadata(report: RunReport) -> Metadata:
         "dagster_smt/dead_letters": reject_table(report),
         "dagster_smt/window_id": report.window.id,
     }
-
-
-def dead_letters_key(key: dg.AssetKey) -> dg.AssetKey:
-    """The key of a table's dead letters: below the table's own."""
-    return dg.AssetKey([*key.path, "dead_letters"])

@@ -1,0 +1,77 @@
+"""Metadata of an asset that exists before any run: columns, lineage, chain, place."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from dagster_smt.chain import Chain, Plan
+from dagster_smt.orchestration.metadata.schema_metadata import Described, chain_markdown, column_lineage, column_schema
+from dagster_smt.orchestration.metadata.table_values import problem_table
+from dagster_smt.tables.spec import Sink
+
+Metadata = dict[str, Any]
+DEAD_LETTER_PLACE = "dagster_smt/dead_letter_place"
+"""Metadata of a table that has dead letters: where they go."""
+
+
+def definition_metadata(
+    plan: Plan, key: dg.AssetKey, sink: Sink, topics: Sequence[dg.AssetKey], chain_file: Path | None = None
+) -> Metadata:
+    """What is known before any run."""
+    found: Metadata = {
+        **column_metadata(plan, sink, topics),
+        **masked_metadata(sorted({e.path for e in plan.entries if e.action == "masked"})),
+        **_chain_metadata(plan.chain),
+        "dagster/table_name": sink.table or ".".join(key.path),
+        "dagster/storage_kind": sink.storage,
+    }
+    if sink.path:
+        found["dagster/uri"] = uri_of(sink.path)
+    if plan.warnings:
+        found["dagster_smt/plan_warnings"] = problem_table(plan.warnings)
+    if chain_file is not None:
+        found["dagster/code_references"] = _code_reference(chain_file)
+    return found
+
+
+def uri_of(path: str | Path) -> str:
+    """The place of a table, as a URI."""
+    if "://" in str(path):
+        return str(path)
+    return Path(path).absolute().as_uri()
+
+
+def _code_reference(path: Path) -> dg.CodeReferencesMetadataValue:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dg.BetaWarning)  # the only way to say it, and nothing depends on it
+        reference = dg.LocalFileCodeReference(file_path=str(path.absolute()), line_number=1, label="chain")
+        return dg.CodeReferencesMetadataValue(code_references=[reference])
+
+
+def column_metadata(described: Described, sink: Sink, topics: Sequence[dg.AssetKey]) -> Metadata:
+    schema, lineage = column_schema(described, sink), column_lineage(described, sink, topics)
+    found: Metadata = {"dagster/column_schema": schema} if schema is not None else {}
+    if lineage is None:
+        return found
+    return {**found, "dagster/column_lineage": lineage}
+
+
+def masked_metadata(masked: list[str]) -> Metadata:
+    if masked:
+        return {"dagster_smt/masked_fields": dg.MetadataValue.json(masked)}
+    return {}
+
+
+def _chain_metadata(chain: Chain) -> Metadata:
+    return {
+        "dagster_smt/chain": dg.MetadataValue.md(chain_markdown(chain)),
+        "dagster_smt/chain_hash": chain.hash,
+    }
+
+
+def dead_letters_key(key: dg.AssetKey) -> dg.AssetKey:
+    """The key of a table's dead letters: below the table's own."""
+    return dg.AssetKey([*key.path, "dead_letters"])

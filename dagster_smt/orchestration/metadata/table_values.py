@@ -1,0 +1,71 @@
+"""Tables as values of Dagster's metadata, each with an explicit schema."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+import dagster as dg
+
+from dagster_smt.errors import Problem
+from dagster_smt.model.reports.run_report import RunReport
+
+_PROBLEM_COLUMNS = {"code": "string", "place": "string", "statement": "string", "hint": "string"}
+_REJECT_COLUMNS = {
+    "code": "string",
+    "stage": "string",
+    "place": "string",
+    "topic": "string",
+    "statement": "string",
+    "examples": "int",
+    "failed_in_stage": "int",
+}
+
+
+def table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> dg.TableMetadataValue:
+    """A table with an explicit schema: without one, an empty table is refused and the first row decides types."""
+    schema = dg.TableSchema(columns=[dg.TableColumn(name=n, type=t) for n, t in columns.items()])
+    return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows], schema=schema)
+
+
+def problem_table(problems: Sequence[Problem]) -> dg.TableMetadataValue:
+    """Problems as a table."""
+    return table(rows_of(problems, _PROBLEM_COLUMNS), _PROBLEM_COLUMNS)
+
+
+def rows_of(things: Iterable[object], columns: Iterable[str]) -> list[dict[str, Any]]:
+    """A row for each thing, with the attributes that the columns name."""
+    return [dict(zip(columns, attrgetter(*columns)(thing), strict=True)) for thing in things]
+
+
+def batch_table(batches: Sequence[RunReport]) -> dg.TableMetadataValue:
+    """The windows of a series, a line each."""
+    columns = {"batch": "int", "window": "string", **dict.fromkeys(_BATCH_COUNTS, "int"), "seconds": "float"}
+    rows = []
+    for number, batch in enumerate(batches, 1):
+        rows.append(
+            {
+                "batch": number,
+                "window": batch.window.id,
+                **{name: getattr(batch, name) for name in _BATCH_COUNTS},
+                "seconds": round(sum(batch.seconds.values()), 3),
+            }
+        )
+    return table(rows, columns)
+
+
+_BATCH_COUNTS = ("records_in", "records_out", "dropped", "failed")
+
+
+def reject_table(report: RunReport) -> dg.TableMetadataValue:
+    """Why records failed: the first few of each topic, and how many there are of their stage."""
+    counts = Counter((r.problem.code, r.stage, r.problem.place, r.topic, r.problem.statement) for r in report.rejects)
+    totals = {s.alias: s.failed for s in report.stages}
+    converters = report.failed - sum(totals.values())  # a reject of a converter is of no stage
+    names = tuple(_REJECT_COLUMNS)[:-2]
+    rows = []
+    for key, count in counts.items():
+        rows.append(
+            {**dict(zip(names, key, strict=True)), "examples": count, "failed_in_stage": totals.get(key[1], converters)}
+        )
+    return table(rows, _REJECT_COLUMNS)
