@@ -244,8 +244,8 @@ def write_counted(
 
 def _check(counts: TopicCounts, records: int) -> None:
     """Records that failed or were dropped would make a case look fast."""
-    if (counts.records, counts.kept) != (records, records):
-        raise RuntimeError(f"{records} records were to come through; {counts.kept} of {counts.records} did")
+    if (counts.records, counts.rows_out) != (records, records):
+        raise RuntimeError(f"{records} records were to come through; {counts.rows_out} of {counts.records} did")
 
 
 _JSON, _COLUMNS = "bare from_json + to_json", "bare from_json to Parquet columns"

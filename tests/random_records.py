@@ -144,7 +144,7 @@ def as_text(value):
 
 def record(kind="sink"):
     """A record, without its sides; one from a source has no topic, partition or offset."""
-    headers = [Header("a", None, SECRET, SECRET.encode(), made=False)]
+    headers = [Header("a", None, SECRET, SECRET.encode(), from_stage=False)]
     if kind == "source":
         return Record(None, kind="source", headers=headers)
     return Record("orders", 1, 7, 1_556_204_536_123, "CreateTime", headers=headers)

@@ -190,6 +190,6 @@ def _fates(interpreter, values, header):
     schema, value = parse_simple_header(raw)
     records = [Record("t", number=n, timestamp=2**62) for n in range(len(values))]
     for one in records:
-        one.headers = [Header("h", schema, value, raw, made=False)]
+        one.headers = [Header("h", schema, value, raw, from_stage=False)]
     lost = interpreter.run_all(records, None, list(values)).lost
     return [lost.get(number, KEPT_OUTCOME) for number in range(len(values))]

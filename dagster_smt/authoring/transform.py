@@ -48,19 +48,19 @@ class Example:
 class Entry:
     """An entry the transform may write into the ledger (actions as in ``model.report.ACTIONS``).
 
-    ``named``: whether the user names with ``path`` what must be there. That nothing is there is then worth a warning.
+    ``explicit``: true if the user names in ``path`` a field that must exist. A run warns if there is no such field.
     """
 
     action: str
     path: str
     target: str = ""
     side: str = ""
-    named: bool = True
+    explicit: bool = True
 
     @property
     def relied_on(self) -> bool:
         """Whether somebody relies on it: that it touches nothing is worth a warning."""
-        return self.named and self.action in SILENT
+        return self.explicit and self.action in SILENT
 
 
 @dataclass(frozen=True)

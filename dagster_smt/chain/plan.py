@@ -249,7 +249,9 @@ def _side(name: str, schema: Schema | None, nullable: bool, marks: frozenset[str
 def ledger_entries(chain: Chain) -> tuple[LedgerEntry, ...]:
     """Returns the ledger entries of all stages; the position of an entry is its number."""
     return tuple(
-        LedgerEntry(index, stage.alias, e.action, e.path, e.side or stage.side or "topic", e.target, named=e.named)
+        LedgerEntry(
+            index, stage.alias, e.action, e.path, e.side or stage.side or "topic", e.target, explicit=e.explicit
+        )
         for index, stage in enumerate(chain.stages)
         for e in stage.transform.ledger()
     )

@@ -59,9 +59,9 @@ def _hidden(chain: Chain) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...
 
 def _target_of(stage: Stage, effect: Entry) -> tuple[str, ...]:
     transform, side = stage.transform, effect.side or stage.side
-    if effect.named and isinstance(transform, NestedPaths):  # the steps are the same in every syntax
+    if effect.explicit and isinstance(transform, NestedPaths):  # the steps are the same in every syntax
         return side, str(transform.path(effect.path).steps)
-    return side, effect.path if effect.named is False else str((effect.path,))
+    return side, effect.path if effect.explicit is False else str((effect.path,))
 
 
 def _condition_text(stage: Stage) -> str:

@@ -97,7 +97,7 @@ class Keep(_Effect):
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        return (Entry("dropped", "all but " + ", ".join(path.text for path in self.paths), named=False),)
+        return (Entry("dropped", "all but " + ", ".join(path.text for path in self.paths), explicit=False),)
 
 
 @dataclass(frozen=True)
@@ -411,7 +411,7 @@ class SetSchema(_Effect):
     @property
     def entries(self) -> tuple[Entry, ...]:
         target = ", ".join(f"{key} {value}" for key, value in self.changes.items())
-        return (Entry("renamed", "(schema)", target, named=False),)
+        return (Entry("renamed", "(schema)", target, explicit=False),)
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,13 @@ def kept(stage: Stage) -> keeps.Condition | None:
     rejects = only(effects, Reject)
     if not rejects or len(rejects) < len(effects) or isinstance(stage.transform, CodeTransform):
         return None
-    passing = _beside_nulls(stage, keeps.All(tuple(keeps.Not(_known(reject.condition)) for reject in rejects)))
+    passing = _beside_nulls(
+        stage, keeps.AllConditions(tuple(keeps.NotCondition(_known(reject.condition)) for reject in rejects))
+    )
     if stage.predicate is None:
         return passing
     holds = _holds(stage.predicate)
-    return keeps.Any((holds if stage.negate else keeps.Not(holds), passing))
+    return keeps.AnyCondition((holds if stage.negate else keeps.NotCondition(holds), passing))
 
 
 def _beside_nulls(stage: Stage, passing: keeps.Condition) -> keeps.Condition:
@@ -42,8 +44,8 @@ def _beside_nulls(stage: Stage, passing: keeps.Condition) -> keeps.Condition:
     if stage.acts_on == "key":
         return keeps.Unknown()
     if stage.transform.on_null() in ("drop", "reject"):
-        return keeps.All((keeps.Not(keeps.NullValue()), passing))
-    return keeps.Any((keeps.NullValue(), passing))
+        return keeps.AllConditions((keeps.NotCondition(keeps.NullValue()), passing))
+    return keeps.AnyCondition((keeps.NullValue(), passing))
 
 
 def _holds(predicate: Predicate) -> keeps.Condition:
@@ -51,16 +53,16 @@ def _holds(predicate: Predicate) -> keeps.Condition:
     known = _known(condition)
     # a condition on fields is false where there are none
     if "value" in condition.reads:
-        return keeps.All((keeps.Not(keeps.NullValue()), known))
+        return keeps.AllConditions((keeps.NotCondition(keeps.NullValue()), known))
     return known
 
 
 def _known(condition: Condition) -> keeps.Condition:
     match condition:
         case Always():
-            return keeps.All(())
+            return keeps.AllConditions(())
         case Not(inner):
-            return keeps.Not(_known(inner))
+            return keeps.NotCondition(_known(inner))
         case NullValue():
             return keeps.NullValue()
         case TopicPasses(rule):
@@ -71,5 +73,5 @@ def _known(condition: Condition) -> keeps.Condition:
             found = finding(path)
             if FOUND in answers:
                 return found
-            return keeps.Not(found)
+            return keeps.NotCondition(found)
     return keeps.Unknown()

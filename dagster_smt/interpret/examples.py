@@ -35,7 +35,7 @@ def example_record(example: Example) -> Record:
     if part == "topic":
         record.topic = text
     elif part == "headers":
-        record.headers = [Header(h["key"], None, h["value"], made=False) for h in msgspec.json.decode(text)]
+        record.headers = [Header(h["key"], None, h["value"], from_stage=False) for h in msgspec.json.decode(text)]
     else:
         schema, value = _codec(text).read(text.encode())
         setattr(record, part, value)

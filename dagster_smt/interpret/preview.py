@@ -100,7 +100,7 @@ def _steps(preview_: _Preview, sample: Sample) -> Iterator[Shown]:
     if interpreter.reads_headers:
         headers = [header_as_read(name, raw) for name, raw in sample.headers]
     else:
-        headers = [Header(name, raw=raw, made=False) for name, raw in sample.headers]
+        headers = [Header(name, raw=raw, from_stage=False) for name, raw in sample.headers]
     record = Record(sample.topic, sample.partition, sample.offset, sample.timestamp, "CreateTime", headers=headers)
     record.leader_epoch = sample.leader_epoch
     outcome = interpreter.read(record, sample.key, sample.value, keys=preview_.reads_keys)

@@ -1,13 +1,14 @@
-"""Names as Spark compares them where case does not count: Java's rules, which differ from Python's."""
+"""Comparison of names without case, as Spark does it: by Java's rules, which differ from Python's."""
 
 _DOTTED, _DOT = "\u0130", "\u0307"
 
 
 def caseless(name: str) -> str:
-    """A text that two names share if Spark may take them for the same.
+    """Returns a text that is equal for two names if Spark may take the names for the same.
 
-    It compares with ``String.equalsIgnoreCase``, letter by letter, in some places, and in others with ``toLowerCase``,
-    which makes two letters of an I with a dot. Names that one of them takes for the same are so here.
+    In some places Spark compares with ``String.equalsIgnoreCase``, letter by letter. In others it compares with
+    ``toLowerCase``, which turns an I with a dot into two letters. Names that either way takes for the same share a
+    text.
     """
     return "".join(map(_folded, name)).replace(f"i{_DOT}", "i")
 
@@ -20,7 +21,7 @@ def _folded(letter: str) -> str:
 
 
 def _single(changed: str, letter: str) -> str:
-    """Java's ``Character`` changes no letter into several."""
+    """Returns the changed letter, unless it has become several: Java's ``Character`` never does that."""
     if len(changed) == 1:
         return changed
     return letter

@@ -1,8 +1,8 @@
-"""What a chain does to a record, as data: nodes of a symbolic record, and the expressions at its leaves.
+"""Symbolic records: nodes that describe what a chain does to a record, with expressions at their leaves.
 
-A node stands for a value under a stage: a ``Cell`` is one value of any type, described by an expression over the
-stage's input; a ``Group`` is a struct taken apart, because a stage addresses something inside. Expressions are plain
-data (printable, picklable): both evaluators are built from them, and neither is known here.
+A node is a value after a stage. A ``Cell`` is one value of any type, described by an expression over the stage's
+input. A ``Group`` is a struct split into its fields, because a stage addresses one of them. Expressions are plain data
+(printable, picklable). Both evaluators are built from them; this module knows neither.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,7 +28,7 @@ class Rule(Protocol):
 
 
 UNSET = "unset"
-"""Mark of a required field that may have been left null, or of a struct that may have such fields."""
+"""Mark of a required field that may be null, or of a struct that may have such fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +56,24 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The value under one key of a map, among what ``Each`` can select."""
+    """The value under one key of a map; one of the selections of ``Each``."""
 
     name: str
 
 
 Select = Every | Index | Key | Match
-"""Which elements of an array, or values of a map; ``Match`` looks at the keys."""
+"""A selection of the elements of an array, or of the values of a map; ``Match`` tests the keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """An array or map, some of its elements changed, the others as they are; null stays null.
+    """An array or map with its selected elements changed and all others as they are. Null stays null.
 
     Attributes:
         container: The array or map.
         schema: Its schema before the change.
         select: The elements to change.
-        item: What ``Ref((item, ...))`` in ``body`` means the element by.
+        item: The name of the element in ``body``, where it is ``Ref((item, ...))``.
         body: The new element; None removes it.
     """
 
@@ -105,11 +105,11 @@ class Cell:
     Attributes:
         schema: Its Connect schema.
         expr: How it comes from the stage's input.
-        sources: Fields of the chain's input it depends on, as text (``value.a.b``, ``topic``).
-        copied: Whether it is an unchanged copy of its one source.
-        nullable: Whether it can be null although the schema says required.
-        marks: What happened to it on the way, such as ``masked``; or to one element, ``masked.key``.
-        items: What each element is, if a stage has changed all of them and the cell is an array or map.
+        sources: The fields of the chain's input that the value depends on, as text (``value.a.b``, ``topic``).
+        copied: True if the value is an unchanged copy of its one source.
+        nullable: True if the value can be null although the schema says required.
+        marks: What stages did to the value, such as ``masked``, or to one of its elements, such as ``masked.key``.
+        items: The node of every element, if the cell is an array or map and a stage has changed all elements.
     """
 
     schema: Schema
@@ -125,7 +125,7 @@ class Cell:
         return self.schema.optional or self.nullable
 
     def call(self, rule: Rule, schema: Schema, *others: "Cell", nullable: bool = False) -> "Cell":
-        """Apply a rule to this cell (and others): new value, new schema, sources joined."""
+        """Returns a rule applied to this cell and others: a new value, a new schema, all sources."""
         sources = self.sources.union(*(c.sources for c in others))
         expr = Call(rule, (self.expr, *(c.expr for c in others)))
         return Cell(schema, expr, sources, nullable=nullable, marks=self.marks)
@@ -133,14 +133,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A struct taken apart.
+    """A struct that is split into its fields.
 
     Attributes:
         schema: Its Connect schema; always agrees with ``fields``.
         fields: Field nodes, in order.
-        present: The struct of the stage's input that decides whether this one is null; ``None`` if never null.
-        sources: What the presence depends on.
-        nullable: Whether it can be null although the schema says required.
+        present: The struct of the stage's input that decides whether this struct is null; ``None`` if it is never null.
+        sources: The fields that ``present`` depends on.
+        nullable: True if the struct can be null although the schema says required.
     """
 
     schema: Schema
@@ -162,7 +162,7 @@ Node = Cell | Group
 
 
 def field_nodes(node: Node) -> tuple[tuple[str, Node], ...]:
-    """The fields of a struct node; an opaque cell is taken apart into references."""
+    """Returns the fields of a struct node; those of a cell are references to the stage's input."""
     if isinstance(node, Group):
         return node.fields
     under_null = node.may_be_null
@@ -171,7 +171,7 @@ def field_nodes(node: Node) -> tuple[tuple[str, Node], ...]:
 
 def _child(parent: Cell, name: str, schema: Schema, under_null: bool) -> Cell:
     if not isinstance(parent.expr, Ref):
-        raise TypeError("only a value of the stage's input can be taken apart")
+        raise TypeError("only a value of the stage's input can be split into fields")
     if parent.copied:
         sources = frozenset(below(s, name) for s in parent.sources)
     else:
@@ -180,20 +180,20 @@ def _child(parent: Cell, name: str, schema: Schema, under_null: bool) -> Cell:
 
 
 def open_struct(node: Node) -> Group:
-    """Take a struct cell apart; a group is returned as it is."""
+    """Returns a struct cell as a group; a group is returned as it is."""
     if isinstance(node, Group):
         return node
     return Group(node.schema, field_nodes(node), node.expr, node.sources, node.nullable)
 
 
 def with_fields(group: Group, fields: Iterable[tuple[str, Node]], schema: Schema) -> Group:
-    """Replace the fields of a group. ``schema`` gives everything but the fields, which follow the nodes."""
+    """Returns a group with other fields. Its schema is ``schema``, with the fields of the nodes."""
     nodes = tuple(fields)
     return replace(group, fields=nodes, schema=schema.with_(fields=tuple((n, c.schema) for n, c in nodes)))
 
 
 def inner_marks(node: Node, place: str) -> frozenset[str]:
-    """The marks of an element for the array or map around it: ``masked`` becomes ``masked.key.field``."""
+    """Returns an element's marks as marks of the array or map around it: ``masked`` becomes ``masked.key.field``."""
     if isinstance(node, Group):
         return frozenset[str]().union(*(inner_marks(child, below(place, name)) for name, child in node.fields))
     own = frozenset(f"{word}{place}{rest}" for word, rest in map(split_mark, node.marks))
@@ -203,13 +203,13 @@ def inner_marks(node: Node, place: str) -> frozenset[str]:
 
 
 def split_mark(mark: str) -> tuple[str, str]:
-    """A mark as its word and the place inside the cell (empty: the cell itself)."""
+    """Returns a mark's word and its place inside the cell (empty: the cell itself)."""
     word = mark.partition("[")[0].partition(".")[0]
     return word, mark[len(word) :]
 
 
 def find(node: Node | None, steps: tuple[str, ...]) -> Node | None:
-    """The node at a path of field names, or None if a step is missing or not a struct."""
+    """Returns the node at a path of field names, or None if a step is missing or not a struct."""
     for step in steps:
         if node is None or node.schema.type is not Type.STRUCT:
             return None
@@ -218,14 +218,14 @@ def find(node: Node | None, steps: tuple[str, ...]) -> Node | None:
 
 
 def restart(node: Node | None, path: tuple[str, ...]) -> Node | None:
-    """What the next stage sees of a side: the same tree and sources, its expressions references again."""
+    """Returns a side as the next stage gets it: the same tree and sources, with references as expressions."""
     if node is None:
         return None
     return restarted(node, path)
 
 
 def restarted(node: Node, path: tuple[str, ...]) -> Node:
-    """A node whose expressions are references to its place."""
+    """Returns a node whose expressions are references to its place."""
     if isinstance(node, Cell):
         return replace(node, expr=Ref(path), items=None if node.items is None else restarted(node.items, ("item",)))
     fields = tuple((name, restarted(child, (*path, name))) for name, child in node.fields)
@@ -233,7 +233,7 @@ def restarted(node: Node, path: tuple[str, ...]) -> Node:
 
 
 def refs_in(expr: "Expr | None") -> list[Ref]:
-    """All references in an expression, also below arrays and maps."""
+    """Returns all references in an expression, also below arrays and maps."""
     if isinstance(expr, Ref):
         return [expr]
     if isinstance(expr, Each):
@@ -246,14 +246,14 @@ def refs_in(expr: "Expr | None") -> list[Ref]:
 
 
 def refs_in_node(node: Node) -> list[Ref]:
-    """All references in a node."""
+    """Returns all references in a node."""
     if isinstance(node, Cell):
         return refs_in(node.expr)
     return [*refs_in(node.present), *(ref for _, child in node.fields for ref in refs_in_node(child))]
 
 
 def calls_in(node: Node | None) -> list[Call]:
-    """All calls in a node, also below arrays and maps."""
+    """Returns all calls in a node, also below arrays and maps."""
     if node is None:
         return []
     if isinstance(node, Group):

@@ -1,7 +1,15 @@
-"""Symbolic records with a side that a transform or predicate may not look at: looking raises, instead of giving None.
+"""Symbolic records with hidden sides: reading a hidden side raises an error.
 
-A transform without sides is planned once for records of all schemas, unless it says that it reads a side. ``None``
-there would mean that the side is null in every record.
+A transform without sides is planned once for records of all schemas, unless it declares that it reads a side. The
+plan has no node for a side that the transform does not declare. ``None`` instead of a node would say that the side is
+null in every record, and a transform that reads it would then be planned wrongly and without an error.
+
+How it works: a ``GuardedRecord`` replaces the two slots ``key`` and ``value`` of ``PlanRecord`` by properties. The
+property reads the slot below it (``_STORED``) and raises if the slot holds a ``_Hidden``. Transforms change records
+with ``dataclasses.replace``, which reads every field of ``__dataclass_fields__`` to copy it, and would so read hidden
+sides, too. The two sides are therefore missing in ``__dataclass_fields__``, and each record has a class of its own,
+whose ``__init__`` has the record's sides as defaults: ``replace`` without a side then keeps the side without reading
+it. If ``replace`` gives a new side, the copy gets another class, whose defaults are the new sides.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +24,7 @@ _STORED = {side: getattr(PlanRecord, side) for side in SIDES}
 
 
 class _Hidden:
-    """Stands where a node would be."""
+    """The error of a hidden side, in the place of its node."""
 
     def __init__(self, error: ClassError | PlanError):
         self.error = error
@@ -33,10 +41,10 @@ def _guard(side: Side) -> Any:
 
 
 class GuardedRecord(PlanRecord):
-    """A record whose hidden sides raise when looked at. ``replace`` leaves them alone, or gives them a node."""
+    """A record whose hidden sides raise when they are read. ``replace`` keeps them hidden, or gives them a node."""
 
     __slots__ = ()
-    # what ``replace`` copies by looking at it; the sides come from the defaults of ``__init__``
+    # ``replace`` reads and copies these fields; the sides come from the defaults of ``__init__``
     __dataclass_fields__: ClassVar[dict[str, Any]] = {
         name: field for name, field in PlanRecord.__dataclass_fields__.items() if name not in SIDES
     }
@@ -45,7 +53,7 @@ class GuardedRecord(PlanRecord):
 
 
 def hidden(record: PlanRecord, errors: Mapping[Side, ClassError | PlanError]) -> PlanRecord:
-    """The record with sides that raise these errors when looked at."""
+    """Returns the record with sides that raise these errors when they are read."""
     if not errors:
         return record
     sides = {}
@@ -55,21 +63,25 @@ def hidden(record: PlanRecord, errors: Mapping[Side, ClassError | PlanError]) ->
 
 
 def _guarded(sides: Mapping[Side, Any]) -> type[GuardedRecord]:
-    """The class of a record with these sides: it knows what ``replace`` has to leave alone."""
+    """Returns the class of a record with these sides: they are the defaults that ``replace`` relies on."""
 
     class Guarded(GuardedRecord):
         __slots__ = ()
 
         def __init__(self, key: Any = sides["key"], value: Any = sides["value"], **rest: Any):
             PlanRecord.__init__(self, key, value, **rest)
-            if key is not sides["key"] or value is not sides["value"]:  # the next ``replace`` starts from these
+            # a side was replaced: the class changes, so that the next ``replace`` starts from the new sides
+            if key is not sides["key"] or value is not sides["value"]:
                 object.__setattr__(self, "__class__", _guarded({"key": key, "value": value}))
 
     return Guarded
 
 
 def revealed(after: PlanRecord, before: PlanRecord) -> PlanRecord:
-    """The record a stage made of a ``hidden`` one; what it could not see is as it was ``before``."""
+    """Returns a stage's result for a ``hidden`` record as a plain record.
+
+    Sides that are still hidden come from ``before``.
+    """
     if not isinstance(after, GuardedRecord):
         return after
     nodes = {side: _STORED[side].__get__(after) for side in SIDES}
@@ -80,13 +92,13 @@ def revealed(after: PlanRecord, before: PlanRecord) -> PlanRecord:
 
 
 def undeclared(name: str, side: Side) -> ClassError:
-    """The error of a class that looks at a side without saying so."""
-    statement = f"{name} looks at the {side} of a record, but does not declare that it does"
-    return ClassError(Problem("SMT910", "", statement, f"name the {side} in what the Code of {name} reads"))
+    """Returns the error of a class that reads a side without declaring it."""
+    statement = f"{name} reads the {side} of a record, but does not declare it"
+    return ClassError(Problem("SMT910", "", statement, f"add '{side}' to the sides that the Code of {name} reads"))
 
 
 def check_references(name: str, exprs: Iterable[Expr | bool], seen: Iterable[str]) -> None:
-    """Refuse expressions that refer to sides whose nodes the class could not see."""
+    """Raises the error of a class whose expressions refer to a side that the class did not get."""
     roots = set()
     for expr in exprs:
         if not isinstance(expr, bool):

@@ -1,9 +1,9 @@
-"""Java's ideas of blanks in texts, where they are not Python's."""
+"""Java's blanks in texts, which are not Python's."""
 
 BLANKS = "".join(map(chr, range(33)))
-"""What ``String.trim`` cuts off: everything up to U+0020. Other blanks, such as U+00A0, are part of a text."""
+"""The characters that ``String.trim`` cuts off: all up to U+0020. Other blanks, such as U+00A0, stay."""
 
 
 def trim(text: str) -> str:
-    """``String.trim``."""
+    """Returns a text without blanks at its ends, as ``String.trim`` does."""
     return text.strip(BLANKS)

@@ -1,28 +1,33 @@
-"""Which records a stage keeps, as data: so that others can be left unread where they need not be read to know it.
+"""The records that a stage keeps, as data. A source can then skip records that the first stages drop in any case.
 
-A condition is true, false or, for all that is known of a record before it is read, either. ``Unknown`` stands for what
-only a record can tell.
+For example ``Filter`` with the predicate ``TopicNameMatches`` keeps a record if ``TopicTest`` holds; topics that fail
+the test need not be read at all.
+
+A condition has three values. Push-down knows some properties of a record before the source reads it: topic, partition,
+offset, and bounds of the timestamp. From these a condition is true, false, or not known. ``Unknown`` is a condition
+that only the record itself decides: it is not known beforehand, and its negation is not known either, so such records
+are always read. That is why a condition is data and not a function: ``tables.push_down`` asks where it is *possible*.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any as Value
+from typing import Any
 
 from dagster_smt.model.schema import Schema
 
-Test = Callable[[Schema | None, Value], bool]
-"""A test of one value and its schema (None: it has none); a frozen object, and the code that the stage itself runs."""
+Test = Callable[[Schema | None, Any], bool]
+"""A test of one value and its schema (None: no schema). It is a frozen object, and the stage itself runs it, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldTest:
-    """Whether a field at the top of the value passes a test; the value is not null.
+    """True if a field at the top of the value passes a test; the value is not null.
 
     Attributes:
         name: The field.
         test: The test.
-        cuts: The whole numbers at which the answer for a whole number can change: it is one for all below the least,
-            one for all between two of them, one for all above the greatest. None: it may change anywhere.
+        cuts: The whole numbers at which the answer for whole numbers can change. The answer is constant below the
+            least, between two neighbours, and above the greatest of them. None: it may change anywhere.
     """
 
     name: str
@@ -32,49 +37,49 @@ class FieldTest:
 
 @dataclass(frozen=True, slots=True)
 class TopicTest:
-    """Whether the record's topic passes a test."""
+    """True if the record's topic passes a test."""
 
     test: Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class NullValue:
-    """Whether the value is null."""
+    """True if the value is null."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """What only the record can tell."""
+    """A condition that only the record itself decides."""
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
-    """Whether a condition is false."""
+class NotCondition:
+    """True if a condition is false."""
 
     condition: "Condition"
 
 
 @dataclass(frozen=True, slots=True)
-class All:
-    """Whether every condition is true; of none it is."""
+class AllConditions:
+    """True if every condition is true; without conditions it is true."""
 
     conditions: tuple["Condition", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Any:
-    """Whether a condition is true; of none there is no true one."""
+class AnyCondition:
+    """True if at least one condition is true; without conditions it is false."""
 
     conditions: tuple["Condition", ...]
 
 
-Condition = FieldTest | TopicTest | NullValue | Unknown | Not | All | Any
-NOTHING = Any(())
-"""A stage that keeps nothing."""
+Condition = FieldTest | TopicTest | NullValue | Unknown | NotCondition | AllConditions | AnyCondition
+NOTHING = AnyCondition(())
+"""The condition of a stage that keeps nothing."""
 
 
 def fields_of(condition: Condition) -> set[str]:
-    """The fields that a condition tests."""
+    """Returns the fields that a condition tests."""
     results = set()
     for test in _tests(condition):
         if isinstance(test, FieldTest):
@@ -83,13 +88,15 @@ def fields_of(condition: Condition) -> set[str]:
 
 
 def tests_topic(condition: Condition) -> bool:
-    """Whether a condition tests the record's topic."""
+    """Returns whether a condition tests the record's topic."""
     return any(isinstance(test, TopicTest) for test in _tests(condition))
 
 
 def _tests(condition: Condition) -> Iterator[Condition]:
-    parts = condition.conditions if isinstance(condition, All | Any) else ()
-    if isinstance(condition, Not):
+    parts: tuple[Condition, ...] = ()
+    if isinstance(condition, AllConditions | AnyCondition):
+        parts = condition.conditions
+    elif isinstance(condition, NotCondition):
         parts = (condition.condition,)
     yield condition
     for part in parts:

@@ -1,4 +1,4 @@
-"""Records: as data (what an evaluator works on) and symbolic (what a plan works on)."""
+"""Records as data, for evaluators, and symbolic records, for plans."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,29 +12,42 @@ Side = Literal["key", "value"]
 
 
 class DropRecord(Exception):
-    """What the schemaless form of a transform raises to drop a record."""
+    """Raised by the schemaless form of a transform to drop a record."""
 
 
 @dataclass(slots=True)
 class Header:
-    """One header. ``raw`` are the bytes as read; a header made by a stage has ``schema`` and ``value`` instead."""
+    """One header.
+
+    Attributes:
+        key: Its name.
+        schema, value: Of a header that a stage has set.
+        raw: Of a header as it was read: its bytes.
+        from_stage: True if a stage has set the header.
+    """
 
     key: str
     schema: Schema | None = None
     value: Any = None
     raw: bytes | None = None
-    made: bool = True
+    from_stage: bool = True
 
 
 @dataclass(slots=True)
 class Record:
     """One Kafka record under a chain, as in ``org.apache.kafka.connect.connector.ConnectRecord``.
 
-    A side whose schema is ``None`` is schemaless. ``timestamp`` is in milliseconds. ``kind`` is ``sink`` (read from
-    Kafka) or ``source``. ``touched`` has one bit per ledger entry of the chain, ``dirty`` says which
-    sides a stage has changed (``KEY_DIRTY``, ``VALUE_DIRTY``), ``number`` is its position among those it is with,
-    ``headers_read`` what its headers were before the first stage, ``target_partition`` the partition that a stage has
-    chosen for it in the topic it goes to, ``leader_epoch`` that of the leader that wrote it, where a stage looks at it.
+    A side whose schema is ``None`` is schemaless.
+
+    Attributes:
+        timestamp: In milliseconds.
+        kind: ``sink`` (read from Kafka) or ``source``.
+        touched: One bit per ledger entry of the chain.
+        dirty: The sides that a stage has changed (``KEY_DIRTY``, ``VALUE_DIRTY``).
+        number: The position of the record in its batch.
+        headers_read: The headers before the first stage.
+        target_partition: The partition that a stage has chosen in the topic that the record is written to.
+        leader_epoch: The epoch of the leader that wrote the record, if a stage reads it.
     """
 
     topic: str | None
@@ -57,7 +70,7 @@ class Record:
 
 
 NO_TARGET = Cell(optional(INT32), Const(None, optional(INT32)), frozenset())
-"""No stage has chosen a partition."""
+"""The target partition if no stage has chosen one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +85,16 @@ class Touch:
 class PlanRecord:
     """A record as a plan sees it: nodes instead of values.
 
-    A side that is ``None`` has no schema and is null. ``touched`` and ``dropped`` belong to the stage being planned.
-    ``dropped`` is an expression where it depends on the record: true drops it, false and null keep it. A record that is
-    dropped touches no ledger entry of the stage, and nothing else of the stage can fail for it. ``null_key`` and
-    ``null_value`` are the schema of keys and values that are null after the stage (None: they have none), where it is
-    not that of the others. ``target_partition`` is the partition that a stage has chosen in the topic of the record.
+    A side that is ``None`` has no schema and is null.
+
+    Attributes:
+        touched: The ledger entries that the current stage touches.
+        dropped: The condition under which the current stage drops the record: an expression if the condition depends on
+            the record. True drops the record, false and null keep it. A dropped record touches no ledger entry of the
+            stage, and no other part of the stage can fail for it.
+        null_key, null_value: The schema of keys and values that are null after the stage (None: no schema), if it is
+            not the schema of the other records; else False.
+        target_partition: The partition that a stage has chosen in the topic of the record.
     """
 
     key: Node | None

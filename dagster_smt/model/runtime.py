@@ -1,7 +1,7 @@
-"""Java's run-time types where a schemaless value needs them: what a stage made, told apart as Connect tells it.
+"""Java's run-time types of schemaless values, so that stages and converters distinguish values as Connect does.
 
-JSON gives ``int`` (Long), ``float`` (Double), ``str``, ``bool``, ``None``, lists and objects. A stage can also make the
-narrower numbers below, and ``JavaDate``.
+JSON yields ``int`` (Long), ``float`` (Double), ``str``, ``bool``, ``None``, lists and objects. A stage can also yield
+the narrower numbers below, and ``JavaDate``.
 """
 
 import math
@@ -61,7 +61,7 @@ class KeyList(list[Any]):
 
 
 def as_key(value: Any) -> Any:
-    """A value as the key of a map: Java's maps take structs, arrays and maps, too."""
+    """Returns a value as the key of a map: Java's maps take structs, arrays and maps as keys, too."""
     if isinstance(value, dict):
         return KeyDict({as_key(k): as_key(v) for k, v in value.items()})
     if isinstance(value, list):
@@ -76,7 +76,7 @@ _BOXES: dict[Type, Any] = {
     Type.FLOAT32: JavaFloat,
 }
 BOXED = frozenset({*_BOXES, Type.FLOAT64})
-"""Types whose values need a class of their own, some of them at least."""
+"""Types of which some values need a class of their own."""
 _KINDS: dict[type, str] = {
     int: "int64",
     float: "double",
@@ -111,12 +111,12 @@ _JAVA_CLASSES = {
 
 
 def box(value: Any, type: Type) -> Any:
-    """Give a schemaless value the run-time type that Java would give it."""
+    """Returns a schemaless value with the run-time type that it has in Java."""
     return boxer(type)(value)
 
 
 def boxer(type: Type) -> Callable[[Any], Any]:
-    """``box`` for one type."""
+    """Returns ``box`` for one type."""
     if type is Type.FLOAT64:
         return lambda value: value if value is None or math.isfinite(value) else JavaDouble(value)
     boxed = _BOXES.get(type)
@@ -126,17 +126,17 @@ def boxer(type: Type) -> Callable[[Any], Any]:
 
 
 def kind_of(value: Any) -> str:
-    """The kind of a schemaless value: a Connect type name, ``Decimal``, or ``Timestamp`` for any date."""
+    """Returns the kind of a schemaless value: a Connect type name, ``Decimal``, or ``Timestamp`` for any date."""
     return _KINDS[type(value)]
 
 
 def kind_of_schema(schema: Schema) -> str:
-    """The kind of the values under a schema: its logical type, or its type name."""
+    """Returns the kind of values with a schema: its logical type, or its type name."""
     return schema.logical or schema.type.value
 
 
 def java_class(value: Any) -> str:
-    """The Java class that Connect would name for a schemaless value."""
+    """Returns the Java class that Connect names for a schemaless value."""
     if value is None:
         return "null"
     return java_class_of(kind_of(value))

@@ -1,4 +1,4 @@
-"""Connect schemas: types, logical types, and what each type's values are in Python.
+"""Connect schemas: types and logical types, with the Python values of each.
 
 | Connect type | Python value |
 |---|---|
@@ -48,12 +48,12 @@ _DATA = "org.apache.kafka.connect.data."
 DECIMAL, DATE, TIME, TIMESTAMP = (_DATA + n for n in ("Decimal", "Date", "Time", "Timestamp"))
 DECIMAL_SCALE, DECIMAL_PRECISION = "scale", "connect.decimal.precision"
 MAX_DIGITS = 38
-"""Of a decimal in a table, in Spark and in Flink. Connect's decimals have no limit."""
+"""Most digits of a decimal in Spark, in Flink and in tables. Connect's decimals have no limit."""
 _LOGICAL = {DECIMAL: Type.BYTES, DATE: Type.INT32, TIME: Type.INT32, TIMESTAMP: Type.INT64}
 
 
 class JavaDate(int):
-    """A ``java.util.Date``: milliseconds since the epoch. Kept apart from numbers, as in Connect."""
+    """A ``java.util.Date``: milliseconds since the epoch. It is not a number, as in Connect."""
 
     __slots__ = ()
 
@@ -64,15 +64,15 @@ class Schema:
 
     Attributes:
         type: The Connect type.
-        optional: Whether null is allowed.
+        optional: True if null is allowed.
         name, version, doc: As in Connect; ``name`` also marks logical types.
         parameters: Pairs, sorted by key.
         default: Default value in the Python form of the type, or ``None`` for no default.
         fields: For STRUCT: pairs of name and schema, in order.
         keys: For MAP: the schema of the keys.
         values: For MAP and ARRAY: the schema of the values or items.
-        zoned: For a Timestamp: whether it is declared as one with a time zone (SQL's ``TIMESTAMP_LTZ``), so that texts
-            of it end in ``Z``. Connect knows no such thing: its schemas do not tell.
+        zoned: For a Timestamp: true if it is declared with a time zone (SQL's ``TIMESTAMP_LTZ``), so that its texts end
+            in ``Z``. Connect's own schemas have no such attribute.
     """
 
     type: Type
@@ -102,19 +102,19 @@ class Schema:
 
     @property
     def mislabelled(self) -> bool:
-        """Whether this has the name of a logical type that belongs to another type."""
+        """True if the schema has the name of a logical type, but not the type of that logical type."""
         return self.name in _LOGICAL and self.logical is None
 
     @property
     def scale(self) -> int:
-        """Scale of a Decimal; Connect keeps it in the parameters."""
+        """Scale of a Decimal, from the parameters."""
         return int(dict(self.parameters).get(DECIMAL_SCALE, "0"))
 
     @property
     def precision(self) -> int | None:
-        """Digits of a Decimal, as Debezium and Avro tell them in the parameters; None: nothing a table can keep."""
+        """Digits of a Decimal, from the parameter that Debezium and Avro set; None if a table cannot hold so many."""
         text = dict(self.parameters).get(DECIMAL_PRECISION, "")
-        if not (text.isdecimal() and len(text) < 3):  # it is a text that anybody may have written
+        if not (text.isdecimal() and len(text) < 3):  # a producer may write any text here
             return None
         if max(self.scale, 1) <= int(text) <= MAX_DIGITS:
             return int(text)
@@ -122,7 +122,7 @@ class Schema:
 
     @cached_property
     def label(self) -> str:
-        """Short text for people: ``int32``, ``Timestamp``, ``Decimal(2)``, ``array<string>``; ``?`` if optional."""
+        """Short text for messages: ``int32``, ``Timestamp``, ``Decimal(2)``, ``array<string>``; ``?`` if optional."""
         if self.logical:
             if self.logical == "Decimal":
                 text = f"Decimal({self.scale})"
@@ -144,20 +144,23 @@ class Schema:
 
     @cached_property
     def nodes(self) -> int:
-        """How many schemas this is made of, itself among them; one that several fields share counts for each."""
+        """The number of schemas in this schema, including itself.
+
+        A schema that several fields share counts for each.
+        """
         inner = [child for _, child in self.fields] + [child for child in (self.keys, self.values) if child is not None]
         return 1 + sum(child.nodes for child in inner)
 
     @cached_property
     def width(self) -> int:
-        """How many values make one of this schema, without what is in arrays and maps."""
+        """The number of values in one value of this schema, without elements of arrays and maps."""
         return 1 + sum(child.width for _, child in self.fields)
 
     @cached_property
     def internal_names(self) -> tuple[str, ...]:
         """Field names for Spark (STRUCT only): the user's, or numbered ones where Spark would confuse them.
 
-        It does where they differ in case only, and it takes ``${`` for the beginning of a variable of the session.
+        Spark confuses names that differ in case only, and takes ``${`` for the beginning of a session variable.
         """
         names = [name for name, _ in self.fields]
         if len(set(map(caseless, names))) == len(names) and not any("${" in n for n in names):
@@ -165,19 +168,19 @@ class Schema:
         return tuple(f"f{number}" for number in range(len(names)))
 
     def with_(self, **changes: Any) -> "Schema":
-        """Return a copy with the given attributes replaced."""
+        """Returns a copy with other values of some attributes."""
         return replace(self, **changes)
 
     def without_defaults(self) -> "Schema":
-        """A copy, with all that is in it, that tells types only: defaults are values."""
+        """Returns a copy without default values, also in all schemas inside. Reports must not show values."""
         children = tuple((name, child.without_defaults()) for name, child in self.fields)
         keys, values = (part.without_defaults() if part is not None else None for part in (self.keys, self.values))
         return replace(self, default=None, fields=children, keys=keys, values=values)
 
     def with_fields(self, fields: tuple[tuple[str, "Schema"], ...]) -> "Schema":
-        """Copy name, version, doc and parameters onto new fields; optional and default are lost.
+        """Returns a struct of new fields with this schema's name, version, doc and parameters.
 
-        This is ``SchemaUtil.copySchemaBasics`` of Connect's transforms.
+        Optional and default are lost, as in ``SchemaUtil.copySchemaBasics`` of Connect's transforms.
         """
         return Schema(
             Type.STRUCT, name=self.name, version=self.version, doc=self.doc, parameters=self.parameters, fields=fields
@@ -191,28 +194,28 @@ BOOLEAN = Schema(Type.BOOLEAN)
 
 
 def optional(schema: Schema) -> Schema:
-    """Return the schema with null allowed."""
+    """Returns the schema with null allowed."""
     if schema.optional:
         return schema
     return schema.with_(optional=True)
 
 
 def decimal(scale: int, precision: int | None = None, *, optional: bool = False) -> Schema:
-    """Connect's Decimal with the given scale; and its digits, where they are known."""
+    """Returns Connect's Decimal of a scale, with its digits if they are known."""
     digits = () if precision is None else ((DECIMAL_PRECISION, str(precision)),)
     return Schema(Type.BYTES, optional, DECIMAL, 1, parameters=(*digits, (DECIMAL_SCALE, str(scale))))
 
 
 def date(*, optional: bool = False) -> Schema:
-    """Connect's Date: days, on INT32."""
+    """Returns Connect's Date: days, on INT32."""
     return Schema(Type.INT32, optional, DATE, 1)
 
 
 def time(*, optional: bool = False) -> Schema:
-    """Connect's Time: milliseconds of the day, on INT32."""
+    """Returns Connect's Time: milliseconds of the day, on INT32."""
     return Schema(Type.INT32, optional, TIME, 1)
 
 
 def timestamp(*, optional: bool = False) -> Schema:
-    """Connect's Timestamp: milliseconds since the epoch, on INT64."""
+    """Returns Connect's Timestamp: milliseconds since the epoch, on INT64."""
     return Schema(Type.INT64, optional, TIMESTAMP, 1)

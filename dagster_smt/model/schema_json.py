@@ -12,10 +12,10 @@ _SCALE = re.compile(r"[+-]?[0-9]{1,10}")
 
 
 def schema_from_json(data: Any, *, place: str = "schema") -> Schema:
-    """Read schema JSON. Defaults are still in their JSON form: ``interpret.codec.resolve_defaults`` decodes them.
+    """Reads schema JSON. Defaults keep their JSON form; ``formats.json.resolve_defaults`` decodes them.
 
     Raises:
-        ConfigError: SMT206, with every place that is wrong.
+        ConfigError: SMT206, one problem for each wrong place.
     """
     problems: list[Problem] = []
     schema = _read(data, place, problems)
@@ -49,7 +49,7 @@ def _read(data: Any, place: str, problems: list[Problem]) -> Schema | None:
         if data.get(part, 0) is None:
             problems.insert(0, _builder_problem(f"{place}.{part}", "a map needs schemas for its keys and values"))
     if data.get("default", 0) is None and data.get("optional") is not True:
-        problems.append(Problem("SMT206", place, "null is the default of what requires a value"))
+        problems.append(Problem("SMT206", place, "a required value cannot have null as its default"))
     if type_ is Type.STRUCT and data.get("default") is not None:
         problems.append(_builder_problem(place, "a struct cannot have a default in schema JSON"))
     if data.get("name") == DECIMAL and type_ is Type.BYTES and not _is_scale(parameters.get(DECIMAL_SCALE)):
@@ -73,14 +73,14 @@ def _is_scale(text: Any) -> bool:
 
 
 def _only(value: Any, type_: type) -> Any:
-    """The converter ignores a name, version or doc of another type."""
+    """Returns the value if it has the type; Connect's converter ignores a name, version or doc of another type."""
     if type(value) is type_:
         return value
     return None
 
 
 def _version(value: Any) -> int | None:
-    """A whole number; Java keeps 32 bits of it."""
+    """Returns a whole number cut to 32 bits, as Java cuts it."""
     if type(value) is not int:
         return None
     return ((value + 2**31) & 0xFFFFFFFF) - 2**31
@@ -94,28 +94,31 @@ def _fields(data: Any, place: str, problems: list[Problem]) -> tuple[tuple[str, 
     if not isinstance(data, list):
         problems.append(Problem("SMT206", place, "a struct needs a list of 'fields'"))
         return ()
-    found: dict[str, Schema] = {}
+    fields: dict[str, Schema] = {}
     for number, item in enumerate(data):
         name = item.get("field") if isinstance(item, dict) else None
         if not isinstance(name, str):
             problems.append(Problem("SMT206", f"{place}.fields[{number}]", "a field needs a 'field' name"))
             continue
-        if name in found:
+        if name in fields:
             problems.append(_builder_problem(place + step_text(name), "the field appears twice"))
         if not name:
             problems.append(_builder_problem(f"{place}.fields[{number}]", "a field needs a name that is not empty"))
         child = _read(item, place + step_text(name), problems)
         if child is not None:
-            found[name] = child
-    return tuple(found.items())
+            fields[name] = child
+    return tuple(fields.items())
 
 
 def schema_to_json(schema: Schema, default: Any = None) -> dict[str, Any]:
-    """Write schema JSON, in the converter's order of keys. ``default`` gives the JSON form of a schema's default."""
+    """Returns schema JSON, in the converter's order of keys.
+
+    ``default`` returns the JSON form of a schema's default.
+    """
     out: dict[str, Any] = {"type": schema.type.value}
     if schema.type is Type.STRUCT:
         out["fields"] = [{**schema_to_json(child, default), "field": name} for name, child in schema.fields]
-    if schema.type in (Type.ARRAY, Type.MAP):  # a schema without one is written as null
+    if schema.type in (Type.ARRAY, Type.MAP):  # Connect writes null if an array or map has no schema of its items
         values = schema_to_json(schema.values, default) if schema.values else None
         out["items" if schema.type is Type.ARRAY else "values"] = values
     if schema.type is Type.MAP:

@@ -1,7 +1,8 @@
-"""What is a secret, and references to the environment in its place: ``${env:NAME}``, as Connect's
-``EnvVarConfigProvider`` has them.
+"""Recognises secrets among options, and resolves references to the environment: ``${env:NAME}``, as in Connect's
+``EnvVarConfigProvider``.
 
-They are looked up when a client is made: a definition, its ``repr``, its metadata and its messages hold names only.
+A reference is resolved when a client is created. A definition, its ``repr``, its metadata and its messages hold only
+the names of variables.
 """
 
 import os
@@ -15,14 +16,14 @@ SECRET_NAMES = (
     r"passw(?:or)?d|passphrase|secret|token$|credential|user[.-]?info|oauthbearer[.]assertion|oauthbearer[.]config"
     r"|jaas|(?:keystore|private|account|key)[.-]?key(?:$|[.])|key[.-]pem|private[.-]?key"
 )
-"""Names of options that hold secrets, as an expression that Java and Python read alike; case does not matter."""
+"""Names of options that hold secrets: a regular expression with one meaning in Java and Python, without case."""
 _SECRET = re.compile(SECRET_NAMES, re.I)
 _NO_SECRET = re.compile(
     r"provider|location|path|[.-]file$|class$|enabled?$|mechanism|type$|name$|regex|ur[il]$|endpoint|size|length|bits"
     r"|interval|seconds|[.]secrets[.]|secretkeyref",
     re.I,
 )
-"""Names of settings that have such a word in them and hold none."""
+"""Names of settings that contain a word of ``SECRET_NAMES`` but hold no secret."""
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY")
 _LOGIN_IN_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://([^/\s?#]*)@")
 _SHOWN_LOGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)[^\s,]*@")
@@ -33,11 +34,11 @@ _NO_SECRET_IN_JAAS = re.compile(r"keytab|storekey|tokenauth|keyid|key[.]id|locat
 
 
 def shows_secret(key: str, value: str) -> bool:
-    """Whether an option holds a secret in clear: not by reference to the environment.
+    """Returns whether an option holds a secret in clear text, instead of a reference to the environment.
 
     Args:
         key: The option's name.
-        value: Its value, before references are looked up.
+        value: Its value, with unresolved references.
     """
     if _PRIVATE_KEY.search(value) or _has_login(value):
         return True
@@ -47,15 +48,16 @@ def shows_secret(key: str, value: str) -> bool:
 
 
 def setting_shows_secret(key: str, value: str) -> bool:
-    """As ``shows_secret``, of a setting of Spark: many have such words in their names and hold none."""
+    """Returns the same for a setting of Spark. Many of them have words of ``SECRET_NAMES`` in their names."""
     if _PRIVATE_KEY.search(value) or _has_login(value):
         return True
-    named = names_secret(key) and not _NO_SECRET.search(key)
-    return named and value.lower() not in ("", "true", "false") and not refers(value)
+    if not names_secret(key) or _NO_SECRET.search(key):
+        return False
+    return value.lower() not in ("", "true", "false") and not refers(value)
 
 
 def _has_login(value: str) -> bool:
-    """Whether an address in a text has a password in front of its host; a name without one may be a token."""
+    """Returns whether an address in a text has a login before its host. A name without a password may be a token."""
     for login in _LOGIN_IN_URL.findall(value):
         user, colon, password = _REFERENCE.sub("", login).partition(":")
         if password or (user and not colon):
@@ -74,12 +76,12 @@ def _is_secret_of_jaas(name: str, value: str) -> bool:
 
 
 def without_login(text: str) -> str:
-    """A text with addresses, without the names and passwords in them."""
+    """Returns a text without the names and passwords in its addresses."""
     return _SHOWN_LOGIN.sub(r"\1", text)
 
 
 def resolved(values: Mapping[str, str], place: str) -> dict[str, str]:
-    """The values, with references to the environment replaced.
+    """Returns the values with references to the environment replaced.
 
     Raises:
         ConfigError: SMT582, for each variable that is not set.
@@ -98,22 +100,25 @@ def resolved(values: Mapping[str, str], place: str) -> dict[str, str]:
 
 
 def as_reference(value: str) -> str:
-    """A text as it is, a Dagster ``EnvVar`` as a reference (it is a ``str`` that refuses to be printed)."""
+    """Returns a Dagster ``EnvVar`` as a reference, and any other text as it is.
+
+    ``EnvVar`` is a ``str`` without text.
+    """
     if hasattr(value, "env_var_name"):
         return f"${{env:{value.env_var_name}}}"
     return value
 
 
 def is_reference(text: str) -> bool:
-    """Whether a text is a reference and nothing else."""
+    """Returns whether a text is one reference and nothing else."""
     return _REFERENCE.fullmatch(text) is not None
 
 
 def names_secret(key: str) -> bool:
-    """Whether an option of this name holds a secret."""
+    """Returns whether an option of this name holds a secret."""
     return _SECRET.search(key) is not None
 
 
 def refers(value: str) -> bool:
-    """Whether a text has a reference in it."""
+    """Returns whether a text contains a reference."""
     return _REFERENCE.search(value) is not None

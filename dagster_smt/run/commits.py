@@ -215,7 +215,7 @@ class Draft:
         for topic, gone in self.gone(table, before).items():
             rows[topic] = max(0, rows.get(topic, 0) - gone)
         for topic, counts in report.topics.items():
-            rows[topic] = rows.get(topic, 0) + counts.kept
+            rows[topic] = rows.get(topic, 0) + counts.rows_out
         read = offsets_of(self.window)
         former = before.failed - read
         exactly = former | failed

@@ -81,7 +81,7 @@ def add_totals(
 ) -> RunReport:
     """Returns the report with the counts of its topics added up, and with what is worth a warning."""
     counts = add_up(report.topics.values())
-    report.records_in, report.records_out = counts.records, counts.kept
+    report.records_in, report.records_out = counts.records, counts.rows_out
     report.dropped, report.failed = counts.all_dropped, counts.all_failed
     report.stages = stage_counts(stage_names(chain), counts)
     report.ledger = ledger_lines(entries, counts)

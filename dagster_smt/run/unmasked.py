@@ -66,7 +66,7 @@ def _left_out(spec: RunSpec, report: RunReport, window: Window) -> Iterator[Unma
     """What the definition's chain hides, and this run's does not."""
     topics = []
     for topic, counts in report.topics.items():
-        if counts.kept:
+        if counts.rows_out:
             topics.append(topic)
     if spec.defined is None or not topics:
         return

@@ -14,11 +14,11 @@ from dagster_smt.authoring.stage import Chain
 from dagster_smt.effects.kept import kept
 from dagster_smt.errors import problem_of_record
 from dagster_smt.model.keeps import (
-    All,
-    Any,
+    AllConditions,
+    AnyCondition,
     Condition,
     FieldTest,
-    Not,
+    NotCondition,
     NullValue,
     TopicTest,
     Unknown,
@@ -114,7 +114,7 @@ def explained(chain: Chain, table: TopicTable) -> list[str]:
         offsets = place.possible(keeps)
         only = "" if offsets == place.whole else f": only {_offsets(offsets)}"
         line = f"stage '{chain.stages[index].alias}' keeps records by {', '.join(by)}{only}"
-        if table.push_down != "no-tombstones" and not replace(place, null=True).possible(Not(keeps)):
+        if table.push_down != "no-tombstones" and not replace(place, null=True).possible(NotCondition(keeps)):
             line += "; and tombstones, so that all is read unless push-down is no-tombstones"
         lines.append(line)
     if lines:
@@ -158,7 +158,7 @@ def _split(
         drops.append([])
         for _, keeps in stages:
             drops[-1].append(minus(alive, at.possible(keeps)))
-            alive = minus(alive, at.possible(Not(keeps)))
+            alive = minus(alive, at.possible(NotCondition(keeps)))
     sure = [reduce(common, parts) for parts in zip(*drops, strict=True)]
     rest = minus(place.whole, reduce(union, sure, ()))
     read: Intervals = ((rest[0][0], rest[-1][1]),) if rest else ()
@@ -208,11 +208,11 @@ class Place:
 
     def possible(self, condition: Condition, wanted: bool = True) -> Intervals:
         """Where a condition can be true, or false: all offsets where it is, and those where that is not known."""
-        if isinstance(condition, Not):
+        if isinstance(condition, NotCondition):
             return self.possible(condition.condition, not wanted)
-        if isinstance(condition, All | Any):
+        if isinstance(condition, AllConditions | AnyCondition):
             parts = [self.possible(part, wanted) for part in condition.conditions]
-            if isinstance(condition, All) is wanted:
+            if isinstance(condition, AllConditions) is wanted:
                 return reduce(common, parts, self.whole)
             return reduce(union, parts, ())
         if isinstance(condition, NullValue):

@@ -103,7 +103,7 @@ def test_the_ledger_is_numbered_over_all_stages():
         LedgerEntry(0, "maskfield", "masked", "k", "key"),
         LedgerEntry(1, "replacefield", "dropped", "a"),
         LedgerEntry(1, "replacefield", "renamed", "id", "value", "key"),
-        LedgerEntry(1, "replacefield", "dropped", "all but id", named=False),
+        LedgerEntry(1, "replacefield", "dropped", "all but id", explicit=False),
         LedgerEntry(3, "regexrouter", "routed", "a(.*)", "topic", "$1"),
     )
 

@@ -29,7 +29,7 @@ ROW = Schema(Type.STRUCT, fields=(("a", Schema(Type.INT8)), ("b", optional(Schem
 
 
 def record(topic="orders"):
-    return Record(topic, 1, 7, 1000, "CreateTime", headers=[Header("trace", None, "x", b"x", made=False)])
+    return Record(topic, 1, 7, 1000, "CreateTime", headers=[Header("trace", None, "x", b"x", from_stage=False)])
 
 
 def process(*stages, key=b"k", value=b"{}", key_format=None, value_format=JSON, given=None):

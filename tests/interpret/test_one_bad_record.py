@@ -132,7 +132,7 @@ def _is_poison(value):
 
 
 def evaluated(interpreter, values):
-    records = [Record("t", number=n, headers=[Header("h", raw=b"1", made=False)]) for n in range(len(values))]
+    records = [Record("t", number=n, headers=[Header("h", raw=b"1", from_stage=False)]) for n in range(len(values))]
     for record in records:
         record.dirty = 3
     batch = interpreter.run_all(records, list(values), list(values))

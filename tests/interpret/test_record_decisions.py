@@ -98,20 +98,20 @@ LOOKERS = [
 @pytest.mark.parametrize(("transform", "side"), LOOKERS, ids=lambda x: x if isinstance(x, str) else type(x).__name__)
 def test_a_class_that_looks_at_a_side_it_did_not_declare_is_told_so(transform, side):
     name = type(transform).__name__
-    message = f"SMT910 {name} looks at the {side} of a record, but does not declare that it does\n"
+    message = f"SMT910 {name} reads the {side} of a record, but does not declare it\n"
     for wrong in (
         lambda: Interpreter(chain(transform)),
         lambda: plan_chain(chain(transform), STRING, parse_ddl("a STRING"), typed=True),
     ):
         with pytest.raises(ClassError) as caught:
             wrong()
-        assert str(caught.value) == f"{message}  hint: name the {side} in what the Code of {name} reads"
+        assert str(caught.value) == f"{message}  hint: add '{side}' to the sides that the Code of {name} reads"
 
 
 def test_so_is_a_predicate_and_a_transform_that_looks_at_the_other_side():
-    with pytest.raises(ClassError, match="Peeks looks at the value"):
+    with pytest.raises(ClassError, match="Peeks reads the value"):
         Interpreter(chain(Filter(), predicate=Peeks()))
-    with pytest.raises(ClassError, match="LooksAside looks at the key"):
+    with pytest.raises(ClassError, match="LooksAside reads the key"):
         outcome(LooksAside(side="key"), envelope("a:int8", '{"a":1}'), side="value")
     assert outcome(LooksAside(side="value"), envelope("a:int8", '{"a":1}'), side="value")[0].status == KEPT
 

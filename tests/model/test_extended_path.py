@@ -38,8 +38,8 @@ STEPS = [
     ("a..b.", ("a", "", "b", "")),
 ]
 BROKEN = [
-    ("**", "'**' must be followed by what to look for (position 2)"),
-    ("a.**", "'**' must be followed by what to look for (position 4)"),
+    ("**", "a step must follow '**' (position 2)"),
+    ("a.**", "a step must follow '**' (position 4)"),
     ("a*b", "'a*b' has a star in it (position 0)"),
     ("a.***.b", "'***' has a star in it (position 2)"),
     ("a[", "no index, star or quoted name in the brackets (position 1)"),
@@ -49,7 +49,7 @@ BROKEN = [
     ("a[0]b", "a dot or a bracket must follow here (position 4)"),
     ("/a", "the pattern is not closed by a slash (position 0)"),
     ("//", "the pattern is not closed by a slash (position 0)"),
-    ("/a/g", "'g' is no flag of a pattern (position 0)"),
+    ("/a/g", "'g' is not a flag of a pattern (position 0)"),
     ("type(text)", "there is no type 'text' (position 0)"),
     ("a.logical()", "logical() names no type (position 2)"),
 ]
@@ -71,7 +71,7 @@ def test_what_is_no_path_says_where_and_why(text, why):
     with pytest.raises(ConfigError) as caught:
         parse_path(text, EXTENDED)
     (problem,) = caught.value.problems
-    assert (problem.code, problem.statement) == ("SMT103", f"'{text}' is no path: {why}")
+    assert (problem.code, problem.statement) == ("SMT103", f"'{text}' is not a path: {why}")
     assert problem.hint
     assert problem.connect_class == CONFIG_EXCEPTION
 

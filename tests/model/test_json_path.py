@@ -5,14 +5,14 @@ from decimal import Decimal
 import pytest
 
 from dagster_smt.model.paths.json_path import (
-    All,
-    Any,
-    Compared,
-    Matched,
-    Not,
+    AllTests,
+    AnyTest,
+    Comparison,
+    Exists,
+    FilterStep,
+    NotTest,
     RefusedJsonPath,
-    There,
-    Where,
+    RegexMatch,
     parse_json_path,
 )
 
@@ -22,21 +22,27 @@ STEPS = [
     ("a['b.c'][\"d e\"]", ("a", "b.c", "d e")),
     ("$['it\\'s \\u00e9\\n']", ("it's é\n",)),
     ("$oid", ("$oid",)),
-    ("$.a[?(@)]", ("a", Where(There(())))),
-    ("[?(!@.a.b)]", (Where(Not(There(("a", "b")))),)),
-    ("$[?(@.a == 'x')].b", (Where(Compared(("a",), "==", ("x",))), "b")),
-    ("$[?(@.a IN ['x',-1, null])]", (Where(Compared(("a",), "in", ("x", Decimal(-1), None))),)),
-    ("$[?(@.a =~ /a\\/b/iU)]", (Where(Matched(("a",), "(?iU)a\\/b")),)),
+    ("$.a[?(@)]", ("a", FilterStep(Exists(())))),
+    ("[?(!@.a.b)]", (FilterStep(NotTest(Exists(("a", "b")))),)),
+    ("$[?(@.a == 'x')].b", (FilterStep(Comparison(("a",), "==", ("x",))), "b")),
+    ("$[?(@.a IN ['x',-1, null])]", (FilterStep(Comparison(("a",), "in", ("x", Decimal(-1), None))),)),
+    ("$[?(@.a =~ /a\\/b/iU)]", (FilterStep(RegexMatch(("a",), "(?iU)a\\/b")),)),
     (
         "$[?(@.a || @.b && !(@.c < 1.5))]",
-        (Where(Any((There(("a",)), All((There(("b",)), Not(Compared(("c",), "<", (Decimal("1.5"),)))))))),),
+        (
+            FilterStep(
+                AnyTest(
+                    (Exists(("a",)), AllTests((Exists(("b",)), NotTest(Comparison(("c",), "<", (Decimal("1.5"),))))))
+                )
+            ),
+        ),
     ),
 ]
-ANEW = "json-path reads a text in a list anew: one with a backslash or such a beginning"
+ANEW = "json-path parses a text in a list a second time if it has a backslash or begins like this"
 REFUSED = [
-    ("", "a name must follow; one of other signs stands in brackets and quotes (position 0)"),
-    ("$.", "a name must follow; one of other signs stands in brackets and quotes (position 2)"),
-    (".a", "a name must follow; one of other signs stands in brackets and quotes (position 0)"),
+    ("", "a name must follow; put a name with other characters into brackets and quotes (position 0)"),
+    ("$.", "a name must follow; put a name with other characters into brackets and quotes (position 2)"),
+    (".a", "a name must follow; put a name with other characters into brackets and quotes (position 0)"),
     ("$.a b", "a dot or a bracket must follow (position 3)"),
     ("@.a", "'@' has a meaning in filters only (position 1)"),
     ("$..a", "a deep scan (..) is not supported (position 1)"),
@@ -53,8 +59,8 @@ REFUSED = [
     ("$.a[?@.b]", "a filter has parentheses: [?(…)] (position 5)"),
     ("$.a[?(@.b]", "an operator must follow (position 9)"),
     ("$[?(@.a == 1]", "')' must follow (position 12)"),
-    ("$[?()]", "a field (@.name) must follow; it stands before the operator (position 4)"),
-    ("$[?('x' == @.a)]", "a field (@.name) must follow; it stands before the operator (position 4)"),
+    ("$[?()]", "a field (@.name) must follow; write the field before the operator (position 4)"),
+    ("$[?('x' == @.a)]", "a field (@.name) must follow; write the field before the operator (position 4)"),
     ("$[?($.a == 1)]", "a path from the root ($) in a filter is not supported (position 4)"),
     ("$[?(@.a[?(@.b)])]", "a filter inside a filter is not supported (position 15)"),
     ("$[?(@.a == @.b)]", "a comparison of two fields is not supported (position 11)"),
@@ -71,7 +77,7 @@ REFUSED = [
     ("$[?(!@.a == 1)]", "'!' before a comparison: put the comparison into parentheses (position 13)"),
     ("$[?(@.a =~ 'x')]", "a regular expression between slashes must follow (position 11)"),
     ("$[?(@.a =~ /x)]", "a regular expression between slashes must follow (position 11)"),
-    ("$[?(@.a =~ /x/g)]", "'g' is no flag of a regular expression (position 15)"),
+    ("$[?(@.a =~ /x/g)]", "'g' is not a flag of a regular expression (position 15)"),
     ("$[?(@.a in 'x')]", "'[' must follow (position 11)"),
     ("$[?(@.a in [1.5])]", "a text in quotes must follow (position 12)"),
     ("$[?(@.a in ['$x'])]", f"{ANEW} (position 16)"),
@@ -91,4 +97,4 @@ def test_what_a_path_says(text, steps):
 def test_what_is_not_supported_is_refused_by_name(text, what):
     with pytest.raises(RefusedJsonPath) as error:
         parse_json_path(text)
-    assert str(error.value) == f"'{text}' is no JSONPath that can be used: {what}"
+    assert str(error.value) == f"'{text}' cannot be used as a JSONPath: {what}"

@@ -61,7 +61,7 @@ def expected(chain, rows):
     interpreter = Interpreter(chain, Format("string"), ENVELOPE)
     for offset, (value, topic, headers) in enumerate(rows):
         record = Record(topic, 0, offset, int(MOMENT.timestamp() * 1000), "CreateTime")
-        record.headers = [Header(name, None, "1", b"1", made=False) for name in headers]
+        record.headers = [Header(name, None, "1", b"1", from_stage=False) for name in headers]
         outcome = interpreter.read(record, b"k", value)
         yield (interpreter.run(record) if outcome.status == KEPT else outcome), record
 

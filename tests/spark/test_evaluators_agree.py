@@ -69,7 +69,7 @@ def in_python(chain, example):
     found = []
     for offset, (value, topic, headers, *keys) in enumerate(example.rows):
         record = Record(topic, 0, offset, int(MOMENT.timestamp() * 1000), "CreateTime")
-        record.headers = [Header(name, None, "1", b"1", made=False) for name in headers]
+        record.headers = [Header(name, None, "1", b"1", from_stage=False) for name in headers]
         outcome = interpreter.read(record, keys[0] if keys else b"k", value)
         found.append((interpreter.run(record) if outcome.status == KEPT else outcome, record))
     return found

@@ -216,7 +216,7 @@ def in_python(case):
         headers = []
         for header in row["headers"]:
             schema, value = parse_simple_header(header["value"])
-            headers.append(Header(header["key"], schema, value, header["value"], made=False))
+            headers.append(Header(header["key"], schema, value, header["value"], from_stage=False))
         record.headers = headers
         done = interpreter.run_all([record], None, [row["value"]])
         if 0 in done.lost:

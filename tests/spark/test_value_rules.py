@@ -284,7 +284,7 @@ def test_many_values_become_what_each_of_them_does(rule, kind):
 def made(kind, value):
     if kind != "headers":
         return value
-    return [Header(key, None, None, data, made=False) for key, data in value or ()]
+    return [Header(key, None, None, data, from_stage=False) for key, data in value or ()]
 
 
 def from_headers(rows):
@@ -301,7 +301,7 @@ def beyond(value, schema):
 
 def same(wanted, found):
     if isinstance(wanted, list) and wanted and isinstance(wanted[0], Header):
-        made_of = [h.raw if not h.made else simple_header_bytes(h.schema, h.value) for h in wanted]
+        made_of = [h.raw if not h.from_stage else simple_header_bytes(h.schema, h.value) for h in wanted]
         return all(same(w, f) for w, f in zip(made_of, [data for _, data in found], strict=True)) and (
             [h.key for h in wanted] == [key for key, _ in found]
         )

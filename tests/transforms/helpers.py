@@ -50,7 +50,9 @@ def record_of(text: str, part: str = "value") -> Record:
     if part == "topic":
         record.topic = text
     elif part == "headers":
-        record.headers = [Header(h["key"], None, h["value"], h["value"].encode(), made=False) for h in json.loads(text)]
+        record.headers = [
+            Header(h["key"], None, h["value"], h["value"].encode(), from_stage=False) for h in json.loads(text)
+        ]
     else:
         schema, value = Converter({"replace.null.with.default": "false"}).read(datum(text))
         setattr(record, f"{part}_schema", schema)

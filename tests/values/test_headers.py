@@ -25,7 +25,7 @@ SPARK_TYPES = {Type.STRING: "string", Type.BOOLEAN: "boolean", Type.INT64: "bigi
 
 
 def python_headers(pairs):
-    return [Header(key, raw=raw, made=False) for key, raw in pairs]
+    return [Header(key, raw=raw, from_stage=False) for key, raw in pairs]
 
 
 def pairs_of(headers):

@@ -7,26 +7,23 @@ from dagster_smt.authoring.texts import with_default
 from dagster_smt.authoring.transform import Planning
 from dagster_smt.errors import ConfigError, PlanError
 from dagster_smt.model.cell import Call, Const, Expr, Group, Node, open_struct
-from dagster_smt.model.keeps import All as AllOf
-from dagster_smt.model.keeps import Any as AnyOf
-from dagster_smt.model.keeps import Condition, FieldTest, Unknown
-from dagster_smt.model.keeps import Not as NotOf
+from dagster_smt.model.keeps import AllConditions, AnyCondition, Condition, FieldTest, NotCondition, Unknown
 from dagster_smt.model.paths.extended import route_text
 from dagster_smt.model.paths.json_path import (
     SUBSET,
-    All,
+    AllTests,
+    AnyTest,
+    Exists,
+    FilterStep,
     JsonPath,
-    Matched,
     Names,
-    Not,
+    NotTest,
     RefusedJsonPath,
+    RegexMatch,
     Test,
-    There,
-    Where,
     parse_json_path,
     tests_in,
 )
-from dagster_smt.model.paths.json_path import Any as AnyTest
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
 from dagster_smt.values.basic import IsNull
 from dagster_smt.values.java.regex import compile_java
@@ -41,8 +38,8 @@ def check_json_path(option: str, text: str, single: bool = False) -> Iterator[tu
     try:
         path = parse_json_path(text)
         for step in path.steps:
-            for test in tests_in(step.test) if isinstance(step, Where) else ():
-                if isinstance(test, Matched):
+            for test in tests_in(step.test) if isinstance(step, FilterStep) else ():
+                if isinstance(test, RegexMatch):
                     compile_java(test.pattern)
     except RefusedJsonPath as refused:
         yield option, str(refused), SUBSET
@@ -78,20 +75,20 @@ def finding(path: JsonPath) -> Condition:
     """When a path finds something in an object, as data: as far as it begins with filters of the object itself."""
     found: list[Condition] = []
     for step in path.steps:
-        if not isinstance(step, Where):
-            return AllOf((*found, Unknown()))
+        if not isinstance(step, FilterStep):
+            return AllConditions((*found, Unknown()))
         found.append(_passing(step.test))
-    return AllOf(tuple(found))
+    return AllConditions(tuple(found))
 
 
 def _passing(test: Test) -> Condition:
-    if isinstance(test, Not):
-        return NotOf(_passing(test.test))
-    if isinstance(test, All | AnyTest):
+    if isinstance(test, NotTest):
+        return NotCondition(_passing(test.test))
+    if isinstance(test, AllTests | AnyTest):
         parts = tuple(map(_passing, test.tests))
-        if isinstance(test, All):
-            return AllOf(parts)
-        return AnyOf(parts)
+        if isinstance(test, AllTests):
+            return AllConditions(parts)
+        return AnyCondition(parts)
     if len(test.names) != 1:
         return Unknown()
     return FieldTest(test.names[0], Passes(test), cuts_of(test))
@@ -141,7 +138,7 @@ def _check_types(schema: Schema | None, path: JsonPath) -> None:
             found = schema
             for name in test.names:
                 found = _below(found, name)
-            if found is not None and not isinstance(test, There) and _is_bytes_or_date(found):
+            if found is not None and not isinstance(test, Exists) and _is_bytes_or_date(found):
                 raise PlanError(not_comparable(test.names).problem)
 
 

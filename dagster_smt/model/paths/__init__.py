@@ -1,1 +1,1 @@
-"""Paths to fields: of Connect, extended, and JSONPath."""
+"""Paths to fields: Connect's, the extended syntax, and JSONPath."""

@@ -1,7 +1,7 @@
-"""Field paths: Kafka's own (KIP-821, class ``SingleFieldPath``), and what a step of the extended syntax can be.
+"""Field paths in options, in Kafka's two syntaxes (KIP-821, class ``SingleFieldPath``) and in the extended syntax.
 
 V1: the whole text is one field name, dots included. V2: dots separate steps, backticks protect dots. ``extended`` adds
-steps that are no names (``model.extended_path`` reads them).
+steps that are not names; ``model.paths.extended`` reads them.
 """
 
 import re
@@ -39,17 +39,17 @@ class FieldPath:
 
     @property
     def plain(self) -> bool:
-        """Whether all steps are names."""
+        """True if all steps are names."""
         return all(isinstance(step, str) for step in self.steps)
 
     @property
     def single(self) -> bool:
-        """Whether the path can lead to one field at most."""
+        """True if the path leads to at most one field."""
         return all(isinstance(step, str | Index) for step in self.steps)
 
     @property
     def flat(self) -> bool:
-        """Whether the path is one name of the top level."""
+        """True if the path is one name of the top level."""
         return len(self.steps) == 1 and self.plain
 
     @property
@@ -69,7 +69,8 @@ def parse_path(text: str, version: str = V1) -> FieldPath:
         version: ``V1``, ``V2`` or ``extended``.
 
     Raises:
-        ConfigError: SMT101, a backtick at the start of a step has no partner; SMT103, no path of the extended syntax.
+        ConfigError: SMT101 if a backtick at the start of a step has no partner; SMT103 if the text is not a path of the
+            extended syntax.
     """
     if version == EXTENDED:
         return FieldPath(text, extended_steps(text))
@@ -77,9 +78,9 @@ def parse_path(text: str, version: str = V1) -> FieldPath:
 
 
 def seems_pattern(text: str, version: str = V1) -> bool:
-    """Whether a path looks like one of the extended syntax, or a JSONPath, though it is read as plain names.
+    """Returns whether a path of plain names looks like a path of the extended syntax, or like a JSONPath.
 
-    Names in backticks are meant as they are; V1 knows no backticks.
+    Such a path is probably a mistake. Names in backticks are plain names; V1 has no backticks.
     """
     if version == EXTENDED:
         return False
@@ -104,10 +105,17 @@ def _steps(text: str) -> list[str]:
 
 
 def split_paths(text: str, mark: str, version: str, inner: str = "") -> list[str]:
-    """Split a list of paths (``mark`` ``,``) or a pair (``:``) where the mark is in no quotes, brackets or slashes.
+    """Splits a list of paths or a pair of paths at a mark outside of quotes, brackets and slashes.
 
-    Blanks around the parts do not count. Before a mark, too, a backslash keeps a backtick from closing; it is dropped.
-    ``inner`` separates the parts of an item, if there are some: quotes can open after it, too.
+    Args:
+        text: ``a,b.c`` or ``old:new``.
+        mark: ``,`` for a list, ``:`` for a pair.
+        version: ``V1``, ``V2`` or ``extended``.
+        inner: The mark that separates the parts of one item, if items have parts. Quotes can open after it.
+
+    Returns:
+        The parts, without blanks around them. A backslash keeps a backtick before a mark from closing; the backslash is
+        not part of the result.
     """
     parts, piece, at, opens = [], "", 0, True
     while at < len(text):

@@ -1,4 +1,4 @@
-"""The extended path syntax (``field.syntax.version=extended``): a superset of V2, with steps that are no names.
+"""The extended path syntax (``field.syntax.version=extended``): a superset of V2, with steps that are not names.
 
 | step | reaches |
 |---|---|
@@ -6,9 +6,9 @@
 | ``[0]``, ``[-1]`` | an element of an array |
 | ``[*]``, ``*`` | every element, map value or field |
 | ``**`` | any number of levels |
-| ``/regex/``, ``/regex/i`` | every field or key in whose name the expression is found |
-| ``type(string)`` | everything of a Connect type |
-| ``logical(Timestamp)`` | everything of a logical type |
+| ``/regex/``, ``/regex/i`` | every field or key whose name the expression matches anywhere |
+| ``type(string)`` | every value of a Connect type |
+| ``logical(Timestamp)`` | every value of a logical type |
 """
 
 import re
@@ -26,14 +26,14 @@ _WORD = re.compile(r"[^.\[]*")
 _QUOTE = "put the name into backticks if this belongs to it"
 _SIGN = re.compile(r"^[`/]|[.*\[,]")
 WHOLE = "(whole)"
-"""What a key or value that is no struct is called where others have the path of a field."""
+"""The path of a key or value that is not a struct, where a struct has the paths of its fields."""
 _QUOTED = r"`(?:\\`(?=[.\[])|(?!`(?:[.\[]|\Z)|\\`[.\[])(?s:.))*`(?=[.\[]|\Z)"
 STEP = rf"(?:\.(?:{_QUOTED}|[^.\[`][^.\[]*)|\['(?:[^'\\]|\\(?s:.))*'\])"
-"""A regular expression for a name as it follows others in ``route_text``."""
+"""A regular expression for a name that follows another step in ``route_text``."""
 
 
 def extended_steps(text: str) -> tuple[Step, ...]:
-    """The steps of a path.
+    """Returns the steps of a path.
 
     Raises:
         ConfigError: SMT101 or SMT103.
@@ -52,7 +52,7 @@ def extended_steps(text: str) -> tuple[Step, ...]:
             raise _no_path(text, at, "a dot or a bracket must follow here", _QUOTE)
         at += 1
     if steps and isinstance(steps[-1], Deep):
-        raise _no_path(text, len(text), "'**' must be followed by what to look for", "write **.name or **./regex/")
+        raise _no_path(text, len(text), "a step must follow '**'", "write **.name or **./regex/")
     return tuple(steps)
 
 
@@ -64,8 +64,8 @@ def _step(text: str, at: int) -> tuple[Step, int]:
     call = _CALL.match(text, at)
     if call:
         return _selection(text, at, call[1], call[2].strip()), call.end()
-    found = _WORD.match(text, at)
-    word, end = (found[0], found.end()) if found else ("", at)
+    match = _WORD.match(text, at)
+    word, end = (match[0], match.end()) if match else ("", at)
     if word in ("*", "**"):
         return (Every() if word == "*" else Deep()), end
     if "*" in word:
@@ -79,45 +79,45 @@ def _selection(text: str, at: int, kind: str, name: str) -> Step:
             raise _no_path(text, at, "logical() names no type", "write logical(Timestamp) for example")
         return OfLogical(name)
     if name.lower() not in _TYPES:
-        hint = f"the types are: {', '.join(_TYPES)}; logical types are found with logical(Timestamp)"
+        hint = f"the types are: {', '.join(_TYPES)}; for a logical type write logical(Timestamp)"
         raise _no_path(text, at, f"there is no type '{name}'", hint)
     return OfType(name.lower())
 
 
 def _pattern(text: str, at: int) -> tuple[Step, int]:
-    found = _REGEX.match(text, at)
-    if not found:
+    match = _REGEX.match(text, at)
+    if not match:
         raise _no_path(text, at, "the pattern is not closed by a slash", _QUOTE)
-    if found[2] not in ("", "i"):
-        raise _no_path(text, at, f"'{found[2]}' is no flag of a pattern", "the only flag is i: in any case")
-    return Match(found[1].replace("\\/", "/"), found[2] == "i"), found.end()
+    if match[2] not in ("", "i"):
+        raise _no_path(text, at, f"'{match[2]}' is not a flag of a pattern", "the only flag is i, which ignores case")
+    return Match(match[1].replace("\\/", "/"), match[2] == "i"), match.end()
 
 
 def _bracket(text: str, at: int) -> tuple[Step, int]:
-    found = _BRACKET.match(text, at)
-    if not found:
+    match = _BRACKET.match(text, at)
+    if not match:
         raise _no_path(
             text, at, "no index, star or quoted name in the brackets", f"write [0], [*] or ['key']; {_QUOTE}"
         )
-    if found[1]:
-        return Every(), found.end()
-    if found[2]:
-        return Index(int(found[2])), found.end()
-    name = found[3] if found[3] is not None else found[4]
-    return re.sub(r"\\(.)", r"\1", name, flags=re.DOTALL), found.end()
+    if match[1]:
+        return Every(), match.end()
+    if match[2]:
+        return Index(int(match[2])), match.end()
+    name = match[3] if match[3] is not None else match[4]
+    return re.sub(r"\\(.)", r"\1", name, flags=re.DOTALL), match.end()
 
 
 def _no_path(text: str, at: int, what: str, hint: str) -> ConfigError:
-    return ConfigError(Problem("SMT103", "", f"'{text}' is no path: {what} (position {at})", hint, CONFIG_EXCEPTION))
+    return ConfigError(Problem("SMT103", "", f"'{text}' is not a path: {what} (position {at})", hint, CONFIG_EXCEPTION))
 
 
 def step_text(step: Step, first: bool = False) -> str:
-    """A step in this syntax, as it stands in a path; ``first``: nothing is before it."""
+    """Returns a step as a path has it; ``first``: no other step precedes it."""
     dot = "" if first else "."
     if isinstance(step, str):
         if step == trim(step) not in ("", WHOLE) and not _SIGN.search(step) and not _CALL.match(step):
             return dot + step
-        if step.endswith("\\"):  # it would keep the backtick after it from closing
+        if step.endswith("\\"):  # the backslash would keep the closing backtick from closing
             return key_text(step)
         return dot + "`" + re.sub(r"`(?=[.\[])", r"\\`", step) + "`"
     if isinstance(step, Index):
@@ -132,19 +132,20 @@ def step_text(step: Step, first: bool = False) -> str:
 
 
 def key_text(name: str) -> str:
-    """A name in brackets."""
+    """Returns a name in brackets and quotes: ``['a.b']``."""
     return "['" + re.sub(r"(['\\])", r"\\\1", name) + "']"
 
 
 def route_text(steps: tuple[Step, ...]) -> str:
-    """A path in this syntax, for people: ``items[*].sku``, ``` attrs.`a.b` ```."""
+    """Returns a path in this syntax for messages and reports: ``items[*].sku``, ``` attrs.`a.b` ```."""
     return "".join(step_text(step, number == 0) for number, step in enumerate(steps))
 
 
 def below(path: str, name: str) -> str:
-    """The path of a field of the struct at ``path`` (empty: the top level), as everything that is shown has it.
+    """Returns the path of a field of the struct at ``path`` (empty: the top level), as messages and reports show it.
 
-    A name stands as it is unless the syntax, or a list of paths, would read it as something else, or as nothing. So
-    different fields have different paths, and no path begins with another one and a dot or bracket but those below it.
+    A name is quoted only if the syntax, or a list of paths, would otherwise not read it as this name. So different
+    fields have different paths. If a path begins with another path and a dot or bracket, it is a path below the other
+    one.
     """
     return path + step_text(name, first=not path)

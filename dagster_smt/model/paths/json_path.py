@@ -1,17 +1,18 @@
-"""JSONPath as Jayway's json-path reads it: names and filters, the part that a condition on one record needs.
+"""JSONPath as Jayway's json-path reads it: names and filters, which are all that a condition on one record needs.
 
 | part | means |
 |---|---|
-| ``$`` | the key or value; it may be left out |
+| ``$`` | the key or value; it is optional |
 | ``.name``, ``['any name']`` | a field |
 | ``[?(test)]`` | an object that passes the test; of an array, the elements that pass it |
-| ``@.a.b``, ``!@.a.b`` in a test | the field is there (be it null), or not; ``@`` alone is what the filter looks at |
+| ``@.a.b``, ``!@.a.b`` in a test | the field exists (it may be null), or not; ``@`` alone is the value under test |
 | ``@.a == 'x'`` | also ``!= === !== < <= > >=``, with a text, a number, ``true``, ``false`` or ``null`` |
 | ``@.a in ['x', 1]`` | also ``nin``, with texts, whole numbers, ``true``, ``false`` and ``null`` |
 | ``@.a =~ /regex/i`` | the whole text matches an expression of Java |
 | ``&&``, ``||``, ``!(…)``, ``(…)`` | and, or, not |
 
-Everything else is refused by name: what json-path makes of it is not known here.
+Other parts of JSONPath, such as ``..``, ``*`` and functions, are refused by name, because no recorded case shows their
+results. Decision 32 says why this parser is not a library.
 """
 
 import re
@@ -41,19 +42,19 @@ SUBSET = "names ($.a.b, $['any name']) and filters ($.a[?(@.b == 'x' && @.c)]) c
 
 
 class RefusedJsonPath(ValueError):
-    """A text that is no JSONPath, or one with a part that is not supported."""
+    """A text that is not a JSONPath, or one with a part that is not supported."""
 
 
 @dataclass(frozen=True, slots=True)
-class There:
-    """Whether there is a field, be it null."""
+class Exists:
+    """True if a field exists; it may be null."""
 
     names: Names
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """A field compared with a literal, or for ``in`` and ``nin`` with several."""
+class Comparison:
+    """A comparison of a field with a literal, or with several literals for ``in`` and ``nin``."""
 
     names: Names
     operator: str
@@ -61,40 +62,40 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
-    """Whether the text of a field matches a regular expression of Java."""
+class RegexMatch:
+    """True if the text of a field matches a regular expression of Java."""
 
     names: Names
     pattern: str
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
-    """Whether a test is not passed."""
+class NotTest:
+    """True if a test fails."""
 
     test: "Test"
 
 
 @dataclass(frozen=True, slots=True)
-class All:
-    """Whether every test is passed."""
+class AllTests:
+    """True if every test passes."""
 
     tests: tuple["Test", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Any:
-    """Whether a test is passed."""
+class AnyTest:
+    """True if at least one test passes."""
 
     tests: tuple["Test", ...]
 
 
-Test = There | Compared | Matched | Not | All | Any
+Test = Exists | Comparison | RegexMatch | NotTest | AllTests | AnyTest
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
-    """The step of a filter."""
+class FilterStep:
+    """A step that selects values by a test: ``[?(@.a == 1)]``."""
 
     test: Test
 
@@ -109,24 +110,24 @@ class JsonPath:
     """
 
     text: str
-    steps: tuple[str | Where, ...]
+    steps: tuple[str | FilterStep, ...]
 
     @property
     def names(self) -> Names:
-        """The names among the steps: all of them in a path without filters."""
+        """The names among the steps. In a path without filters these are all steps."""
         return tuple(step for step in self.steps if isinstance(step, str))
 
     @property
     def definite(self) -> bool:
-        """Whether the path leads to one value at most."""
+        """True if the path leads to at most one value."""
         return len(self.names) == len(self.steps)
 
 
-def tests_in(test: Test) -> Iterator[There | Compared | Matched]:
-    """The tests of fields in a test."""
-    if isinstance(test, Not):
+def tests_in(test: Test) -> Iterator[Exists | Comparison | RegexMatch]:
+    """Yields the tests of single fields in a test."""
+    if isinstance(test, NotTest):
         yield from tests_in(test.test)
-    elif isinstance(test, All | Any):
+    elif isinstance(test, AllTests | AnyTest):
         for part in test.tests:
             yield from tests_in(part)
     else:
@@ -134,20 +135,20 @@ def tests_in(test: Test) -> Iterator[There | Compared | Matched]:
 
 
 def parse_json_path(text: str) -> JsonPath:
-    """Parse a path.
+    """Parses a path.
 
     Raises:
-        RefusedJsonPath: It is none, or has a part that is not supported.
+        RefusedJsonPath: The text is not a JSONPath, or has a part that is not supported.
     """
-    reader = _Reader(text)
+    reader = _JsonPathReader(text)
     steps = reader.path()
     if reader.rest:
         reader.refuse("a dot or a bracket must follow")
     return JsonPath(text, steps)
 
 
-class _Reader:
-    """Reads one path; ``at`` is where the next part begins."""
+class _JsonPathReader:
+    """A reader of one path; ``at`` is the position of the next part."""
 
     def __init__(self, text: str):
         self.text, self.at, self.depth = text, 0, 0
@@ -157,31 +158,33 @@ class _Reader:
         return self.text[self.at :]
 
     def refuse(self, what: str) -> NoReturn:
-        raise RefusedJsonPath(f"'{self.text}' is no JSONPath that can be used: {what} (position {self.at})")
+        raise RefusedJsonPath(f"'{self.text}' cannot be used as a JSONPath: {what} (position {self.at})")
 
     def take(self, word: str) -> bool:
-        """Go beyond a word, if it is the next."""
-        found = self.text.startswith(word, self.at)
-        self.at += len(word) if found else 0
-        return found
+        """Moves past a word if the word comes next, and returns whether it does."""
+        if not self.text.startswith(word, self.at):
+            return False
+        self.at += len(word)
+        return True
 
     def need(self, word: str) -> None:
         if not self.take(word):
             self.refuse(f"'{word}' must follow")
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Go beyond what a pattern finds here."""
-        found = pattern.match(self.text, self.at)
-        self.at = found.end() if found else self.at
-        return found
+        """Moves past the match of a pattern at this position, and returns the match."""
+        match = pattern.match(self.text, self.at)
+        if match:
+            self.at = match.end()
+        return match
 
     def blanks(self) -> None:
         while self.rest[:1] == " ":
             self.at += 1
 
-    def path(self) -> tuple[str | Where, ...]:
+    def path(self) -> tuple[str | FilterStep, ...]:
         rooted = self.rest[:1] == "$" and self.text[self.at + 1 : self.at + 2] in ("", ".", "[")
-        steps: list[str | Where] = []
+        steps: list[str | FilterStep] = []
         if rooted:
             self.at += 1
         elif self.rest[:1] != "[":
@@ -190,7 +193,7 @@ class _Reader:
             steps.append(self.step())
         return tuple(steps)
 
-    def step(self) -> str | Where:
+    def step(self) -> str | FilterStep:
         if self.rest.startswith(".."):
             self.refuse("a deep scan (..) is not supported")
         self.take(".")
@@ -205,14 +208,14 @@ class _Reader:
     def name(self) -> str:
         if self.rest[:1] == "*":
             self.refuse("a wildcard (*) is not supported")
-        found = self.match(_NAME)
-        if not found:
-            self.refuse("a name must follow; one of other signs stands in brackets and quotes")
+        match = self.match(_NAME)
+        if not match:
+            self.refuse("a name must follow; put a name with other characters into brackets and quotes")
         if self.rest[:1] == "(":
-            self.refuse(f"the function {found[0]}() is not supported")
-        if found[0].startswith("@"):
+            self.refuse(f"the function {match[0]}() is not supported")
+        if match[0].startswith("@"):
             self.refuse("'@' has a meaning in filters only")
-        return found[0]
+        return match[0]
 
     def quoted_name(self) -> str:
         if self.rest[:1] == "*":
@@ -226,12 +229,12 @@ class _Reader:
         return name
 
     def quoted(self) -> str:
-        found = self.match(_QUOTED)
-        if not found:
+        match = self.match(_QUOTED)
+        if not match:
             self.refuse("a text in quotes must follow")
-        return _unescaped(found[1] if found[1] is not None else found[2])
+        return _unescaped(match[1] if match[1] is not None else match[2])
 
-    def filter(self) -> Where:
+    def filter(self) -> FilterStep:
         self.need("?")
         self.blanks()
         if self.rest[:1] != "(":
@@ -239,7 +242,7 @@ class _Reader:
         self.need("(")
         test = self.either()
         self.need(")")
-        return Where(test)
+        return FilterStep(test)
 
     def either(self) -> Test:
         tests = [self.both()]
@@ -247,7 +250,7 @@ class _Reader:
             tests.append(self.both())
         if len(tests) == 1:
             return tests[0]
-        return Any(tuple(tests))
+        return AnyTest(tuple(tests))
 
     def both(self) -> Test:
         tests = [self.operand()]
@@ -255,7 +258,7 @@ class _Reader:
             tests.append(self.operand())
         if len(tests) == 1:
             return tests[0]
-        return All(tuple(tests))
+        return AllTests(tuple(tests))
 
     def operand(self) -> Test:
         self.depth += 1
@@ -280,9 +283,9 @@ class _Reader:
     def negated(self) -> Test:
         self.blanks()
         test = self.operand()
-        if isinstance(test, Compared | Matched) and self.text[: self.at].rstrip()[-1] != ")":
+        if isinstance(test, Comparison | RegexMatch) and self.text[: self.at].rstrip()[-1] != ")":
             self.refuse("'!' before a comparison: put the comparison into parentheses")
-        return Not(test)
+        return NotTest(test)
 
     def comparison(self) -> Test:
         names = self.field()
@@ -291,27 +294,27 @@ class _Reader:
         if self.rest[:2] in ("&&", "||") and self.at == end:
             self.refuse("a blank must be between a name and && or ||")
         if self.rest[:1] in (")", "&", "|"):
-            return There(names)
+            return Exists(names)
         sign = self.match(_SIGN) or self.match(_LETTERS)
         operator = sign[0].lower() if sign else ""
         self.blanks()
         if operator == "=~":
-            return Matched(names, self.pattern())
+            return RegexMatch(names, self.pattern())
         if operator in LISTS:
-            return Compared(names, operator, self.literals())
+            return Comparison(names, operator, self.literals())
         if operator not in COMPARISONS:
             self.refuse(f"the operator '{operator}' is not supported" if operator else "an operator must follow")
-        return Compared(names, operator, (self.literal(),))
+        return Comparison(names, operator, (self.literal(),))
 
     def field(self) -> Names:
         if self.rest[:1] == "$":
             self.refuse("a path from the root ($) in a filter is not supported")
         if not self.take("@"):
-            self.refuse("a field (@.name) must follow; it stands before the operator")
+            self.refuse("a field (@.name) must follow; write the field before the operator")
         names: list[str] = []
         while self.rest[:1] in (".", "[") and self.rest:
             step = self.step()
-            if isinstance(step, Where):
+            if isinstance(step, FilterStep):
                 self.refuse("a filter inside a filter is not supported")
             names.append(step)
         return tuple(names)
@@ -333,44 +336,44 @@ class _Reader:
 
     def literals(self) -> tuple[Literal, ...]:
         self.need("[")
-        found = [self.element()]
+        literals = [self.element()]
         while self.take(","):
-            found.append(self.element())
+            literals.append(self.element())
         self.need("]")
-        return tuple(found)
+        return tuple(literals)
 
     def element(self) -> Literal:
         self.blanks()
         start, word = self.at, self.match(_WORD)
         whole = None if word else self.match(_WHOLE)
-        found: Literal
+        element: Literal
         if word:
-            found = _WORDS[word[1]]
+            element = _WORDS[word[1]]
         elif whole:
-            found = Decimal(whole[0])
+            element = Decimal(whole[0])
         else:
-            found = self.quoted()
-            if "\\" in self.text[start : self.at] or found[:1] in ("$", "@", "[", "{", "'", '"'):
-                self.refuse("json-path reads a text in a list anew: one with a backslash or such a beginning")
+            element = self.quoted()
+            if "\\" in self.text[start : self.at] or element[:1] in ("$", "@", "[", "{", "'", '"'):
+                self.refuse("json-path parses a text in a list a second time if it has a backslash or begins like this")
         self.blanks()
-        return found
+        return element
 
     def pattern(self) -> str:
-        found = self.match(_REGEX)
-        if not found:
+        match = self.match(_REGEX)
+        if not match:
             self.refuse("a regular expression between slashes must follow")
-        strange = [flag for flag in found[2] if flag not in _FLAGS]
-        if strange:
-            self.refuse(f"'{strange[0]}' is no flag of a regular expression")
-        if found[2]:
-            return f"(?{found[2]}){found[1]}"
-        return found[1]
+        for flag in match[2]:
+            if flag not in _FLAGS:
+                self.refuse(f"'{flag}' is not a flag of a regular expression")
+        if match[2]:
+            return f"(?{match[2]}){match[1]}"
+        return match[1]
 
 
 def _unescaped(text: str) -> str:
-    def replaced(found: re.Match[str]) -> str:
-        if found[1]:
-            return chr(int(found[1], 16))
-        return _ESCAPED.get(found[2], found[2])
+    def replaced(match: re.Match[str]) -> str:
+        if match[1]:
+            return chr(int(match[1], 16))
+        return _ESCAPED.get(match[2], match[2])
 
     return _ESCAPE.sub(replaced, text)

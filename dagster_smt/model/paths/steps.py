@@ -1,4 +1,4 @@
-"""What a step of a field path can be: a name, or more in the extended syntax; and how names in backticks are read."""
+"""The steps of a field path, and the reader of names in backticks, which both syntaxes of paths share."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class Deep:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Every field or key in whose name a regular expression (Java's) is found."""
+    """Every field or key whose name a regular expression (Java's) matches anywhere."""
 
     pattern: str
     any_case: bool = False
@@ -39,7 +39,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class OfType:
-    """Every field, element or map value of a Connect type that is no logical type."""
+    """Every field, element or map value of a Connect type, without those of a logical type."""
 
     type: str
 
@@ -56,12 +56,15 @@ Step = str | Index | Every | Deep | Match | OfType | OfLogical
 
 
 def quoted(text: str, start: int, ends: str = ".") -> tuple[str, int]:
-    """Read the step that opens with the backtick at ``start``; return it and the position after its closing backtick.
+    """Reads the step that opens with the backtick at ``start``.
 
-    A backtick closes at the end of the text and before one of ``ends``, unless a backslash is before it.
+    A backtick closes at the end of the text and before one of ``ends``, unless a backslash precedes it.
+
+    Returns:
+        The step, and the position after its closing backtick.
 
     Raises:
-        ConfigError: SMT101, it is not closed.
+        ConfigError: SMT101 if the step has no closing backtick.
     """
     step, at = "", start + 1
     while at < len(text):
@@ -74,7 +77,7 @@ def quoted(text: str, start: int, ends: str = ".") -> tuple[str, int]:
             return step, at + 1
         if last:
             break
-        step, at = step[:-1] + "`", at + 1  # the backslash before a backtick that a dot follows is dropped
+        step, at = step[:-1] + "`", at + 1  # the backslash of an escaped backtick is not part of the name
     raise ConfigError(
         Problem(
             "SMT101",

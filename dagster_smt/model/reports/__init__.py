@@ -1,1 +1,1 @@
-"""What a run reports: numbers, causes, unmasked fields, and their Markdown."""
+"""Reports of a run: numbers, causes of errors, unmasked fields, and their Markdown."""

@@ -1,8 +1,8 @@
-"""The errors behind an error, for whoever debugs.
+"""Logs the original errors behind an error of this package, for debugging.
 
 Messages of Spark, of the JVM and of a user's own classes may quote values of fields, and Dagster stores the whole chain
-of causes of an error. So no error of this package has a cause. Python remembers the original in ``__context__``; with
-the switch on, the process writes it to its standard error, never to a log of Dagster's.
+of causes of an error. So no error of this package has a cause. Python keeps the original error in ``__context__``. If
+the switch is on, the process writes the original error to its standard error, never to a log of Dagster.
 """
 
 import logging
@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Iterator
 
 SWITCH = "DAGSTER_SMT_LOG_CAUSES"
-"""An environment variable; ``1`` switches the log on."""
+"""The environment variable that switches the log on, with the value ``1``."""
 
 _logger = logging.getLogger("dagster_smt.causes")
 _logger.propagate = False  # Dagster may keep what reaches the root logger

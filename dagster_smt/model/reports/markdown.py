@@ -1,4 +1,4 @@
-"""Names and texts of others in Markdown: they close no block, and make no link, picture or tag."""
+"""Escaped names and texts for Markdown: they cannot close a block, or become a link, a picture or a tag."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ _ADDRESS = re.compile(r"(https?|ftp|mailto|www|@)(?=[:.\w])", re.IGNORECASE)
 
 
 def code(text: str) -> str:
-    """A text as code, whatever backticks it has."""
+    """Returns a text as inline code, even if it holds backticks."""
     shown = visible(text)
     runs = _runs(shown)
     ticks = "`" * next(n for n in range(1, len(shown) + 2) if n not in runs)
@@ -19,23 +19,23 @@ def code(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A text in a sentence. An invisible blank keeps renderers from making links of addresses."""
+    """Returns a text as part of a sentence. An invisible blank keeps renderers from turning addresses into links."""
     return _ADDRESS.sub("\\1&#8203;", _MARKS.sub(r"\\\1", visible(text)))
 
 
 def fenced(lines: Iterable[str], language: str = "text") -> str:
-    """Lines as a block of code, whatever backticks they have."""
+    """Returns lines as a block of code, even if they hold backticks."""
     shown = [visible(line) for line in lines]
     fence = "`" * max(3, 1 + max((run for line in shown for run in _runs(line)), default=0))
     return "\n".join([f"{fence}{language}", *shown, fence])
 
 
 def table(rows: Sequence[Sequence[str]], right: int = 0) -> str:
-    """A table; its first row is the head.
+    """Returns a table; its first row is the header.
 
     Args:
         rows: Cells of Markdown.
-        right: Whether numbers are aligned to the right, as a number.
+        right: 1 aligns the cells to the right, 0 to the left.
     """
     head, *body = rows
     marks = ["---:" if right else "---" for _ in head]
@@ -43,7 +43,7 @@ def table(rows: Sequence[Sequence[str]], right: int = 0) -> str:
 
 
 def cell(markdown: str) -> str:
-    """Markdown in a cell, where a bar ends it even within code."""
+    """Returns Markdown for a cell of a table, where an unescaped bar would end the cell even within code."""
     return re.sub(r"(?<!\\)((?:\\\\)*)\|", r"\1\\|", markdown).replace("\n", " ")
 
 

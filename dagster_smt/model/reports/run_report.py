@@ -1,4 +1,4 @@
-"""What a run says of itself: the ledger, the counts, the schema diff. All metadata is made from a ``RunReport``."""
+"""The report of a run: ledger, counts, schema diff. All metadata in Dagster comes from a ``RunReport``."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,9 +10,9 @@ from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window
 
 MISMATCHED = "mismatched"
-"""Key and value say different things of a column that both hold."""
+"""The action of a record whose key and value hold different values of one column."""
 ACTIONS = ("added", "dropped", "renamed", "cast", "changed", "masked", "extracted", "routed", "undecoded", MISMATCHED)
-"""``cast``: the type is another; ``changed``: the value is, under the same type; ``masked``: nobody can read it."""
+"""``cast``: the type changes; ``changed``: only the value changes; ``masked``: the value can no longer be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class LedgerEntry:
         path: The configured path or name, in the user's spelling.
         side: ``key``, ``value``, ``headers`` or ``topic``.
         target: For ``renamed`` and ``cast``: the new name or type.
-        matched: What a path leads to that is not written so (one with patterns, a V1 name with dots), where the
-            schema is known when planning.
-        named: Whether the user names with ``path`` what must be there.
+        matched: The fields that ``path`` leads to, if their names differ from it (a path with patterns, a V1 name with
+            dots) and the plan knows the schema.
+        explicit: True if the user names in ``path`` a field that must exist.
     """
 
     stage: int
@@ -38,17 +38,17 @@ class LedgerEntry:
     side: str = "value"
     target: str = ""
     matched: tuple[str, ...] = ()
-    named: bool = True
+    explicit: bool = True
 
     @property
     def relied_on(self) -> bool:
-        """Whether somebody relies on it: that it touches nothing is worth a warning."""
-        return self.named and self.action in SILENT
+        """True if somebody relies on this entry, so that a run warns if it touches no record."""
+        return self.explicit and self.action in SILENT
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
-    """How many records a ledger entry touched."""
+    """A ledger entry and the number of records that it touched."""
 
     entry: LedgerEntry
     records: int
@@ -56,7 +56,7 @@ class LedgerLine:
 
 @dataclass(frozen=True, slots=True)
 class StageCounts:
-    """Records that reached a stage, and what became of them there."""
+    """The number of records that reached a stage, and of those that it dropped or refused."""
 
     alias: str
     transform: str
@@ -66,7 +66,7 @@ class StageCounts:
 
     @property
     def seen(self) -> int:
-        """Records that tell what the stage does: those that it did not refuse."""
+        """The number of records that the stage processed without an error."""
         return self.records_in - self.failed
 
 
@@ -82,7 +82,10 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class SchemaUse:
-    """How many records of a topic name a schema: its id in a registry; of envelopes its name and a digest."""
+    """The number of a topic's records with one schema.
+
+    ``schema`` is the schema's id in a registry, or the name and a digest of an envelope's schema.
+    """
 
     topic: str
     side: str
@@ -92,7 +95,7 @@ class SchemaUse:
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """Where a record failed and why; never what was in it.
+    """The place and the reason of a record's failure, never its content.
 
     ``stage`` is the alias of the stage, or ``key.converter`` / ``value.converter``.
     """
@@ -106,14 +109,15 @@ class Reject:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Records of one topic that were not read, because a stage drops them whatever they hold.
+    """Records of one topic that were not read, because a stage drops them in any case.
 
     Attributes:
         topic: The topic.
-        stage, alias: The stage, by number and name: it has dropped them in all counts.
-        records: How many they are.
-        ranges: Where they are.
-        counted: Whether that is their number; else it is that of their offsets, and there may be fewer records.
+        stage, alias: Number and name of the stage. All counts have the records as dropped by this stage.
+        records: The number of records, or of offsets.
+        ranges: Their offsets.
+        counted: True if ``records`` is the number of records; else it is the number of offsets, some of which may be
+            empty.
     """
 
     topic: str
@@ -132,25 +136,29 @@ class Unread:
         )
 
     def places(self, most: int = 5) -> str:
-        """The ranges in words."""
-        texts = [f"{r.topic}-{r.partition} [{r.start}, {r.end})" for r in self.ranges[:most]]
-        return ", ".join(texts) + (f" and {len(self.ranges) - most} more" if len(self.ranges) > most else "")
+        """Returns the first ranges as text."""
+        text = ", ".join(f"{r.topic}-{r.partition} [{r.start}, {r.end})" for r in self.ranges[:most])
+        more = len(self.ranges) - most
+        if more <= 0:
+            return text
+        return f"{text} and {more} more"
 
 
 @dataclass(frozen=True, slots=True)
 class TopicCounts:
-    """What became of the records of one topic.
+    """The counts of one topic's records and of their rows.
+
+    A record is one row, unless the topic table turns arrays into rows. A record then has one row for each element.
 
     Attributes:
         records: Records of the window.
         converters: Rows that a converter refused.
         dropped, failed: Rows, per stage.
         touched: Rows, per ledger entry.
-        further: Rows beyond one of each record. A record is one row, unless the topic table makes rows of arrays: then
-            it is one of each element.
-        empty: Records without a row: arrays without elements, messages about no row. They count as a row that is
-            dropped, by no stage.
-        refused: Records of which a row failed, where they may have several.
+        further: Rows beyond the first row of each record.
+        empty: Records without a row: empty arrays, messages about no row. Each counts as one row that is dropped, by no
+            stage.
+        refused: Records with a failed row, if records may have several rows; else 0.
     """
 
     records: int = 0
@@ -179,18 +187,18 @@ class TopicCounts:
         return self.converters + sum(self.failed)
 
     @property
-    def kept(self) -> int:
+    def rows_out(self) -> int:
         return self.rows - self.all_dropped - self.all_failed
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a run did for one of several partitions of time.
+    """The part of a run that belongs to one of several time partitions.
 
     Attributes:
         window: The part of the run's window.
         topics: Counts per topic.
-        unread: What of it was not read.
+        unread: Records of the part that were not read.
     """
 
     window: Window
@@ -206,28 +214,28 @@ class RunReport:
         name: Name of the run's asset or op.
         window: The offsets of the run.
         records_in: Records of the window.
-        records_out, dropped, failed: What became of their rows. A record is one row, unless the topic table makes rows
-            of arrays; they add up to ``rows_in``. Under ``errors.tolerance=all`` failed records are dead letters.
+        records_out, dropped, failed: Rows by result; they add up to ``rows_in``. A record is one row, unless the topic
+            table turns arrays into rows. With ``errors.tolerance=all`` failed records become dead letters.
         stages: Counts of rows per stage, in order.
         ledger: Counts of rows per (stage, path).
         before, after: Value schema before and after the chain; ``None`` if schemaless.
-        previous: Value schema after the chain of the table's commit before this one; ``None`` if that had none.
-        lineage: Output column (its path) to the input fields it comes from; empty if schemaless.
+        previous: Value schema after the chain in the table's previous commit; ``None`` if that commit had none.
+        lineage: Path of each output column to the input fields that it depends on; empty if schemaless.
         masked: Output columns whose value a MaskField stage replaced.
-        rejects: The first few rejects of each topic.
-        topics: Counts per topic; they sum up to those above.
-        failures: Topics that were left out, and why; nothing of them was committed.
+        rejects: The first rejects of each topic.
+        topics: Counts per topic; their sums are the counts above.
+        failures: The problems of topics of which the run committed nothing.
         files, bytes: Data files that the commit added, and their size.
         seconds: Wall time per phase.
         status: ``committed``, ``empty`` (nothing new), or ``already committed``.
-        schemas: How many records name each schema, of those that bring theirs along into columns, and of those whose
-            schemas a registry has.
-        warnings: Problems that did not stop the run, such as a mask that touched nothing.
-        unread: What of the window was not read, and yet is in the counts; the ledger does not know it.
-        chain: Hash of the chain that ran; empty if an older version ran it.
-        rows_written: Rows that the table format says the commit added; None where it does not say.
-        parts: The parts of the window, where it was read for several partitions of time. The table does not keep them.
-        unwritten: The failed records whose dead letters their topic takes in no form.
+        schemas: The number of records of each schema, for records that carry their schema into columns and for those
+            whose schemas are in a registry.
+        warnings: Problems that did not stop the run, such as a mask that touched no record.
+        unread: Records of the window that were not read. They are in the counts, but not in the ledger.
+        chain: Hash of the chain; empty in reports of older versions.
+        rows_written: Rows that the commit added, as the table format counts them; None if it does not count them.
+        parts: The parts of the window, if it was read for several time partitions. The table does not store them.
+        unwritten: The failed records whose dead letters the topic of dead letters refuses in every form.
     """
 
     name: str
@@ -260,28 +268,28 @@ class RunReport:
 
     @property
     def rows_in(self) -> int:
-        """Rows that the records read have: more or as many, arrays without elements counted as one."""
+        """Rows of the records that were read. An array without elements counts as one row."""
         return self.records_in + sum(c.further for c in self.topics.values())
 
     @property
     def empty(self) -> int:
-        """Records among ``dropped`` that hold no row: arrays without elements, messages about no row."""
+        """Records among ``dropped`` that have no row: empty arrays, messages about no row."""
         return sum(c.empty for c in self.topics.values())
 
     @property
     def failed_records(self) -> int:
-        """Records of which a row failed: each is one dead letter."""
+        """Records with a failed row: each is one dead letter."""
         return self.failed - sum(c.all_failed - c.failed_records for c in self.topics.values())
 
     def of_topic(self, topic: str) -> "RunReport":
-        """The part of the report that is about one topic. Files and bytes are those of the whole commit."""
+        """Returns the report of one topic. Its files and bytes are those of the whole commit."""
         window = Window(tuple(r for r in self.window.ranges if r.topic == topic))
         unread = tuple(u for u in self.unread if u.topic == topic)
         part = Part(window, {topic: self.topics.get(topic, TopicCounts())}, unread)
         return replace(self._of(part), name=f"{self.name} {topic}")
 
     def of_part(self, number: int) -> "RunReport":
-        """The report of one of its parts. How many of its records name which schema is known of all parts together."""
+        """Returns the report of one part, without ``schemas``, which are counted for all parts together."""
         return replace(self._of(self.parts[number]), schemas=())
 
     def _of(self, part: Part) -> "RunReport":
@@ -291,7 +299,7 @@ class RunReport:
             self,
             window=part.window,
             records_in=counts.records,
-            records_out=counts.kept,
+            records_out=counts.rows_out,
             dropped=counts.all_dropped,
             failed=counts.all_failed,
             stages=stage_counts([(s.alias, s.transform) for s in self.stages], counts),
@@ -306,12 +314,12 @@ class RunReport:
         )
 
     def touched(self, action: str) -> dict[str, int]:
-        """Records touched per path, for one action, over all stages."""
-        found: dict[str, int] = {}
+        """Returns the number of records that one action touched, by path, over all stages."""
+        records: dict[str, int] = {}
         for line in self.ledger:
             if line.entry.action == action:
-                found[line.entry.path] = found.get(line.entry.path, 0) + line.records
-        return found
+                records[line.entry.path] = records.get(line.entry.path, 0) + line.records
+        return records
 
 
 def _lies_in(reject: Reject, offsets: OffsetSet) -> bool:
@@ -320,28 +328,33 @@ def _lies_in(reject: Reject, offsets: OffsetSet) -> bool:
 
 
 def stage_counts(stages: Sequence[tuple[str, str]], counts: TopicCounts) -> list[StageCounts]:
-    """How many records reached each stage, given alias and transform of each, and what became of them there."""
-    reached, found = counts.rows - counts.converters - counts.empty, []
+    """Returns the counts of each stage.
+
+    Args:
+        stages: Alias and transform of each stage.
+        counts: The counts of one topic, or of several together.
+    """
+    reached, results = counts.rows - counts.converters - counts.empty, []
     for index, (alias, transform) in enumerate(stages):
         dropped = counts.dropped[index] if counts.dropped else 0
         failed = counts.failed[index] if counts.failed else 0
-        found.append(StageCounts(alias, transform, reached, dropped, failed))
+        results.append(StageCounts(alias, transform, reached, dropped, failed))
         reached -= dropped + failed
-    return found
+    return results
 
 
 def ledger_lines(entries: Sequence[LedgerEntry], counts: TopicCounts) -> list[LedgerLine]:
-    """How many records each entry touched."""
+    """Returns each entry with the number of records that it touched."""
     touched = counts.touched or (0,) * len(entries)
     return [LedgerLine(entry, number) for entry, number in zip(entries, touched, strict=True)]
 
 
 SILENT = ("masked", "changed", "dropped", "renamed")
-"""Actions that somebody relies on: that one of them touches nothing is worth a warning."""
+"""Actions that somebody relies on: a run warns if one of them touches no record."""
 
 
 def silent_lines(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts]) -> list[LedgerLine]:
-    """Masks, changes, drops and renames that touched nothing although records came through their stage."""
+    """Returns the masks, changes, drops and renames that touched no record although their stage processed records."""
     results = []
     for line in ledger:
         if line.entry.relied_on and not line.records and stages[line.entry.stage].seen:
@@ -350,27 +363,27 @@ def silent_lines(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts]) ->
 
 
 def add_up(counts: Iterable[TopicCounts]) -> TopicCounts:
-    """The counts of several topics together."""
-    found = list(counts)
+    """Returns the counts of several topics together."""
+    topics = list(counts)
 
     def per_stage(name: str) -> tuple[int, ...]:
-        return tuple(map(sum, zip(*(getattr(c, name) for c in found), strict=True)))
+        return tuple(map(sum, zip(*(getattr(c, name) for c in topics), strict=True)))
 
     return TopicCounts(
-        sum(c.records for c in found),
-        sum(c.converters for c in found),
+        sum(c.records for c in topics),
+        sum(c.converters for c in topics),
         per_stage("dropped"),
         per_stage("failed"),
         per_stage("touched"),
-        sum(c.further for c in found),
-        sum(c.empty for c in found),
-        # of topics without arrays it is not noted, but counts beside one with arrays
-        sum(c.failed_records for c in found) if any(c.refused for c in found) else 0,
+        sum(c.further for c in topics),
+        sum(c.empty for c in topics),
+        # ``refused`` is 0 for topics whose records have one row; their failures count if another topic has arrays
+        sum(c.failed_records for c in topics) if any(c.refused for c in topics) else 0,
     )
 
 
 def joined(reports: Sequence["RunReport"]) -> "RunReport":
-    """Several windows, one after the other, as one report. Schema and lineage are the last one's."""
+    """Returns one report of several consecutive windows. Schema and lineage are those of the last window."""
     last = reports[-1]
     if len(reports) == 1:
         return last
@@ -392,7 +405,7 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
         previous=reports[0].previous,
         window=Window(tuple(sorted(Range(*key, *span) for key, span in spans.items()))),
         records_in=counts.records,
-        records_out=counts.kept,
+        records_out=counts.rows_out,
         dropped=counts.all_dropped,
         failed=counts.all_failed,
         stages=stage_counts([(s.alias, s.transform) for s in last.stages], counts),
@@ -411,7 +424,7 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
 
 
 def _sum_of(numbers: Iterable[int | None]) -> int | None:
-    """The sum; None if one of them is not known."""
+    """Returns the sum; None if one of the numbers is not known."""
     known = list(numbers)
     if None in known:
         return None
@@ -419,30 +432,30 @@ def _sum_of(numbers: Iterable[int | None]) -> int | None:
 
 
 OF_ARRAYS = ("further", "empty", "refused")
-"""Counts that there are only where arrays are rows."""
+"""Counts that are 0 unless arrays are rows."""
 
 
 def leaf_labels(schema: Schema | None, prefix: str = "") -> dict[str, str]:
-    """Path to type label, for every field of a schema that is not a struct itself."""
+    """Returns type labels by path, for every field of a schema that is not a struct itself."""
     if schema is None:
         return {}
     if schema.type is not Type.STRUCT:
         return {prefix or WHOLE: schema.label}
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for name, child in schema.fields:
-        found.update(leaf_labels(child, below(prefix, name)))
-    return found
+        labels.update(leaf_labels(child, below(prefix, name)))
+    return labels
 
 
 def schema_diff(
     before: Schema | None, after: Schema | None, lineage: Mapping[str, Sequence[str]] | None = None
 ) -> list[FieldChange]:
-    """Compare two schemas field by field: renamed, removed, changed, then added.
+    """Returns the differences of two schemas: renamed fields, then removed, changed and added ones.
 
     Args:
         before, after: The schemas.
-        lineage: Fields after to those before that they come from: one that only took another name is a rename, with
-            its new name in ``after``.
+        lineage: For each field after, the fields before that it depends on. A field that differs in its name only is
+            a rename; its line has the new name in ``after``.
     """
     old, new = leaf_labels(before), leaf_labels(after)
     moved = _renames(old, new, lineage or {})
@@ -456,17 +469,17 @@ def schema_diff(
 
 
 def of_value(source: str) -> str | None:
-    """The path of a field of the value, among the sources of a column; None for another part of the record."""
+    """Returns the path of a source in the value; None if the source is in another part of the record."""
     if source.startswith(("value.", "value[")):
         return source[len("value") :].removeprefix(".")
     return None
 
 
 def _renames(old: Mapping[str, str], new: Mapping[str, str], lineage: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Fields that are there under another name, and nowhere else."""
-    found: dict[str, str] = {}
+    """Returns new paths by old paths, for fields that exist under another name only."""
+    renames: dict[str, str] = {}
     for path, sources in lineage.items():
         source = (of_value(sources[0]) or "") if len(sources) == 1 else ""
         if path in new and path not in old and source in old and source not in new:
-            found.setdefault(source, path)
-    return found
+            renames.setdefault(source, path)
+    return renames

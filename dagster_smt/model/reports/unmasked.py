@@ -1,4 +1,4 @@
-"""What a table holds of records in which a mask, drop or rename touched nothing: it stays on record until run again."""
+"""Records of a table in which a mask, drop or rename touched nothing. The table remembers them until they run again."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,19 +7,20 @@ from typing import Any
 from dagster_smt.model.windows.offsets import OffsetSet
 
 MOST_ENTRIES, MOST_RANGES, MOST_RUNS = 50, 500, 20
-"""So much a table remembers one by one: a commit must not grow with it. Beyond it ranges are joined, none forgotten."""
+"""Limits of the entries, ranges and runs that a table remembers, so that commits do not grow without end. Beyond a
+limit neighbouring ranges are joined; no offset is forgotten."""
 SEVERAL = "(several)"
 
 
 @dataclass(frozen=True, slots=True)
 class Unmasked:
-    """A path that somebody relied on, and the records that are in the table as if it had not been there.
+    """A path that a mask, drop or rename relied on, and the records that entered the table without its effect.
 
     Attributes:
-        entry: Fingerprint of the ledger entry; empty if no later run can tell that it was right.
-        stage, action, side, path: The entry, as people know it.
-        left_out: Whether the run's chain did not have it, though the definition's has.
-        runs: The runs, oldest first; of many the last ones.
+        entry: Fingerprint of the ledger entry; empty if no later run can show that the entry was right.
+        stage, action, side, path: The entry, as reports show it.
+        left_out: True if the definition's chain has the entry, but the run's chain did not.
+        runs: The last runs, oldest first.
         offsets: The records.
     """
 
@@ -33,12 +34,12 @@ class Unmasked:
     offsets: OffsetSet = field(default_factory=OffsetSet)
 
     def joined(self, other: "Unmasked") -> "Unmasked":
-        """Both as one."""
+        """Returns the records of both under the entry of this one."""
         runs = tuple(dict.fromkeys((*self.runs, *other.runs)))[-MOST_RUNS:]
         return replace(self, runs=runs, offsets=self.offsets | other.offsets)
 
     def to_json(self) -> dict[str, Any]:
-        """As a state keeps it."""
+        """Returns the JSON data that a state stores."""
         return {
             "entry": self.entry,
             "stage": self.stage,
@@ -67,13 +68,13 @@ class Unmasked:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """That somebody found what was on record to be fine.
+    """The decision of a person that remembered records are fine.
 
     Attributes:
-        run: The run that said so.
-        reason: Why.
-        paths: The paths that were on record.
-        records: How many offsets.
+        run: The run that accepted the records.
+        reason: The reason that the person gave.
+        paths: The paths of the records.
+        records: The number of offsets.
     """
 
     run: str
@@ -83,50 +84,51 @@ class Accepted:
 
 
 def remembered(
-    before: Sequence[Unmasked], read: OffsetSet, touched: Collection[str], found: Sequence[Unmasked]
+    before: Sequence[Unmasked], read: OffsetSet, touched: Collection[str], added: Sequence[Unmasked]
 ) -> tuple[Unmasked, ...]:
-    """What is on record after a run.
+    """Returns the records to remember after a run.
 
     Args:
-        before: What was on record.
+        before: The records that the table remembered before the run.
         read: The offsets that the run has read, and so replaced.
-        touched: Fingerprints of entries that touched records: what they did not touch before had no such field.
-        found: What the run adds.
+        touched: Fingerprints of entries that touched records in the run. Their older records are forgotten: these
+            records did not have the field.
+        added: The records that the run adds.
     """
     left = []
     for u in before:
         if u.left_out or u.entry not in touched:
             left.append(replace(u, offsets=u.offsets - read))
     merged: dict[tuple[Any, ...], Unmasked] = {}
-    for one in (*(u for u in left if u.offsets), *found):
+    for one in (*(u for u in left if u.offsets), *added):
         key = (one.entry, one.stage, one.action, one.side, one.path, one.left_out)
         merged[key] = merged[key].joined(one) if key in merged else one
     return _bounded(list(merged.values()))
 
 
 def without_topics(before: Sequence[Unmasked], topics: Collection[str]) -> tuple[Unmasked, ...]:
-    """What is on record of other topics."""
+    """Returns the remembered records of all other topics."""
     left = (replace(u, offsets=u.offsets.without(topics)) for u in before)
     return tuple(u for u in left if u.offsets)
 
 
 def offsets_on_record(unmasked: Sequence[Unmasked]) -> OffsetSet:
-    """All records that are on record."""
-    found = OffsetSet()
+    """Returns the offsets of all remembered records."""
+    offsets = OffsetSet()
     for one in unmasked:
-        found |= one.offsets
-    return found
+        offsets |= one.offsets
+    return offsets
 
 
-def _bounded(found: list[Unmasked]) -> tuple[Unmasked, ...]:
-    while len(found) > MOST_ENTRIES:
-        # the oldest come first; whether a mask was among them still decides how bad it is
-        first, second = found[0], found[1]
+def _bounded(unmasked: list[Unmasked]) -> tuple[Unmasked, ...]:
+    while len(unmasked) > MOST_ENTRIES:
+        # the two oldest entries become one; a mask among them decides how severe the entry is
+        first, second = unmasked[0], unmasked[1]
         if "masked" in (first.action, second.action):
             action = "masked"
         else:
             action = first.action
         merged = replace(first.joined(second), entry="", stage=SEVERAL, action=action, path=SEVERAL)
-        found = [replace(merged, left_out=first.left_out or second.left_out), *found[2:]]
-    each = MOST_RANGES // max(1, len(found))
-    return tuple(replace(one, offsets=one.offsets.coarse(each)) for one in found)
+        unmasked = [replace(merged, left_out=first.left_out or second.left_out), *unmasked[2:]]
+    each = MOST_RANGES // max(1, len(unmasked))
+    return tuple(replace(one, offsets=one.offsets.coarse(each)) for one in unmasked)

@@ -1,1 +1,1 @@
-"""Topics and tables as data: formats, columns, names and the state of a table."""
+"""Descriptions of topics and tables: formats, columns, names, and the state of a table."""

@@ -1,7 +1,7 @@
-"""Formats of change data: a row inside of a message, and what the message tells beside it (FLIP-107).
+"""Formats of change data: messages that contain a row, and metadata beside the row (FLIP-107).
 
-``debezium-json`` is Debezium's envelope as JSON, with or without a schema around it; ``canal-json`` what Canal writes
-of MySQL. Keys are those of Flink's formats of these names, and what they leave out.
+``debezium-json`` is Debezium's envelope as JSON, with or without a schema around it. ``canal-json`` is Canal's message
+about MySQL. The metadata keys are those of Flink's formats of the same names, and a few that Flink lacks.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import Format
 
 ROW = "row"
-"""The field of a decoded message that holds the row: after the change, or what was deleted."""
+"""The field of a decoded message that holds the row after the change, or the deleted row."""
 _TIME, _TEXT, _MAP, _STRUCT = ("Timestamp", "int64"), ("string",), ("map<string,string>",), ("struct",)
 CHANGE_METADATA: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "debezium-json": {
@@ -40,16 +40,16 @@ CHANGE_METADATA: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "ingestion-timestamp": _TIME,
     },
 }
-"""What each format tells, and the types that a column of it may have."""
+"""The metadata keys of each format, and the types that a column of each key may have."""
 
 
 def is_change(form: Format) -> bool:
-    """Whether a format's rows are inside of messages."""
+    """Returns whether a format's messages contain rows."""
     return form.kind in CHANGE_METADATA
 
 
 def metadata_key(form: Format, key: str) -> str | None:
-    """The key of a format's metadata as the format calls it; None if it is the record's.
+    """Returns a metadata key by the format's own name; None if the key belongs to the record.
 
     ``value.source.table``, ``debezium-json.source.table`` and ``value.debezium-json.source.table`` are the same.
     """
@@ -63,7 +63,7 @@ def metadata_key(form: Format, key: str) -> str | None:
 
 
 def type_label(schema: Schema) -> str:
-    """A type as ``CHANGE_METADATA`` spells it."""
+    """Returns a type as ``CHANGE_METADATA`` spells it."""
     if schema.type is Type.STRUCT:
         return "struct"
     return (schema.logical or schema.label).replace("?", "")

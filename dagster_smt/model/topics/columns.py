@@ -1,9 +1,9 @@
-"""The columns of a topic table: which part of a record each field of its rows is (FLIP-107, KLIP Kafka headers).
+"""The columns of a topic table, and the part of a record that each column holds (FLIP-107, KLIP Kafka headers).
 
 | column | from |
 |---|---|
 | physical | a field of the key or of the value |
-| metadata | what is known of a record beside them: ``topic``, ``offset``, ``headers``, … |
+| metadata | a property of the record: ``topic``, ``offset``, ``headers``, … |
 | header | the value of one header, decoded |
 """
 
@@ -17,10 +17,10 @@ from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 
 Duplicates = Literal["first", "last", "all", "error"]
-"""Which header counts where several have one name; ``error``: the record fails."""
+"""The header that counts if several have one name; with ``error`` such a record fails."""
 DUPLICATES: tuple[Duplicates, ...] = ("first", "last", "all", "error")
-Match = Duplicates | int
-"""Which header of one name a column holds; a number counts from 1."""
+HeaderMatch = Duplicates | int
+"""The header of a name that a column holds; a number counts from 1."""
 FieldsInclude = Literal["ALL", "EXCEPT_KEY"]
 Integrity = bool | Literal["check"]
 PushDown = Literal["off", "exact", "no-tombstones"]
@@ -32,10 +32,9 @@ class Metadata:
     """A part of the record beside key and value.
 
     Attributes:
-        key: ``topic``, ``partition``, ``offset``, ``timestamp``, ``timestamp-type``, ``headers`` or
-            ``leader-epoch``; or what a format
-            tells beside the row: ``value.source.table``.
-        duplicates: For ``headers`` as a map: which of several headers of one name counts.
+        key: ``topic``, ``partition``, ``offset``, ``timestamp``, ``timestamp-type``, ``headers`` or ``leader-epoch``;
+            or a key of a format's metadata: ``value.source.table``.
+        duplicates: For ``headers`` as a map: the header that counts if several have one name.
     """
 
     key: str
@@ -47,14 +46,16 @@ class HeaderValue:
     """The value of one header.
 
     Attributes:
-        key: The header's name; case counts.
-        match: Which of several; null where there is none. ``all``: an array of them; ``2``: the second.
-        decode: How its bytes become a value, such as ``int_from_bytes`` or ``int_from_bytes(LITTLE_ENDIAN)``.
-        strict: Whether bytes that cannot be decoded fail the record; else the column is null, and the report counts it.
+        key: The header's name, with its case.
+        match: The header to take if several have the name. ``all``: an array of them; ``2``: the second. The column is
+            null if there is no such header.
+        decode: The decoder of its bytes, such as ``int_from_bytes`` or ``int_from_bytes(LITTLE_ENDIAN)``.
+        strict: True if a record fails when its bytes cannot be decoded; else the column is null, and the report counts
+            the record.
     """
 
     key: str
-    match: Match = "last"
+    match: HeaderMatch = "last"
     decode: str = "bytes"
     strict: bool = False
 
@@ -72,18 +73,18 @@ DECODERS: Mapping[str, Type | None] = {
     "json": None,
     "simple": None,
 }
-"""How a header's bytes can become a value, and the type that each gives; None: the column's own."""
+"""The decoders of a header's bytes, with the type of their values; None: the type of the column."""
 _ORDERED = ("short_from_bytes", "int_from_bytes", "bigint_from_bytes", "float_from_bytes", "double_from_bytes")
 _DECODER = re.compile(r"\s*([a-z0-9_]+)\s*(?:\(\s*'?(BIG_ENDIAN|LITTLE_ENDIAN)'?\s*\))?\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """A decoder, as a column names it.
+    """A decoder, as a column's declaration names it.
 
     Attributes:
         name: One of ``DECODERS``.
-        order: For numbers of several bytes.
+        order: The order of bytes, for numbers.
     """
 
     name: str
@@ -91,19 +92,21 @@ class Decoder:
 
 
 def match_of(text: Any) -> Any:
-    """What ``match`` says: a word of ``DUPLICATES``, or a number, be it written as a text."""
+    """Returns the value of ``match``: a word of ``DUPLICATES``, or a number, which may be written as text."""
     if isinstance(text, str) and re.fullmatch(r"[0-9]{1,9}", text):
         return int(text)
     return text
 
 
 def decoder(text: str) -> Decoder | None:
-    """Read ``int_from_bytes`` or ``INT_FROM_BYTES(LITTLE_ENDIAN)``; None: there is no such decoder."""
-    found = _DECODER.fullmatch(text)
-    name = found[1].lower() if found else ""
-    if found is None or name not in DECODERS or (found[2] and name not in _ORDERED):
+    """Reads ``int_from_bytes`` or ``INT_FROM_BYTES(LITTLE_ENDIAN)``; returns None if there is no such decoder."""
+    match = _DECODER.fullmatch(text)
+    if match is None:
         return None
-    return Decoder(name, (found[2] or ORDERS[0]).upper())
+    name, order = match[1].lower(), match[2]
+    if name not in DECODERS or (order and name not in _ORDERED):
+        return None
+    return Decoder(name, (order or ORDERS[0]).upper())
 
 
 @dataclass(frozen=True)
@@ -113,10 +116,11 @@ class Column:
     Attributes:
         name: Its name; any text.
         schema: Its type.
-        source: Where it comes from; None: a field of the key or value (a physical column).
-        virtual: For metadata and headers: whether it is only read, and left out where records are written.
-        keyed: Whether it is marked ``KEY``, as in ksqlDB: a single one is the key itself, no field of it.
-        bare_moments: Whether it holds a ``TIMESTAMP`` that does not say how many digits of a second it has.
+        source: The metadata or the header of the column; None: a field of the key or value (a physical column).
+        virtual: For metadata and headers: true if the column is read only; records are written without it.
+        keyed: True if the column is marked ``KEY``, as in ksqlDB. A single marked column is the key itself, not one of
+            its fields.
+        bare_moments: True if the column is a ``TIMESTAMP`` without a number of digits of a second.
     """
 
     name: str
@@ -128,7 +132,7 @@ class Column:
 
     @property
     def origin(self) -> str:
-        """Where it comes from, in the words of plans: ``offset``, ``headers.trace``; empty for a physical column."""
+        """The source in the words of plans: ``offset``, ``headers.trace``; empty for a physical column."""
         if isinstance(self.source, HeaderValue):
             return below("headers", self.source.key)
         if self.source is None:
@@ -137,7 +141,7 @@ class Column:
 
     @property
     def place(self) -> str:
-        """What messages call it."""
+        """The column's name in messages."""
         return f"column {below('', self.name)}"
 
 
@@ -148,11 +152,11 @@ _BYTES = Schema(Type.BYTES)
 
 @dataclass(frozen=True)
 class MetadataKey:
-    """What sources offer beside key and value.
+    """A key of the metadata of records.
 
     Attributes:
-        types: The types that a column of it may have, by Connect's names; the first is its own.
-        writable: Whether a topic can be given it (a partition of its own type only).
+        types: The types that a column of this key may have, by Connect's names; the first is the natural type.
+        writable: True if records can be written with this metadata (a partition only from its natural type).
     """
 
     types: tuple[str, ...]
@@ -168,24 +172,24 @@ RECORD_METADATA: Mapping[str, MetadataKey] = {
     "headers": MetadataKey((HEADER_LIST, "MAP<STRING, BYTES>", "MAP<STRING, ARRAY<BYTES>>"), writable=True),
     "leader-epoch": MetadataKey(("int32",)),
 }
-"""Kafka's metadata of FLIP-107. A timestamp's own type there is a number; here it is Connect's ``Timestamp``."""
+"""Kafka's metadata of FLIP-107. The natural type of a timestamp is a number there, and Connect's ``Timestamp`` here."""
 _SAID_OTHERWISE = {
     "header-list": f"declare it {HEADER_LIST} METADATA FROM 'headers': as an array they keep their order"
 }
-"""Keys that others have, and what to write here."""
+"""Metadata keys of other systems, and the declaration to write instead."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """How the columns of a topic table lie in a record.
+    """The columns of a topic table, and their places in a record.
 
     Attributes:
         columns: In order.
         key_fields: Physical columns that are in the key.
-        key_fields_prefix: What their names have in front that the key's fields do not.
-        value_fields_include: Whether the value holds those of the key, too.
-        verify_integrity: What becomes of a record whose key and value tell different things of one column: True makes
-            it fail, ``check`` counts it.
+        key_fields_prefix: The prefix of their names, which the key's fields do not have.
+        value_fields_include: ``ALL`` if the value holds the columns of the key, too.
+        verify_integrity: How to treat a record whose key and value hold different values of one column: ``True`` fails
+            the record, ``check`` counts it.
     """
 
     columns: tuple[Column, ...] = ()
@@ -208,48 +212,53 @@ class Row:
         return tuple(column for column in self.columns if column.source is not None)
 
     def key_name(self, column: str) -> str:
-        """What the key calls one of its columns."""
+        """Returns the name of a column as a field of the key."""
         return column.removeprefix(self.key_fields_prefix)
 
     def in_value(self, column: str) -> bool:
-        """Whether the value holds a physical column."""
+        """Returns whether the value holds a physical column."""
         return column not in self.key_fields or self.value_fields_include == "ALL"
 
     @property
     def in_both(self) -> tuple[Column, ...]:
-        """The physical columns that the key and the value hold."""
+        """The physical columns that both the key and the value hold."""
         return tuple(c for c in self.physical if c.name in self.key_fields and self.in_value(c.name))
 
     @property
     def key_column(self) -> Column | None:
-        """The column that is the key itself instead of a field of it, where a format can hold it so."""
-        found = [c for c in self.physical if c.name in self.key_fields]
-        if len(found) == 1 and found[0].keyed:
-            return found[0]
+        """The column that is the key itself, not one of its fields, for formats that have such keys."""
+        columns = [c for c in self.physical if c.name in self.key_fields]
+        if len(columns) == 1 and columns[0].keyed:
+            return columns[0]
         return None
 
     def is_key(self, column: Column, inside: Schema | None) -> bool:
-        """Whether a column is the key itself; ``inside``: what a key that is a struct has under the column's name."""
+        """Returns whether a column is the key itself.
+
+        Args:
+            column: The column.
+            inside: The schema of the field with the column's name, if the key is a struct with such a field.
+        """
         if self.key_column != column:
             return False
         return inside is None or (column.schema.type is Type.STRUCT and inside.type is not Type.STRUCT)
 
     def key_schema(self) -> Schema | None:
-        """The schema of the key's columns together; None if the key holds none."""
+        """Returns the schema of the key's columns together; None if the key holds no column."""
         fields = tuple((self.key_name(c.name), c.schema) for c in self.physical if c.name in self.key_fields)
         if fields:
             return Schema(Type.STRUCT, optional=True, fields=fields)
         return None
 
     def value_schema(self) -> Schema | None:
-        """The schema of the value's columns together; None if no physical column is declared."""
+        """Returns the schema of the value's columns together; None if no physical column is declared."""
         fields = tuple((c.name, c.schema) for c in self.physical if self.in_value(c.name))
         if self.physical:
             return Schema(Type.STRUCT, optional=True, fields=fields)
         return None
 
     def problems(self) -> list[Problem]:
-        """Everything that is wrong with it."""
+        """Returns all problems of the declaration."""
         return [*self._names(), *self._key(), *(p for column in self.columns for p in _column_problems(column))]
 
     def _names(self) -> Iterator[Problem]:
@@ -267,35 +276,35 @@ class Row:
                 known = f"physical columns are: {', '.join(below('', n) for n in names) or 'none'}"
                 several = len(parts) > 1 and set(parts) <= set(names)
                 hint = f"a semicolon separates names: '{';'.join(parts)}'" if several else known
-                yield Problem("SMT261", f"key.fields {below('', name)}", "is no physical column", hint)
+                yield Problem("SMT261", f"key.fields {below('', name)}", "is not a physical column", hint)
             elif not name.startswith(self.key_fields_prefix):
-                hint = f"name it {self.key_fields_prefix}{name}, or leave key.fields-prefix out"
+                hint = f"name the column {self.key_fields_prefix}{name}, or remove key.fields-prefix"
                 yield Problem("SMT261", f"key.fields {below('', name)}", "does not begin with key.fields-prefix", hint)
         if self.key_fields_prefix and self.value_fields_include == "ALL":
-            hint = "set value.fields-include to EXCEPT_KEY: the value cannot hold columns with a prefix of the key's"
+            hint = "set value.fields-include to EXCEPT_KEY: the value cannot hold columns with the prefix of the key"
             yield Problem("SMT261", "key.fields-prefix", "needs value.fields-include = EXCEPT_KEY", hint)
         if self.verify_integrity and not (self.key_fields and self.value_fields_include == "ALL"):
-            hint = "name key.fields and set value.fields-include to ALL, or leave it out"
+            hint = "set key.fields, and value.fields-include to ALL; or remove fields.verify-integrity"
             yield Problem("SMT261", "fields.verify-integrity", "no column is in both the key and the value", hint)
         if self.verify_integrity not in (True, False, "check"):
-            hint = "use true: such a record fails; false; or check: it is counted"
-            yield Problem("SMT261", "fields.verify-integrity", "has another word", hint)
+            hint = "use true to fail records with a difference, check to count them, or false"
+            yield Problem("SMT261", "fields.verify-integrity", "has an unknown value", hint)
         if self.value_fields_include not in ("ALL", "EXCEPT_KEY"):
-            yield Problem("SMT261", "value.fields-include", "has another word", "use ALL or EXCEPT_KEY")
+            yield Problem("SMT261", "value.fields-include", "has an unknown value", "use ALL or EXCEPT_KEY")
 
 
 def _column_problems(column: Column) -> Iterator[Problem]:
     place = column.place
     if column.source is None:
         if column.virtual:
-            yield Problem("SMT262", place, "a physical column cannot be VIRTUAL", "leave VIRTUAL out")
+            yield Problem("SMT262", place, "a physical column cannot be VIRTUAL", "remove VIRTUAL")
     elif isinstance(column.source, HeaderValue):
         match = column.source.match
         if match not in DUPLICATES and not (type(match) is int and 0 < match < 2**31):
             hint = f"use {', '.join(DUPLICATES)}, or a number: 2 is the second header of the name"
-            yield Problem("SMT265", place, "has no such way to match headers", hint)
+            yield Problem("SMT265", place, "has an unknown way to match headers", hint)
         elif match == "all" and column.schema.type is not Type.ARRAY:
-            yield Problem("SMT265", place, "all headers of a name are an array", "declare ARRAY<…>, or match last")
+            yield Problem("SMT265", place, "all headers of a name need an array", "declare ARRAY<…>, or match last")
         else:
             yield from _decoder_problems(place, column.source, column.schema)
     else:
@@ -305,40 +314,42 @@ def _column_problems(column: Column) -> Iterator[Problem]:
 def _decoder_problems(place: str, source: HeaderValue, schema: Schema) -> Iterator[Problem]:
     if source.match == "all" and schema.values is not None:
         schema = schema.values
-    found, label = decoder(source.decode), schema.label.rstrip("?")
-    if found is None:
-        hint = f"decoders are: {', '.join(DECODERS)}; those of numbers take (LITTLE_ENDIAN)"
+    decode, label = decoder(source.decode), schema.label.rstrip("?")
+    if decode is None:
+        hint = f"decoders are: {', '.join(DECODERS)}; decoders of numbers accept (LITTLE_ENDIAN)"
         yield Problem("SMT266", place, f"there is no decoder '{source.decode}'", hint)
         return
-    wanted = DECODERS[found.name]
-    if wanted is None or (schema.type is wanted and schema.logical is None):
+    decoded = DECODERS[decode.name]
+    if decoded is None or (schema.type is decoded and schema.logical is None):
         return
     fitting = []
     for name, kind in DECODERS.items():
         if schema.logical is None and kind in (schema.type, None):
             fitting.append(name)
-    if found.name == "bytes":
-        statement = f"a header's bytes do not become {label} by themselves"
+    if decode.name == "bytes":
+        statement = f"a header's bytes become {label} only with a decoder"
         hint = f"declare it as BYTES, or name a decoder: {', '.join(fitting or ['json', 'simple'])}"
         yield Problem("SMT266", place, statement, hint)
     else:
-        statement = f"the decoder '{found.name}' gives {wanted.name}, the column is {label}"
-        yield Problem("SMT266", place, statement, f"declare it so, or use: {', '.join(fitting or ['json', 'simple'])}")
+        statement = f"the decoder '{decode.name}' returns {decoded.name}, but the column is {label}"
+        hint = f"declare the column as {decoded.name}, or use: {', '.join(fitting or ['json', 'simple'])}"
+        yield Problem("SMT266", place, statement, hint)
 
 
 def _metadata_problems(place: str, source: Metadata, schema: Schema) -> Iterator[Problem]:
     known = RECORD_METADATA.get(source.key)
     if known is None:
         if "." not in source.key:
-            hint = f"keys are: {', '.join(RECORD_METADATA)}; those of a format begin with value."
+            hint = f"keys are: {', '.join(RECORD_METADATA)}; keys of a format begin with value."
             hint = _SAID_OTHERWISE.get(source.key, hint)
             yield Problem("SMT263", place, f"there is no metadata '{source.key}'", hint)
         return
     if source.duplicates not in DUPLICATES:
-        yield Problem("SMT265", place, "has no such way to match headers", f"use {', '.join(DUPLICATES)}")
+        yield Problem("SMT265", place, "has an unknown way to match headers", f"use {', '.join(DUPLICATES)}")
     if source.key == "headers":
         if header_form(schema, source.duplicates) is None:
-            yield Problem("SMT264", place, f"headers must be typed as {HEADER_LIST}", f"or as {_map_hint(source)}")
+            hint = f"declare the column as {HEADER_LIST}, or as {_map_hint(source)}"
+            yield Problem("SMT264", place, "all headers need an array of structs, or a map", hint)
     elif (schema.logical or schema.type.value) not in known.types:
         hint = f"types of {source.key} are: {', '.join(known.types)}"
         yield Problem("SMT264", place, f"'{source.key}' cannot be read as {schema.label.rstrip('?')}", hint)
@@ -351,7 +362,7 @@ def _map_hint(source: Metadata) -> str:
 
 
 def header_form(schema: Schema, duplicates: Duplicates) -> Literal["list", "map"] | None:
-    """How a column holds all headers: as a list of pairs, or by name; None for other types."""
+    """Returns how a column holds all headers: as a list of pairs, or as a map by name; None for other types."""
     bare = _bare(schema)
     if bare == _bare(Schema(Type.ARRAY, values=HEADER_ITEM)):
         return "list"
@@ -365,7 +376,7 @@ def header_form(schema: Schema, duplicates: Duplicates) -> Literal["list", "map"
 
 
 def _bare(schema: Schema) -> Schema:
-    """The types alone."""
+    """Returns the types of a schema alone."""
     return Schema(
         schema.type,
         name=schema.logical,
@@ -376,7 +387,7 @@ def _bare(schema: Schema) -> Schema:
 
 
 def describe_columns(row: Row) -> Sequence[tuple[str, str, str, str]]:
-    """For people: name, type, where it is read from, and where it is written to, of each column."""
+    """Returns name, type, source and destination of each column, as text for reports."""
     return [(c.name, c.schema.label, _read_from(row, c), _written_to(row, c)) for c in row.columns]
 
 

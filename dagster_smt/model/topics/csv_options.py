@@ -1,4 +1,4 @@
-"""The options of ``csv``, as Flink names them: what they may be, and what they stand for."""
+"""The options of the format ``csv``, as Flink names them: their meaning and their check."""
 
 import csv
 import re
@@ -16,14 +16,17 @@ CSV_OPTIONS = (
     "array-element-delimiter",
     "null-literal",
 )
-"""Options of Flink's ``csv`` that are done here."""
+"""The options of Flink's ``csv`` that this package supports."""
 _CHARACTERS = CSV_OPTIONS[0], CSV_OPTIONS[1], CSV_OPTIONS[3]
 _ESCAPES = {"\\t": "\t", "\\b": "\b", "\\f": "\f", "\\\\": "\\", '\\"': '"', "\\'": "'"}
 _UNICODE = re.compile(r"\\u+([0-9a-fA-F]{4})")
 
 
 def character(text: str) -> str:
-    """What an option stands for: Flink's documentation writes a tab as ``\\t``, and other characters as ``\\u0001``."""
+    """Returns the character that an option names.
+
+    Flink's documentation writes a tab as ``\\t``, and other characters as ``\\u0001``.
+    """
     code = _UNICODE.fullmatch(text)
     if code:
         return chr(int(code[1], 16))
@@ -31,12 +34,12 @@ def character(text: str) -> str:
 
 
 def quotes(settings: Mapping[str, str]) -> bool:
-    """Whether cells may stand in quotes."""
+    """Returns whether cells may be in quotes."""
     return settings.get("disable-quote-character", "false").lower() != "true"
 
 
 def dialect(settings: Mapping[str, str]) -> dict[str, Any]:
-    """What Python's ``csv`` calls the options."""
+    """Returns the options as arguments of Python's ``csv``."""
     escape = settings.get("escape-character")
     quoted = quotes(settings)
     return {
@@ -49,40 +52,40 @@ def dialect(settings: Mapping[str, str]) -> dict[str, Any]:
 
 
 def element_delimiter(settings: Mapping[str, str]) -> str:
-    """What stands between the elements of an array."""
+    """Returns the text between two elements of an array."""
     return settings.get("array-element-delimiter", ";")
 
 
 def csv_problems(settings: Mapping[str, str]) -> Iterator[Problem]:
-    """What is wrong with the options of a format: each would fail with the first record otherwise."""
+    """Yields problems of a format's options, which would otherwise fail with the first record."""
     for name in _CHARACTERS:
-        found = character(settings.get(name, "-"))
-        if len(found) != 1 or found in "\r\n\0" or "\ud800" <= found <= "\udfff":
-            hint = "use one character that ends no line; a tab is \\t, others are \\u0001 and so on"
-            yield Problem("SMT272", f"csv.{name}", "is not one character that can stand between or around cells", hint)
+        char = character(settings.get(name, "-"))
+        if len(char) != 1 or char in "\r\n\0" or "\ud800" <= char <= "\udfff":
+            hint = "use one character other than a line end; write a tab as \\t, and any character as \\u0001"
+            yield Problem("SMT272", f"csv.{name}", "must be one character between or around cells", hint)
             return
     if settings.get("disable-quote-character", "true").lower() not in ("true", "false"):
         yield Problem("SMT272", "csv.disable-quote-character", "is neither true nor false", "use one of them")
     if not element_delimiter(settings):
-        hint = "use at least one character"
+        hint = "set at least one character"
         yield Problem("SMT272", "csv.array-element-delimiter", "is empty", hint)
     style = dialect(settings)
     special = [style[name] for name in ("delimiter", "quotechar", "escapechar") if style[name] is not None]
     if len(set(special)) < len(special):
-        hint = "choose another character for one of them"
+        hint = "change one of the two"
         yield Problem("SMT272", "csv", "two of delimiter, quote and escape are the same character", hint)
     null = settings.get("null-literal", "")
     if style["quotechar"] is None and set(null) & {*special, "\r", "\n"}:
-        hint = "choose another word for null, or allow quotes"
-        statement = "cannot be written without quotes: it holds a character that ends cells or lines"
+        hint = "choose another text for null, or allow quotes"
+        statement = "needs quotes: it contains a character that ends cells or lines"
         yield Problem("SMT272", "csv.null-literal", statement, hint)
 
 
 def csv_misfits(schema: Schema) -> list[str]:
-    """The fields of a struct that no column of CSV can hold."""
-    found = []
+    """Returns the names of fields of a struct that CSV cannot hold."""
+    misfits = []
     for name, child in schema.fields:
         inner = child.values if child.type is Type.ARRAY else child
         if inner is None or inner.type in (Type.STRUCT, Type.MAP, Type.ARRAY):
-            found.append(name)
-    return found
+            misfits.append(name)
+    return misfits

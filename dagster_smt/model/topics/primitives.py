@@ -1,4 +1,4 @@
-"""Formats of single values: what Kafka's serializers of these types, and Connect's converters over them, write."""
+"""Formats of single values, as Kafka's serializers and Connect's converters of these types write them."""
 
 from collections.abc import Mapping
 
@@ -12,6 +12,6 @@ PRIMITIVES: Mapping[str, Type] = {
     "double": Type.FLOAT64,
     "boolean": Type.BOOLEAN,
 }
-"""``org.apache.kafka.connect.converters.ShortConverter`` to ``BooleanConverter``: format and type."""
+"""Format and type of ``org.apache.kafka.connect.converters.ShortConverter`` to ``BooleanConverter``."""
 WHOLE: Mapping[str, Type] = {"string": Type.STRING, "bytes": Type.BYTES, **PRIMITIVES}
-"""Every format of a side that is one value, and its type."""
+"""All formats of single values, with their types."""

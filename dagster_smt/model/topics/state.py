@@ -1,4 +1,4 @@
-"""What the latest commit of a table says of it: everything that the next run has to know."""
+"""The state of a table, which each commit stores for the next run."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -12,10 +12,10 @@ from dagster_smt.model.windows.time_spans import Span, Spans, spans_from_json, s
 from dagster_smt.model.windows.window import Range, Window
 
 FORMAT = 2
-"""Goes up whenever a version that does not know a new key would do wrong without it. Every older format is read."""
+"""The format's number. It rises if an older version would be wrong without a new key. Older formats stay readable."""
 KEY = "dagster_smt"
 REMEMBERED = 100
-"""Runs that a table remembers: a retry after so many others is taken for a new request."""
+"""Runs that a table remembers. A retry after so many other runs is a new request."""
 MOST_SETTLED = 20
 """Settlements that a table remembers."""
 MOST_FAILED = 2_000
@@ -26,29 +26,29 @@ MOST_ACCEPTED = 20
 
 
 class NewerState(ValueError):
-    """A newer version of this package has written it."""
+    """Raised for a state that a newer version of this package has written."""
 
     def __init__(self) -> None:
         super().__init__("written by a newer version of dagster_smt")
 
 
 def remedy(error: ValueError) -> str:
-    """What to do about a state that cannot be read."""
+    """Returns the hint of a message about an unreadable state."""
     if isinstance(error, NewerState):
-        return "upgrade dagster_smt to that version; every version reads what older ones wrote"
-    return "restore the table to a version before that, or start it over with window.rebuild: true"
+        return "upgrade dagster_smt to that version; each version reads the states of older versions"
+    return "restore the table to an earlier version, or start it over with window.rebuild: true"
 
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """Rows that others changed, taken for right.
+    """A decision that rows changed by other writers are right.
 
     Attributes:
-        run: Who settled it: the orchestrator's run and step.
-        millis: When.
-        committed: Rows that the commits had taken in until then.
-        counted: Rows that there were.
-        commits: The commits of others that it settles.
+        run: The orchestrator's run and step that settled the difference.
+        millis: The time, in milliseconds since the epoch.
+        committed: The number of rows that this package's commits had written until then.
+        counted: The number of rows in the table.
+        commits: The commits of other writers that the decision covers.
     """
 
     run: str
@@ -60,15 +60,15 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True)
 class CommittedRun:
-    """A run that committed, to be recognised when it is tried again.
+    """A run that committed; a retry of the run is recognised by it.
 
     Attributes:
-        key: Who ran: the orchestrator's run and step.
-        request: Digest of what was asked for.
+        key: The orchestrator's run and step.
+        request: Digest of the request.
         number: Number of its commit.
         window: Id of its window.
         left_out: Topics that failed and were not committed.
-        chain: Hash of the chain that it ran; empty if an older version committed it.
+        chain: Hash of the run's chain; empty in commits of older versions.
     """
 
     key: str
@@ -81,11 +81,11 @@ class CommittedRun:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What a commit notes beside the window that it read; see the attributes of ``TableState``.
+    """Additions to the state beside the window of a commit; see the attributes of ``TableState``.
 
     Attributes:
         gaps, begins, absent, epochs: New ones.
-        spans: The span of time that each topic-partition was read for.
+        spans: The time span for which each topic-partition was read.
     """
 
     gaps: OffsetSet = field(default_factory=OffsetSet)
@@ -95,7 +95,7 @@ class Notes:
     epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
 
     def without(self, topics: Iterable[str]) -> "Notes":
-        """All but those of some topics."""
+        """Returns the notes of all other topics."""
         gone = set(topics)
         return Notes(
             self.gaps.without(gone),
@@ -108,33 +108,34 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """The state of a table after a commit of ours. Holds offsets, names and counts, never a field's value.
+    """The state of a table after a commit of this package. It holds offsets, names and counts, never a field's value.
 
     Attributes:
-        number: Number of the commit. It goes on where a table starts over, so that no two commits share one.
-        attempt: Random name of the try that made this one: tells whose commit it is.
+        number: Number of the commit. A table that starts over continues its numbers, so that no two commits share one.
+        attempt: Random name of the attempt that wrote the commit, by which a run recognises its own commit.
         kind: ``records`` or ``columns``.
-        window: What this commit read.
-        held: Offsets whose records the table has taken in (as rows, dropped, or as dead letters).
-        gaps: Offsets that somebody chose to leave out for good.
+        window: The window that the commit read.
+        held: Offsets whose records the table has processed: as rows, as dropped records, or as dead letters.
+        gaps: Offsets that the table skips permanently, because somebody agreed to it.
         failed: Offsets of ``held`` whose records failed when they were last read.
-        roughly: Whether ``failed`` names offsets with rows: those between failed ones, if there were more ranges than
-            ``MOST_FAILED``; arrays of which some elements are rows.
-        begins: The earliest offset of each topic-partition when the table first saw it, be it that it held nothing:
-            what is deleted from there on before a run read it is lost. States of earlier versions know none.
-        spans: The spans of time that runs by time have read, per topic-partition.
-        absent: Offsets that the source did not have when a run read past them. They are read if they come.
-        epochs: The leader epoch of each topic-partition when it was last measured, of sources that have them.
-        identities: Identity of each topic, as its source gives it.
+        roughly: True if ``failed`` may include offsets with rows: offsets between failed ones, if there were more
+            ranges than ``MOST_FAILED``, or arrays of which some elements are rows.
+        begins: The earliest offset of each topic-partition when the table first saw the partition, even if it was
+            empty. Records after this offset that are deleted before a run reads them are lost. Older states have no
+            ``begins``.
+        spans: The time spans that runs by time have read, per topic-partition.
+        absent: Offsets that the source did not have when a run read past them. They are read if they appear later.
+        epochs: The leader epoch of each topic-partition when a run last measured it, for sources with leader epochs.
+        identities: The identity of each topic in its source.
         rows: Rows per topic.
         runs: The last runs, oldest first.
-        dead_letters: Where a later run begins to look for letters that are there already, per partition of the topic
-            of the letters: those before it are of records that the table has taken in.
-        unmasked: What masks, drops and renames left as it was in records that are in the table.
-        accepted: What of that somebody found to be fine, newest last.
-        former: Offsets under which there are rows of topics that were deleted and made anew: a range that is read
-            again must not replace those.
-        settled: When rows that others changed were taken for right, the latest last.
+        dead_letters: Per partition of the topic of dead letters, the offset at which a later run starts to search for
+            existing letters. Earlier letters belong to records in ``held``.
+        unmasked: Records in the table that masks, drops or renames did not touch.
+        accepted: Decisions that such records are fine, newest last.
+        former: Offsets that have rows of a deleted topic whose name a new topic uses now. A range that is read again
+            must not replace these rows.
+        settled: Decisions that rows changed by other writers are right, newest last.
         report: The run's report as JSON data.
     """
 
@@ -162,17 +163,17 @@ class TableState:
 
     @property
     def covered(self) -> OffsetSet:
-        """What no run has to read any more."""
+        """The offsets that no run has to read any more."""
         return self.held | self.gaps
 
     def ends(self) -> dict[str, dict[str, int]]:
-        """Where the prefix ends that is read without a break, per topic and partition."""
+        """Returns the progress per topic and partition: the end of the offsets that were read without a break."""
         passed = (self.covered | self.absent).parts
         ends = {**self.begins, **{place: intervals[0][1] for place, intervals in passed.items()}}
         return by_topic(ends)
 
     def ends_by_partition(self) -> dict[tuple[str, int], int]:
-        """``ends`` as consumer groups have them."""
+        """Returns ``ends`` by topic-partition, as consumer groups have them."""
         results = {}
         for topic, parts in self.ends().items():
             for p, end in parts.items():
@@ -181,7 +182,7 @@ class TableState:
 
     @property
     def holes(self) -> OffsetSet:
-        """What lies between offsets that the table holds, and no run has read yet."""
+        """Offsets between those that the table holds which no run has read yet."""
         passed = self.covered | self.absent
         between = (
             Range(*place, one[1], other[0])
@@ -191,11 +192,11 @@ class TableState:
         return offsets_of(between)
 
     def known_topics(self) -> set[str]:
-        """The topics that the table has read, be it that they held nothing."""
+        """Returns the topics that the table has read, including empty ones."""
         return {*self.identities, *(t for t, _ in self.covered.parts), *(t for t, _ in self.begins)}
 
     def without(self, topics: Iterable[str]) -> "TableState":
-        """The same for a table that starts over with some topics: what it has of them does not count."""
+        """Returns the state of a table that starts over with some topics: without their offsets."""
         gone = set(topics)
         return replace(
             self,
@@ -210,7 +211,7 @@ class TableState:
         )
 
     def with_window(self, window: Window, notes: Notes) -> "TableState":
-        """The same after a window was read: its offsets, and what is to be noted beside them."""
+        """Returns the state after a window was read, with the window's offsets and notes."""
         read = offsets_of(window)
         held = (self.held - notes.absent) | read
         gaps = (self.gaps | notes.gaps) - read
@@ -227,11 +228,11 @@ class TableState:
         )
 
     def committed(self, key: str, request: str) -> CommittedRun | None:
-        """The commit that a run with this key and request made."""
+        """Returns the commit of a run with this key and request."""
         return next((r for r in reversed(self.runs) if key and (r.key, r.request) == (key, request)), None)
 
     def accept(self, run: str, reason: str) -> "TableState":
-        """The same with nothing on record that is unmasked: somebody says that it is fine."""
+        """Returns the state without remembered unmasked records, because somebody accepts them."""
         if not self.unmasked:
             return self
         paths = tuple(dict.fromkeys(one.path for one in self.unmasked))
@@ -239,11 +240,11 @@ class TableState:
         return replace(self, unmasked=(), accepted=(*self.accepted, accepted)[-MOST_ACCEPTED:])
 
     def with_run(self, run: CommittedRun) -> "TableState":
-        """The same with one more run to remember."""
+        """Returns the state with one more run to remember."""
         return replace(self, runs=(*self.runs, run)[-REMEMBERED:])
 
     def to_text(self) -> str:
-        """As a commit keeps it."""
+        """Returns the text that a commit stores."""
         data = {
             "format": FORMAT,
             "number": self.number,
@@ -272,10 +273,10 @@ class TableState:
 
     @classmethod
     def from_text(cls, text: str | None) -> "TableState | None":
-        """Read what ``to_text`` wrote; None for what others write into commits.
+        """Reads a text of ``to_text``; returns None for texts of other writers.
 
         Raises:
-            ValueError: It is ours, but of another format or damaged.
+            ValueError: The text is a state, but of a newer format, or damaged.
         """
         if not text or not text.startswith('{"' + KEY + '":'):
             return None
@@ -318,7 +319,7 @@ def _accepted(data: list[Any]) -> tuple[Accepted, ...]:
 
 
 _REQUIRED = {"number", "attempt", "kind", "window", "held", "gaps", "runs"}
-"""What the first format had already."""
+"""The keys of the first format."""
 _READ_FROM_JSON: dict[str, Callable[[Any], Any]] = {
     "window": Window.from_json,
     "held": OffsetSet.from_json,
@@ -335,4 +336,4 @@ _READ_FROM_JSON: dict[str, Callable[[Any], Any]] = {
     "settled": _settled,
 }
 _READERS = {f.name: _READ_FROM_JSON.get(f.name, _as_it_is) for f in fields(TableState)}
-"""How each key is read. A key that an older version did not write has its default; others are passed over."""
+"""The reader of each key. A key that an older version did not write has its default; unknown keys are ignored."""

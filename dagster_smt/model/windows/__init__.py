@@ -1,1 +1,1 @@
-"""Windows of a topic: offsets, divisions and time spans."""
+"""Windows of topics: offsets, divisions and time spans."""

@@ -1,4 +1,4 @@
-"""How a window that was read for several partitions of time is divided among them."""
+"""The division of a window among the time partitions for which it was read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,21 +14,21 @@ class Division:
     """A window's parts, by offsets.
 
     Attributes:
-        parts: How many there are.
-        begins: Per topic-partition from which offset on records are of which part, in order. What lies before the
-            first of them is of part 0.
+        parts: The number of parts.
+        begins: Per topic-partition, pairs of an offset and the part that begins there, in order. Offsets before the
+            first pair belong to part 0.
     """
 
     parts: int = 1
     begins: Mapping[TopicPartition, Sequence[tuple[int, int]]] = field(default_factory=dict)
 
     def of(self, window: Window) -> list[Window]:
-        """The part of a window that each part has."""
+        """Returns the offsets of a window in each part."""
         whole = offsets_of(window)
         return [Window(tuple((whole & self._offsets(number)).ranges())) for number in range(self.parts)]
 
     def _offsets(self, part: int) -> OffsetSet:
-        """All offsets of a part, be they in a window or not."""
+        """Returns all offsets of a part, inside and outside of windows."""
         ranges = []
         for place, begins in self.begins.items():
             starts = [(0, 0), *begins]
@@ -38,4 +38,4 @@ class Division:
 
 
 WHOLE = Division()
-"""Of a window that is not divided."""
+"""The division of a window with one part."""

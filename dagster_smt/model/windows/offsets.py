@@ -1,4 +1,4 @@
-"""Offsets that a table holds: sets of ranges per topic-partition, and what is missing between them."""
+"""Sets of offsets, as sorted ranges per topic-partition, with union, difference and intersection."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ TopicPartition = tuple[str, int]
 
 
 def union(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
-    """All offsets of both, as sorted intervals that do not touch."""
+    """Returns all offsets of both, as sorted intervals that do not touch."""
     merged: list[Interval] = []
     for start, end in sorted((*one, *other)):
         if start >= end:
@@ -25,7 +25,7 @@ def union(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
 
 
 def minus(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
-    """The offsets of the first that the second does not have."""
+    """Returns the offsets of the first without those of the second."""
     left = list(union(one, ()))
     for start, end in union(other, ()):
         left = [part for a, b in left for part in ((a, min(b, start)), (max(a, end), b)) if part[0] < part[1]]
@@ -33,14 +33,14 @@ def minus(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
 
 
 def common(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
-    """The offsets that both have."""
+    """Returns the offsets that both have."""
     one = tuple(one)
     return minus(one, minus(one, other))
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetSet:
-    """Offsets of any number of topic-partitions. Keeps sorted intervals that do not touch; never an empty one."""
+    """Offsets of any number of topic-partitions, as sorted intervals that do not touch and are not empty."""
 
     parts: Mapping[TopicPartition, Intervals] = field(default_factory=dict)
 
@@ -48,7 +48,7 @@ class OffsetSet:
         return bool(self.parts)
 
     def of(self, topic: str, partition: int) -> Intervals:
-        """The offsets of one topic-partition."""
+        """Returns the offsets of one topic-partition."""
         return self.parts.get((topic, partition), ())
 
     def __or__(self, other: "OffsetSet") -> "OffsetSet":
@@ -62,44 +62,41 @@ class OffsetSet:
         return _offsets((k, common(v, other.of(*k))) for k, v in self.parts.items())
 
     def without(self, topics: Iterable[str]) -> "OffsetSet":
-        """All but those of some topics."""
+        """Returns the offsets of all other topics."""
         gone = set(topics)
         return OffsetSet({k: v for k, v in self.parts.items() if k[0] not in gone})
 
     def ranges(self) -> Iterator[Range]:
-        """Every interval as a range, sorted."""
+        """Yields every interval as a range, in order."""
         for (topic, partition), intervals in sorted(self.parts.items()):
             for start, end in intervals:
                 yield Range(topic, partition, start, end)
 
     def coarse(self, most: int) -> "OffsetSet":
-        """At most so many intervals, and one per topic-partition: the smallest holes between them are filled."""
-        holes = sorted((b[0] - a[1], k, n) for k, v in self.parts.items() for n, (a, b) in enumerate(pairwise(v)))
-        over = sum(map(len, self.parts.values())) - most
-        filled = {(k, n) for _, k, n in holes[: max(0, over)]}
-        holes_to_fill: dict[tuple[str, int], list[tuple[int, int]]] = {}
+        """Returns at most so many intervals, but at least one per topic-partition. The smallest holes are filled."""
+        holes = []
         for place, intervals in self.parts.items():
-            holes_to_fill[place] = []
-            for number, (left, right) in enumerate(pairwise(intervals)):
-                if (place, number) in filled:
-                    holes_to_fill[place].append((left[1], right[0]))
-        return self | _offsets((place, tuple(intervals)) for place, intervals in holes_to_fill.items())
+            for left, right in pairwise(intervals):
+                holes.append(Range(*place, left[1], right[0]))
+        holes.sort(key=lambda hole: (hole.records, hole))
+        excess = sum(map(len, self.parts.values())) - most
+        return self | offsets_of(holes[: max(0, excess)])
 
     @property
     def records(self) -> int:
-        """How many offsets."""
+        """The number of offsets."""
         return sum(end - start for intervals in self.parts.values() for start, end in intervals)
 
     def to_json(self) -> dict[str, dict[str, list[list[int]]]]:
         """``{topic: {partition: [[start, end], …]}}``"""
-        found: dict[str, dict[str, list[list[int]]]] = {}
+        data: dict[str, dict[str, list[list[int]]]] = {}
         for r in self.ranges():
-            found.setdefault(r.topic, {}).setdefault(str(r.partition), []).append([r.start, r.end])
-        return found
+            data.setdefault(r.topic, {}).setdefault(str(r.partition), []).append([r.start, r.end])
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Mapping[str, list[list[int]]]]) -> "OffsetSet":
-        """Read what ``to_json`` wrote."""
+        """Reads data of ``to_json``."""
         parts = []
         for topic, partitions in data.items():
             for partition, intervals in partitions.items():
@@ -113,23 +110,23 @@ def _offsets(items: Iterable[tuple[TopicPartition, Intervals]]) -> OffsetSet:
 
 
 def offsets_of(window: Window | Iterable[Range]) -> OffsetSet:
-    """The offsets of a window."""
-    found: dict[TopicPartition, list[Interval]] = {}
+    """Returns the offsets of a window, or of ranges."""
+    intervals: dict[TopicPartition, list[Interval]] = {}
     for r in window.ranges if isinstance(window, Window) else window:
-        found.setdefault((r.topic, r.partition), []).append((r.start, r.end))
-    return _offsets((place, union(parts, ())) for place, parts in found.items())
+        intervals.setdefault((r.topic, r.partition), []).append((r.start, r.end))
+    return _offsets((place, union(parts, ())) for place, parts in intervals.items())
 
 
 def by_topic(numbers: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
-    """Numbers of topic-partitions as ``{topic: {partition: number}}``, sorted."""
-    found: dict[str, dict[str, int]] = {}
+    """Returns numbers of topic-partitions as ``{topic: {partition: number}}``, sorted."""
+    topics: dict[str, dict[str, int]] = {}
     for (topic, partition), number in sorted(numbers.items()):
-        found.setdefault(topic, {})[str(partition)] = number
-    return found
+        topics.setdefault(topic, {})[str(partition)] = number
+    return topics
 
 
 def from_topics(data: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
-    """Read what ``by_topic`` wrote."""
+    """Reads data of ``by_topic``."""
     results = {}
     for topic, parts in data.items():
         for partition, number in parts.items():

@@ -1,7 +1,7 @@
-"""Spans of time that runs by time have read of a topic's partition, and the offset that each of them reached.
+"""Time spans that runs by time have read from a topic-partition, and the offset that each run reached.
 
-A record can come late: with a timestamp of a span that was read before. The run of the following span has to take it
-in, so it begins where the former one ended, not at the first record of its own time.
+A record may be late: its timestamp lies in a span that was read before. The run of the next span has to read such a
+record. So that run begins at the offset where the previous run ended, not at the first record of its own time.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dagster_smt.model.windows.offsets import TopicPartition
 
 EVER = 2**63 - 1
-"""Stands for no end; its negative for no beginning."""
+"""The end of a span without an end; its negative is the beginning of a span without a beginning."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -27,7 +27,7 @@ Spans = tuple[Span, ...]
 
 
 def with_span(spans: Spans, new: Span) -> Spans:
-    """The spans with one more, which may touch others or lie over them; where the later one ended counts."""
+    """Returns the spans with one more, which may touch or overlap others. The end offset of the later span counts."""
     merged: list[Span] = []
     for span in sorted((*spans, new)):
         if merged and span.since <= merged[-1].until:
@@ -38,7 +38,7 @@ def with_span(spans: Spans, new: Span) -> Spans:
 
 
 def _joined(one: Span, other: Span, new: Span) -> Span:
-    if one.until == other.until:  # the last span once more: what it reached this time
+    if one.until == other.until:  # the last span was read again: its new end offset counts
         end = new.end
     else:
         end = max(one, other, key=lambda span: span.until).end
@@ -46,7 +46,7 @@ def _joined(one: Span, other: Span, new: Span) -> Span:
 
 
 def reached(spans: Spans, since: int) -> int | None:
-    """The offset up to which the time right before ``since`` was read; None if it was not."""
+    """Returns the end offset of the span right before ``since``; None if no run has read that time."""
     ends = []
     for span in spans:
         if span.since < since <= span.until:
@@ -58,14 +58,14 @@ def reached(spans: Spans, since: int) -> int | None:
 
 def spans_to_json(spans: Mapping[TopicPartition, Spans]) -> dict[str, dict[str, list[list[int]]]]:
     """``{topic: {partition: [[since, until, end], …]}}``"""
-    found: dict[str, dict[str, list[list[int]]]] = {}
+    data: dict[str, dict[str, list[list[int]]]] = {}
     for (topic, partition), of_place in sorted(spans.items()):
-        found.setdefault(topic, {})[str(partition)] = [[s.since, s.until, s.end] for s in of_place]
-    return found
+        data.setdefault(topic, {})[str(partition)] = [[s.since, s.until, s.end] for s in of_place]
+    return data
 
 
 def spans_from_json(data: Mapping[str, Mapping[str, list[list[int]]]]) -> dict[TopicPartition, Spans]:
-    """Read what ``spans_to_json`` wrote."""
+    """Reads data of ``spans_to_json``."""
     results = {}
     for topic, parts in data.items():
         for partition, spans in parts.items():

@@ -1,4 +1,4 @@
-"""Windows: a bounded range of offsets, fixed before anything is read."""
+"""Windows: bounded ranges of offsets, fixed before a run reads anything."""
 
 import hashlib
 import json
@@ -22,7 +22,10 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Bounded ranges of topic-partitions, one or several of each. Its identity holds offsets only, not the chain."""
+    """Bounded ranges of topic-partitions, one or several of each.
+
+    A window's id depends on offsets only, not on a chain.
+    """
 
     ranges: tuple[Range, ...] = ()
 
@@ -51,14 +54,14 @@ class Window:
 
     def to_json(self) -> dict[str, dict[str, list[int]]]:
         """``{topic: {partition: [start, end]}}``; further ranges of a partition follow in the same list."""
-        found: dict[str, dict[str, list[int]]] = {}
+        data: dict[str, dict[str, list[int]]] = {}
         for r in sorted(self.ranges):
-            found.setdefault(r.topic, {}).setdefault(str(r.partition), []).extend((r.start, r.end))
-        return found
+            data.setdefault(r.topic, {}).setdefault(str(r.partition), []).extend((r.start, r.end))
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Mapping[str, list[int]]]) -> "Window":
-        """Read what ``to_json`` wrote."""
+        """Reads data of ``to_json``."""
         bounds = ((t, int(p), pairs) for t, parts in data.items() for p, pairs in parts.items())
         ranges = (Range(t, p, a, b) for t, p, pairs in bounds for a, b in zip(pairs[::2], pairs[1::2], strict=True))
         return cls(tuple(sorted(ranges)))

@@ -165,9 +165,9 @@ def _any(options: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
 
 
 def _secret_problems(options: Mapping[str, str], place: str) -> list[Problem]:
-    hint = "put it into the environment and write ${env:NAME}, or EnvVar('NAME') of Dagster"
+    hint = "put the secret into the environment and write ${env:NAME}, or EnvVar('NAME') of Dagster"
     results = []
     for key, value in _any(options):
         if isinstance(value, str) and shows_secret(key, value):
-            results.append(Problem("SMT581", f"KafkaTopics {place} {key}", "a secret stands in the definition", hint))
+            results.append(Problem("SMT581", f"KafkaTopics {place} {key}", "the definition contains a secret", hint))
     return results

@@ -7,7 +7,7 @@ from typing import Any
 from dagster_smt.errors import data_error
 from dagster_smt.model.record import Header
 from dagster_smt.model.schema import Schema
-from dagster_smt.model.topics.columns import Decoder, Duplicates, Match
+from dagster_smt.model.topics.columns import Decoder, Duplicates, HeaderMatch
 from dagster_smt.tables.rows.decoders import encode_function
 from dagster_smt.tables.rows.rules import Decoded, HeaderList, HeaderMap, HeaderNamed
 from dagster_smt.values.basic import PythonRule
@@ -22,7 +22,7 @@ class PutHeader(PythonRule):
     """
 
     key: str
-    match: Match
+    match: HeaderMatch
     decoder: Decoder
     schema: Schema
     may_fail = True
@@ -41,7 +41,7 @@ class PutHeader(PythonRule):
                 made = []
                 for v in values or ():
                     if v is not None:
-                        made.append(Header(self.key, raw=encode(v), made=False))
+                        made.append(Header(self.key, raw=encode(v), from_stage=False))
             except (ValueError, OverflowError):
                 raise self.failure() from None
             return _in_place(headers, self.key, made)
@@ -93,9 +93,9 @@ class HeadersFrom(PythonRule):
         if was == value:
             return list(headers)
         if not self.by_name:
-            return [Header(item["key"], raw=item["value"], made=False) for item in value or ()]
+            return [Header(item["key"], raw=item["value"], from_stage=False) for item in value or ()]
         pairs = []
         for k, vs in (value or {}).items():
             for v in vs if self.duplicates == "all" else [vs]:
                 pairs.append((k, v))
-        return [Header(key, raw=data, made=False) for key, data in pairs]
+        return [Header(key, raw=data, from_stage=False) for key, data in pairs]

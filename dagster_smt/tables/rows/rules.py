@@ -8,7 +8,7 @@ from typing import Any
 from dagster_smt.errors import data_error
 from dagster_smt.model.record import Header
 from dagster_smt.model.schema import JavaDate, Schema, Type
-from dagster_smt.model.topics.columns import Decoder, Duplicates, Match
+from dagster_smt.model.topics.columns import Decoder, Duplicates, HeaderMatch
 from dagster_smt.tables.rows.decoders import Decode, decode_function
 from dagster_smt.values.basic import ValueRule
 from dagster_smt.values.headers.fields import header_bytes, no_headers
@@ -134,7 +134,7 @@ class HeaderNamed(ValueRule):
     """The bytes of the header with a name; all of them as an array."""
 
     key: str
-    match: Match
+    match: HeaderMatch
 
     @property
     def returns(self) -> Schema:  # type: ignore[override]

@@ -146,7 +146,7 @@ class EventRouter(CodeTransform):
             Entry("extracted", self.table_field_event_payload, "", "value"),
             Entry("extracted", self.table_field_event_timestamp or "ts_ms", "timestamp"),
             Entry("added", "id", self.table_field_event_id, "headers"),
-            Entry("changed", self.table_field_event_payload, "JSON", "value", named=False),
+            Entry("changed", self.table_field_event_payload, "JSON", "value", explicit=False),
             *(item.effect for item in self._added),
         )
 

@@ -150,7 +150,7 @@ class ExtractNewRecordState(CodeTransform):
         found += [Entry("routed", self.route_by_field, "", "topic")] if self.route_by_field else []
         found += [Entry("added", DELETED, "", "value")] if self.rewrites else []
         if self.drop_fields_header_name:  # what a record's header names, if it has one
-            found.append(Entry("dropped", self.drop_fields_header_name, named=False))
+            found.append(Entry("dropped", self.drop_fields_header_name, explicit=False))
         return tuple(found)
 
     @cached_property

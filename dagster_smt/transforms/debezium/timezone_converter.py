@@ -109,7 +109,7 @@ class TimezoneConverter(CodeTransform):
         return zone_rules(self.include_list or self.exclude_list)
 
     def effects(self) -> tuple[Code, ...]:
-        entries = (Entry("changed", block, self.converted_timezone, "value", named=False) for block in BLOCKS)
+        entries = (Entry("changed", block, self.converted_timezone, "value", explicit=False) for block in BLOCKS)
         return (Code(tuple(entries), frozenset({"value"})),)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:

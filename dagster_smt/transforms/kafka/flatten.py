@@ -41,7 +41,7 @@ class Flatten(CodeTransform):
     )
 
     def effects(self) -> tuple[Code, ...]:
-        return (Code((Entry("renamed", "(nested)", f"joined by {self.delimiter}".rstrip(), named=False),)),)
+        return (Code((Entry("renamed", "(nested)", f"joined by {self.delimiter}".rstrip(), explicit=False),)),)
 
     def _joined(self, prefix: str, name: str) -> str:
         if prefix:

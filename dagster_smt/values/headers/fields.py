@@ -28,12 +28,12 @@ def no_headers(F: Any) -> Any:
 def header_as_read(key: str, raw: bytes | None) -> Header:
     """A header of a record in Kafka, with the value that Connect's ``SimpleHeaderConverter`` reads in its bytes."""
     schema, value = parse_simple_header(raw)
-    return Header(key, schema, value, raw, made=False)
+    return Header(key, schema, value, raw, from_stage=False)
 
 
 def header_bytes(header: Header) -> bytes | None:
     """The bytes of a header, as they were read or as those that a stage made are written."""
-    if header.made:
+    if header.from_stage:
         return simple_header_bytes(header.schema, header.value)
     return header.raw
 

@@ -14,8 +14,19 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from dagster_smt.errors import DataError, data_error
-from dagster_smt.model.paths.json_path import All, Compared, JsonPath, Literal, Matched, Names, Not, Test, There, Where
-from dagster_smt.model.paths.json_path import Any as AnyTest
+from dagster_smt.model.paths.json_path import (
+    AllTests,
+    AnyTest,
+    Comparison,
+    Exists,
+    FilterStep,
+    JsonPath,
+    Literal,
+    Names,
+    NotTest,
+    RegexMatch,
+    Test,
+)
 from dagster_smt.model.runtime import JavaFloat
 from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, optional
 from dagster_smt.values.basic import PythonRule
@@ -47,7 +58,7 @@ class _Stop(Exception):
         self.why = why
 
 
-def _results(value: Any, steps: tuple[str | Where, ...], sure: bool) -> Iterator[Any]:
+def _results(value: Any, steps: tuple[str | FilterStep, ...], sure: bool) -> Iterator[Any]:
     """What is at the end of the steps. ``sure``: no filter came before, so that every step must lead somewhere."""
     if not steps:
         yield value
@@ -75,18 +86,18 @@ def _elements(value: list[Any]) -> Iterable[Any]:
 
 def passes(test: Test, item: Any) -> bool:
     """Whether an object, or the element of an array, passes the test of a filter."""
-    if isinstance(test, Not):
+    if isinstance(test, NotTest):
         return not passes(test.test, item)
-    if isinstance(test, All):
+    if isinstance(test, AllTests):
         return all(passes(part, item) for part in test.tests)
     if isinstance(test, AnyTest):
         return any(passes(part, item) for part in test.tests)
     value = _field(item, test.names)
-    if isinstance(test, There):
+    if isinstance(test, Exists):
         return value is not _UNDEFINED
     if isinstance(value, JavaDate | bytes):
         raise not_comparable(test.names)
-    if isinstance(test, Matched):
+    if isinstance(test, RegexMatch):
         texts = map(_text, _elements(value)) if type(value) is list else (_text(value),)
         return any(compile_java(test.pattern).fullmatch(text) for text in texts)
     return _compared(test, value)
@@ -133,7 +144,7 @@ def _text(value: Any) -> str:
     return decimal_text(number)
 
 
-def _compared(test: Compared, value: Any) -> bool:
+def _compared(test: Comparison, value: Any) -> bool:
     operator = test.operator
     if operator == "in" or operator == "nin":
         return any(_equal(value, literal) for literal in test.literals) is (operator == "in")
@@ -250,18 +261,18 @@ class Answer(PythonRule):
 class Passes:
     """Whether an object passes a test that looks at one of its fields, given that field: a test of ``model.keeps``."""
 
-    test: Compared | Matched | There
+    test: Comparison | RegexMatch | Exists
 
     def __call__(self, schema: Schema | None, value: Any) -> bool:
         (name,) = self.test.names
         return passes(self.test, {name: value})
 
 
-def cuts_of(test: Compared | Matched | There) -> tuple[int, ...] | None:
+def cuts_of(test: Comparison | RegexMatch | Exists) -> tuple[int, ...] | None:
     """The whole numbers at which the answer of a test can change (``model.keeps.FieldTest``)."""
-    if isinstance(test, Matched):
+    if isinstance(test, RegexMatch):
         return None
-    literals = test.literals if isinstance(test, Compared) else ()
+    literals = test.literals if isinstance(test, Comparison) else ()
     numbers = (parse_big_decimal(lit) if isinstance(lit, str) else _number(lit) for lit in literals)
     # beyond 64 bits there is no field, and it takes long to write such a number out
     near = (n for n in numbers if n is not None and n.adjusted() < 19)

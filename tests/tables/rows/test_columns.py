@@ -146,7 +146,7 @@ def test_klip_headers_single_keys():
 def test_klip_headers_are_not_converted_by_themselves():
     """KLIP "Rejected alternatives": ``latest_version INT HEADER('version')``."""
     ((code, _, statement),) = problems(create, "CREATE STREAM FOO2 (latest_version INT HEADER('version'));")
-    assert (code, statement) == ("SMT266", "a header's bytes do not become int32 by themselves")
+    assert (code, statement) == ("SMT266", "a header's bytes become int32 only with a decoder")
     decoded = "CREATE STREAM FOO2 (v INT HEADER('version')) WITH ('header.v.decode' = 'INT_FROM_BYTES(LITTLE_ENDIAN)')"
     assert create(decoded).columns[0].source == HeaderValue("version", decode="INT_FROM_BYTES(LITTLE_ENDIAN)")
 

@@ -99,7 +99,7 @@ def in_python(topic_table, records, chain=NOTHING, kind="columns"):
         interpreter.value = SideCodec(interpreter.value.read, side_codec(SHOWN).write)
     found = []
     for given in records:
-        headers = [Header(key, raw=data, made=False) for key, data in given.headers]
+        headers = [Header(key, raw=data, from_stage=False) for key, data in given.headers]
         types = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
         record = Record("orders", 3, given.offset, given.timestamp, types[given.type], headers=headers)
         record.leader_epoch = given.epoch

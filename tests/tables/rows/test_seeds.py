@@ -155,7 +155,7 @@ def produced(statement, given, *chain):
     """Key, value, timestamp and headers of the record that is written."""
     one = create(statement)
     interpreter = Interpreter(with_row(parse_chain(stages(*chain)), one, "records"), one.key, one.value)
-    headers = [Header(key, raw=data, made=False) for key, data in given.headers]
+    headers = [Header(key, raw=data, from_stage=False) for key, data in given.headers]
     record = Record("t", 3, given.offset, given.timestamp, "CreateTime", headers=headers)
     outcome, key, value = interpreter.process(record, given.key, given.value)
     assert outcome.problem is None
@@ -284,7 +284,7 @@ REFUSED = [
           "CREATE STREAM FOO (my_headers STRUCT<version ARRAY<INT>> "
           "HEADERS);", "SMT264", "HEADERS"),
     param("KLIP headers, Rejected Alternatives: INT HEADER('version')",
-          "CREATE STREAM FOO2 (latest_version INT HEADER('version'));", "SMT266", "by themselves"),
+          "CREATE STREAM FOO2 (latest_version INT HEADER('version'));", "SMT266", "only with a decoder"),
     param("KLIP headers, Rejected Alternatives: headers_format of all",
           BACKED.format("STRUCT<version ARRAY<INT>> HEADERS", "headers_format='kafka'"), "SMT264", "HEADERS"),
     param("KLIP headers, Rejected Alternatives: headers_format of one",

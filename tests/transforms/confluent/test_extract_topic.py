@@ -107,7 +107,7 @@ CASES = (
     refused("no field", {"field": "$", "field.format": "JSON_PATH"}, "{}",
             OF.format("SMT014", "field", "'$' names no field")),
     refused("a wildcard", {"field": "$.*", "field.format": "JSON_PATH"}, "{}", OF.format(
-        "SMT014", "field", "'$.*' is no JSONPath that can be used: a wildcard (*) is not supported (position 2)")),
+        "SMT014", "field", "'$.*' cannot be used as a JSONPath: a wildcard (*) is not supported (position 2)")),
 )  # fmt: skip
 
 

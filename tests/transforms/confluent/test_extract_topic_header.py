@@ -60,13 +60,13 @@ def run(options, headers, *before):
 
 
 def test_a_null_header_is_missing():
-    null = [Header("h", raw=b"a", made=False), Header("h", raw=None, made=False)]
+    null = [Header("h", raw=b"a", from_stage=False), Header("h", raw=None, from_stage=False)]
     assert (run(H, null), run(H | SKIP, null)) == (LOST, "orders")
 
 
 @pytest.mark.parametrize("options", [H, H | SKIP])
 def test_bytes_that_are_no_text_are_refused(options):
-    assert run(options, [Header("h", raw=b"\xff", made=False)]) == NO_TEXT
+    assert run(options, [Header("h", raw=b"\xff", from_stage=False)]) == NO_TEXT
 
 
 def test_a_header_that_a_stage_has_made_is_read_as_it_is_written():

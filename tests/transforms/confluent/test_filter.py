@@ -143,7 +143,7 @@ CASES = (
             OF.format("SMT013", "missing.or.null.behavior", "must be one of: fail, include, exclude")),
     refusal("a deep scan", include("$..a"), "{}", OF.format(
         "SMT014", "filter.condition",
-        "'$..a' is no JSONPath that can be used: a deep scan (..) is not supported (position 1)")),
+        "'$..a' cannot be used as a JSONPath: a deep scan (..) is not supported (position 1)")),
     refusal("no expression", include("$[?(@.a =~ /(/)]"), "{}", OF.format(
         "SMT014", "filter.condition",
         "the regular expression '(' is not usable: missing )")),

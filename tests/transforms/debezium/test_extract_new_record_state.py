@@ -196,7 +196,7 @@ def run(options, value, names):
     record, key = record_of(value), record_of(KEY, "key")
     record.key_schema, record.key = key.key_schema, key.key
     items = Schema(Type.ARRAY, values=optional(Schema(Type.STRING)))
-    record.headers = [Header("drop", items, names, b"", made=False)]
+    record.headers = [Header("drop", items, names, b"", from_stage=False)]
     chain = chain_of(ExtractNewRecordState, HEADER | options)
     return Interpreter(chain).run(record), record
 

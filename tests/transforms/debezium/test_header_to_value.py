@@ -102,7 +102,7 @@ def chain(headers, fields, operation):
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.title)
 def test_header_to_value(row):
     made, record = chain(*row.options), record_of(row.before)
-    record.headers = [Header(name, schema, found, b"", made=False) for name, schema, found in row.headers]
+    record.headers = [Header(name, schema, found, b"", from_stage=False) for name, schema, found in row.headers]
     outcome = Interpreter(made).run(record)
     if outcome.problem is not None:
         told = (outcome.problem.code, outcome.problem.connect_class.rpartition(".")[2])
@@ -122,7 +122,7 @@ def test_every_record_counts_by_itself():
     for headers in ([], STRINGS[:1], STRINGS[1:]):
         record = record_of(ONE)
         record.value_schema = record_of(ONE).value_schema
-        record.headers = [Header(name, schema, told, b"", made=False) for name, schema, told in headers]
+        record.headers = [Header(name, schema, told, b"", from_stage=False) for name, schema, told in headers]
         assert interpreter.run(record).status == 0
         found.append(list(record.value))
     assert found == [["id"], ["id", "f1"], ["id", "f2"]]
@@ -152,5 +152,5 @@ def test_columns_cannot_follow_headers():
 
 def test_values_of_headers_are_in_no_message():
     record = record_of(value({"n": "x"}, NEED))
-    record.headers = [Header("h1", INT64, 4711, b"4711", made=False)]
+    record.headers = [Header("h1", INT64, 4711, b"4711", from_stage=False)]
     assert "4711" not in json.dumps(str(Interpreter(chain("h1", "n", "copy")).run(record).problem))

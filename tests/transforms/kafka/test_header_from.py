@@ -106,6 +106,6 @@ def test_headers_are_appended_to_a_new_list_and_keep_their_schema():
     before = record.headers = record_of('[{"key":"x","value":"old"}]', "headers").headers
     options = {"fields": "a", "headers": "x", "operation": "move"}
     assert Interpreter(chain_of(HeaderFrom, options)).run(record).status == 0
-    assert [(h.key, h.value, h.made) for h in record.headers] == [("x", "old", False), ("x", 1, True)]
+    assert [(h.key, h.value, h.from_stage) for h in record.headers] == [("x", "old", False), ("x", 1, True)]
     assert record.headers[1].schema == Schema(Type.INT8)
     assert len(before) == 1
