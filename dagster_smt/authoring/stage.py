@@ -75,7 +75,8 @@ class Chain:
 
     ``properties`` is the canonical flat form: what a connector would have, every value a string. ``mask_exceptions``
     say where masked values may stay, ``dead_paths`` whether a mask, drop or rename that can touch nothing is an error.
-    Both change no record, and so not the hash.
+    ``keeps_key`` says that the table of the result has keys, so the record's key is read and kept beside its value.
+    None of these changes a record, and so not the hash.
     """
 
     stages: tuple[Stage, ...]
@@ -83,6 +84,7 @@ class Chain:
     warnings: tuple[Problem, ...] = ()
     mask_exceptions: tuple[MaskException, ...] = ()
     dead_paths: Literal["error", "warn"] = "error"
+    keeps_key: bool = False
 
     @property
     def hash(self) -> str:
@@ -111,7 +113,9 @@ class Chain:
 
     @property
     def reads_key(self) -> bool:
-        """Whether a stage or its predicate looks at the key, or makes one."""
+        """Whether a stage or its predicate looks at the key or makes one, or the result keeps it."""
+        if self.keeps_key:
+            return True
         if any(s.side == "key" or "key" in s.transform.reads for s in self.stages):
             return True
         return any(s.predicate is not None and "key" in s.predicate.reads for s in self.stages)

@@ -45,6 +45,12 @@ class EmptyPlan(Plan):
         return None
 
     @cached_property
+    def key_after(self) -> Schema | None:
+        if self.last:
+            return self.last.key_after
+        return None
+
+    @cached_property
     def lineage(self) -> dict[str, tuple[str, ...]]:
         if self.last:
             return self.last.lineage

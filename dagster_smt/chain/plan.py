@@ -148,6 +148,13 @@ class Plan:
         return None
 
     @cached_property
+    def key_after(self) -> Schema | None:
+        """Schema of the key after the chain, variants merged by name; None if no record has a key with a schema."""
+        from dagster_smt.chain.merge import merged_schema
+
+        return merged_schema([r.key for r in self.results.values() if r.key is not None])
+
+    @cached_property
     def lineage(self) -> dict[str, tuple[str, ...]]:
         """For the path of each output column, the input fields that the column comes from."""
         sources_by_path: dict[str, set[str]] = {}

@@ -32,6 +32,14 @@ from dagster_smt.run.dead_letters import Letters, publish
 from dagster_smt.run.divided import Parts
 from dagster_smt.run.failures import coded_failures
 from dagster_smt.run.going_on import keep, mirror, state_to_go_on_from
+from dagster_smt.run.keyed import (
+    KeyedWindow,
+    keyed_of,
+    keyed_window,
+    offsets_to_read_on,
+    with_key_failures,
+    without_conflicts,
+)
 from dagster_smt.run.lane import what_runs_in_python
 from dagster_smt.run.late import late_offsets
 from dagster_smt.run.letter_place import check_dead_letters
@@ -51,11 +59,13 @@ from dagster_smt.spark.environment import check_settings
 from dagster_smt.spark.executors import check_executors
 from dagster_smt.spark.reading.found_forms import GUESSED, FoundForms, found_forms, guessed_forms
 from dagster_smt.tables.available import Available, waiting_problem
+from dagster_smt.tables.keyed.deletions import deletions_table, remember, remembers_deletions
+from dagster_smt.tables.keyed.events import Keyed, keyed_rows
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.push_down import Narrowed
 from dagster_smt.tables.schemas import conformed, evolved_schema
 from dagster_smt.tables.sinks import open_table
-from dagster_smt.tables.sinks.protocol import Replaced, Table, check_expected
+from dagster_smt.tables.sinks.protocol import MergingTable, Replaced, Table, Written, check_expected
 from dagster_smt.tables.sources import Source, measured_topics, open_source
 from dagster_smt.tables.spec import TableSink
 from dagster_smt.tables.windows import Resolved, choose_topics, describe, resolve_window
@@ -205,18 +215,28 @@ class _Run:
         narrow = self.narrow(draft.window)
         with self.timed("read"):
             frame = records_of(spec, self.source, narrow.window, self.say)
+            later = self.later_records(draft)
         if not spec.finds_schemas:
-            return self.attempt(plan, frame, draft, narrow).run()
-        guess = self.guess(frame, draft, narrow)
+            return self.attempt(plan, frame, draft, narrow, later=later).run()
+        guess = self.guess(frame, draft, narrow) if later is None else None
         if guess is not None and (report := guess.run_as_guessed()) is not None:
             return report
         with self.timed("schemas"):
             self.say("looking for the schemas of the records")
-            found = found_forms(frame, spec.table)
+            found = found_forms(frame if later is None else frame.unionByName(later), spec.table)
             plan = self.plan_found(found, draft)
             self.schemas = found.uses
             self.say(f"{len({form.value for form in found.forms})} schemas of values found")
-        return self.attempt(plan, frame, draft, narrow, found).run()
+        return self.attempt(plan, frame, draft, narrow, found, later=later).run()
+
+    def later_records(self, draft: Draft) -> DataFrame | None:
+        """Returns the records after a window that the table has read before, if they decide what its keys are now."""
+        before = None if draft.replaced.everything else draft.before
+        later = offsets_to_read_on(self.spec, draft.window, before, self.there)
+        if not later:
+            return None
+        self.say(f"reading on to the table's progress: {later.records} offsets after the window")
+        return records_of(self.spec, self.source, Window(tuple(later.ranges())), self.say)
 
     def guess(self, frame: DataFrame, draft: Draft, narrow: Narrowed) -> "_Attempt | None":
         """The work for a window whose records all name the schema that one of them does; None if Spark has none."""
@@ -239,16 +259,28 @@ class _Run:
         return None
 
     def attempt(
-        self, plan: Plan, frame: DataFrame, draft: Draft, narrow: Narrowed, found: FoundForms | None = None
+        self,
+        plan: Plan,
+        frame: DataFrame,
+        draft: Draft,
+        narrow: Narrowed,
+        found: FoundForms | None = None,
+        later: DataFrame | None = None,
     ) -> "_Attempt":
         """The work of the run, put together and looked at."""
         spec = self.spec
         for line in what_runs_in_python(spec, plan):
             self.say(line)
+        keyed = keyed_of(spec, plan)
         with self.timed("read"):
             evaluated = self.evaluate(frame, plan, spec.table, spec.sink.kind, spec.written, found)
-            schema = self.checked_schema(evaluated, draft.replaced)
-        return _Attempt(self, plan, frame, evaluated, schema, draft, narrow, found)
+            if keyed is not None:
+                evaluated = with_key_failures(evaluated, keyed, spec.chain)
+            schema = self.checked_schema(evaluated, draft.replaced, keyed)
+            if later is not None and keyed is not None:
+                later = on_spark.evaluate(later, plan, spec.table, "columns", spec.written, found)
+                later = with_key_failures(later, keyed, spec.chain).where("__status = 0")
+        return _Attempt(self, plan, frame, evaluated, schema, draft, narrow, found, keyed, later)
 
     def narrow(self, window: Window) -> Narrowed:
         """What of the window must be read; says what need not be."""
@@ -301,16 +333,19 @@ class _Run:
     def plan_found(self, found: FoundForms, draft: Draft) -> Plan:
         """The plan of records that bring their schemas along."""
         state = None if draft.replaced.everything else draft.before
-        if state is not None and state.kind == self.spec.sink.kind:
+        if state is not None and state.kind == self.spec.sink.holds:
             last = report_of(state)
         else:
             last = None
         return plan_forms(self.spec.chain, found.forms, topics=draft.window.topics, last=last)
 
-    def checked_schema(self, evaluated: DataFrame, replaced: Replaced) -> StructType:
+    def checked_schema(self, evaluated: DataFrame, replaced: Replaced, keyed: Keyed | None) -> StructType:
         """The table's columns after this run."""
         spec = self.spec
-        rows = output_rows(evaluated, spec).schema
+        if keyed is not None:
+            rows = keyed_rows(evaluated, keyed).schema
+        else:
+            rows = output_rows(evaluated, spec).schema
         sensitive = self.session.conf.get("spark.sql.caseSensitive") == "true"
         now = None if replaced.everything else self.table.schema()
         schema = evolved_schema(spec.sink, now, rows, case_sensitive=sensitive)
@@ -337,6 +372,8 @@ class _Attempt:
     draft: Draft
     narrow: Narrowed
     found: FoundForms | None
+    keyed: Keyed | None = None
+    later: DataFrame | None = None
 
     @property
     def spec(self) -> RunSpec:
@@ -370,10 +407,38 @@ class _Attempt:
         with self.run_.timed("evaluate"):
             refused_ones = unmet(found, table)
         if not refused_ones:
-            return self.commit(found)
+            return self.commit_ordered(found)
         fitting = without_unmet(found.frame, refused_ones, table, self.spec.chain)
         with replace(self, evaluated=fitting).staged() as again:
             return self.commit(again)
+
+    def commit_ordered(self, found: Staged) -> RunReport:
+        """Commit; records of keys that are met in two partitions have failed, unless something orders their events."""
+        if self.keyed is None:
+            return self.commit(found)
+        with self.keyed_window(found) as window:
+            if not window.effects.conflicts:
+                return self.commit(found, window)
+            ordered = replace(self, evaluated=without_conflicts(found, window, self.spec.chain))
+            with ordered.staged() as again, ordered.keyed_window(again) as rest:
+                return ordered.commit(again, rest)
+
+    @contextmanager
+    def keyed_window(self, found: Staged) -> Iterator[KeyedWindow]:
+        """Gives the changes of a table with keys."""
+        keyed, sink, table = self.keyed, self.spec.sink, self.run_.table
+        assert keyed is not None and isinstance(sink, TableSink)
+        now, deletions = None, None
+        if not self.draft.replaced.everything and table.schema() is not None:
+            now = table
+            if remembers_deletions(keyed):
+                deletions = deletions_table(self.run_.session, sink)
+        left_out = frozenset(self.run_.failures)
+        with ExitStack() as kept:
+            with self.run_.timed("changes"):
+                window = keyed_window(found, left_out, self.later, keyed, self.schema, now, deletions)
+                changes = kept.enter_context(window)
+            yield changes
 
     def run_as_guessed(self) -> RunReport | None:
         """The report; None if records name other schemas than those that were guessed: nothing was written."""
@@ -390,12 +455,20 @@ class _Attempt:
         self.run_.say("evaluating")
         with ExitStack() as kept:
             with self.run_.timed("evaluate"):
-                left = partial(on_spark.left_records, plan=self.plan, table=self.spec.table, written=self.spec.written)
-                found = kept.enter_context(staged(self.evaluated, self.plan, left, self.run_.division))
+                found = kept.enter_context(staged(self.evaluated, self.plan, self.left_records, self.run_.division))
             yield found
 
-    def commit(self, found: Staged) -> RunReport:
+    def left_records(self, frame: DataFrame) -> DataFrame:
+        """Returns the rows that the JVM lane left, run by Python."""
+        spec = self.spec
+        rows = on_spark.left_records(frame, self.plan, spec.table, spec.written)
+        if self.keyed is not None:
+            return with_key_failures(rows, self.keyed, spec.chain)
+        return rows
+
+    def commit(self, found: Staged, keyed: KeyedWindow | None = None) -> RunReport:
         run_, draft = self.run_, self.draft
+        failures = set(run_.failures)
         self.verify(found)
         sizes = len(self.spec.chain.stages), len(self.plan.entries)
         found = replace(found, topics=with_unread(found.topics, self.narrow.unread, *sizes))
@@ -416,19 +489,56 @@ class _Attempt:
         report.parts = divided.of(draft.window, found.parts)
         report.unread = tuple(u for u in self.narrow.unread if u.topic in report.topics)
         report = add_totals(report, self.spec.chain, self.plan.entries, [*self.run_.warnings, *self.plan.warnings])
-        rows = conformed(output_rows(found.kept(frozenset(run_.failures)), self.spec), self.schema)
-        state = draft.state(report, report_to_json(report), letters, failed, run_.table, partly=partly)
-        run_.say("committing")  # a cancelled run stops here
-        with run_.timed("write"):
-            written = run_.table.commit(rows, state, draft.replaced, draft.before)
+        with ExitStack() as kept:
+            if keyed is not None and failures != set(run_.failures):  # topics were left out since
+                keyed = kept.enter_context(self.keyed_window(found))
+            written, state = self.write(found, keyed, draft, report, letters, failed, partly=partly)
         report.files, report.bytes = written.files, written.bytes
-        if isinstance(self.spec.sink, TableSink) and written.rows is not None:
+        if isinstance(self.spec.sink, TableSink) and written.rows is not None and keyed is None:
             report.rows_written = written.rows
             if written.rows != report.records_out:
                 report.warnings.append(miscounted(self.spec.sink.place, written.rows, report.records_out))
         mirror(run_.spec, run_.source, state, run_.say)
         run_.say(f"committed: {report.records_out} records in {written.files} files, {report.dropped} dropped")
         return report
+
+    def write(
+        self,
+        found: Staged,
+        keyed: KeyedWindow | None,
+        draft: Draft,
+        report: RunReport,
+        letters: Mapping[str, int],
+        failed: OffsetSet,
+        *,
+        partly: bool,
+    ) -> tuple[Written, TableState]:
+        """Writes rows and state in one commit."""
+        run_ = self.run_
+        changed_rows = None
+        if keyed is not None:
+            report.keyed, changed_rows = dict(keyed.effects.counts), keyed.effects.rows
+            report.key_after = self.plan.key_after
+        state = draft.state(
+            report, report_to_json(report), letters, failed, run_.table, partly=partly, changed_rows=changed_rows
+        )
+        run_.say("committing")  # a cancelled run stops here
+        with run_.timed("write"):
+            if keyed is None:
+                rows = conformed(output_rows(found.kept(frozenset(run_.failures)), self.spec), self.schema)
+                return run_.table.commit(rows, state, draft.replaced, draft.before), state
+            self.remember_deletions(keyed)
+            if draft.replaced.everything or run_.table.schema() is None:
+                return run_.table.commit(keyed.new_rows(), state, draft.replaced, draft.before), state
+            assert isinstance(run_.table, MergingTable)
+            return run_.table.merge(keyed.written(), keyed.merge(), state, draft.before), state
+
+    def remember_deletions(self, keyed: KeyedWindow) -> None:
+        """Writes the deletions that a table with ``sequence_by`` has to remember."""
+        if not remembers_deletions(keyed.keyed):
+            return
+        assert isinstance(self.spec.sink, TableSink)
+        remember(keyed.changes, deletions_table(self.run_.session, self.spec.sink))
 
     def verify(self, found: Staged) -> None:
         """Every record that was to be read was read."""

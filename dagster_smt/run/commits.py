@@ -59,6 +59,8 @@ def replaced_rows_of(
 def _wanted(
     spec: RunSpec, window: Window, state: TableState | None, asked: OffsetSet, topics: Collection[str]
 ) -> Replaced:
+    if spec.sink.keyed is not None and not (spec.rebuild and not spec.window.topics):
+        return Replaced()  # the rows of keys are merged: see run.keyed
     if spec.window.redrive:  # failed records have no rows, unless the table knows them roughly
         if state is not None and state.roughly:
             return Replaced(offsets=offsets_of(window))
@@ -199,6 +201,7 @@ class Draft:
         table: Table,
         *,
         partly: bool = False,
+        changed_rows: Mapping[str, int] | None = None,
     ) -> TableState:
         """The state after this commit.
 
@@ -208,14 +211,17 @@ class Draft:
             failed: The offsets of this window whose records failed.
             table: The table.
             partly: Whether some of these have rows nevertheless: those of other elements of their arrays.
+            changed_rows: Of a table with keys: by topic how many rows more it has; None: each kept record is a row.
         """
         spec = self.spec
         before = unmasked_after(self._going_on_from(table), spec, report, self.window)
         rows = dict(before.rows)
         for topic, gone in self.gone(table, before).items():
             rows[topic] = max(0, rows.get(topic, 0) - gone)
-        for topic, counts in report.topics.items():
-            rows[topic] = rows.get(topic, 0) + counts.rows_out
+        if changed_rows is None:
+            changed_rows = {topic: counts.rows_out for topic, counts in report.topics.items()}
+        for topic, number in changed_rows.items():
+            rows[topic] = rows.get(topic, 0) + number
         read = offsets_of(self.window)
         former = before.failed - read
         exactly = former | failed
@@ -225,7 +231,7 @@ class Draft:
             before.with_window(self.window, self.notes),
             number=number,
             attempt=self.attempt,
-            kind=spec.sink.kind,
+            kind=spec.sink.holds,
             failed=failed,
             roughly=partly or failed != exactly or (before.roughly and bool(former)),
             identities={**before.identities, **self.identities},
@@ -236,7 +242,7 @@ class Draft:
 
     def _going_on_from(self, table: Table) -> TableState:
         """The state before, without what starts over."""
-        before = self.before or TableState(0, "", self.spec.sink.kind)
+        before = self.before or TableState(0, "", self.spec.sink.holds)
         if self.spec.settle and self.before is not None:
             before = settled(before, table, self.spec)
         if self.replaced.everything:

@@ -207,7 +207,10 @@ class _Looking:
         if schema is None or not self.window.ranges or self.spec.sink.kind != "columns":
             return {}
         columns = {f.name: f.dataType.simpleString() for f in schema.fields}
-        return _differences(_planned(self.planned), columns)
+        planned = _planned(self.planned)
+        if self.spec.sink.keyed is not None:
+            planned.pop(self.spec.sink.keyed.delete_flag, None)  # it says what becomes of the row, and is no column
+        return _differences(planned, columns)
 
     def broken(self, schema: StructType | None, state: TableState | None) -> dict[str, str]:
         """What of the contract does not hold."""

@@ -32,8 +32,8 @@ def state_to_go_on_from(spec: RunSpec, table: Table, say: Progress) -> TableStat
     if state is None:
         if not fresh and table.schema() is not None and table.holds_rows():
             raise TableError(unknown_rows(spec.sink.place))
-    elif state.kind != spec.sink.kind and not fresh and not (spec.rebuild and not others(state, spec.window.topics)):
-        statement = f"the table holds {state.kind}, the run would write {spec.sink.kind}"
+    elif state.kind != spec.sink.holds and not fresh and not (spec.rebuild and not others(state, spec.window.topics)):
+        statement = f"the table holds {state.kind}, the run would write {spec.sink.holds}"
         hint = "use another place, or launch with window.rebuild: true"
         raise TableError(Problem("SMT525", spec.sink.place, statement, hint))
     elif not fresh:

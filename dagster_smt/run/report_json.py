@@ -12,8 +12,11 @@ from dagster_smt.model.windows.window import Window
 
 def report_to_json(report: RunReport) -> dict[str, Any]:
     """The report as JSON data. Defaults of schemas are left out: their Python form is not JSON."""
-    before, after = (s.without_defaults() if s is not None else None for s in (report.before, report.after))
-    plain = dataclasses.replace(report, before=before, after=after, previous=None, failures={}, parts=())
+    schemas = []
+    for schema in (report.before, report.after, report.key_after):
+        schemas.append(schema.without_defaults() if schema is not None else None)
+    before, after, key = schemas
+    plain = dataclasses.replace(report, before=before, after=after, key_after=key, previous=None, failures={}, parts=())
     data: dict[str, Any] = msgspec.to_builtins(plain)
     return data
 

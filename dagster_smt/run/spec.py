@@ -12,6 +12,7 @@ from dagster_smt.chain import Chain, Plan
 from dagster_smt.model.topics.format import SELF_DESCRIBED, Formats
 from dagster_smt.model.windows.window import Window
 from dagster_smt.spark.reading.found_forms import FoundForms
+from dagster_smt.tables.planning import keeping_key
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import LetterPlace, Sink, SinkKind, TopicTable, WindowRequest
 from dagster_smt.tables.written import written_formats
@@ -61,7 +62,8 @@ class RunSpec:
 
     def __post_init__(self) -> None:
         written = written_formats(self.table, self.sink)
-        object.__setattr__(self, "chain", with_row(self.chain, self.table, self.sink.kind, written.value))
+        chain = with_row(self.chain, self.table, self.sink.kind, written.value)
+        object.__setattr__(self, "chain", keeping_key(chain, self.table, self.sink))
 
     @property
     def request(self) -> str:

@@ -28,7 +28,7 @@ def with_columns(
     Raises:
         TableError: What is wrong with the columns, and what works for this run.
     """
-    other_kind = draft.before is not None and draft.before.kind != draft.spec.sink.kind
+    other_kind = draft.before is not None and draft.before.kind != draft.spec.sink.holds
     if other_kind and not draft.replaced.everything:  # that has been looked at: every topic is named
         return commit(_over(draft))
     try:

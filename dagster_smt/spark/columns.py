@@ -10,6 +10,9 @@
 | ``__out`` | struct | the output row; of records that are not kept it may be null, or say anything |
 | ``__element`` | int | only where arrays are rows: the position in the array, -1 for an empty one |
 | ``__left`` | struct | only where the JVM lane read columns: the record as it was read, if it is left to Python |
+| ``__key`` | struct | only if the chain keeps keys: its fields after the chain; ``value`` of one that is no struct |
+| ``__gone`` | boolean | the same: whether the value is null, so that ``__out`` has no row |
+| ``__timestamp`` | timestamp | the same: the record's timestamp as read |
 | ``__guessed`` | tinyint | only where schemas were guessed: whether the record names them (``reading.found_forms``) |
 """
 
@@ -26,6 +29,9 @@ from dagster_smt.values.headers.fields import HEADERS_DDL
 LEFT = 3
 """The ``__status`` of a record that the JVM lane leaves to Python."""
 LEFT_RECORD = "__left"
+KEY, GONE, TIMESTAMP = "__key", "__gone", "__timestamp"
+IN_TIMESTAMP = "in_timestamp"
+"""``__timestamp`` on the way through the Spark evaluator."""
 BITS = 62
 """Ledger entries per element of ``__touched``."""
 

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from pyspark.sql import DataFrame
+from pyspark.sql.functions import col
 
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import PlanError, UnsupportedError
@@ -16,7 +17,7 @@ from dagster_smt.model.record import Side
 from dagster_smt.model.topics.format import REGISTERED, SELF_DESCRIBED, Format, Formats
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.by_schema import OneSchema, by_schema
-from dagster_smt.spark.columns import LEFT, LEFT_RECORD, PROBLEM_TYPE
+from dagster_smt.spark.columns import GONE, IN_TIMESTAMP, LEFT, LEFT_RECORD, PROBLEM_TYPE, TIMESTAMP
 from dagster_smt.spark.layout import Leaf
 from dagster_smt.spark.reading.arrays import ELEMENT, IN_ELEMENT, rows_of_arrays, with_element_named
 from dagster_smt.spark.reading.avro_columns import AvroSide
@@ -175,16 +176,19 @@ def _columns(
     """
     wanted, after = output_schema(rows, "columns"), rows.after
     assert after is not None
+    keeps_key = plan.chain.keeps_key
+    if keeps_key:
+        frame = frame.withColumn(IN_TIMESTAMP, col("timestamp"))
     evaluator = typed_evaluator(
         frame, plan, forms.key, forms.value, avro=avro, ledger=ledger, beat=beat, lane=lane, envelopes=envelopes
     )
     evaluator.run()
     words = [F.col(n) for n in evaluator.touched]
-    if is_struct(after):
+    if is_struct(after) and not keeps_key:
         done = _without_tombstones(evaluator)
     else:
         done = evaluator.frame
-    kept = {IN_ELEMENT: ELEMENT, IN_GUESSED: GUESSED, IN_RECORD: LEFT_RECORD}
+    kept = {IN_ELEMENT: ELEMENT, IN_GUESSED: GUESSED, IN_RECORD: LEFT_RECORD, IN_TIMESTAMP: TIMESTAMP}
     shown = [
         *(F.col(name).alias(shown) for name, shown in kept.items() if name in evaluator.columns),
         *map(F.col, ("__topic", "__partition", "__offset")),
@@ -193,7 +197,9 @@ def _columns(
         F.coalesce(F.col("in_problem"), _problem(evaluator)).alias("__problem"),
         (F.array(*words) if words else F.array_repeat(F.lit(0).cast("bigint"), F.lit(0))).alias("__touched"),
     ]
-    return with_output(done, shown, after, wanted, evaluator.states)
+    if keeps_key:
+        shown.append(_gone(evaluator).alias(GONE))
+    return with_output(done, shown, rows, wanted, evaluator.states)
 
 
 def _left(evaluated: DataFrame) -> DataFrame:
@@ -201,7 +207,8 @@ def _left(evaluated: DataFrame) -> DataFrame:
     return evaluated.where(f"__status = {LEFT}").select(f"{LEFT_RECORD}.*")
 
 
-def _without_tombstones(evaluator: TypedEvaluator) -> DataFrame:
+def _gone(evaluator: TypedEvaluator) -> Column:
+    """Returns whether the value of a record is null after the stages."""
     gone: Column = F.lit(False)
     for variant, state in evaluator.states.items():
         side = state.sides.get("value")
@@ -212,6 +219,11 @@ def _without_tombstones(evaluator: TypedEvaluator) -> DataFrame:
         else:
             absent = F.col(side.present).isNull() if side.present else F.lit(False)
         gone = gone | (absent & (F.col("__variant") == variant) if evaluator.variants else absent)
+    return gone
+
+
+def _without_tombstones(evaluator: TypedEvaluator) -> DataFrame:
+    gone = _gone(evaluator)
     number = evaluator.why(NO_COLUMNS)
     failed = (F.col("__status") == 0) & gone
     changed = {

@@ -6,7 +6,9 @@ from typing import Literal
 
 from dagster_smt.chain import Chain, Plan, plan_chain
 from dagster_smt.chain.dead_paths import refuse_dead_paths
-from dagster_smt.errors import Problem
+from dagster_smt.errors import PlanError, Problem
+from dagster_smt.model.topics.format import SELF_DESCRIBED
+from dagster_smt.tables.keyed.keys import key_columns
 from dagster_smt.tables.rows.stages import RowStage, with_row
 from dagster_smt.tables.spec import KafkaSink, Sink, SinkKind, TableSink, TopicTable
 from dagster_smt.tables.written import check_names, written_formats
@@ -36,11 +38,34 @@ def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ..
         UnsupportedError: SMT905, records in a format that they cannot be written in.
     """
     written = written_formats(table, sink)
-    plan = _planned(with_row(chain, table, sink.kind, written.value), table, topics)
+    chain = keeping_key(with_row(chain, table, sink.kind, written.value), table, sink)
+    plan = _planned(chain, table, topics)
+    if sink.keyed is not None and plan.typed:
+        key_columns(plan, sink.keyed)
     if not topics:
         plan = refuse_dead_paths(plan, table.value.known_schema)
     check_names(plan, written, sink)
     return replace(plan, warnings=(*plan.warnings, *_not_written(plan.chain, table, sink)))
+
+
+def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:
+    """Returns the chain that keeps the record's key beside its value, if the table of the result has keys.
+
+    Keys whose format has no schema are not kept: key columns then come from the value, and tombstones have none.
+
+    Raises:
+        PlanError: SMT701, ``keys='record_key'`` and the format of the keys has no schema; SMT706, arrays are rows.
+    """
+    if sink.keyed is None:
+        return chain
+    if table.value.arrays_as_rows:
+        hint = "leave arrays-as-rows out, or use mode='append'"
+        raise PlanError(Problem("SMT706", "mode", "rows of arrays have no key of their own", hint))
+    has_schema = table.key.known_schema is not None or table.key.kind in SELF_DESCRIBED
+    if not has_schema and not sink.keyed.keys:
+        hint = "declare the format of the keys with a schema, or name the key columns: keys=['id']"
+        raise PlanError(Problem("SMT701", "keys", "the format of the record's key has no fields", hint))
+    return replace(chain, keeps_key=has_schema)
 
 
 def _not_written(chain: Chain, table: TopicTable, sink: Sink) -> Iterator[Problem]:

@@ -123,7 +123,12 @@ def evolved_schema(sink: Sink, table: StructType | None, new: StructType, *, cas
 
 
 def conformed(frame: DataFrame, schema: StructType) -> DataFrame:
-    """The rows with exactly these columns: by name, widened where they are narrower, null where they are missing."""
+    """Returns the rows with exactly the columns of a schema; see ``conformed_columns``."""
+    return frame.select(*conformed_columns(frame, schema))
+
+
+def conformed_columns(frame: DataFrame, schema: StructType) -> list[Column]:
+    """Returns the columns of a schema, by name: widened where they are narrower, null where they are missing."""
     have = {f.name: f.dataType for f in frame.schema.fields}
     columns = []
     for wanted in schema.fields:
@@ -133,7 +138,7 @@ def conformed(frame: DataFrame, schema: StructType) -> DataFrame:
         else:
             found = _conformed(frame[quoted(wanted.name)], kind, wanted.dataType)
         columns.append(found.cast(wanted.dataType).alias(wanted.name, metadata=wanted.metadata))
-    return frame.select(*columns)
+    return columns
 
 
 def _conformed(column: Column, have: DataType, want: DataType) -> Column:

@@ -1,7 +1,7 @@
 """What a run reads and writes: topic tables, formats and sinks, as plain data (no pyspark here)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -14,6 +14,18 @@ from dagster_smt.model.topics.columns import PUSH_DOWN, FieldsInclude, Integrity
 from dagster_smt.model.topics.columns import Column as Column
 from dagster_smt.model.topics.format import ARRAYS_AS_ROWS, DESCRIBED
 from dagster_smt.model.topics.format import Format as Format
+from dagster_smt.model.topics.keyed import (
+    DELETE_FLAG,
+    DELETES,
+    MODES,
+    RECORD_KEY,
+    UNAVAILABLE_VALUE,
+    Deletes,
+    KeyedRows,
+    SoftDeleteColumns,
+    TableMode,
+    ValidityColumns,
+)
 from dagster_smt.model.windows.window import Window
 from dagster_smt.tables.kafka.spec import KafkaTopics as KafkaTopics
 from dagster_smt.tables.kafka.spec import NewTopics as NewTopics
@@ -312,6 +324,18 @@ class Sink:
     replaceable: ClassVar[bool] = False
 
     @property
+    def keyed(self) -> KeyedRows | None:
+        """How a table with keys follows its topics; None of every other sink."""
+        return None
+
+    @property
+    def holds(self) -> str:
+        """What a table of this sink holds: ``records``, ``columns``, or the rows of a mode with keys."""
+        if self.keyed is not None:
+            return self.keyed.mode
+        return self.kind
+
+    @property
     def place(self) -> str:
         """How messages call it."""
         return self.table or str(self.path)
@@ -342,6 +366,17 @@ class TableSink(Sink):
         source_columns: Names of the columns for the topic, partition and offset of each row. None omits these columns,
             and no run can replace rows. Tables of kind ``records`` have Kafka's own columns instead.
         key, value: Kind ``records`` only: the format of keys, or of values, to write; None: as the topic table has it.
+        mode: Of kind ``columns``: ``append`` adds a row for each record; ``upsert`` keeps one row for each key;
+            ``scd2`` keeps each version of a key.
+        keys: The columns of the key, or ``record_key``: the fields of the record's key.
+        deletes: What a tombstone does, or a row that the chain marks as deleted: ``apply`` removes the row, ``soft``
+            keeps it with the flag ``_is_deleted`` and the time ``_deleted_at``, ``ignore`` does nothing.
+        delete_flag: The column by which the chain marks deleted rows (true or 'true'); the table does not have it.
+        sequence_by: A column that orders the events of a key that comes from several partitions. Without it offsets
+            do, and a key that is met in two partitions is refused.
+        track: Of ``scd2``: the columns whose change makes a new version; empty: all.
+        unavailable_value: Debezium's ``unavailable.value.placeholder``: the table's value stays. Empty: no text is one.
+        soft_delete_columns, validity_columns: Names of the columns that ``soft`` and ``scd2`` add.
     """
 
     path: str | Path = ""
@@ -351,9 +386,23 @@ class TableSink(Sink):
     source_columns: SourceColumns | None = SourceColumns()
     key: Format | None = None
     value: Format | None = None
+    mode: TableMode = "append"
+    keys: str | Sequence[str] = RECORD_KEY
+    deletes: Deletes = "apply"
+    delete_flag: str = DELETE_FLAG
+    sequence_by: str = ""
+    track: Sequence[str] = ()
+    unavailable_value: str = UNAVAILABLE_VALUE
+    soft_delete_columns: SoftDeleteColumns = field(default_factory=SoftDeleteColumns)
+    validity_columns: ValidityColumns = field(default_factory=ValidityColumns)
     replaceable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "track", tuple(self.track))
+        if not isinstance(self.keys, str):
+            object.__setattr__(self, "keys", tuple(self.keys))
+        if problems := keyed_problems(self):
+            raise ConfigError(problems)
         if bool(self.path) == bool(self.table):
             hint = "give a folder or URI as path, or the name of a table in a catalog as table"
             raise ConfigError(Problem("SMT570", type(self).__name__, "a table has a path or a name, one of both", hint))
@@ -367,6 +416,60 @@ class TableSink(Sink):
         if self.kind == "records":
             return RECORD_COORDINATES
         return self.source_columns
+
+    @property
+    def keyed(self) -> KeyedRows | None:
+        """How the table follows its topics if it has keys; None: it appends."""
+        if self.mode == "append":
+            return None
+        return KeyedRows(
+            self.mode,
+            () if isinstance(self.keys, str) else tuple(self.keys),
+            self.deletes,
+            self.delete_flag,
+            self.sequence_by,
+            tuple(self.track),
+            self.unavailable_value,
+            self.soft_delete_columns,
+            self.validity_columns,
+        )
+
+
+def keyed_problems(sink: TableSink) -> list[Problem]:
+    """Returns what is wrong with the options of a table with keys, all of it."""
+    problems = []
+    for option, known in (("mode", MODES), ("deletes", DELETES)):
+        value = getattr(sink, option)
+        if value not in known:
+            problems.append(Problem("SMT700", option, f"no such {option}: {value}", f"use {', '.join(known)}"))
+    if sink.mode == "append":
+        keyed_only = {
+            "keys": sink.keys != RECORD_KEY,
+            "deletes": sink.deletes != "apply",
+            "sequence_by": bool(sink.sequence_by),
+            "track": bool(sink.track),
+        }
+        for option, is_set in keyed_only.items():
+            if is_set:
+                hint = "add mode='upsert' or 'scd2', or leave the option out"
+                problems.append(Problem("SMT700", option, "is an option of tables with keys", hint))
+        return problems
+    if sink.kind != "columns":
+        problems.append(Problem("SMT700", "mode", f"mode '{sink.mode}' needs a table of columns", "add kind='columns'"))
+    if sink.source_columns is None:
+        hint = "leave source_columns=None out"
+        problems.append(Problem("SMT700", "source_columns", "a table with keys notes the record of each row", hint))
+    if isinstance(sink.keys, str) and sink.keys != RECORD_KEY:
+        hint = f"write keys=['{sink.keys}'], or keys='record_key'"
+        problems.append(Problem("SMT700", "keys", "is neither a list of columns nor 'record_key'", hint))
+    if not isinstance(sink.keys, str) and not sink.keys:
+        problems.append(Problem("SMT700", "keys", "names no column", "write keys=['id'], or keys='record_key'"))
+    if sink.track and sink.mode != "scd2":
+        problems.append(Problem("SMT700", "track", "is an option of mode 'scd2'", "leave it out"))
+    if sink.mode == "scd2" and sink.deletes == "soft":
+        hint = "leave deletes out: a deletion closes the version, and the row stays"
+        problems.append(Problem("SMT700", "deletes", "'soft' is for mode 'upsert'", hint))
+    return problems
 
 
 @dataclass(frozen=True)

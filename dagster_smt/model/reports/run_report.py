@@ -107,6 +107,42 @@ class Reject:
     problem: Problem
 
 
+@dataclass(slots=True)
+class KeyCounts:
+    """What the events of a topic did to the rows of a table with keys.
+
+    Attributes:
+        inserted, updated, deleted: Rows.
+        superseded: Events that a later event of their key made void, in the same run or before.
+        incomplete: Rows that lack a column, for no event that was read holds it.
+        without_row: Deletions of keys that have no row.
+    """
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    superseded: int = 0
+    incomplete: int = 0
+    without_row: int = 0
+
+    @property
+    def keys(self) -> int:
+        """The events that decided what became of their key."""
+        return self.inserted + self.updated + self.deleted + self.without_row
+
+    def add(self, action: str, keys: int, incomplete: int) -> None:
+        """Adds the keys that have one action (``tables.keyed.changes``)."""
+        self.incomplete += incomplete
+        if action == "insert":
+            self.inserted += keys
+        elif action == "update":
+            self.updated += keys
+        elif action == "delete":
+            self.deleted += keys
+        elif action == "nothing":
+            self.without_row += keys
+
+
 @dataclass(frozen=True, slots=True)
 class Unread:
     """Records of one topic that were not read, because a stage drops them in any case.
@@ -236,6 +272,8 @@ class RunReport:
         rows_written: Rows that the commit added, as the table format counts them; None if it does not count them.
         parts: The parts of the window, if it was read for several time partitions. The table does not store them.
         unwritten: The failed records whose dead letters the topic of dead letters refuses in every form.
+        keyed: Of a table with keys: by topic what the events did to its rows; empty for other tables.
+        key_after: Of a table with keys: the schema of the key after the chain.
     """
 
     name: str
@@ -265,6 +303,8 @@ class RunReport:
     rows_written: int | None = None
     parts: tuple[Part, ...] = ()
     unwritten: tuple[Range, ...] = ()
+    keyed: dict[str, KeyCounts] = field(default_factory=dict)
+    key_after: Schema | None = None
 
     @property
     def rows_in(self) -> int:

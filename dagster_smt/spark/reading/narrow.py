@@ -39,6 +39,8 @@ def _needed(plan: Plan) -> set[str]:
     sources: set[str] = set()
     for record in plan.results.values():
         sources |= _of_result(record.value, inside=False)
+        if plan.chain.keeps_key:
+            sources |= _of_result(record.key, inside=False)
     for step in plan.steps:
         sources |= _of_step(step)
     return sources

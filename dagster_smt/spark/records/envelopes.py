@@ -13,11 +13,12 @@ from dagster_smt.errors import DataError, data_error
 from dagster_smt.formats.cache import BySchema
 from dagster_smt.formats.sides import SideCodec
 from dagster_smt.interpret.interpreter import Batch
-from dagster_smt.model.record import VALUE_DIRTY, Record
+from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Record
 from dagster_smt.model.schema import Schema
 from dagster_smt.spark import sql
 from dagster_smt.spark.column_values import Convert, arrow_type, column_writer
-from dagster_smt.spark.layout import Leaf
+from dagster_smt.spark.columns import GONE, KEY, TIMESTAMP
+from dagster_smt.spark.layout import Layout, Leaf
 from dagster_smt.spark.plain import from_plain, plain_type
 from dagster_smt.spark.records.arrow_map import COMMON, ArrowMap, BatchRunner, in_parts, with_bitmap
 from dagster_smt.spark.stages.output import NO_COLUMNS, is_struct, with_output
@@ -43,42 +44,61 @@ def evaluate_envelopes(
     """
     after = plan.after
     assert after is not None
-    job = ColumnsMap(ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger), after)
-    done = map_in_arrow(
-        frame, job, T.StructType([*job.job.outcome_fields(), T.StructField("__out", plain_type(after))])
-    )
+    key = plan.key_after if plan.chain.keeps_key else None
+    job = ColumnsMap(ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger), after, key)
+    fields = [*job.job.outcome_fields(), T.StructField("__out", plain_type(after))]
+    if key is not None:
+        fields += [T.StructField(KEY, plain_type(key)), T.StructField(TIMESTAMP, frame.schema["timestamp"].dataType)]
+    done = map_in_arrow(frame, job, T.StructType(fields))
     common = [sql.col(name) for name in COMMON]
-    value = from_plain(sql.col("__out"), after).alias("__value")
-    done = sql.select(with_bitmap(done, job.job), *common, value)
-    return with_output(done, common, after, wanted, {0: State({"value": Leaf("__value", after)}, {})})
+    sides: dict[str, Layout] = {"value": Leaf("__value", after)}
+    values = [from_plain(sql.col("__out"), after).alias("__value")]
+    if key is not None:
+        common.append(sql.col(TIMESTAMP))
+        sides["key"] = Leaf("__key_value", key)
+        values.append(from_plain(sql.col(KEY), key).alias("__key_value"))
+    done = sql.select(with_bitmap(done, job.job), *common, *values)
+    if key is not None:
+        common.append(sql.col("__value").isNull().alias(GONE))
+    return with_output(done, common, plan, wanted, {0: State(sides, {})})
 
 
 @dataclass(frozen=True)
 class ColumnsMap:
     """A picklable function for ``DataFrame.mapInArrow``: as ``job``, but ``__out`` is a value in its plain form.
 
-    ``after``: the schema of the table's rows.
+    ``after``: the schema of the table's rows; ``key``: that of keys, if the chain keeps them.
     """
 
     job: ArrowMap
     after: Schema
+    key: Schema | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return in_parts(batches, _ColumnsRunner(self.job, self.after).run)
+        return in_parts(batches, _ColumnsRunner(self.job, self.after, self.key).run)
 
 
 class _ColumnsRunner(BatchRunner):
     """Keeps one writer per schema that records have after the chain."""
 
-    def __init__(self, job: ArrowMap, after: Schema):
+    def __init__(self, job: ArrowMap, after: Schema, key: Schema | None):
         super().__init__(job)
-        self.after, self.type = after, arrow_type(after)
+        self.after, self.key, self.type = after, key, arrow_type(after)
         self.writers: BySchema[Convert] = BySchema(lambda schema: column_writer(schema, after))
         self.interpreter.value = SideCodec(self.interpreter.value.read, self._row)
         self.dirty = VALUE_DIRTY  # every value is written
+        if key is not None:
+            self.key_writers: BySchema[Convert] = BySchema(lambda schema: column_writer(schema, key))
+            self.interpreter.key = SideCodec(self.interpreter.key.read, self._key)
+            self.dirty |= KEY_DIRTY
+
+    def _key(self, schema: Schema | None, value: Any, topic: str = "") -> Any:
+        if value is None or schema is None:  # a key without a schema has no columns: to the table it is none
+            return None
+        return self.key_writers[schema](value)
 
     def _row(self, schema: Schema | None, value: Any, topic: str = "") -> Any:
-        if value is None and is_struct(self.after):
+        if value is None and is_struct(self.after) and self.key is None:
             raise DataError(NO_COLUMNS)
         if value is None:
             return None
@@ -89,8 +109,19 @@ class _ColumnsRunner(BatchRunner):
 
     def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
         """The column of the row's values."""
-        return {"__out": pa.array(done.values, self.type)}
+        columns = {"__out": pa.array(done.values, self.type)}
+        if self.key is not None:
+            assert done.keys is not None
+            for number in done.lost:
+                done.keys[number] = None
+            columns[KEY] = pa.array(done.keys, arrow_type(self.key))
+            columns[TIMESTAMP] = batch.column("timestamp")
+        return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         """The column of rows of records that are lost."""
-        return {"__out": pa.nulls(batch.num_rows, self.type)}
+        columns = {"__out": pa.nulls(batch.num_rows, self.type)}
+        if self.key is not None:
+            columns[KEY] = pa.nulls(batch.num_rows, arrow_type(self.key))
+            columns[TIMESTAMP] = batch.column("timestamp")
+        return columns

@@ -136,4 +136,5 @@ def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
 
 def with_left(lane: DataFrame, rest: DataFrame) -> DataFrame:
     """Returns all rows: those that the lane ran, and the others."""
-    return lane.where(f"__status <> {LEFT}").drop(LEFT_RECORD).union(rest)
+    done = lane.where(f"__status <> {LEFT}").drop(LEFT_RECORD)
+    return done.union(rest.select(*done.columns))

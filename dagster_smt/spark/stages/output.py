@@ -12,7 +12,7 @@ from dagster_smt.errors import PlanError, Problem
 from dagster_smt.model.caseless import caseless
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.columns import RECORD_DDL, TARGET
+from dagster_smt.spark.columns import KEY, RECORD_DDL, TARGET
 from dagster_smt.spark.layout import Layout, Leaf, Struct, built, field_of
 from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.stages.typed import State
@@ -53,6 +53,23 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
     if schema is None:
         hint = "declare a schema for the value, or write records"
         raise PlanError(Problem("SMT209", "", "a table of columns needs values with a schema", hint))
+    return _columns_of(schema)
+
+
+def key_type(plan: Plan) -> T.StructType:
+    """Returns the type of ``__key``: the fields of the key after the chain, or ``value`` if it is no struct.
+
+    Raises:
+        PlanError: SMT701, no record has a key with a schema; SMT210, names that a table cannot tell apart.
+    """
+    schema = plan.key_after
+    if schema is None:
+        hint = "declare the format of the keys, make a key in the chain (ValueToKey), or use mode='append'"
+        raise PlanError(Problem("SMT701", "keys", "no record has a key with a schema", hint))
+    return _columns_of(schema)
+
+
+def _columns_of(schema: Schema) -> T.StructType:
     fields = _fields(schema)
     clashes = _clashes([name for name, _ in fields])
     if clashes:
@@ -83,31 +100,43 @@ def _clashes(names: list[str]) -> list[Problem]:
 
 
 def with_output(
-    frame: DataFrame, columns: Iterable[Column], schema: Schema, wanted: T.StructType, states: dict[int, State]
+    frame: DataFrame, columns: Iterable[Column], plan: Plan, wanted: T.StructType, states: dict[int, State]
 ) -> DataFrame:
     """Some columns of a frame and ``__out``: a struct of the user's columns, null unless the record is kept.
+
+    If the chain keeps the key, ``__key`` is there, too.
 
     Args:
         frame: The records after the stages, with ``__status``.
         columns: The columns beside it.
-        schema: Of the value after the chain, variants merged.
+        plan: The plan of the table's rows.
         wanted: Its ``output_schema``.
         states: Where the values are, by variant.
     """
-    out = F.when(F.col("__status") == 0, _output(schema, wanted, states)).alias("__out")
-    made = select(frame, *columns, out)
-    if wanted == T.StructType([T.StructField(name, internal_type(child)) for name, child in _fields(schema)]):
-        return made
-    return made.withColumn("__out", col("__out").cast(wanted))  # names that text cannot say, and metadata
+    assert plan.after is not None
+    targets = {"__out": ("value", plan.after, wanted)}
+    if plan.chain.keeps_key:
+        key = key_type(plan)
+        assert plan.key_after is not None
+        targets[KEY] = ("key", plan.key_after, key)
+    outputs = []
+    for name, (side, schema, target) in targets.items():
+        outputs.append(F.when(F.col("__status") == 0, _output(side, schema, target, states)).alias(name))
+    rows = select(frame, *columns, *outputs)
+    for name, (_, schema, target) in targets.items():
+        internal = T.StructType([T.StructField(field, internal_type(child)) for field, child in _fields(schema)])
+        if target != internal:
+            rows = rows.withColumn(name, col(name).cast(target))  # names that text cannot say, and metadata
+    return rows
 
 
-def _output(schema: Schema, target: T.StructType, states: dict[int, State]) -> Column:
+def _output(side: str, schema: Schema, target: T.StructType, states: dict[int, State]) -> Column:
     """The user's columns, each taken from the variant a row is in."""
     columns = []
     for field in target.fields:
         column: Column | None = None
         for variant, state in sorted(states.items(), reverse=True):
-            layout = state.sides.get("value")
+            layout = state.sides.get(side)
             source = None if layout is None else _source(layout, field.name, schema)
             made = F.lit(None).cast(field.dataType) if source is None else source
             if column is None:

@@ -26,9 +26,11 @@ from dagster_smt.model.topics.state import remedy as remedy_of_state
 from dagster_smt.spark.packages import SETTINGS, remedy
 from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.sql import text as sql_text
+from dagster_smt.spark.types import nullable
 from dagster_smt.tables.schemas import all_structs, case_twins, nul_names
 from dagster_smt.tables.sinks.delta_history import Commit, Standing, commit_of, foreign, standing
 from dagster_smt.tables.sinks.delta_log import last_commit
+from dagster_smt.tables.sinks.merge import Merge, merge_statement, session_with, view_of
 from dagster_smt.tables.sinks.protocol import (
     MOST_FOREIGN,
     ForeignCommit,
@@ -261,6 +263,35 @@ class DeltaTable:
             int(mine.metrics.get(n, 0)) for n in ("numOutputRows", "numCopiedRows", "numFiles", "numOutputBytes")
         )
         return Written(rows - copied if "numOutputRows" in mine.metrics else None, files, size)
+
+    def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> Written:
+        """See ``Table``."""
+        check_expected(self.state, expected, Replaced(), self.spec.place)
+        settings = {
+            "spark.databricks.delta.commitInfo.userMetadata": state.to_text(),
+            "spark.databricks.delta.write.txnAppId": APPLICATION,
+            "spark.databricks.delta.write.txnVersion": str(state.number),
+            _EMPTY_COMMITS: "false",
+        }
+        with self._conflicts():
+            self._add_columns(merge.columns)
+            with view_of(changes) as view, session_with(self.session, settings) as session:
+                session.sql(merge_statement(self.name, view, merge)).collect()
+        mine = self._commit_of(state)
+        if mine is None:  # Delta passes over a transaction whose number is taken, without a word
+            raise taken(self.spec.place)
+        self._repeat_state(state)
+        files, size = (int(mine.metrics.get(name, 0)) for name in ("numTargetFilesAdded", "numTargetBytesAdded"))
+        return Written(None, files, size)
+
+    def _add_columns(self, columns: StructType) -> None:
+        """Add the columns that the table does not have yet, and widen others."""
+        table = self.schema()
+        assert table is not None
+        self._evolve(table, columns)
+        if nullable(table) != nullable(columns):
+            nothing = self.session.createDataFrame([], columns)
+            self._save(nothing.write.format("delta").mode("append").options(mergeSchema="true"))
 
     def _commit_of(self, state: TableState) -> Commit | None:
         """The commit that a try has made; others may have committed since, however often."""

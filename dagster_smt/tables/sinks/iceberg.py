@@ -44,6 +44,7 @@ from dagster_smt.tables.sinks.iceberg_states import (
     IcebergStates,
     number_of,
 )
+from dagster_smt.tables.sinks.merge import Merge, merge_statement, view_of
 from dagster_smt.tables.sinks.protocol import (
     Replaced,
     Written,
@@ -141,6 +142,38 @@ class IcebergTable(IcebergStates):
         if self.spec.table:
             self.session.sql(f"REFRESH TABLE {self.spec.table}")  # the user's catalog may keep it in a cache
         return written
+
+    def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> Written:
+        """See ``Table``."""
+        for _ in range(_TRIES):
+            properties = self._properties()
+            assert properties is not None
+            check_expected(partial(self._state, properties), expected, Replaced(), self.spec.place)
+            columns = {
+                **sql.column_metadata(self._schema(properties)),
+                **sql.column_metadata(merge.columns),
+            }
+            try:
+                written = self._publish(
+                    properties[HEAD], state, columns, lambda branch: self._merge_into(branch, changes, merge)
+                )
+                break
+            except TableError as error:
+                if error.problems[0].code != "SMT528":
+                    raise
+                # main has moved; if no run of ours did it, the state is still the expected one: on top of it then
+        else:
+            raise always_changed(self.spec.place, _TRIES)
+        if self.spec.table:
+            self.session.sql(f"REFRESH TABLE {self.spec.table}")  # the user's catalog may keep it in a cache
+        return written
+
+    def _merge_into(self, branch: "_Branch", changes: DataFrame, merge: Merge) -> None:
+        self._evolve(merge.columns, branch.base)
+        with view_of(changes) as view:
+            self.session.sql(merge_statement(branch.of(self.name), view, merge)).collect()
+        # A statement has no option for the mark of the run, so an empty snapshot after it carries the mark.
+        self._to(self.session.table(self.name).limit(0), branch).append()
 
     def _commit(
         self, properties: dict[str, str] | None, frame: DataFrame, state: TableState, replaced: Replaced

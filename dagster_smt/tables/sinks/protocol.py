@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import OffsetSet
+from dagster_smt.tables.sinks.merge import Merge
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,4 +204,23 @@ class Table(Protocol):
 
     def read(self) -> DataFrame:
         """The committed rows."""
+        ...
+
+
+@runtime_checkable
+class MergingTable(Table, Protocol):
+    """A sink that can have keys."""
+
+    def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> Written:
+        """Write the changes of a table with keys, and the state, as one atomic commit.
+
+        Args:
+            changes: One for each row that changes: ``row``, ``unchanged`` and ``action`` (``tables.keyed.changes``).
+            merge: How they become rows. Columns that are missing in the table are added.
+            state: The state to keep with them.
+            expected: The state that the run began with.
+
+        Raises:
+            TableError: SMT528, another writer committed meanwhile; nothing was written.
+        """
         ...

@@ -1,0 +1,75 @@
+"""Tables that hold the current row of each key, or each version of it, as plain data."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+TableMode = Literal["append", "upsert", "scd2"]
+Deletes = Literal["apply", "soft", "ignore"]
+RECORD_KEY = "record_key"
+MODES = ("append", "upsert", "scd2")
+DELETES = ("apply", "soft", "ignore")
+DELETE_FLAG = "__deleted"
+"""The column by which Debezium's ExtractNewRecordState marks a deletion if its ``delete.tombstone.handling.mode`` is
+``rewrite``."""
+UNAVAILABLE_VALUE = "__debezium_unavailable_value"
+"""Debezium's ``unavailable.value.placeholder``: it stands for a large column that an update left as it was."""
+
+
+@dataclass(frozen=True)
+class SoftDeleteColumns:
+    """The columns of a table that keeps deleted rows: whether, and at which record's time, the row was deleted."""
+
+    deleted: str = "_is_deleted"
+    at: str = "_deleted_at"
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return self.deleted, self.at
+
+
+@dataclass(frozen=True)
+class ValidityColumns:
+    """The columns of a table of versions: from when until when a row held, and whether it still does."""
+
+    start: str = "valid_from"
+    end: str = "valid_to"
+    current: str = "is_current"
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        return self.start, self.end, self.current
+
+
+@dataclass(frozen=True)
+class KeyedRows:
+    """How a table with keys follows its topics.
+
+    Attributes:
+        mode: ``upsert``: a row for each key; ``scd2``: a row for each version of a key.
+        keys: The columns of the key; empty: the fields of the record's key.
+        deletes: What a deletion does: ``apply`` removes the row, ``soft`` flags it, ``ignore`` does nothing.
+        delete_flag: The column by which the chain marks deletions; it is no column of the table.
+        sequence_by: The column that orders the events of a key; empty: the offsets of its one partition do.
+        track: The columns whose change makes a new version; empty: all.
+        unavailable_value: The text that stands for a large column that an update left as it was; empty: none does.
+        soft, validity: Names of columns that the mode adds.
+    """
+
+    mode: Literal["upsert", "scd2"]
+    keys: tuple[str, ...] = ()
+    deletes: Deletes = "apply"
+    delete_flag: str = DELETE_FLAG
+    sequence_by: str = ""
+    track: tuple[str, ...] = ()
+    unavailable_value: str = UNAVAILABLE_VALUE
+    soft: SoftDeleteColumns = field(default_factory=SoftDeleteColumns)
+    validity: ValidityColumns = field(default_factory=ValidityColumns)
+
+    @property
+    def added_columns(self) -> tuple[str, ...]:
+        """The columns that the mode adds to those of the chain."""
+        if self.mode == "scd2":
+            return self.validity.names
+        if self.deletes == "soft":
+            return self.soft.names
+        return ()

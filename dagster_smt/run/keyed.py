@@ -1,0 +1,209 @@
+"""Tables with keys in a run: the changes of a window, what they do to the table, and records that nothing orders.
+
+A window that reads offsets again which the table has read before reads on to the table's progress, for the keys that
+it meets: the topic is the memory, so the row is always what all records that were read make of it. With ``sequence_by``
+each row knows its place, and a deletion is remembered beside the table.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from dagster_smt.chain import Chain, Plan
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
+from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.run.counts import CONVERTERS
+from dagster_smt.run.rejects import with_failed
+from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.staging import Staged
+from dagster_smt.tables.keyed.changes import CONFLICT, WRITTEN, Effects, current_rows, effects_of, with_actions
+from dagster_smt.tables.keyed.deletions import remembered, with_deletions
+from dagster_smt.tables.keyed.events import Keyed, events, key_failures
+from dagster_smt.tables.keyed.fold import folded_events, last_events
+from dagster_smt.tables.keyed.keys import key_columns
+from dagster_smt.tables.sinks.merge import Merge
+from dagster_smt.tables.sinks.protocol import Table
+
+_VALUE_CONVERTER = min(CONVERTERS)
+_CROSSING = Problem(
+    "SMT722",
+    "",
+    "the key is met in two partitions, and nothing orders their events",
+    "name a column of the source that does with sequence_by, such as a log position or source.ts_ms",
+)
+_MARK = "crossing"
+
+
+def keyed_of(spec: RunSpec, plan: Plan) -> Keyed | None:
+    """Returns the table with keys that a run writes; None if it writes another one.
+
+    Raises:
+        PlanError: The plan has not the columns that the table needs.
+    """
+    rows, coordinates = spec.sink.keyed, spec.sink.coordinates
+    if rows is None:
+        return None
+    assert coordinates is not None
+    return Keyed(rows, key_columns(plan, rows), coordinates)
+
+
+def with_key_failures(evaluated: DataFrame, keyed: Keyed, chain: Chain) -> DataFrame:
+    """Returns an evaluated window in which records without a key, or without a place among its events, have failed."""
+    stage = len(chain.stages) - 1 if chain.stages else _VALUE_CONVERTER
+    for condition, problem in key_failures(evaluated, keyed):
+        evaluated = with_failed(evaluated, condition, stage, problem, F.lit(problem.statement))
+    return evaluated
+
+
+def offsets_to_read_on(spec: RunSpec, window: Window, state: TableState | None, there: OffsetSet) -> OffsetSet:
+    """Returns the offsets after a window that the table has read: they decide what the keys of the window are now.
+
+    Args:
+        spec: The run.
+        window: Its window.
+        state: The state of the table; None if it starts over.
+        there: The offsets that the source has.
+
+    Raises:
+        TableError: SMT723, the source has lost some of them.
+    """
+    if state is None or spec.sink.keyed is None or spec.sink.keyed.sequence_by:
+        return OffsetSet()
+    starts: dict[tuple[str, int], int] = {}
+    for r in window.ranges:
+        place = (r.topic, r.partition)
+        starts[place] = min(r.start, starts.get(place, r.start))
+    tails = []
+    for topic, partition in starts:
+        end = max((end for _, end in state.held.parts.get((topic, partition), ())), default=0)
+        start = starts[topic, partition]
+        if end > start:
+            tails.append(Range(topic, partition, start, end))
+    later = (state.held & offsets_of(tails)) - offsets_of(window)
+    lost = later - there
+    if lost:
+        first = next(iter(lost.ranges()))
+        statement = "records after the window are no longer in the topic, so nothing tells what its keys are now"
+        hint = "leave the window out; or start the table over with window.rebuild: true"
+        raise TableError(Problem("SMT723", f"{first.topic}-{first.partition}", statement, hint))
+    return later
+
+
+@dataclass(frozen=True)
+class KeyedWindow:
+    """The changes of a window, kept by Spark.
+
+    Attributes:
+        events: The events of its records.
+        changes: What they do: see ``tables.keyed.changes``.
+        effects: The same, counted.
+        keyed: The table.
+        schema: Its columns.
+    """
+
+    events: DataFrame
+    changes: DataFrame
+    effects: Effects
+    keyed: Keyed
+    schema: StructType
+
+    def new_rows(self) -> DataFrame:
+        """Returns the rows of a table that begins with this window."""
+        return self.changes.where(F.col("action") == "insert").select("row.*")
+
+    def written(self) -> DataFrame:
+        """Returns the changes that change a row."""
+        return self.changes.where(F.col("action").isin(*WRITTEN)).select("row", "unchanged", "action")
+
+    def merge(self) -> Merge:
+        """Returns how the changes become rows."""
+        fixed = {*self.keyed.columns.names, *self.keyed.coordinates.names, *self.keyed.rows.soft.names}
+        kept = frozenset(name for name in self.schema.names if name not in fixed)
+        return Merge(self.schema, self.keyed.columns.names, kept)
+
+
+@contextmanager
+def keyed_window(
+    found: Staged,
+    left_out: frozenset[str],
+    later: DataFrame | None,
+    keyed: Keyed,
+    schema: StructType,
+    table: Table | None,
+    deletions: Table | None,
+) -> Iterator[KeyedWindow]:
+    """Computes the changes of a window.
+
+    Args:
+        found: The evaluated window.
+        left_out: Topics that are not committed.
+        later: Evaluated records after the window that the table has read before.
+        keyed, schema: The table and its columns.
+        table: The table; None if it begins with this window.
+        deletions: Where the table remembers deletions, if it does.
+    """
+    of_window = events(found.kept(left_out), schema, keyed)
+    every = of_window
+    if later is not None:
+        after = events(later, schema, keyed).join(of_window.select("key").distinct(), "key", "left_semi")
+        every = of_window.unionByName(after)
+    with ExitStack() as kept:
+        every = _persisted(every, kept)
+        changes = _folded(every, keyed)
+        current = None
+        if table is not None:
+            current = current_rows(table.read(), keyed)
+        if deletions is not None:
+            changes = with_deletions(changes, remembered(deletions))
+        changes = _persisted(with_actions(changes, current, keyed), kept)
+        numbers = {row.topic: row["count"] for row in of_window.groupBy("topic").count().collect()}
+        yield KeyedWindow(every, changes, effects_of(changes, numbers), keyed, schema)
+
+
+def _persisted(frame: DataFrame, kept: ExitStack) -> DataFrame:
+    persisted = frame.persist(StorageLevel.MEMORY_AND_DISK)
+    kept.callback(persisted.unpersist)
+    return persisted
+
+
+def _folded(every: DataFrame, keyed: Keyed) -> DataFrame:
+    """Returns one change for each key: all events are folded only where the last one does not say everything."""
+    if keyed.rows.deletes == "soft" or not every.where(F.size("unchanged") > 0).isEmpty():
+        return folded_events(every, keyed)
+    return last_events(every)
+
+
+def without_conflicts(found: Staged, window: KeyedWindow, chain: Chain) -> DataFrame:
+    """Returns the evaluated window in which the records of keys that nothing orders have failed.
+
+    Where the table has a row of the key, the records of its partition stay.
+    """
+    keys = window.changes.where(F.col("action") == CONFLICT).select("key", *_now(window.changes))
+    crossing = window.events.join(keys, "key").where(
+        F.col("now_topic").isNull()
+        | (F.col("topic") != F.col("now_topic"))
+        | (F.col("partition") != F.col("now_partition"))
+    )
+    record = [F.col(name).alias(f"{_MARK}_{name}") for name in ("topic", "partition", "offset")]
+    marked = found.frame.join(
+        crossing.select(*record).distinct(),
+        (F.col("__topic") == F.col(f"{_MARK}_topic"))
+        & (F.col("__partition") == F.col(f"{_MARK}_partition"))
+        & (F.col("__offset") == F.col(f"{_MARK}_offset")),
+        "left",
+    )
+    stage = len(chain.stages) - 1 if chain.stages else _VALUE_CONVERTER
+    is_crossing = F.col(f"{_MARK}_topic").isNotNull()
+    failed = with_failed(marked, is_crossing, stage, _CROSSING, F.lit(_CROSSING.statement))
+    return failed.select(*found.frame.columns)
+
+
+def _now(changes: DataFrame) -> list[str]:
+    return [name for name in ("now_topic", "now_partition") if name in changes.columns]

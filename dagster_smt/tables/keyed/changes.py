@@ -1,0 +1,146 @@
+"""What the changes of a window do to the rows that a table has: the action for each key, and their counts.
+
+| action | the row |
+|---|---|
+| ``insert`` | is new |
+| ``update`` | is replaced |
+| ``delete`` | goes |
+| ``superseded`` | stays: it is of a later event |
+| ``nothing`` | is not there, and was to go |
+| ``conflict`` | stays: it is of another partition, and nothing orders the two |
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from dagster_smt.model.reports.report import KeyCounts
+from dagster_smt.spark.sql import quoted
+from dagster_smt.tables.keyed.events import DELETE, Keyed
+
+INSERT, UPDATE, REMOVE = "insert", "update", "delete"
+SUPERSEDED, NOTHING, CONFLICT = "superseded", "nothing", "conflict"
+WRITTEN = (INSERT, UPDATE, REMOVE)
+
+
+def current_rows(table: DataFrame, keyed: Keyed) -> DataFrame:
+    """Returns the key of each row that a table has, and the record that the row is of.
+
+    The columns are ``key``, ``now_topic``, ``now_partition``, ``now_offset`` and, with ``sequence_by``,
+    ``now_sequence``.
+    """
+    key = F.struct(*(F.col(quoted(name)).alias(name) for name in keyed.columns.names)).alias("key")
+    record = zip(keyed.coordinates.names, ("now_topic", "now_partition", "now_offset"), strict=True)
+    columns = [F.col(quoted(name)).alias(alias) for name, alias in record]
+    if keyed.rows.sequence_by:
+        columns.append(F.col(quoted(keyed.rows.sequence_by)).alias("now_sequence"))
+    return table.select(key, *columns)
+
+
+def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) -> DataFrame:
+    """Returns the changes with the column ``action`` and, where the table has a row of the key, its record.
+
+    Args:
+        changes: See ``tables.keyed.fold``.
+        current: See ``current_rows``; None if there is no table yet, or it starts over.
+        keyed: The table.
+    """
+    if current is None:
+        joined = changes.withColumn("now_topic", F.lit(None).cast("string"))
+        is_there = F.lit(False)
+    else:
+        joined = changes.join(current, "key", "left")
+        is_there = F.col("now_topic").isNotNull()
+    is_delete = F.col("op") == DELETE
+    is_soft = keyed.rows.deletes == "soft"
+    new = F.when(is_delete & F.lit(not is_soft), NOTHING).otherwise(INSERT)
+    if "deletion" in changes.columns:
+        was_deleted_later = F.coalesce(F.col("order") <= F.col("deletion"), F.lit(False))
+        new = F.when(was_deleted_later & ~is_delete, SUPERSEDED).otherwise(new)
+    there = F.when(is_delete & F.lit(not is_soft), REMOVE).otherwise(UPDATE)
+    if current is None:
+        action = new
+    else:
+        action = F.when(~is_there, new).when(_is_older(keyed), SUPERSEDED).otherwise(there)
+    conflict = F.col("crosses") & F.lit(not keyed.rows.sequence_by)
+    if current is not None:
+        conflict = conflict | (is_there & _conflicts(keyed))
+    return joined.withColumn("action", F.when(F.coalesce(conflict, F.lit(False)), CONFLICT).otherwise(action))
+
+
+def _same_partition() -> Column:
+    return (F.col("topic") == F.col("now_topic")) & (F.col("partition") == F.col("now_partition"))
+
+
+def _is_older(keyed: Keyed) -> Column:
+    """Returns whether an event comes before the one that the row is of.
+
+    Without ``sequence_by`` it never does: a run that reads older offsets again reads on to the table's progress.
+    """
+    if not keyed.rows.sequence_by:
+        return F.lit(False)
+    now = F.struct(
+        F.col("now_sequence").alias("sequence"),
+        F.col("now_topic").alias("topic"),
+        F.col("now_partition").alias("partition"),
+        F.col("now_offset").alias("offset"),
+    )
+    # A tombstone whose window has no event of its key has no sequence: its partition's offsets order it.
+    by_offset = F.col("offset") < F.col("now_offset")
+    has_sequence = F.col("order.sequence").isNotNull()
+    return F.when(has_sequence, F.col("order") < now).otherwise(by_offset)
+
+
+def _conflicts(keyed: Keyed) -> Column:
+    """Returns whether nothing orders an event and the one that the row is of."""
+    if not keyed.rows.sequence_by:
+        return ~_same_partition()
+    return F.col("order.sequence").isNull() & ~_same_partition()
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What the changes of a window do to a table.
+
+    Attributes:
+        counts: By the topic of the events.
+        rows: By topic: how many rows more, or less, the table has of it.
+        conflicts: How many keys have events of several partitions that nothing orders.
+    """
+
+    counts: Mapping[str, KeyCounts] = field(default_factory=dict)
+    rows: Mapping[str, int] = field(default_factory=dict)
+    conflicts: int = 0
+
+
+def effects_of(changes: DataFrame, events: Mapping[str, int]) -> Effects:
+    """Returns what changes do, counted.
+
+    Args:
+        changes: See ``with_actions``.
+        events: How many events each topic has.
+    """
+    lacks = F.size("incomplete") > 0
+    is_incomplete = (F.col("op") != DELETE) & (lacks | ((F.col("action") == INSERT) & (F.size("unchanged") > 0)))
+    rows = (
+        changes.groupBy("topic", "now_topic", "action")
+        .agg(F.count("*").alias("keys"), F.count_if(is_incomplete).alias("incomplete"))
+        .collect()
+    )
+    counts = {topic: KeyCounts() for topic in events}
+    table_rows: dict[str, int] = {}
+    conflicts = 0
+    for row in rows:
+        of_topic = counts.setdefault(row.topic, KeyCounts())
+        of_topic.add(row.action, row["keys"], row.incomplete)
+        if row.action in (INSERT, UPDATE):
+            table_rows[row.topic] = table_rows.get(row.topic, 0) + row["keys"]
+        if row.action in (UPDATE, REMOVE):
+            table_rows[row.now_topic] = table_rows.get(row.now_topic, 0) - row["keys"]
+        if row.action == CONFLICT:
+            conflicts += row["keys"]
+    for topic, number in events.items():
+        counts[topic].superseded += max(0, number - counts[topic].keys)
+    return Effects(counts, table_rows, conflicts)

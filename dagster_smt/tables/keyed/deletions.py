@@ -1,0 +1,63 @@
+"""Deletions that a table with ``sequence_by`` remembers, in a table beside it.
+
+An event may come later than a deletion that its source made after it: of another shard, or in a replay. The table has
+no row that could tell, so the deletion is remembered: its key as JSON, and its place among the events of the key. A
+deletion is written before the commit that removes the row. If that commit fails, the next run reads the deletion again:
+the same line comes twice, and that is all.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from dagster_smt.tables.keyed.events import DELETE, Keyed
+from dagster_smt.tables.sinks import open_table
+from dagster_smt.tables.sinks.protocol import Table
+from dagster_smt.tables.spec import TableSink
+
+SUFFIX = "__deleted"
+_ORDER = ("sequence", "topic", "partition", "offset")
+
+
+def remembers_deletions(keyed: Keyed) -> bool:
+    """Returns whether a table needs to remember deletions: offsets alone are read on from instead (``run.keyed``)."""
+    return keyed.rows.deletes == "apply" and bool(keyed.rows.sequence_by) and keyed.rows.mode == "upsert"
+
+
+def deletions_table(session: SparkSession, sink: TableSink) -> Table:
+    """Returns the table of deletions beside a table: its path or name with ``__deleted`` at the end."""
+    plain = replace(sink, mode="append", keys="record_key", sequence_by="", schema_evolution="widen")
+    if sink.table:
+        return open_table(session, replace(plain, table=f"{sink.table}{SUFFIX}"))
+    text = str(sink.path).rstrip("/") + SUFFIX
+    return open_table(session, replace(plain, path=Path(text) if isinstance(sink.path, Path) else text))
+
+
+def remembered(table: Table) -> DataFrame | None:
+    """Returns the last deletion of each key, as ``deleted_key`` and ``deletion`` (its place); None if there is none."""
+    if table.schema() is None:
+        return None
+    place = F.max(F.struct(*_ORDER)).alias("deletion")
+    return table.read().groupBy(F.col("key").alias("deleted_key")).agg(place)
+
+
+def with_deletions(changes: DataFrame, deletions: DataFrame | None) -> DataFrame:
+    """Returns changes with ``deletion``: the place of the last deletion of the key that was read before."""
+    if deletions is None:
+        return changes.withColumn("deletion", F.lit(None).cast(changes.schema["order"].dataType))
+    joined = changes.join(deletions, _key_text() == F.col("deleted_key"), "left").drop("deleted_key")
+    return joined.withColumn("deletion", F.col("deletion").cast(changes.schema["order"].dataType))
+
+
+def remember(changes: DataFrame, table: Table) -> None:
+    """Write the deletions of a window that have a place among the events of their key."""
+    deleted = changes.where((F.col("op") == DELETE) & F.col("order.sequence").isNotNull())
+    rows = deleted.select(_key_text().alias("key"), *(F.col(f"order.{name}").alias(name) for name in _ORDER))
+    if not rows.isEmpty():
+        table.append(rows)
+
+
+def _key_text() -> Column:
+    return F.to_json(F.col("key"))

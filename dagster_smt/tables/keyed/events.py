@@ -1,0 +1,182 @@
+"""The events of a window: what each record does to the row of its key.
+
+| column | type | meaning |
+|---|---|---|
+| ``key`` | struct | the key columns |
+| ``row`` | struct | the table's columns, of the table's types; of a deletion only its key and coordinates count |
+| ``op`` | string | ``upsert`` or ``delete`` |
+| ``unchanged`` | array<string> | columns that the event does not hold, because its update left them as they were |
+| ``topic``, ``partition``, ``offset``, ``timestamp`` | | the record |
+| ``order`` | struct | orders the events of one key |
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, StructType, TimestampType
+
+from dagster_smt.errors import Problem
+from dagster_smt.model.topics.keyed import KeyedRows
+from dagster_smt.spark.columns import GONE, KEY, TIMESTAMP
+from dagster_smt.tables.keyed.keys import KeyColumns
+from dagster_smt.tables.keyed.unavailable import unchanged_columns
+from dagster_smt.tables.schemas import conformed_columns
+from dagster_smt.tables.spec import SourceColumns
+
+UPSERT, DELETE = "upsert", "delete"
+_NULL_KEY = Problem(
+    "SMT720",
+    "",
+    "a column of the record's key is null, so the table has no row for the record",
+    "make the key in the chain (ValueToKey), or name other key columns",
+)
+_NO_SEQUENCE = Problem(
+    "SMT721",
+    "",
+    "the column of sequence_by is null, so the event has no place among those of its key",
+    "choose a column that every event has, or drop such records with Filter",
+)
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """A table with keys, as a run sees it.
+
+    Attributes:
+        rows: How the table follows its topics.
+        columns: Its key columns.
+        coordinates: Its columns for the record of each row.
+    """
+
+    rows: KeyedRows
+    columns: KeyColumns
+    coordinates: SourceColumns
+
+
+def key_failures(evaluated: DataFrame, keyed: Keyed) -> list[tuple[Column, Problem]]:
+    """Returns which evaluated records have no row in a table with keys, with the problem of each kind."""
+    deleted = _is_deleted(evaluated, keyed)
+    values = [_key_column(evaluated, keyed, name).isNull() for name in keyed.columns.names]
+    without_key = F.lit(False)
+    for is_null in values:
+        without_key = without_key | is_null
+    if keyed.rows.deletes == "ignore":
+        without_key = without_key & ~deleted
+    failures = [(without_key, _NULL_KEY)]
+    if keyed.rows.sequence_by:
+        sequence = F.col("__out").getField(keyed.rows.sequence_by)
+        failures.append((sequence.isNull() & ~F.col(GONE), _NO_SEQUENCE))
+    return failures
+
+
+def keyed_rows(evaluated: DataFrame, keyed: Keyed) -> DataFrame:
+    """Returns the rows of evaluated records, with the columns of the table: those of the chain and of the mode."""
+    return evaluated.select(*_row_columns(evaluated, keyed))
+
+
+def _row_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
+    columns = []
+    names = keyed.columns.names
+    for name in names:
+        if name not in keyed.columns.in_value:
+            columns.append(_key_column(evaluated, keyed, name).alias(name))
+    for field in _out(evaluated).fields:
+        if field.name in names:
+            columns.append(_key_column(evaluated, keyed, field.name).alias(field.name, metadata=field.metadata))
+        elif field.name != keyed.rows.delete_flag:
+            columns.append(F.col("__out").getField(field.name).alias(field.name, metadata=field.metadata))
+    columns += _added_columns(evaluated, keyed)
+    record = zip(("__topic", "__partition", "__offset"), keyed.coordinates.names, strict=True)
+    return columns + [F.col(column).alias(name) for column, name in record]
+
+
+def _added_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
+    """Returns the columns that the mode adds, as a row has them that was just written."""
+    rows = keyed.rows
+    if rows.mode == "scd2":
+        start = F.col(TIMESTAMP)
+        if rows.sequence_by:
+            start = F.col("__out").getField(rows.sequence_by)
+        kind = evaluated.select(start).schema.fields[0].dataType
+        versions = (start, F.lit(None).cast(kind), F.lit(True))
+        return [value.alias(name) for value, name in zip(versions, rows.validity.names, strict=True)]
+    if rows.deletes == "soft":
+        values = F.lit(False).cast(BooleanType()), F.lit(None).cast(TimestampType())
+        return [value.alias(name) for value, name in zip(values, rows.soft.names, strict=True)]
+    return []
+
+
+def events(evaluated: DataFrame, schema: StructType, keyed: Keyed) -> DataFrame:
+    """Returns the events of the records that a window keeps.
+
+    Args:
+        evaluated: The evaluator's columns, of records that are kept.
+        schema: The columns of the table.
+        keyed: The table.
+    """
+    rows = keyed.rows
+    event = _free_name([*schema.names, *_out(evaluated).names])
+    unchanged = unchanged_columns(_out(evaluated), rows.unavailable_value)
+    parts = [
+        F.when(_is_deleted(evaluated, keyed), DELETE).otherwise(UPSERT).alias("op"),
+        unchanged.alias("unchanged"),
+        F.col("__topic").alias("topic"),
+        F.col("__partition").alias("partition"),
+        F.col("__offset").alias("offset"),
+        F.col(TIMESTAMP).alias("timestamp"),
+    ]
+    if rows.sequence_by:
+        parts.append(F.col("__out").getField(rows.sequence_by).alias("sequence"))
+    flat = evaluated.select(*_row_columns(evaluated, keyed), F.struct(*parts).alias(event))
+    row = F.struct(*conformed_columns(flat, schema)).alias("row")
+    shaped = flat.select(row, f"{event}.*")
+    key = F.struct(*(F.col("row").getField(name).alias(name) for name in keyed.columns.names)).alias("key")
+    shaped = shaped.select(key, "*")
+    if rows.deletes == "ignore":
+        shaped = shaped.where(F.col("op") == UPSERT)
+    return _ordered(shaped, rows)
+
+
+def _ordered(shaped: DataFrame, rows: KeyedRows) -> DataFrame:
+    if not rows.sequence_by:
+        return shaped.withColumn("order", F.struct("offset"))
+    # A tombstone has no value and so no sequence: it follows the event before it in its partition.
+    before = Window.partitionBy("key", "topic", "partition").orderBy("offset")
+    shaped = shaped.withColumn("sequence", F.last("sequence", ignorenulls=True).over(before))
+    return shaped.withColumn("order", F.struct("sequence", "topic", "partition", "offset"))
+
+
+def _is_deleted(evaluated: DataFrame, keyed: Keyed) -> Column:
+    flag = keyed.rows.delete_flag
+    if flag not in _out(evaluated).names:
+        return F.col(GONE)
+    marked = F.lower(F.col("__out").getField(flag).cast("string")) == "true"
+    return F.col(GONE) | F.coalesce(marked, F.lit(False))
+
+
+def _key_column(evaluated: DataFrame, keyed: Keyed, name: str) -> Column:
+    """Returns a key column: of the record's key, and where it has none of the value."""
+    values = []
+    if name in keyed.columns.from_key and KEY in evaluated.columns:
+        values.append(F.col(KEY).getField(keyed.columns.from_key[name]))
+    if name in keyed.columns.in_value:
+        kind = _out(evaluated)[name].dataType
+        values = [value.cast(kind) for value in values]
+        values.append(F.col("__out").getField(name))
+    return F.coalesce(*values)
+
+
+def _out(evaluated: DataFrame) -> StructType:
+    out = evaluated.schema["__out"].dataType
+    assert isinstance(out, StructType)
+    return out
+
+
+def _free_name(names: Sequence[str]) -> str:
+    """Returns a name of a column that no column of the user has."""
+    name = "__event"
+    while any(name.lower() == other.lower() for other in names):
+        name += "_"
+    return name

@@ -1,0 +1,145 @@
+"""From the events of a window to one change for each key: what the row of the key is after all of them.
+
+| column | type | meaning |
+|---|---|---|
+| ``key``, ``row``, ``op``, ``topic``, ``partition``, ``offset``, ``timestamp``, ``order`` | | as of the last event |
+| ``unchanged`` | array<string> | columns that no event of the window holds: the table's values stay |
+| ``incomplete`` | array<string> | columns that nobody holds: the row began in the window, and no event has them |
+| ``crosses`` | boolean | whether the events are of several partitions |
+
+The row of a soft deletion has the values before it.
+"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from dagster_smt.tables.keyed.events import DELETE, UPSERT, Keyed
+from dagster_smt.tables.keyed.unavailable import can_be_unchanged
+
+_RECORD = ("topic", "partition", "offset", "timestamp", "order")
+_NAMES = "array<string>"
+
+
+def last_events(events: DataFrame) -> DataFrame:
+    """Returns the last event of each key as its change: enough where events lack no column and deletions keep none."""
+    last = F.max_by(F.struct("order", *_fields(events)), F.col("order")).alias("last")
+    record = [F.col("last").getField(name).alias(name) for name in _RECORD]
+    no_names = F.array().cast(_NAMES)
+    by_key = events.groupBy("key").agg(last, _crosses())
+    return by_key.select(
+        "key",
+        "last.row",
+        "last.op",
+        *record,
+        no_names.alias("unchanged"),
+        no_names.alias("incomplete"),
+        "crosses",
+    )
+
+
+def folded_events(events: DataFrame, keyed: Keyed) -> DataFrame:
+    """Returns what all events of each key make of its row, one after the other.
+
+    Args:
+        events: See ``tables.keyed.events``.
+        keyed: The table.
+    """
+    row = events.schema["row"].dataType
+    assert isinstance(row, StructType)
+    fold = _Fold(row, soft=keyed.rows.deletes == "soft")
+    in_order = F.array_sort(F.collect_list(F.struct("order", *_fields(events))), _by_order).alias("events")
+    by_key = events.groupBy("key").agg(in_order, _crosses())
+    by_key = by_key.select("key", "crosses", F.element_at("events", -1).alias("last"), fold.result().alias("state"))
+    record = [F.col("last").getField(name).alias(name) for name in _RECORD]
+    if fold.soft:
+        shown = _soft_row(row, keyed)
+    else:
+        shown = F.coalesce(F.col("state.row"), F.col("last.row"))
+    return by_key.select(
+        "key", shown.alias("row"), "last.op", *record, "state.unchanged", "state.incomplete", "crosses"
+    )
+
+
+def _fields(events: DataFrame) -> Sequence[str]:
+    return [name for name in events.columns if name not in ("key", "order")]
+
+
+def _crosses() -> Column:
+    partitions = F.struct("topic", "partition")
+    return (F.min(partitions) != F.max(partitions)).alias("crosses")
+
+
+def _by_order(left: Column, right: Column) -> Column:
+    is_before = left.getField("order") < right.getField("order")
+    is_same = left.getField("order") == right.getField("order")
+    return F.when(is_before, -1).when(is_same, 0).otherwise(1)
+
+
+def _soft_row(row: StructType, keyed: Keyed) -> Column:
+    """Returns the row after the last event: of a deletion the values before it, flagged, with the deletion's record."""
+    deleted, at = keyed.rows.soft.names
+    of_event = {*keyed.columns.names, *keyed.coordinates.names}
+    columns = []
+    for field in row.fields:
+        if field.name == deleted:
+            value = F.lit(True)
+        elif field.name == at:
+            value = F.col("last.timestamp")
+        elif field.name in of_event:
+            value = F.col("last.row").getField(field.name)
+        elif field.name == keyed.rows.sequence_by:
+            value = F.col("last.sequence")
+        else:
+            value = F.col("state.row").getField(field.name)
+        columns.append(value.cast(field.dataType).alias(field.name))
+    return F.when(F.col("last.op") == DELETE, F.struct(*columns)).otherwise(F.col("state.row"))
+
+
+class _Fold:
+    """The row of a key while its events pass, as a struct of ``row``, ``unchanged`` and ``incomplete``.
+
+    ``unchanged`` names the columns whose value the table has: at first all of them. ``incomplete`` names the columns
+    whose value is nowhere: all of them after a deletion.
+    """
+
+    def __init__(self, row: StructType, *, soft: bool):
+        self.row, self.soft = row, soft
+        self.all_names = F.array(*(F.lit(field.name) for field in row.fields))
+        self.no_names = F.array().cast(_NAMES)
+
+    def result(self) -> Column:
+        """Returns the state after all ``events``."""
+        start = self._state(F.lit(None).cast(self.row), self.all_names, self.no_names)
+        return F.aggregate("events", start, self._after)
+
+    def _after(self, state: Column, event: Column) -> Column:
+        if self.soft:
+            deleted = state
+        else:
+            deleted = self._state(F.lit(None).cast(self.row), self.no_names, self.all_names)
+        return F.when(event.getField("op") == UPSERT, self._upserted(state, event)).otherwise(deleted)
+
+    def _upserted(self, state: Column, event: Column) -> Column:
+        absent = event.getField("unchanged")
+        return self._state(
+            self._merged(state, event),
+            F.array_intersect(absent, state.getField("unchanged")),
+            F.array_intersect(absent, state.getField("incomplete")),
+        )
+
+    def _merged(self, state: Column, event: Column) -> Column:
+        columns = []
+        for field in self.row.fields:
+            value = event.getField("row").getField(field.name)
+            if can_be_unchanged(field.dataType):
+                before = state.getField("row").getField(field.name)
+                is_absent = F.array_contains(event.getField("unchanged"), field.name)
+                value = F.when(is_absent, before).otherwise(value)
+            columns.append(value.alias(field.name))
+        return F.struct(*columns).cast(self.row)
+
+    def _state(self, row: Column, unchanged: Column, incomplete: Column) -> Column:
+        return F.struct(row.alias("row"), unchanged.alias("unchanged"), incomplete.alias("incomplete"))

@@ -1,0 +1,105 @@
+"""The key columns of a table, from the schemas of a plan. Needs no Spark."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dagster_smt.chain import Plan
+from dagster_smt.errors import PlanError, Problem
+from dagster_smt.model.caseless import caseless
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.topics.keyed import KeyedRows
+
+WHOLE_KEY = "value"
+"""The field of ``__key`` that holds a key that is no struct."""
+_ORDERED = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64, Type.STRING)
+
+
+@dataclass(frozen=True)
+class KeyColumns:
+    """The key columns of a table.
+
+    Attributes:
+        names: Their names, in order.
+        from_key: By name: the field of the record's key that holds the column.
+        in_value: The names that the value holds, too.
+    """
+
+    names: tuple[str, ...]
+    from_key: Mapping[str, str]
+    in_value: frozenset[str]
+
+
+def key_columns(plan: Plan, keyed: KeyedRows) -> KeyColumns:
+    """Returns the key columns of a plan's rows.
+
+    Args:
+        plan: A typed plan; records without a schema have no key columns.
+        keyed: How the table follows its topics.
+
+    Raises:
+        PlanError: SMT701, the record's key has no fields to be columns; SMT702, a column is not there; SMT703, the
+            value is no struct; SMT704, a column that the mode adds is there already; SMT705, ``sequence_by`` has no
+            order.
+    """
+    value, key = plan.after, plan.key_after
+    if value is None or value.type is not Type.STRUCT:
+        hint = "make a struct in the chain (HoistField), or use mode='append'"
+        raise PlanError(Problem("SMT703", "mode", f"mode '{keyed.mode}' needs values that are structs", hint))
+    problems = [*_missing(value, keyed), *_clashes(value, keyed), *_unordered(value, keyed)]
+    fields = _key_fields(key)
+    if keyed.keys:
+        names = keyed.keys
+        for name in names:
+            if name not in value.by_name and name not in fields:
+                problems.append(_no_column("keys", name, value))
+    else:
+        names = tuple(fields)
+        if key is None or key.type is not Type.STRUCT:
+            hint = "name the key columns: keys=['id']; or declare the format of the record's key with its fields"
+            problems.append(Problem("SMT701", "keys", "the record's key has no fields that could be columns", hint))
+    if problems:
+        raise PlanError(problems)
+    from_key = {name: name for name in names if name in fields}
+    if key is not None and key.type is not Type.STRUCT and len(names) == 1:
+        from_key = {names[0]: WHOLE_KEY}
+    return KeyColumns(names, from_key, frozenset(names) & frozenset(value.by_name))
+
+
+def _key_fields(key: Schema | None) -> tuple[str, ...]:
+    if key is None or key.type is not Type.STRUCT:
+        return ()
+    return tuple(key.by_name)
+
+
+def _missing(value: Schema, keyed: KeyedRows) -> list[Problem]:
+    problems = []
+    if keyed.sequence_by and keyed.sequence_by not in value.by_name:
+        problems.append(_no_column("sequence_by", keyed.sequence_by, value))
+    for name in keyed.track:
+        if name not in value.by_name:
+            problems.append(_no_column("track", name, value))
+    return problems
+
+
+def _no_column(option: str, name: str, value: Schema) -> Problem:
+    columns = ", ".join(list(value.by_name)[:10])
+    return Problem("SMT702", f"{option}: {name}", "the chain makes no such column", f"it makes: {columns}")
+
+
+def _clashes(value: Schema, keyed: KeyedRows) -> list[Problem]:
+    """The columns of the chain that have a name which the mode needs for its own columns."""
+    own = set(map(caseless, keyed.added_columns))
+    problems = []
+    for name in value.by_name:
+        if caseless(name) in own:
+            statement = f"mode '{keyed.mode}' adds a column of this name, and the chain makes one"
+            problems.append(Problem("SMT704", name, statement, "rename it in the chain, or name the mode's columns"))
+    return problems
+
+
+def _unordered(value: Schema, keyed: KeyedRows) -> list[Problem]:
+    schema = value.by_name.get(keyed.sequence_by)
+    if schema is None or schema.type in _ORDERED or schema.logical == "Decimal":
+        return []
+    hint = "choose a number, a moment, or a text that sorts as the events follow each other"
+    return [Problem("SMT705", f"sequence_by: {keyed.sequence_by}", "values of this type have no order", hint)]

@@ -1,0 +1,62 @@
+"""Large columns that a change event does not hold, because the update left them as they were.
+
+Postgres does not log such a column (TOAST), so Debezium writes ``unavailable.value.placeholder`` in its place: as text,
+as bytes, as base64 of the bytes (how JSON writes bytes), and in arrays and maps as their only element
+(``RelationalChangeRecordEmitter`` and ``PostgresValueConverter`` of Debezium; debezium#7815 for arrays).
+"""
+
+import base64
+import hashlib
+import uuid
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegralType, MapType, StringType, StructType
+
+
+def unchanged_columns(rows: StructType, placeholder: str) -> Column:
+    """Returns the names of the columns of a row that hold the placeholder, as an array of texts.
+
+    Args:
+        rows: The columns of the frame; those of ``__out``.
+        placeholder: The text; empty: nothing is one.
+    """
+    names = []
+    for field in rows.fields:
+        is_placeholder = _is_placeholder(F.col("__out").getField(field.name), field.dataType, placeholder)
+        if is_placeholder is not None and placeholder:
+            names.append(F.when(is_placeholder, F.lit(field.name)))
+    if not names:
+        return F.array().cast("array<string>")
+    return F.array_compact(F.array(*names))
+
+
+def can_be_unchanged(kind: DataType) -> bool:
+    """Returns whether a column of this type can hold the placeholder."""
+    return _is_placeholder(F.lit(None), kind, "x") is not None
+
+
+def _is_placeholder(column: Column, kind: DataType, placeholder: str) -> Column | None:
+    """Returns whether a column holds the placeholder; None for a type that cannot."""
+    data = placeholder.encode()
+    if isinstance(kind, StringType):
+        return column.isin(placeholder, base64.b64encode(data).decode())
+    if isinstance(kind, BinaryType):
+        return column == F.lit(data)
+    if isinstance(kind, MapType) and isinstance(kind.keyType, StringType) and isinstance(kind.valueType, StringType):
+        return F.map_keys(column) == F.array(F.lit(placeholder))
+    if not isinstance(kind, ArrayType):
+        return None
+    if isinstance(kind.elementType, StringType):
+        texts = (placeholder, base64.b64encode(data).decode(), _uuid_of(data))
+        return (F.size(column) == 1) & F.element_at(column, 1).isin(*texts)
+    if isinstance(kind.elementType, BinaryType):
+        return (F.size(column) == 1) & (F.element_at(column, 1) == F.lit(data))
+    if isinstance(kind.elementType, IntegralType):
+        return column == F.array(*map(F.lit, data)).cast(kind)
+    return None
+
+
+def _uuid_of(data: bytes) -> str:
+    """Returns the text of Java's ``UUID.nameUUIDFromBytes``, which stands for the placeholder in arrays of UUIDs."""
+    return str(uuid.UUID(bytes=hashlib.md5(data, usedforsecurity=False).digest(), version=3))

@@ -1,0 +1,81 @@
+"""The ``MERGE`` of a window's changes into a table with keys, the same statement for Delta and Iceberg."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from dagster_smt.spark.sql import quoted, text
+
+
+@dataclass(frozen=True)
+class Merge:
+    """How changes become rows.
+
+    Attributes:
+        columns: The columns of the table after the merge.
+        matched_by: The columns that say which row a change is of.
+        kept: The columns whose value stays where a change names them in ``unchanged``.
+    """
+
+    columns: StructType
+    matched_by: tuple[str, ...]
+    kept: frozenset[str] = frozenset()
+
+
+def merge_statement(table: str, changes: str, merge: Merge) -> str:
+    """Returns the statement.
+
+    Args:
+        table: The table's name as SQL.
+        changes: The view with the changes: ``row``, ``unchanged`` and ``action`` (``tables.keyed.changes``).
+        merge: How they become rows.
+    """
+    matches = " AND ".join(f"now.{quoted(name)} = change.row.{quoted(name)}" for name in merge.matched_by)
+    names = [quoted(name) for name in merge.columns.names]
+    updates = ", ".join(f"now.{quoted(name)} = {_new_value(name, merge)}" for name in merge.columns.names)
+    values = ", ".join(f"change.row.{name}" for name in names)
+    return (
+        f"MERGE INTO {table} AS now USING {changes} AS change ON {matches} "
+        "WHEN MATCHED AND change.action = 'delete' THEN DELETE "
+        f"WHEN MATCHED AND change.action = 'update' THEN UPDATE SET {updates} "
+        f"WHEN NOT MATCHED AND change.action = 'insert' THEN INSERT ({', '.join(names)}) VALUES ({values})"
+    )
+
+
+def _new_value(name: str, merge: Merge) -> str:
+    value = f"change.row.{quoted(name)}"
+    if name not in merge.kept:
+        return value
+    return f"CASE WHEN array_contains(change.unchanged, {text(name)}) THEN now.{quoted(name)} ELSE {value} END"
+
+
+@contextmanager
+def view_of(changes: DataFrame) -> Iterator[str]:
+    """Gives changes a name for SQL, which every session of the application knows."""
+    name = f"dagster_smt_{secrets.token_hex(8)}"
+    changes.createOrReplaceGlobalTempView(name)
+    try:
+        yield f"global_temp.{name}"
+    finally:
+        changes.sparkSession.catalog.dropGlobalTempView(name)
+
+
+@contextmanager
+def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[SparkSession]:
+    """Gives a session with settings that no other statement sees.
+
+    Delta takes the metadata of a ``MERGE`` from the settings of its session. Other threads write through the user's
+    session meanwhile: their commits must not get this metadata.
+    """
+    own = session.newSession()
+    for name, value in session.conf.getAll.items():
+        if own.conf.isModifiable(name):
+            own.conf.set(name, value)
+    own.catalog.setCurrentDatabase(session.catalog.currentDatabase())
+    for name, value in settings.items():
+        own.conf.set(name, value)
+    yield own

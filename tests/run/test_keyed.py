@@ -1,0 +1,191 @@
+"""Tables with keys: the row of each key as it is now."""
+
+import random
+from pathlib import Path
+
+import deltalake
+import pytest
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.model.topics.format import Format
+from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.run.batch import run
+from dagster_smt.run.spec import RunSpec
+from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.sinks import open_table
+from dagster_smt.tables.sources.file_writer import append_records
+from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, TopicTable, WindowRequest
+from tests.run.keyed_world import Event, History, fold
+
+pytestmark = pytest.mark.spark
+KEY = Format("json_schema", parse_ddl("id INT"))
+VALUE = Format("json_schema", parse_ddl("id INT, name STRING, note STRING, seq BIGINT, __deleted STRING"))
+SINKS = {"delta": DeltaSink, "iceberg": IcebergSink}
+
+
+class Keys:
+    """Topics of changes, and a table with the keys' rows."""
+
+    def __init__(self, folder: Path, session, kind="delta", chain=None, **sink):
+        self.folder, self.session, self.kind = folder, session, kind
+        self.topics = FileTopics(folder / "topics")
+        self.sink = SINKS[kind](folder / "table", "columns", **{"mode": "upsert", **sink})
+        self.chain = parse_chain(chain or [])
+        self.lines = []
+
+    def add(self, events):
+        """Append events to their partitions; they are in the order of their offsets."""
+        for event in events:
+            append_records(self.topics, event.topic, [event.record()], event.partition)
+
+    def run(self, table=None, **changes):
+        pattern = {"pattern": "people.*", "key": KEY, "value": VALUE, **(table or {})}
+        spec = RunSpec("people", self.chain, TopicTable(self.topics, **pattern), self.sink, **changes)
+        return run(spec, self.session, self.lines.append)
+
+    def rows(self):
+        """The table as another reader sees it."""
+        return open_table(self.session, self.sink).read().collect()
+
+    def by_key(self):
+        rows = {}
+        for row in self.read():
+            assert row["id"] not in rows, f"two rows of key {row['id']}"
+            at = row["_source_topic"], row["_source_partition"], row["_source_offset"]
+            shown = {"name": row["name"], "note": row["note"], "at": at, "_deleted": row.get("_is_deleted", False)}
+            rows[row["id"]] = shown
+        return rows
+
+    def read(self):
+        if self.kind == "delta":
+            return deltalake.DeltaTable(str(self.folder / "table")).to_pyarrow_table().to_pylist()
+        from pyiceberg.table import StaticTable
+
+        metadata = max((self.folder / "table" / "metadata").glob("v*.metadata.json"), key=lambda p: int(p.name[1:-14]))
+        return StaticTable.from_metadata(str(metadata)).scan().to_arrow().to_pylist()
+
+
+def upsert(key, offset, name="n", note="t", **place):
+    return Event(key, {"name": name, "note": note, "seq": offset}, offset=offset, **place)
+
+
+@pytest.fixture(params=["delta", "iceberg"])
+def keys(request, spark, tmp_path):
+    return Keys(tmp_path, spark, request.param)
+
+
+def test_the_last_event_of_a_key_is_its_row(keys):
+    keys.add([upsert(1, 0, "a"), upsert(2, 1, "b"), upsert(1, 2, "c"), Event(2, None, offset=3), upsert(3, 4)])
+    report = keys.run()
+    counts = report.keyed["people"]
+    assert (counts.inserted, counts.updated, counts.deleted, counts.without_row, counts.superseded) == (2, 0, 0, 1, 2)
+    keys.add([upsert(1, 5, "d"), Event(3, None, offset=6), upsert(4, 7)])
+    counts = keys.run().keyed["people"]
+    assert (counts.inserted, counts.updated, counts.deleted, counts.without_row, counts.superseded) == (1, 1, 1, 0, 0)
+    assert {key: row["name"] for key, row in keys.by_key().items()} == {1: "d", 4: "n"}
+    state = open_table(keys.session, keys.sink).state()
+    assert sum(state.rows.values()) == 2
+    assert keys.run().status == "empty"
+
+
+def window_of(*ranges):
+    return WindowRequest(explicit=Window(tuple(Range(*r) for r in ranges)), accept_gap=True)
+
+
+def expected(events, read, **how):
+    """The rows after the events that were read."""
+    return fold([e for e in events if (e.topic, e.partition, e.offset) in read], **how)
+
+
+class Runs:
+    """Random runs over a history, each judged."""
+
+    def __init__(self, keys, history, seed, **how):
+        self.keys, self.history, self.how = keys, history, how
+        self.random, self.read = random.Random(seed), set()
+        self.done = []
+
+    def places(self):
+        return sorted({(e.topic, e.partition, e.offset) for e in self.history.events})
+
+    def ends(self):
+        return dict(self.history.ends)
+
+    def step(self):
+        action = self.random.choice(["add", "add", "next", "next", "some", "again", "again", "rebuild"])
+        getattr(self, action)()
+        self.done.append(action)
+        if action != "add":
+            self.judge()
+
+    def judge(self):
+        shown = self.keys.by_key() if self.read else {}
+        assert shown == expected(self.history.events, self.read, **self.how), self.done
+
+    def add(self):
+        self.keys.add(self.history.more(self.random.randrange(1, 8)))
+
+    def next(self):
+        if self.history.events:
+            self.keys.run()
+            self.read = set(self.places())
+
+    def some(self):
+        if not self.history.events:
+            return
+        most = self.random.randrange(1, 4)
+        self.keys.run(window=WindowRequest(max_records=most))
+        for (topic, partition), end in self.ends().items():
+            ends = [o for t, p, o in self.read if (t, p) == (topic, partition)]
+            start = max(ends) + 1 if ends else 0
+            self.read |= {(topic, partition, o) for o in range(start, min(end, start + most))}
+
+    def again(self):
+        """A window of offsets that the table has read."""
+        ranges = []
+        for (topic, partition), _ in self.ends().items():
+            known = [o for t, p, o in self.read if (t, p) == (topic, partition)]
+            if known and self.random.random() < 0.7:
+                start = self.random.randrange(0, max(known) + 1)
+                end = self.random.randrange(start, max(known) + 1) + 1
+                ranges.append((topic, partition, start, end))
+        if ranges:
+            self.keys.run(window=window_of(*ranges))
+
+    def rebuild(self):
+        if self.history.events and self.random.random() < 0.3:
+            self.keys.run(rebuild=True)
+            self.read = set(self.places())
+
+
+SEEDS = range(4)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_table_is_the_fold_of_what_was_read(seed, keys):
+    runs = Runs(keys, History(seed), seed)
+    for _ in range(14):
+        runs.step()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_soft_deletions_keep_the_row(seed, spark, tmp_path):
+    keys = Keys(tmp_path, spark, ["delta", "iceberg"][seed % 2], deletes="soft")
+    runs = Runs(keys, History(100 + seed), seed, deletes="soft")
+    for _ in range(14):
+        runs.step()
+
+
+def test_ignored_deletions_do_nothing(spark, tmp_path):
+    keys = Keys(tmp_path, spark, deletes="ignore")
+    runs = Runs(keys, History(200), 1, deletes="ignore")
+    for _ in range(14):
+        runs.step()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_shards_are_ordered_by_a_sequence(seed, spark, tmp_path):
+    keys = Keys(tmp_path, spark, ["delta", "iceberg"][seed % 2], sequence_by="seq")
+    runs = Runs(keys, History(300 + seed, shards=3, unchanged=False), seed, sequenced=True)
+    for _ in range(14):
+        runs.step()
