@@ -27,6 +27,7 @@ OF_OTHERS = {
     "bootstrap_servers": "Kafka's clients",
     "descriptor_set_out": "protoc",
     "include_imports": "protoc",
+    "record_key": "a value of the option keys",
     "--descriptor": "protoc, of --descriptor_set_out",
     "--include": "protoc, of --include_imports",
     "--reset-offsets": "Kafka's kafka-consumer-groups.sh",

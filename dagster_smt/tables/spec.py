@@ -22,10 +22,10 @@ from dagster_smt.model.topics.keyed import (
     UNAVAILABLE_VALUE,
     Deletes,
     KeyedRows,
-    SoftDeleteColumns,
     TableMode,
-    ValidityColumns,
 )
+from dagster_smt.model.topics.keyed import SoftDeleteColumns as SoftDeleteColumns
+from dagster_smt.model.topics.keyed import ValidityColumns as ValidityColumns
 from dagster_smt.model.windows.window import Window
 from dagster_smt.tables.kafka.spec import KafkaTopics as KafkaTopics
 from dagster_smt.tables.kafka.spec import NewTopics as NewTopics

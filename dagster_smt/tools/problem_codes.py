@@ -22,9 +22,11 @@ AREAS = {
     "4": "Data of one record",
     "5": "Tables, windows and sinks",
     "6": "Environment",
+    "7": "Tables with keys",
     "9": "Not supported, or a mistake in a class",
 }
 SHARED = {
+    "SMT701": "spark/stages/output tables/keyed/keys tables/planning",
     "SMT001": "chain/parse chain/stages",
     "SMT002": "chain/parse connect/places",
     "SMT003": "chain/parse cli/parity cli/schemas cli/topics connect/places connect/strimzi",

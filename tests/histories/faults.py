@@ -39,7 +39,7 @@ def _dying_after(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _patches(point: str) -> list[Any]:
     if point == "before the letters":
-        return [patch.object(batch._Attempt, "verify", _die)]
+        return [patch.object(batch.Attempt, "verify", _die)]
     if point == "before the commit":
         return [patch.object(table, "commit", _die) for table in TABLES]
     if point == "while committing":

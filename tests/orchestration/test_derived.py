@@ -22,12 +22,12 @@ class KeyedSink(DeltaSink):
     More about it.
 
     Attributes:
-        keys: Columns of
+        sort_keys: Columns of
             the ``key``.
         on_delete, on_update: ``keep`` or ``remove``.
     """
 
-    keys: tuple[str, ...] = ("id",)
+    sort_keys: tuple[str, ...] = ("id",)
     on_delete: Literal["keep", "remove"] = "keep"
     on_update: Literal["keep", "remove"] = "keep"
     limits: Mapping[str, int] = field(default_factory=dict)
@@ -35,14 +35,14 @@ class KeyedSink(DeltaSink):
 
 def test_a_new_option_of_a_sink_needs_no_second_declaration():
     model = _model(KeyedSink)
-    keys, on_delete = model.model_fields["keys"], model.model_fields["on_delete"]
+    keys, on_delete = model.model_fields["sort_keys"], model.model_fields["on_delete"]
     assert model.__doc__ == "A Delta table with keys." and model.__name__ == "KeyedSinkModel"
     assert (keys.description, keys.default) == ("Columns of the `key`.", ("id",))
     assert on_delete.description == model.model_fields["on_update"].description == "`keep` or `remove`."
     assert model.model_fields["path"].description == attribute_docs(DeltaSink)["path"]
-    data = model(path="lake", keys=["a", "b"], on_delete="remove", value={"kind": "string"}, source_columns=None)
+    data = model(path="lake", sort_keys=["a", "b"], on_delete="remove", value={"kind": "string"}, source_columns=None)
     sink = instance_of(KeyedSink, data.model_dump(), SPELLINGS, Path(), "sink")
-    expected = KeyedSink("lake", keys=["a", "b"], on_delete="remove", value=Format("string"), source_columns=None)
+    expected = KeyedSink("lake", sort_keys=["a", "b"], on_delete="remove", value=Format("string"), source_columns=None)
     assert sink == expected
     with pytest.raises(ValidationError, match="on_delete"):
         model(path="lake", on_delete="forget")

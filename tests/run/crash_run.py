@@ -67,7 +67,7 @@ def while_writing(table, writer) -> None:
 
 SAVE = DeltaTable._save
 POINTS = {
-    "after evaluating": lambda: setattr(batch._Attempt, "verify", die),
+    "after evaluating": lambda: setattr(batch.Attempt, "verify", die),
     "after the dead letters": lambda: setattr(dead_letters, "append_once", dying_after(dead_letters.append_once)),
     "before the commit": lambda: setattr(DeltaTable, "commit", die),
     "while writing": lambda: setattr(DeltaTable, "_save", while_writing),

@@ -109,7 +109,7 @@ def arm_commit(table: type) -> None:
 
 def prepare() -> None:
     """Put the points into the code."""
-    around(batch._Attempt, "verify", "after evaluating", "after counting")
+    around(batch.Attempt, "verify", "after evaluating", "after counting")
     around(topics, "append_frame", "before the letters", "after the letters")
     around(topics.KafkaPlace, "append", "before the letters", "after the letters")
     around(KafkaTable, "_write", "before saving", "after saving")

@@ -204,7 +204,7 @@ def test_failures_of_the_machine_have_a_code(world, monkeypatch, error, message)
         raise error
 
     world.add(order(1))
-    monkeypatch.setattr(batch._Attempt, "verify", failing)
+    monkeypatch.setattr(batch.Attempt, "verify", failing)
     with pytest.raises(EngineError) as caught:
         world.run()
     assert str(caught.value).splitlines()[0] == message and caught.value.problems[0].hint
@@ -215,7 +215,7 @@ def test_failures_of_spark_name_its_condition_and_no_value(world, monkeypatch):
         world.session.sql("SELECT CAST('secret-4711' AS INT)").collect()
 
     world.add(order(1))
-    monkeypatch.setattr(batch._Attempt, "verify", failing)
+    monkeypatch.setattr(batch.Attempt, "verify", failing)
     with pytest.raises(EngineError) as caught:
         world.run()
     assert "SMT620 orders: Spark failed: CAST_INVALID_INPUT" in str(caught.value)

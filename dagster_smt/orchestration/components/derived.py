@@ -128,7 +128,7 @@ def attribute_docs(cls: type) -> dict[str, str]:
         if section is None:
             continue
         indent = len(section[1]) - len(section[1].lstrip())
-        for entry in re.split(rf"\n {{{indent}}}(?! )", section[1].strip()):
+        for entry in re.split("\n" + " " * indent + "(?! )", section[1].strip()):
             attribute = _ATTRIBUTE.fullmatch(entry)
             if attribute is not None:
                 docs |= dict.fromkeys(attribute[1].split(", "), _line(attribute[2]))

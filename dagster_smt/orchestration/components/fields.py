@@ -38,11 +38,13 @@ from dagster_smt.tables.spec import (
     LetterPlace,
     NewTopics,
     Sink,
+    SoftDeleteColumns,
     SourceColumns,
     SourceSpec,
     TableSink,
     TableSource,
     TopicTable,
+    ValidityColumns,
 )
 
 T = TypeVar("T")
@@ -72,12 +74,17 @@ def _format_here(data: Mapping[str, Any], folder: Path, place: str) -> Format:
     return format_of(data, folder, place)
 
 
+def _names_of(cls: Callable[..., Any]) -> Spelling:
+    """Returns how a class of column names is spelled: as a list of the names."""
+    return Spelling(Sequence[str], lambda names, folder, place: cls(*names), lambda default: default.names)
+
+
 SPELLINGS: Spellings = {
     Format: Spelling(FormatModel, _format_here, lambda default: FormatModel(kind=default.kind)),
     NewTopics: Spelling(model_of(NewTopics, {}), lambda data, folder, place: NewTopics(**data)),
-    SourceColumns: Spelling(
-        Sequence[str], lambda names, folder, place: SourceColumns(*names), lambda default: default.names
-    ),
+    SourceColumns: _names_of(SourceColumns),
+    SoftDeleteColumns: _names_of(SoftDeleteColumns),
+    ValidityColumns: _names_of(ValidityColumns),
 }
 """Types of options that ``defs.yaml`` spells in another way than the dataclasses."""
 SINKS: Mapping[str, type[Sink]] = {

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from dagster_smt.model.reports.report import KeyCounts
+from dagster_smt.model.reports.run_report import KeyCounts
 from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.keyed.events import DELETE, Keyed
 

@@ -1,0 +1,329 @@
+"""The Spark work of a run, once its window and its plan are known: evaluate once, count, write, commit."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from dagster_smt.chain import Plan
+from dagster_smt.errors import Problem, RecordsRejected, TableError
+from dagster_smt.model.reports.run_report import RunReport, SchemaUse
+from dagster_smt.model.schema import Schema
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.windows.division import Division
+from dagster_smt.model.windows.offsets import OffsetSet
+from dagster_smt.run.circles import misrouted, refused
+from dagster_smt.run.commits import (
+    Draft,
+    miscounted,
+    rebuild_without,
+)
+from dagster_smt.run.counts import add_totals
+from dagster_smt.run.dead_letters import Letters, publish
+from dagster_smt.run.divided import Parts
+from dagster_smt.run.going_on import mirror
+from dagster_smt.run.keyed import (
+    KeyedWindow,
+    keyed_window,
+    with_key_failures,
+    without_conflicts,
+)
+from dagster_smt.run.output import output_rows
+from dagster_smt.run.rejects import first_rejects, located, not_committed, rejected_rows
+from dagster_smt.run.report_json import report_of, report_to_json
+from dagster_smt.run.spec import Progress, RunSpec
+from dagster_smt.run.staging import Staged, staged
+from dagster_smt.run.topic_demands import unmet, without_unmet
+from dagster_smt.run.unread import with_unread
+from dagster_smt.spark import evaluate as on_spark
+from dagster_smt.spark.reading.found_forms import FoundForms
+from dagster_smt.tables.keyed.deletions import deletions_table, remember, remembers_deletions
+from dagster_smt.tables.keyed.events import Keyed
+from dagster_smt.tables.push_down import Narrowed
+from dagster_smt.tables.schemas import conformed
+from dagster_smt.tables.sinks.protocol import MergingTable, Table, Written, check_expected
+from dagster_smt.tables.sources import Source
+from dagster_smt.tables.spec import TableSink
+
+
+class Running(Protocol):
+    """What an attempt needs of the run that it is of."""
+
+    spec: RunSpec
+    session: SparkSession
+    table: Table
+    source: Source
+    seconds: dict[str, float]
+    failures: dict[str, list[Problem]]
+    warnings: list[Problem]
+    schemas: tuple[SchemaUse, ...]
+    division: Division
+
+    @property
+    def say(self) -> Progress:
+        """Takes lines that say how far the run is."""
+        ...
+
+    def timed(self, phase: str) -> AbstractContextManager[None]:
+        """Notes the seconds of a phase."""
+        ...
+
+    def warn(self, problems: Iterable[Problem]) -> None:
+        """Notes problems that do not stop the run."""
+        ...
+
+
+@dataclass
+class Attempt:
+    """The Spark work of a run: evaluate once, count, write, commit."""
+
+    run_: Running
+    plan: Plan
+    frame: DataFrame
+    evaluated: DataFrame
+    schema: StructType
+    draft: Draft
+    narrow: Narrowed
+    found: FoundForms | None
+    keyed: Keyed | None = None
+    later: DataFrame | None = None
+
+    @property
+    def spec(self) -> RunSpec:
+        return self.run_.spec
+
+    def run(self) -> RunReport:
+        with self.staged() as found:
+            with self.run_.timed("evaluate"):
+                self.run_.schemas = self.run_.schemas or found.schemas(self.spec.table)
+            return self.commit_sendable(found)
+
+    def commit_sendable(self, found: Staged) -> RunReport:
+        """Commit; records that must not go where the chain sends them have failed."""
+        with self.run_.timed("evaluate"):
+            problems = misrouted(found, self.spec, self.run_.table, self.draft.window.topics)
+        if problems:
+            return self.without_misrouted(found, problems)
+        return self.commit_fitting(found)
+
+    def without_misrouted(self, found: Staged, problems: Mapping[str, Problem]) -> RunReport:
+        """Refuse records that must not go where they are sent; they are dead letters where those are."""
+        stages = len(self.spec.chain.stages)
+        if self.spec.errors_tolerance == "none" or not stages:
+            raise TableError(problems.values())
+        with replace(self, evaluated=refused(found.frame, problems, stages)).staged() as again:
+            return self.commit_fitting(again)
+
+    def commit_fitting(self, found: Staged) -> RunReport:
+        """Commit; records that their topics would refuse have failed."""
+        table = self.run_.table
+        with self.run_.timed("evaluate"):
+            refused_ones = unmet(found, table)
+        if not refused_ones:
+            return self.commit_ordered(found)
+        fitting = without_unmet(found.frame, refused_ones, table, self.spec.chain)
+        with replace(self, evaluated=fitting).staged() as again:
+            return self.commit(again)
+
+    def commit_ordered(self, found: Staged) -> RunReport:
+        """Commit; records of keys that are met in two partitions have failed, unless something orders their events."""
+        if self.keyed is None:
+            return self.commit(found)
+        with self.keyed_window(found) as window:
+            if not window.effects.conflicts:
+                return self.commit(found, window)
+            ordered = replace(self, evaluated=without_conflicts(found, window, self.spec.chain))
+            with ordered.staged() as again, ordered.keyed_window(again) as rest:
+                return ordered.commit(again, rest)
+
+    @contextmanager
+    def keyed_window(self, found: Staged) -> Iterator[KeyedWindow]:
+        """Gives the changes of a table with keys."""
+        keyed, sink, table = self.keyed, self.spec.sink, self.run_.table
+        assert keyed is not None and isinstance(sink, TableSink)
+        now, deletions = None, None
+        if not self.draft.replaced.everything and table.schema() is not None:
+            now = table
+            if remembers_deletions(keyed):
+                deletions = deletions_table(self.run_.session, sink)
+        left_out = frozenset(self.run_.failures)
+        with ExitStack() as kept:
+            with self.run_.timed("changes"):
+                window = keyed_window(found, left_out, self.later, keyed, self.schema, now, deletions)
+                changes = kept.enter_context(window)
+            yield changes
+
+    def run_as_guessed(self) -> RunReport | None:
+        """The report; None if records name other schemas than those that were guessed: nothing was written."""
+        assert self.found is not None
+        with self.staged() as found:
+            if found.other:
+                self.run_.say(f"{found.other} records name other schemas than the first one")
+                return None
+            self.run_.schemas = found.schemas_as_guessed(self.found)
+            return self.commit_sendable(found)
+
+    @contextmanager
+    def staged(self) -> Iterator[Staged]:
+        self.run_.say("evaluating")
+        with ExitStack() as kept:
+            with self.run_.timed("evaluate"):
+                found = kept.enter_context(staged(self.evaluated, self.plan, self.left_records, self.run_.division))
+            yield found
+
+    def left_records(self, frame: DataFrame) -> DataFrame:
+        """Returns the rows that the JVM lane left, run by Python."""
+        spec = self.spec
+        rows = on_spark.left_records(frame, self.plan, spec.table, spec.written)
+        if self.keyed is not None:
+            return with_key_failures(rows, self.keyed, spec.chain)
+        return rows
+
+    def commit(self, found: Staged, keyed: KeyedWindow | None = None) -> RunReport:
+        run_, draft = self.run_, self.draft
+        failures = set(run_.failures)
+        self.verify(found)
+        sizes = len(self.spec.chain.stages), len(self.plan.entries)
+        found = replace(found, topics=with_unread(found.topics, self.narrow.unread, *sizes))
+        report = self.report(found)
+        if draft.before and not self.spec.rebuild:
+            letters = dict(draft.before.dead_letters)
+        else:
+            letters = {}
+        if any(c.all_failed for c in found.topics.values()):
+            with run_.timed("rejects"):
+                letters = dict(self.reject(found, report)) or letters
+        draft = draft.without(run_.failures)
+        again = any(found.topics[t].all_failed for t in draft.window.topics if t in found.topics)
+        failed = found.failed().without(run_.failures) if again else OffsetSet()
+        partly = again and found.partly_failed()
+        report = replace(report, window=draft.window, topics=draft.of_topics(report.topics))
+        divided = Parts(run_.division, self.narrow.unread, run_.source, sizes)
+        report.parts = divided.of(draft.window, found.parts)
+        report.unread = tuple(u for u in self.narrow.unread if u.topic in report.topics)
+        report = add_totals(report, self.spec.chain, self.plan.entries, [*self.run_.warnings, *self.plan.warnings])
+        with ExitStack() as kept:
+            if keyed is not None and failures != set(run_.failures):  # topics were left out since
+                keyed = kept.enter_context(self.keyed_window(found))
+            written, state = self.write(found, keyed, draft, report, letters, failed, partly=partly)
+        report.files, report.bytes = written.files, written.bytes
+        if isinstance(self.spec.sink, TableSink) and written.rows is not None and keyed is None:
+            report.rows_written = written.rows
+            if written.rows != report.records_out:
+                report.warnings.append(miscounted(self.spec.sink.place, written.rows, report.records_out))
+        mirror(run_.spec, run_.source, state, run_.say)
+        run_.say(f"committed: {report.records_out} records in {written.files} files, {report.dropped} dropped")
+        return report
+
+    def write(
+        self,
+        found: Staged,
+        keyed: KeyedWindow | None,
+        draft: Draft,
+        report: RunReport,
+        letters: Mapping[str, int],
+        failed: OffsetSet,
+        *,
+        partly: bool,
+    ) -> tuple[Written, TableState]:
+        """Writes rows and state in one commit."""
+        run_ = self.run_
+        changed_rows = None
+        if keyed is not None:
+            report.keyed, changed_rows = dict(keyed.effects.counts), keyed.effects.rows
+            report.key_after = self.plan.key_after
+        state = draft.state(
+            report, report_to_json(report), letters, failed, run_.table, partly=partly, changed_rows=changed_rows
+        )
+        run_.say("committing")  # a cancelled run stops here
+        with run_.timed("write"):
+            if keyed is None:
+                rows = conformed(output_rows(found.kept(frozenset(run_.failures)), self.spec), self.schema)
+                return run_.table.commit(rows, state, draft.replaced, draft.before), state
+            self.remember_deletions(keyed)
+            if draft.replaced.everything or run_.table.schema() is None:
+                return run_.table.commit(keyed.new_rows(), state, draft.replaced, draft.before), state
+            assert isinstance(run_.table, MergingTable)
+            return run_.table.merge(keyed.written(), keyed.merge(), state, draft.before), state
+
+    def remember_deletions(self, keyed: KeyedWindow) -> None:
+        """Writes the deletions that a table with ``sequence_by`` has to remember."""
+        if not remembers_deletions(keyed.keyed):
+            return
+        assert isinstance(self.spec.sink, TableSink)
+        remember(keyed.changes, deletions_table(self.run_.session, self.spec.sink))
+
+    def verify(self, found: Staged) -> None:
+        """Every record that was to be read was read."""
+        read = {topic: counts.records for topic, counts in found.topics.items()}
+        if problems := self.run_.source.verify(self.narrow.window, read, lambda: self.run_.say("")):
+            raise TableError(problems)
+
+    def report(self, found: Staged) -> RunReport:
+        """The report, with the counts of every topic of the window."""
+        return RunReport(
+            self.spec.name,
+            self.draft.window,
+            before=self.plan.before,
+            after=self.plan.after,
+            previous=self.before(),
+            lineage=self.plan.lineage,
+            masked=tuple(sorted(self.plan.masked)),
+            chain=self.spec.chain.hash,
+            topics=found.topics,
+            failures=self.run_.failures,
+            schemas=self.run_.schemas,
+            seconds=self.run_.seconds,
+        )
+
+    def before(self) -> Schema | None:
+        """The schema that the commit before this run left."""
+        state = self.draft.before
+        if state is not None and not self.draft.replaced.everything:
+            return report_of(state).after
+        return None
+
+    def reject(self, found: Staged, report: RunReport) -> Mapping[str, int]:
+        """Name the first rejects; leave their topics out, or make dead letters: where to look for them next time."""
+        spec = self.spec
+        rows = rejected_rows(found.frame, spec.chain, spec.table)
+        report.rejects = first_rejects(rows, spec.chain)
+        failed = {}
+        for topic, counts in found.topics.items():
+            if counts.all_failed:
+                failed[topic] = counts
+        if spec.errors_tolerance == "none":
+            self.leave_out(failed, report)
+            return {}
+        if not spec.dead_letter_topic and spec.dead_letters is None:
+            return {}
+        count = sum(c.failed_records for c in failed.values())
+        self.run_.say(f"{count} records failed: reading the window again for dead letters")
+        draft, settle = self.draft, spec.settle
+        check_expected(
+            partial(self.run_.table.state, settle=settle), draft.before, draft.replaced, spec.sink.place
+        )  # who has lost already publishes nothing
+        letters = Letters(spec, rows, self.frame, draft.window, draft.attempt, draft.identities, count)
+        published = publish(letters, draft.before, self.run_.say)
+        report.unwritten = published.unwritten
+        self.run_.warn(published.problems)
+        return published.ends
+
+    def leave_out(self, failed: Collection[str], report: RunReport) -> None:
+        """Topics with records that fail are not committed; if there is no other, nothing is."""
+        whole = self.draft.replaced.everything or len(self.draft.window.topics) == 1
+        for topic in failed:
+            place = self.spec.name if len(self.draft.window.topics) == 1 else topic
+            summary = not_committed(place, report.topics[topic], whole=whole)
+            rejects = [located(r) for r in report.rejects if r.topic == topic]
+            self.run_.failures[topic] = [*rejects, summary]
+        report.rejects = [r for r in report.rejects if r.topic not in failed]
+        problems = [p for problems in self.run_.failures.values() for p in problems]
+        if not set(self.draft.window.topics) - set(self.run_.failures):
+            raise RecordsRejected(problems)
+        if self.draft.replaced.everything:
+            raise RecordsRejected([*problems, rebuild_without(self.spec.sink.place)])
