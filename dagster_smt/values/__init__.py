@@ -1,5 +1,5 @@
-"""Value rules: one function on values each, in a Python form and in a Spark form next to each other.
+"""Value rules: each rule is one function of values, with its Python form and its Spark form side by side.
 
-A rule never sees pyspark: its ``column`` receives the functions namespace ``F``. A rule whose ``may_fail`` is true
-raises ``DataError`` in its Python form, and yields null in its Spark form exactly where a non-null input failed.
+A rule does not import pyspark: its ``column`` gets the namespace of functions as ``F``. If ``may_fail`` is true, the
+Python form of a rule raises ``DataError``, and its Spark form yields null for exactly the same values.
 """

@@ -1,4 +1,4 @@
-"""Rules that need no knowledge of types: nulls, defaults, presence."""
+"""Rules for values of any type: nulls, defaults, presence."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,32 +10,37 @@ from dagster_smt.model.schema import BOOLEAN, Schema, Type
 
 @dataclass(frozen=True, slots=True)
 class ValueRule:
-    """Base of the rules: what the evaluators need to know of one besides its two forms."""
+    """Base of the rules: properties that the evaluators need beside the two forms of a rule."""
 
     may_fail = False
     reads_values = False
-    """Whether it makes null of some values: a struct may then hang on more than on what is there."""
+    """True if the rule turns some values into null.
+
+    Whether a struct is null may then depend on more than its presence.
+    """
     needs_python = False
-    """Whether Catalyst cannot meet the rule: the Spark evaluator then runs the Python form in an Arrow UDF."""
+    """True if Catalyst has no equal function: the Spark evaluator then runs the Python form in an Arrow UDF."""
     returns: ClassVar[Schema | None] = None
-    """The schema of the result, for a rule in another one's argument; None: that of the first argument."""
+    """The schema of the result, if the rule is an argument of another rule; None: the schema of the first argument."""
 
     def failure(self) -> Any:
-        """The error that a failing value raises; the same for every value."""
+        """Returns the error of a failing value, which is the same for every value."""
         raise NotImplementedError
 
     def other_failures(self) -> tuple[Any, ...]:
-        """The errors of further codes that the Python form may raise, also of a rule that may not fail otherwise."""
+        """Returns further errors that the Python form may raise, even if ``may_fail`` is false."""
         return ()
 
     def bind(self) -> Callable[..., Any]:
-        """The Python form as a function for a hot loop; a rule may choose a faster one here, once."""
+        """Returns the Python form as a function for hot loops. A rule may override this with a faster function."""
         return self.python  # type: ignore[attr-defined]
 
     def bind_many(self) -> Callable[[list[Any]], list[Any]]:
-        """A function of many values at once, for rules of one value; a rule may choose a faster one here, once.
+        """Returns a function of many values at once, for rules of one value.
 
-        It gives what the other gives of each, or raises if that would raise for one of them.
+        A rule may override this with a faster one.
+
+        The function returns the results of ``bind`` for each value, and raises if ``bind`` raises for one of them.
         """
         one = self.bind()
         return lambda values: list(map(one, values))
@@ -43,7 +48,7 @@ class ValueRule:
 
 @dataclass(frozen=True, slots=True)
 class PythonRule(ValueRule):
-    """Base of the rules that have no Catalyst form at all."""
+    """Base of the rules without a Catalyst form."""
 
     needs_python = True
 
@@ -51,13 +56,13 @@ class PythonRule(ValueRule):
         raise NotImplementedError(f"{type(self).__name__} runs in Python")
 
     def failed(self, F: Any, result: Any, *args: Any) -> Any:
-        """Where a rule that may fail has failed; one that can give null must say it more precisely."""
+        """Returns the condition under which the rule has failed. Rules whose result may be null must override this."""
         return result.isNull()
 
 
 @dataclass(frozen=True, slots=True)
 class KeepNull(ValueRule):
-    """Put the second value in place of the first, unless that is null."""
+    """Replaces the first value by the second, unless the first is null."""
 
     def python(self, value: Any, other: Any) -> Any:
         if value is None:
@@ -70,7 +75,7 @@ class KeepNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Default(ValueRule):
-    """Put the second value in place of a null (``replace.null.with.default``)."""
+    """Replaces null by the second value (``replace.null.with.default``)."""
 
     def python(self, value: Any, default: Any) -> Any:
         if value is None:
@@ -83,7 +88,7 @@ class Default(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class DefaultUnder(ValueRule):
-    """Put the third value in place of a null first one, but only where the second (the parent) is not null."""
+    """Replaces a null first value by the third, if the second value (the parent) is not null."""
 
     def python(self, value: Any, parent: Any, default: Any) -> Any:
         if value is None and parent is not None:
@@ -96,7 +101,7 @@ class DefaultUnder(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class WhereNull(ValueRule):
-    """Put the third value in place of the first where the second (a struct) is null, but its parent is not."""
+    """Replaces the first value by the third, if the second value (a struct) is null and its parent is not."""
 
     def python(self, value: Any, struct: Any, default: Any, *parent: Any) -> Any:
         if struct is None and None not in parent:
@@ -112,7 +117,7 @@ class WhereNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Required(ValueRule):
-    """Refuse null: Connect's ``Struct.put`` of null into a required field. The second value is the parent struct."""
+    """Refuses null, as Connect's ``Struct.put`` does for a required field. The second value is the parent struct."""
 
     field: str = ""
     may_fail = True
@@ -138,9 +143,9 @@ class Required(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Validated(ValueRule):
-    """Refuse a struct with a null in a required field (``Struct.validate``), for records of which no plan knows.
+    """Refuses a struct with a null in a required field (``Struct.validate``), for records without a plan.
 
-    On Spark the plan of the whole chain knows which fields can have been left null: it asks for ``Required`` there.
+    On Spark the plan of the chain knows which fields may be null, and uses ``Required`` for them.
     """
 
     schema: Schema
@@ -172,7 +177,7 @@ def _validate(schema: Schema, value: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Refused(ValueRule):
-    """Refuse every value but null: a value of this type cannot be used as the stage asks."""
+    """Refuses every value except null, because the stage cannot use values of this type."""
 
     code: str = ""
     statement: str = ""
@@ -195,7 +200,7 @@ class Refused(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class IsNull(ValueRule):
-    """Whether a value is null."""
+    """True if a value is null."""
 
     returns: ClassVar[Schema | None] = BOOLEAN
 
@@ -208,18 +213,18 @@ class IsNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class WhereThere(ValueRule):
-    """The second value, a condition, where the first is not null; else false."""
+    """The second value, a condition, if the first value is not null; else false."""
 
-    def python(self, value: Any, met: Any) -> bool:
-        return value is not None and bool(met)
+    def python(self, value: Any, condition: Any) -> bool:
+        return value is not None and bool(condition)
 
-    def column(self, F: Any, value: Any, met: Any) -> Any:
-        return value.isNotNull() & F.coalesce(met, F.lit(False))
+    def column(self, F: Any, value: Any, condition: Any) -> Any:
+        return value.isNotNull() & F.coalesce(condition, F.lit(False))
 
 
 @dataclass(frozen=True, slots=True)
 class NotNull(ValueRule):
-    """Refuse a null key or value: what Connect's transforms say of a tombstone they cannot take."""
+    """Refuses a null key or value, as Connect's transforms refuse tombstones that they cannot handle."""
 
     purpose: str = ""
     may_fail = True

@@ -1,7 +1,7 @@
 """Cast: Connect's conversions between primitive types (class ``Cast`` and ``Values.convertToString``).
 
-Integers keep their low bits, floats are cut off and saturate, texts are parsed as Java parses them, dates count in
-their encoded unit (days, milliseconds). The time zone is always UTC (difference D3).
+Integers keep their low bits, floats are truncated and saturate, texts are parsed as Java parses them, and dates become
+their encoded numbers (days, milliseconds). The time zone is always UTC (difference D3).
 """
 
 import base64
@@ -38,10 +38,10 @@ CASTABLE = (*INTEGER_KINDS, *FLOAT_KINDS, "boolean", "string", "bytes", "Decimal
 
 @dataclass(frozen=True, slots=True)
 class CastTo(ValueRule):
-    """Convert a value of a kind (see ``model.runtime.kind_of``) to a Connect type.
+    """Converts a value of a kind (see ``model.runtime.kind_of``) to a Connect type.
 
-    With a schema, dates become their encoded number first; a schemaless date cannot be cast. ``field`` is what problems
-    call the value: the configured path; empty for the whole key or value.
+    With a schema, dates become their encoded numbers first. A schemaless date cannot be cast. ``field`` is the name of
+    the value in problems: the configured path, or empty for the whole key or value.
     """
 
     kind: str
@@ -50,7 +50,7 @@ class CastTo(ValueRule):
 
     @property
     def may_fail(self) -> bool:  # type: ignore[override]
-        """Texts can be no numbers; dates can be no whole days or no times of day; bytes have no number at all."""
+        """True if the kind has values without a result: texts that are not numbers, dates out of range, bytes."""
         if self.kind == "string":
             return self.target not in (Type.STRING, Type.BOOLEAN)
         return self.kind in ("Date", "Time") or (self.kind == "bytes" and self.target is not Type.STRING)
@@ -58,14 +58,16 @@ class CastTo(ValueRule):
     def failure(self) -> DataError:
         name, target = f"'{self.field}'" if self.field else "the value", self.target.name.lower()
         if self.kind == "bytes":
-            return data_error("SMT405", f"{name} holds bytes, which cannot be cast to {target}", "cast them to string")
+            return data_error(
+                "SMT405", f"{name} holds bytes, which cannot be cast to {target}", "cast to string instead"
+            )
         if self.kind in ("Date", "Time"):
-            return data_error("SMT405", f"{name} is no valid {self.kind} of Connect")
+            return data_error("SMT405", f"{name} is not a valid {self.kind} of Connect")
         hint = (
-            "let a predicate keep the stage from records with other texts, or cast to string; with "
-            "errors.tolerance=all such records are dead letters"
+            "cast to string, or add a predicate that excludes records with other texts; with errors.tolerance=all "
+            "such records become dead letters"
         )
-        return data_error("SMT404", f"{name} is a text that is no {target}, or is out of its range", hint)
+        return data_error("SMT404", f"{name} is a text that is not a valid {target}, or is out of range", hint)
 
     def python(self, value: Any) -> Any:
         if value is None:
@@ -76,7 +78,7 @@ class CastTo(ValueRule):
         return result
 
     def bind(self) -> Callable[[Any], Any]:
-        """Texts to floating point have a way of their own: they are what chains cast most."""
+        """Returns a shorter function for texts to floating point, the most frequent cast."""
         if self.kind != "string" or self.target is not Type.FLOAT64:
             return self.python
 
@@ -91,7 +93,10 @@ class CastTo(ValueRule):
         return convert
 
     def bind_many(self) -> Callable[[list[Any]], list[Any]]:
-        """Texts to floating point: plain decimals are what ``Double.parseDouble`` and Python read alike."""
+        """Returns a faster function for texts to floating point:
+
+        Python reads plain decimals as ``parseDouble`` does.
+        """
         slow = ValueRule.bind_many(self)
         if self.kind != "string" or self.target is not Type.FLOAT64:
             return slow
@@ -122,7 +127,7 @@ class CastTo(ValueRule):
         return _double(number)
 
     def _invalid(self, value: int) -> bool:
-        """Whether a Date is no whole day, or a Time no time of day."""
+        """Returns whether a Date is not a whole day, or a Time is not within a day."""
         if self.kind == "Date":
             return value % DAY != 0
         return not 0 <= value <= DAY
@@ -166,7 +171,7 @@ class CastTo(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """Decimals beyond 64 bits and their Java texts have no Catalyst form."""
+        """True for decimals: Catalyst has neither decimals beyond 64 bits nor their Java texts."""
         return self.kind == "Decimal" and self.target is not Type.FLOAT64 and self.target is not Type.FLOAT32
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:
@@ -175,7 +180,7 @@ class CastTo(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class CastBoxed(CastTo):
-    """The same for a value without a schema: a number gets the run-time type that Java gives it."""
+    """``CastTo`` for a value without a schema: a number gets the run-time type that it has in Java."""
 
     def python(self, value: Any) -> Any:
         return box(CastTo.python(self, value), self.target)
@@ -207,7 +212,7 @@ def _double(number: Any) -> float:
 
 
 def date_text(milliseconds: int) -> str:
-    """``Values.dateFormatFor``: the format hangs on the instant, not on the logical type."""
+    """Returns a date's text. As in ``Values.dateFormatFor``, the instant decides the format, not the logical type."""
     if milliseconds < DAY:
         pattern = "HH:mm:ss.SSS'Z'"
     else:

@@ -1,4 +1,4 @@
-"""The Catalyst form of ``CastTo``. Nothing here can raise under ANSI: what cannot be cast becomes null."""
+"""The Catalyst form of ``CastTo``. It never raises, even under ANSI: values that cannot be cast become null."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ _ZEROS = (  # the digit zero of every script whose digits Java's parseInt takes;
     "\u17e0\u1810\u1946\u19d0\u1a80\u1a90\u1b50\u1bb0\u1c40\u1c50\ua620\ua8d0\ua900\ua9d0\ua9f0\uaa50\uabf0\uff10"
 )
 _PLAIN = "0123456789.+-eE"
-"""What Java and Spark read as a decimal alike, or both not."""
+"""Characters of texts that Java and Spark read as the same decimal, or both refuse."""
 _DIGITS = "".join(chr(ord(zero) + n) for zero in _ZEROS for n in range(10))
 
 
 def cast_column(F: Any, value: Any, kind: str, target: Type) -> Any:
-    """The column of a cast from a kind (``model.runtime.kind_of``) to a Connect type."""
+    """Returns the column of a cast from a kind (``model.runtime.kind_of``) to a Connect type."""
     if target is Type.STRING:
         return _text(F, value, kind)
     if kind == "bytes":
@@ -67,7 +67,7 @@ def _integer(F: Any, value: Any, kind: str, bits: int) -> Any:
 
 
 def _wrapped(F: Any, value: Any, have: int, bits: int) -> Any:
-    """Keep the low bits: shift them up and back."""
+    """Returns the low bits of an integer as a signed number: a shift up and back extends the sign."""
     wide = value.cast("bigint")
     if bits >= 32:
         return F.shiftright(F.shiftleft(wide, 64 - bits), 64 - bits)
@@ -75,7 +75,7 @@ def _wrapped(F: Any, value: Any, have: int, bits: int) -> Any:
 
 
 def _saturated(F: Any, value: Any, bits: int) -> Any:
-    """Truncate toward zero; NaN is 0; beyond the limits the nearest limit."""
+    """Returns a double truncated toward zero; NaN becomes 0, and values beyond a limit become the limit."""
     low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     top = float(2 ** (bits - 1))
     double = value.cast("double")
@@ -97,7 +97,7 @@ def _parsed(F: Any, value: Any, target: Type) -> Any:
         fits = is_number & (F.length(short) <= 20)
         return F.when(fits, short).try_cast("decimal(20,0)").try_cast(_SPARK[target])
     blanks = F.regexp_replace(value, r"\A[\x00-\x20]+|[\x00-\x20]+\z", "")
-    plain = F.translate(value, _PLAIN, "") == F.lit("")  # no regular expression for what most texts are
+    plain = F.translate(value, _PLAIN, "") == F.lit("")  # saves most texts the slower regular expression
     number = F.when(plain, value).when(blanks.rlike(rf"\A{FLOAT_PATTERN}\z"), blanks)
     return number.try_cast("float" if target is Type.FLOAT32 else "double")
 
@@ -111,10 +111,10 @@ def _text(F: Any, value: Any, kind: str) -> Any:
 
 
 def _date_text(F: Any, value: Any, kind: str) -> Any:
-    """``Values.dateFormatFor``: the instant decides the format.
+    """Returns a date's text. As in ``Values.dateFormatFor``, the instant decides the format.
 
-    Put together from numbers: Spark's own formats raise for days beyond its timestamps, write ``+10000`` for a year of
-    five digits and hang on the session's time zone.
+    The text is built from numbers. Spark's own formats raise for days beyond its timestamps, write ``+10000`` for a
+    year of five digits, and depend on the session's time zone.
     """
     if kind == "Date":
         millis = F.unix_date(value).cast("bigint") * _DAY

@@ -1,4 +1,4 @@
-"""Rules on arrays, maps and structs as whole values: one element, one field, other keys."""
+"""Rules for whole arrays, maps and structs: one element, one field, other keys."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from dagster_smt.values.java.regex import compile_java, expand, group_missing, m
 
 @dataclass(frozen=True, slots=True)
 class MapValue(ValueRule):
-    """The value under a key of a map; null where there is none."""
+    """The value of a key of a map; null if the map does not have the key."""
 
     key: str
 
@@ -26,7 +26,7 @@ class MapValue(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class ItemAt(ValueRule):
-    """An element of an array, counted from the end if negative; null where there is none."""
+    """An element of an array, counted from the end if negative; null if the array is shorter."""
 
     number: int
 
@@ -41,7 +41,7 @@ class ItemAt(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class StructField(ValueRule):
-    """A field of a struct that is no part of the stage's input, such as an element of an array."""
+    """A field of a struct that is not part of the stage's input, such as a struct in an array."""
 
     name: str
     schema: Schema
@@ -57,7 +57,7 @@ class StructField(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """A new name for a field or key: fixed, or the old one with the first find of a pattern replaced (``$1``)."""
+    """A new name for a field or key: fixed, or the old name with the first match of a pattern replaced (``$1``)."""
 
     text: str
     pattern: Match | None = None
@@ -65,15 +65,15 @@ class NewName:
     def __call__(self, old: str) -> str:
         if self.pattern is None:
             return self.text
-        found = compile_java(self.pattern.java).search(old)
-        if found is None:
+        match = compile_java(self.pattern.java).search(old)
+        if match is None:
             return old
-        return old[: found.start()] + expand(self.text, found) + old[found.end() :]
+        return old[: match.start()] + expand(self.text, match) + old[match.end() :]
 
 
 @dataclass(frozen=True, slots=True)
 class KeepKeys(ValueRule):
-    """A map with only the keys that have one of some names, or in which one of some patterns is found."""
+    """A map reduced to the keys that are one of some names, or match one of some patterns anywhere."""
 
     which: tuple[Any, ...]
 
@@ -89,7 +89,7 @@ class KeepKeys(ValueRule):
         return too_long()
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:
-        """A map that is not null becomes null only where a key took too long."""
+        """Returns where a map that is not null has become null: a pattern took too long for one of its keys."""
         return result.isNull() & value.isNotNull()
 
     def python(self, value: Any) -> Any:
@@ -102,17 +102,17 @@ class KeepKeys(ValueRule):
 
     def column(self, F: Any, value: Any) -> Any:
         def keeps(key: Any, _: Any) -> Any:
-            found = F.lit(False)
+            keeps_key = F.lit(False)
             for which in self.which:
-                found = found | (key == F.lit(which) if isinstance(which, str) else key.rlike(which.java))
-            return found
+                keeps_key = keeps_key | (key == F.lit(which) if isinstance(which, str) else key.rlike(which.java))
+            return keeps_key
 
         return F.map_filter(value, keeps)
 
 
 @dataclass(frozen=True, slots=True)
 class RenameKeys(PythonRule):
-    """Rename keys of a map; a key that gets the name of another one takes its place."""
+    """Renames keys of a map. A key that gets the name of another key replaces that key."""
 
     which: str | Match
     new: NewName
@@ -120,12 +120,13 @@ class RenameKeys(PythonRule):
     def python(self, value: Any) -> Any:
         if value is None:
             return None
-        moved = {key for key in value if self._selects(key)}
-        kept = {}
+        unchanged, renamed = {}, {}
         for key, child in value.items():
-            if key not in moved:
-                kept[key] = child
-        return kept | {self.new(key): value[key] for key in value if key in moved}
+            if self._selects(key):
+                renamed[self.new(key)] = child
+            else:
+                unchanged[key] = child
+        return unchanged | renamed
 
     def other_failures(self) -> tuple[Any, ...]:
         return too_long(), group_missing()

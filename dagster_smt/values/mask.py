@@ -1,4 +1,4 @@
-"""What MaskField puts in the place of a value (``MaskField.masked`` and ``maskWithCustomReplacement``)."""
+"""The values of masked fields (``MaskField.masked`` and ``maskWithCustomReplacement``)."""
 
 from decimal import Decimal
 from typing import Any
@@ -26,10 +26,10 @@ _INTEGERS = {"int8": (JavaByte, 8), "int16": (JavaShort, 16), "int32": (JavaInte
 
 
 def mask_value(kind: str, replacement: str | None) -> Any:
-    """The masked form of any non-null value of a kind.
+    """Returns the masked form of every non-null value of a kind.
 
     Args:
-        kind: As ``model.runtime.kind_of`` gives it.
+        kind: A result of ``model.runtime.kind_of``.
         replacement: The configured replacement, or None for the kind's zero.
 
     Raises:
@@ -53,7 +53,7 @@ def _replacement(kind: str, text: str) -> Any:
         raise _cannot(f"a value of type {kind} cannot be masked with a replacement")
     number = parse_big_decimal(text)
     if number is None:
-        raise _cannot(f"the replacement is not a number, and the value is of type {kind}")
+        raise _cannot(f"the replacement is not a number, but the value is of type {kind}")
     if kind in _INTEGERS:
         integer, bits = _INTEGERS[kind]
         return integer(wrap(low_integer(number), bits))

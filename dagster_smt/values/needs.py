@@ -1,4 +1,4 @@
-"""Refusals that a transform words itself, with the exception class that the original throws."""
+"""Rules that refuse values with a transform's own message, and with the exception class of Kafka's original."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ CLASS_CAST = "java.lang.ClassCastException"
 
 @dataclass(frozen=True, slots=True)
 class Needed(ValueRule):
-    """Refuse null. A second value, if there is one, is the key or value around it: a null one is somebody else's."""
+    """Refuses null. A second value is the surrounding key or value: if it is null, another rule refuses the record."""
 
     code: str
     statement: str
@@ -40,20 +40,20 @@ class Needed(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Differs(ValueRule):
-    """Whether an answer is not the one that is wanted; null is a no."""
+    """True if a boolean is not the expected one; null counts as false."""
 
-    wanted: bool
+    expected: bool
 
     def python(self, answer: bool | None) -> bool:
-        return bool(answer) is not self.wanted
+        return bool(answer) is not self.expected
 
     def column(self, F: Any, answer: Any) -> Any:
-        return F.coalesce(answer, F.lit(False)) != F.lit(self.wanted)
+        return F.coalesce(answer, F.lit(False)) != F.lit(self.expected)
 
 
 @dataclass(frozen=True, slots=True)
 class Unless(Needed):
-    """Refuse one text; null is another one."""
+    """Refuses one text; null passes."""
 
     text: str = ""
 

@@ -1,4 +1,4 @@
-"""Java's numbers: narrowing, parsing, and their texts.
+"""Java's numbers: narrowing, parsing, and texts.
 
 Sources: Java Language Specification 5.1.3 (narrowing), ``Integer.parseInt``, ``Double.parseDouble``,
 ``Double.toString`` (the shortest digits, as JDK 19 and later print them).
@@ -21,19 +21,20 @@ _FLOAT = re.compile(FLOAT_PATTERN)
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _TWO_TO_64 = Decimal(2**64)
 _MOST_BYTES = 4_096
-"""The time grows with the square of the digits: a megabyte takes minutes."""
+"""Most bytes of a decimal's unscaled value. The time to convert it grows with the square of its digits: a megabyte
+takes minutes."""
 _STARTS = "0123456789+-."
 _NO_DIGITS = str.maketrans("", "", "0123456789.-+eE")
 
 
 def wrap(value: int, bits: int) -> int:
-    """Keep the low bits of an integer, as a signed number."""
+    """Returns the low bits of an integer as a signed number."""
     half = 1 << (bits - 1)
     return ((value + half) & ((1 << bits) - 1)) - half
 
 
 def saturate(value: float, bits: int) -> int:
-    """Truncate a double toward zero; NaN is 0, what does not fit is the nearest limit."""
+    """Returns a double truncated toward zero; NaN becomes 0, and a number beyond a limit becomes the limit."""
     if math.isnan(value):
         return 0
     low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
@@ -45,7 +46,7 @@ def saturate(value: float, bits: int) -> int:
 
 
 def to_float32(value: float) -> float:
-    """Round a double to 32 bits; overflow is an infinity."""
+    """Returns a double rounded to 32 bits; overflow becomes an infinity."""
     try:
         rounded: float = struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
@@ -54,7 +55,7 @@ def to_float32(value: float) -> float:
 
 
 def exact_double(number: int | Decimal) -> float:
-    """``BigDecimal.doubleValue``."""
+    """Returns ``BigDecimal.doubleValue``."""
     try:
         if number:
             return float(number)
@@ -66,9 +67,9 @@ def exact_double(number: int | Decimal) -> float:
 
 
 def nearest_float32(exact: int | Decimal) -> float:
-    """Round an exact number to 32 bits in one step; by way of a double it could be rounded twice.
+    """Returns an exact number rounded to 32 bits in one step. Rounding to a double first could round twice.
 
-    A zero has no sign, as a ``BigDecimal`` has none; what is rounded to zero keeps its own.
+    Zero has no sign, as in a ``BigDecimal``; a number that is rounded to zero keeps its sign.
     """
     if not exact:
         return 0.0
@@ -87,11 +88,14 @@ def nearest_float32(exact: int | Decimal) -> float:
 
 
 def parse_big_decimal(text: str) -> Decimal | None:
-    """``new BigDecimal(text)``: any digits of the BMP; None if it is no number, or exponent or scale exceed an int."""
-    found = _BIG_DECIMAL.fullmatch(text)
-    if found is None or max(text) > "\uffff":
+    """Returns ``new BigDecimal(text)``, with digits of the whole BMP.
+
+    None if the text is not a number, or if exponent or scale exceed an int.
+    """
+    match = _BIG_DECIMAL.fullmatch(text)
+    if match is None or max(text) > "\uffff":
         return None
-    exponent = found["exponent"] or "0"
+    exponent = match["exponent"] or "0"
     sign, digits = exponent[: exponent[0] in "+-"], exponent.lstrip("+-")
     zeros = next((n for n, digit in enumerate(digits) if int(digit)), len(digits))
     if len(digits) - zeros > 10 or not _is_int(int(sign + (digits[zeros:] or "0"))):
@@ -104,19 +108,19 @@ def parse_big_decimal(text: str) -> Decimal | None:
 
 
 def scaled_decimal(unscaled: bytes, scale: int) -> Decimal:
-    """A decimal of the bytes of its unscaled value, as Java's ``BigInteger`` has them.
+    """Returns a decimal with an unscaled value of big-endian bytes, as in Java's ``BigInteger``.
 
     Raises:
-        DataError: SMT446, there are so many digits that to write them as decimal ones takes too long.
+        DataError: SMT446, the decimal has so many digits that its conversion takes too long.
     """
     if len(unscaled) > _MOST_BYTES:
         statement = f"a decimal has more than {_MOST_BYTES} bytes, about {_MOST_BYTES * 12 // 5:,} digits"
-        raise data_error("SMT446", statement, "look at the dead letter, or send it as a text", "")
+        raise data_error("SMT446", statement, "check the dead letter, or send the number as a text", "")
     return Decimal(int.from_bytes(unscaled, "big", signed=True)).scaleb(-scale, _EXACT)
 
 
 def rounded_decimal(value: Decimal, precision: int, scale: int) -> Decimal | None:
-    """A decimal with exactly so many places, half of one rounded up; None if it has more digits than the precision."""
+    """Returns a decimal rounded half up to a scale; None if it has more digits than the precision."""
     if value and value.adjusted() >= precision - scale:
         return None
     context = Context(prec=precision + 1, rounding=ROUND_HALF_UP, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -127,10 +131,10 @@ def rounded_decimal(value: Decimal, precision: int, scale: int) -> Decimal | Non
 
 
 def json_decimal(text: str) -> Decimal:
-    """The exact value of a number in JSON.
+    """Returns the exact value of a number in JSON.
 
     Raises:
-        ValueError: Java's ``BigDecimal`` cannot hold it.
+        ValueError: Java's ``BigDecimal`` cannot hold the number.
     """
     value = parse_big_decimal(text)
     if value is None:
@@ -143,14 +147,14 @@ def _is_int(number: int) -> bool:
 
 
 def big_decimal(value: Decimal) -> Decimal:
-    """The value as Java has it: a ``BigDecimal`` knows no negative zero."""
+    """Returns a value as a ``BigDecimal``, which has no negative zero."""
     if value:
         return value
     return value.copy_abs()
 
 
 def low_integer(value: Decimal) -> int:
-    """The integer part of a decimal, right in its low 64 bits; digits can be many, and the exponent huge."""
+    """Returns the low 64 bits of a decimal's integer part, also for huge exponents."""
     exponent = value.as_tuple().exponent
     if isinstance(exponent, int) and exponent >= 64:
         return 0
@@ -159,22 +163,25 @@ def low_integer(value: Decimal) -> int:
 
 
 def parse_integer(text: str, bits: int) -> int | None:
-    """``Long.parseLong`` and its kin: a sign and any digits of the BMP, no spaces; None if it is not one or too big."""
+    """Returns ``Long.parseLong`` and similar: a sign and digits of the whole BMP, without blanks.
+
+    None if the text is not an integer, or the integer is too large.
+    """
     if not _INTEGER.fullmatch(text) or max(text) > "\uffff":
         return None
-    value = int(text) if len(text) < 100 else Decimal(text)  # Python refuses to read integers of thousands of digits
+    value = int(text) if len(text) < 100 else Decimal(text)  # ``int`` refuses texts of thousands of digits
     if -(1 << (bits - 1)) <= value < 1 << (bits - 1):
         return int(value)
     return None
 
 
 def parse_float(text: str) -> float | None:
-    """``Double.parseDouble``: blanks around do not count; suffixes and hexadecimal floats are allowed."""
+    """Returns ``Double.parseDouble``: it ignores blanks at the ends, and accepts suffixes and hexadecimal numbers."""
     if text and text[0] in _STARTS and text[-1] in "0123456789" and text.isascii() and "_" not in text:
         try:
             return float(text)
         except ValueError:
-            pass  # no number, or a hexadecimal one
+            pass  # not a number, or a hexadecimal one
     text = text.strip(BLANKS)
     if not _FLOAT.fullmatch(text):
         return None
@@ -184,15 +191,15 @@ def parse_float(text: str) -> float | None:
 
 
 def plain_floats(texts: list[str]) -> list[float] | None:
-    """As ``parse_float`` for each of many texts, if all look like plain decimals, and none is too large."""
+    """Returns ``parse_float`` of many texts; None unless all of them are plain decimals of finite numbers."""
     if "".join(texts).translate(_NO_DIGITS):
         return None
     try:
-        found = list(map(float, texts))
+        numbers = list(map(float, texts))
     except ValueError:
         return None
-    if all(map(math.isfinite, found)):
-        return found
+    if all(map(math.isfinite, numbers)):
+        return numbers
     return None
 
 
@@ -206,7 +213,7 @@ def _hexadecimal(text: str) -> float:
 
 
 def parse_float32(text: str) -> float | None:
-    """``Float.parseFloat``."""
+    """Returns ``Float.parseFloat``."""
     double = parse_float(text)
     if double is None or not math.isfinite(double) or not double or "x" in text or "X" in text:
         if double is None:
@@ -219,7 +226,7 @@ def parse_float32(text: str) -> float | None:
 
 
 def float_text(value: float, single: bool = False) -> str:
-    """``Double.toString``, or ``Float.toString`` for a value of 32 bits."""
+    """Returns ``Double.toString``, or ``Float.toString`` for a value of 32 bits."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -241,7 +248,7 @@ def float_text(value: float, single: bool = False) -> str:
 
 
 def _shortest(value: float) -> str:
-    """The shortest digits, but of two digits the nearest (the smallest double is ``4.9E-324``, not ``5.0E-324``)."""
+    """Returns the shortest digits, but at least two (the smallest double is ``4.9E-324``, not ``5.0E-324``)."""
     two = f"{value:.1e}" if abs(value) < 1e-321 else ""
     if two and float(two) == value:
         return two
@@ -257,7 +264,7 @@ def _shortest_single(value: float) -> str:
 
 
 def decimal_text(value: Decimal) -> str:
-    """``BigDecimal.toString``: scientific where the exponent asks for it."""
+    """Returns ``BigDecimal.toString``: scientific notation for large and small exponents."""
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     text, minus = "".join(map(str, digits)), "-" if sign else ""

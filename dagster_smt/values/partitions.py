@@ -1,4 +1,4 @@
-"""Partitions that a stage chooses for records on their way to a topic."""
+"""The rule for a partition that a stage chooses for a record."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +11,9 @@ _MOST = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class ChosenPartition(ValueRule):
-    """The number of a partition; null leaves the choice to the topic. Negative ones are refused, as producers do.
+    """The number of a partition; null leaves the choice to the producer. Negative numbers are refused, as by producers.
 
-    Whether the topic has such a partition is looked at before records are written.
+    The sink checks before it writes records whether the topic has the partition.
     """
 
     may_fail = True
@@ -32,4 +32,4 @@ class ChosenPartition(ValueRule):
         return value < 0
 
     def failure(self) -> DataError:
-        return data_error("SMT444", "what is to be the partition is no number that one can have", "correct it")
+        return data_error("SMT444", "the value for the partition is not a partition's number", "fix the value")

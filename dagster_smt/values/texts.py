@@ -1,6 +1,6 @@
-"""Values as texts: Java's ``toString`` and Connect's ``Values.convertToString``, and what is decided by texts.
+"""Rules for texts: Java's ``toString`` and Connect's ``Values.convertToString`` of values, and tests of texts.
 
-Dates are written in UTC (difference D3), and maps in the order they have here (D4).
+Dates are written in UTC (difference D3), and maps in the order of their entries here (D4).
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _TEXT = optional(STRING)
 
 
 def java_text(schema: Schema | None, value: Any) -> str:
-    """``String.valueOf``.
+    """Returns ``String.valueOf``.
 
     Args:
         schema: The value's schema; None if it has none.
@@ -56,8 +56,8 @@ def java_text(schema: Schema | None, value: Any) -> str:
 
 
 def no_text() -> DataError:
-    """The error of bytes that should become a text."""
-    return data_error("SMT455", "bytes have no text that is the same in every run", "leave the field out")
+    """Returns the error of bytes that a stage uses as a text."""
+    return data_error("SMT455", "bytes do not have the same text in every run", "leave the field out")
 
 
 def _container(schema: Schema | None, value: Any) -> str:
@@ -73,7 +73,7 @@ def _container(schema: Schema | None, value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChangeEntries(PythonRule):
-    """The entries of a map under some keys, each by a rule; a key that is not there becomes one, with null."""
+    """Changes entries of a map, each by a rule. A missing key is added with null."""
 
     entries: tuple[tuple[str, Rule], ...]
 
@@ -88,12 +88,12 @@ class ChangeEntries(PythonRule):
 
 
 def is_blank(text: str) -> bool:
-    """``String.isBlank``: unlike Python, Java takes neither the no-break spaces nor U+0085 for blanks."""
+    """Returns ``String.isBlank``: unlike in Python, no-break spaces and U+0085 are not blanks."""
     return all(char.isspace() and char not in "\u0085\u00a0\u2007\u202f" for char in text)
 
 
 def has_bytes(schema: Schema) -> bool:
-    """Whether values of a schema can hold bytes."""
+    """Returns whether values of a schema may hold bytes."""
     if schema.type is Type.BYTES:
         return schema.logical is None
     inner = [child for _, child in schema.fields] + [child for child in (schema.keys, schema.values) if child]
@@ -102,14 +102,14 @@ def has_bytes(schema: Schema) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class JavaText(ValueRule):
-    """Java's ``toString`` of a value without bytes in it; null stays null."""
+    """Java's ``toString`` of a value without bytes; null stays null."""
 
     schema: Schema
     returns: ClassVar[Schema | None] = _TEXT
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """Only texts, numbers and booleans have the same text in Catalyst as in Java."""
+        """True unless Catalyst has Java's text for the value: texts, numbers and booleans."""
         return kind_of_schema(self.schema) not in _CATALYST
 
     def python(self, value: Any) -> str | None:
@@ -123,7 +123,10 @@ class JavaText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class StructText(ValueRule):
-    """Java's ``toString`` of a struct, given anything, the struct and the texts of its fields; null stays null."""
+    """Java's ``toString`` of a struct; null stays null.
+
+    The arguments: an unused value, the struct, its fields' texts.
+    """
 
     names: tuple[str, ...]
     returns: ClassVar[Schema | None] = _TEXT
@@ -136,13 +139,13 @@ class StructText(ValueRule):
 
     def column(self, F: Any, _: Any, struct: Any, *texts: Any) -> Any:
         pairs = zip(self.names, texts, strict=True)
-        parts = [F.concat(F.lit(f"{name}="), text) for name, text in pairs]  # null where the text is
+        parts = [F.concat(F.lit(f"{name}="), text) for name, text in pairs]  # null if the text is null
         return F.when(struct.isNotNull(), F.concat(F.lit("Struct{"), F.concat_ws(",", *parts), F.lit("}")))
 
 
 @dataclass(frozen=True, slots=True)
 class LiteralText(ValueRule):
-    """``Values.convertToString`` of a value; null stays null, inside a struct (``embedded``) it is the word."""
+    """``Values.convertToString`` of a value; null stays null, or becomes ``null`` inside a struct (``embedded``)."""
 
     schema: Schema
     embedded: bool = False
@@ -150,7 +153,7 @@ class LiteralText(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """Inside a struct texts are quoted."""
+        """True unless Catalyst has the same text; inside a struct, it does not quote texts."""
         kind = kind_of_schema(self.schema)
         return kind not in _CATALYST or (self.embedded and kind == "string")
 
@@ -170,7 +173,7 @@ class LiteralText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LiteralStructText(ValueRule):
-    """``Values.convertToString`` of a struct, given anything, the struct and the texts of its fields."""
+    """``Values.convertToString`` of a struct. The arguments: an unused value, the struct, its fields' texts."""
 
     names: tuple[str, ...]
     embedded: bool = False
@@ -196,7 +199,7 @@ class LiteralStructText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class JoinTexts(ValueRule):
-    """Texts put together, ``missing`` for each null."""
+    """Joined texts, with ``missing`` for each null."""
 
     delimiter: str
     missing: str
@@ -211,7 +214,7 @@ class JoinTexts(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class ChangeCase(PythonRule):
-    """A text in upper or lower case, by all of Unicode's rules and none of a language; null stays null."""
+    """A text in upper or lower case, by Unicode's rules without those of a language; null stays null."""
 
     upper: bool
 
@@ -225,7 +228,7 @@ class ChangeCase(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class CaseOfText(PythonRule):
-    """The text that Java has for a value without a schema, in upper or lower case; null stays null."""
+    """Java's text of a value without a schema, in upper or lower case; null stays null."""
 
     upper: bool
 
@@ -237,7 +240,7 @@ class CaseOfText(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Filled(Needed):
-    """Refuse null and the empty text."""
+    """Refuses null and the empty text."""
 
     def python(self, value: Any, *around: Any) -> Any:
         if not value:
@@ -250,7 +253,7 @@ class Filled(Needed):
 
 @dataclass(frozen=True, slots=True)
 class FilledOrNull(ValueRule):
-    """Null instead of the empty text."""
+    """The text; null for the empty text."""
 
     def python(self, text: str | None) -> str | None:
         return text or None
@@ -261,7 +264,7 @@ class FilledOrNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Otherwise(ValueRule):
-    """The second text where the first is null or empty."""
+    """The first text; the second if the first is null or empty."""
 
     def python(self, text: str | None, other: str | None) -> str | None:
         return text or other
@@ -272,7 +275,7 @@ class Otherwise(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class IsText(ValueRule):
-    """Whether a text is exactly this one; null is not."""
+    """True if a text is equal to this text; null is not."""
 
     text: str
 
@@ -285,7 +288,7 @@ class IsText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class IsOneOf(ValueRule):
-    """Whether a text is one of some; null is not."""
+    """True if a text is one of these texts; null is not."""
 
     texts: tuple[str, ...]
 
@@ -298,7 +301,7 @@ class IsOneOf(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Finds(PythonRule):
-    """Whether a part of the text matches (``Matcher.find``); null does not."""
+    """True if a part of the text matches (``Matcher.find``); null does not match."""
 
     pattern: str
 
@@ -311,7 +314,7 @@ class Finds(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class TextPasses:
-    """Whether the text that Connect makes of a value in a header passes a rule: a test of ``model.keeps``."""
+    """True if the text that a value has in a header passes a rule: a test of ``model.keeps``."""
 
     rule: "IsText | Finds | Matches"
 

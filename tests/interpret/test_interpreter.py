@@ -263,7 +263,7 @@ FAILURES = [
         [MASK, CAST],
         {"value": b'{"n":"x"}'},
         1,
-        "SMT404 transforms.cast (Cast$Value): 'n' is a text that is no int8, or is out of its range",
+        "SMT404 transforms.cast (Cast$Value): 'n' is a text that is not a valid int8, or is out of range",
     ),
     (
         "invalid inside",
@@ -299,14 +299,14 @@ FAILURES = [
         [DATE],
         {"value": b'{"n":1}'},
         VALUE_CONVERTER,
-        "SMT413 value.converter: JSON without a schema cannot carry this value",
+        "SMT413 value.converter: JSON without a schema cannot hold this value",
     ),
     (
         "a key that cannot be written",
         [stage("ValueToKey", fields="n"), stage("TimestampConverter$Key", field="n", target_type="Date")],
         {"value": b'{"n":1}'},
         KEY_CONVERTER,
-        "SMT413 key.converter: JSON without a schema cannot carry this value",
+        "SMT413 key.converter: JSON without a schema cannot hold this value",
     ),
 ]
 

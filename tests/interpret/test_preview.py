@@ -30,7 +30,7 @@ record 2
   maskfield            orders: {"n":"x","name":null}
   filter               (predicate: not here)
   regexrouter          orders-x: {"n":"x","name":null}
-  cast                 SMT404 'n' is a text that is no int8, or is out of its range
+  cast                 SMT404 'n' is a text that is not a valid int8, or is out of range
 record 3
   input                SMT411 value.converter: the text is not valid JSON in UTF-8"""
 TYPED = """\
@@ -77,7 +77,7 @@ def test_a_value_that_cannot_be_written_yet_is_told_and_fails_only_at_the_end():
         stage("TimestampConverter$Value", field="t", target_type="unix"),
     )
     assert shown(*stages, lines=[b'{"t":5}']).split("\n")[2:] == [
-        "  timestampconverter   SMT413 value.converter: JSON without a schema cannot carry this value",
+        "  timestampconverter   SMT413 value.converter: JSON without a schema cannot hold this value",
         '  timestampconverter2  t: {"t":5}',
     ]
     assert [s.failed for s in steps_of(*stages, line=b'{"t":5}')] == [False, False, False]

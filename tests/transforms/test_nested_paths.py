@@ -274,7 +274,7 @@ CONFIGURATIONS = [
     (ReplaceField, {"renames": "a[*]:b"} | EXT, "renames", "'a[*]' ends with no name"),
     (ReplaceField, {"renames": "a.b:`c`.d"} | V2, "renames", "the new name '`c`.d' is a path"),
     (HoistField, {"hoisted": "a[*]", "field": "w"} | EXT, "hoisted", "'a[*]' ends with no name"),
-    (MaskField, {"fields": "/(/"} | EXT, "fields", "the regular expression '(' is not usable: missing )"),
+    (MaskField, {"fields": "/(/"} | EXT, "fields", "the regular expression '(' cannot be used: missing )"),
     (TimestampConverter, {"field": "a", "fields": "b", "target.type": "unix"}, "fields", "is set, and so is field"),
     (MaskField, {"fields": "a.`b,c"} | V2, "fields", "incomplete backtick pair in path 'a.`b,c' at position 2"),
 ]

@@ -15,7 +15,7 @@ I8, I16, I32, I64, F32, F64, BOOL, TEXT = TARGETS
 INF, NAN = math.inf, math.nan
 DAY = 86_400_000
 MOMENT = JavaDate(1_556_204_536_123)
-RANGE = "the value is a text that is no {}, or is out of its range"
+RANGE = "the value is a text that is not a valid {}, or is out of range"
 REFUSED = object()
 
 CASES = [
@@ -104,7 +104,7 @@ def test_cast(kind, value, target, result):
     if kind == "bytes":
         code, statement = "SMT405", f"the value holds bytes, which cannot be cast to {target.name.lower()}"
     if kind in ("Date", "Time"):
-        code, statement = "SMT405", f"the value is no valid {kind} of Connect"
+        code, statement = "SMT405", f"the value is not a valid {kind} of Connect"
     assert str(caught.value).splitlines()[0] == f"{code} {statement}"
 
 

@@ -175,16 +175,16 @@ def test_formatting(pattern, instant, text):
 @pytest.mark.parametrize(
     ("pattern", "statement"),
     [
-        ("yyyy-bb-f", "these letters mean nothing in SimpleDateFormat: 'b', 'f'"),
+        ("yyyy-bb-f", "SimpleDateFormat does not have these letters: 'b', 'f'"),
         ("yyyy 'T", "the quote at position 5 is not closed"),
         ("yyyy'", "the quote at position 4 is not closed"),
-        ("XXXX", "there are at most three 'X'"),
+        ("XXXX", "at most three 'X' may follow each other"),
     ],
 )
 def test_patterns_that_are_refused(pattern, statement):
     with pytest.raises(ConfigError) as caught:
         date_format(pattern)
-    assert str(caught.value).splitlines()[0] == f"SMT022 the date pattern '{pattern}' is not usable: {statement}"
+    assert str(caught.value).splitlines()[0] == f"SMT022 the date pattern '{pattern}' cannot be used: {statement}"
 
 
 def test_an_empty_pattern_writes_nothing():

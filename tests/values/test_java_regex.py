@@ -187,8 +187,8 @@ FINDS = [
     ("(?<=a*)x", "aax", [(2, 3)]),
     (r"a\Q.\E*\Q\d", "a..\\d", [(0, 5)]),
 ]
-POSITION = "the regular expression '{}' is not usable: {}"
-LOOK_BEHIND = "a look-behind with an atomic or possessive part, \\X, or an unlimited and other parts"
+POSITION = "the regular expression '{}' cannot be used: {}"
+LOOK_BEHIND = "a look-behind with an atomic or possessive part, \\X, or an unlimited part beside others"
 REFUSED = [
     ("(", "missing )"),
     ("[a", "a class is not closed"),
@@ -210,10 +210,10 @@ REFUSED = [
     ("(?|a)", "the group '(?|a'"),
     ("(?1)", "the group '(?1)'"),
     ("(?(1)a)", "the group '(?(1'"),
-    ("a{,2}", "a '{' that begins no repetition"),
-    ("a{e<=1}", "a '{' that begins no repetition"),
-    ("(?:a){e}", "a '{' that begins no repetition"),
-    ("{", "a '{' that begins no repetition"),
+    ("a{,2}", "a '{' that does not begin a repetition"),
+    ("a{e<=1}", "a '{' that does not begin a repetition"),
+    ("(?:a){e}", "a '{' that does not begin a repetition"),
+    ("{", "a '{' that does not begin a repetition"),
     ("[a--b]", "an illegal range in a class"),
     (r"[a-\d]", "an illegal range in a class"),
     (r"[a-\pL]", "the escape '\\p' in a class"),
@@ -236,9 +236,9 @@ REFUSED = [
     ("(?i)*", "nothing to repeat"),
     ("a{2,1}", "an illegal repetition range"),
     ("a{9999999999}", "an illegal repetition range"),
-    ("a{1", "a '{' that begins no repetition"),
-    ("a{ 1}", "a '{' that begins no repetition"),
-    ("a{1,x}", "a '{' that begins no repetition"),
+    ("a{1", "a '{' that does not begin a repetition"),
+    ("a{ 1}", "a '{' that does not begin a repetition"),
+    ("a{1,x}", "a '{' that does not begin a repetition"),
     ("(?<=(?:(?=a){1,})*)c", "a look-behind without an obvious maximum length"),
     (r"(?<=(?:ab)*)c", "a look-behind without an obvious maximum length"),
     (r"(a)(?<=\1)", "a look-behind without an obvious maximum length"),
@@ -271,14 +271,14 @@ REFUSED_HERE_ONLY = [
     (r"(?i)(\pL)\1", "a reference under the flag i together with a Unicode property or \\b"),
     (r"(a\1)", "a reference to a group that is not closed yet"),
     (r"\1(a)", "a reference to a group that is not closed yet"),
-    (r"(?>(a)|b)\1", "a reference to a group that Java may not forget when it tries another way"),
+    (r"(?>(a)|b)\1", "a reference to a group that may keep a text of a failed attempt in Java"),
     ("(?<=a++)b", LOOK_BEHIND),
     (r"(?<=\X)b", LOOK_BEHIND),
     ("(?<=xa+)b", LOOK_BEHIND),
     (r"(?<=\x{1F600})b", "a look-behind for an escaped character beyond \\uFFFF"),
-    ("(a?|b){2}", "a group that can be empty, two or more times"),
+    ("(a?|b){2}", "a group that may be empty and is repeated at least twice"),
     ("a{60000}", "repetitions of more than 50000 characters"),
-    ("(" * 100 + ")" * 100, "too many groups inside each other"),
+    ("(" * 100 + ")" * 100, "too many nested groups"),
     ("[a-zZ&&&_]", "'&&' at this place in a class"),
     ("[[x]a&&]", "'&&' at this place in a class"),
 ]
@@ -310,9 +310,9 @@ UNROUTABLE = [
     ("a", "x\\", "it ends with a lone backslash"),
     ("(?<x>a)", "${y}", "there is no group y"),
     ("(?<x>a)", "${x", "a dollar sign without a group"),
-    ("(?!(b)).", "$1", "what the group 1 holds may depend on the engine"),
-    ("(([ab]){1,}){1,2}?", "$2", "what the group 2 holds may depend on the engine"),
-    ("(?<x>b*)*a", "${x}", "what the group x holds may depend on the engine"),
+    ("(?!(b)).", "$1", "the content of the group 1 may depend on the engine"),
+    ("(([ab]){1,}){1,2}?", "$2", "the content of the group 2 may depend on the engine"),
+    ("(?<x>b*)*a", "${x}", "the content of the group x may depend on the engine"),
 ]
 
 
@@ -338,7 +338,7 @@ def test_refused(pattern, why):
     with pytest.raises(ConfigError) as caught:
         compile_java(pattern)
     (problem,) = caught.value.problems
-    assert str(problem).splitlines()[0] == f"SMT021 the regular expression '{pattern}' is not usable: {why}"
+    assert str(problem).splitlines()[0] == f"SMT021 the regular expression '{pattern}' cannot be used: {why}"
     assert problem.connect_class == CONFIG_EXCEPTION
 
 

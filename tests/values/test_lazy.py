@@ -174,7 +174,7 @@ def test_null_is_no_bytes():
 def test_a_date_has_no_json_without_a_schema():
     with pytest.raises(DataError) as caught:
         encode({"a": JavaDate(0)})
-    assert str(caught.value).splitlines()[0] == "SMT413 JSON without a schema cannot carry this value"
+    assert str(caught.value).splitlines()[0] == "SMT413 JSON without a schema cannot hold this value"
 
 
 @given(documents)

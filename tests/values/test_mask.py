@@ -41,7 +41,7 @@ MASKED = [
     ("Decimal", "1.50", Decimal("1.50")),
     ("Decimal", "-0.0", Decimal("0.0")),
 ]
-NO_NUMBER = "the replacement is not a number, and the value is of type {}"
+NO_NUMBER = "the replacement is not a number, but the value is of type {}"
 REFUSED = [
     ("bytes", None, "a value of type bytes cannot be masked"),
     ("struct", None, "a value of type struct cannot be masked"),

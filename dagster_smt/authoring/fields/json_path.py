@@ -27,7 +27,7 @@ from dagster_smt.model.paths.json_path import (
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
 from dagster_smt.values.basic import IsNull
 from dagster_smt.values.java.regex import compile_java
-from dagster_smt.values.json.path import Answer, Leaf, Part, Passes, cuts_of, not_comparable
+from dagster_smt.values.json.path import Answer, Passes, StructShape, ValueShape, cuts_of, not_comparable
 
 Tree = dict[str, Any]
 """Names, each with the names below it."""
@@ -105,7 +105,7 @@ def _places(path: JsonPath) -> Iterator[Names]:
     yield above
 
 
-def _part(group: Group, wanted: Tree, args: list[Expr], above: Names, at: Planning) -> Part:
+def _part(group: Group, wanted: Tree, args: list[Expr], above: Names, at: Planning) -> StructShape:
     args.append(Const(False, BOOLEAN) if group.present is None else Call(IsNull(), (group.present,)))
     fields = []
     for name, below in wanted.items():
@@ -115,14 +115,14 @@ def _part(group: Group, wanted: Tree, args: list[Expr], above: Names, at: Planni
             fields.append((name, _shape(field, below, args, route, at)))
         else:
             at.miss(route_text(route), tuple(group.by_name), name)
-    return Part(tuple(fields))
+    return StructShape(tuple(fields))
 
 
-def _shape(node: Node, wanted: Tree, args: list[Expr], route: Names, at: Planning) -> Leaf | Part:
+def _shape(node: Node, wanted: Tree, args: list[Expr], route: Names, at: Planning) -> ValueShape | StructShape:
     if isinstance(node, Group) or node.schema.type is Type.STRUCT:
         return _part(open_struct(node), wanted, args, route, at)
     args.append(node.expr)
-    return Leaf(node.schema)
+    return ValueShape(node.schema)
 
 
 def _check_types(schema: Schema | None, path: JsonPath) -> None:

@@ -1,1 +1,1 @@
-"""Headers: their values and Connect's header literals."""
+"""Values of headers, and Connect's header literals."""

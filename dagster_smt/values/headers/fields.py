@@ -1,7 +1,8 @@
-"""Rules on a record's headers: append, drop, look for a name.
+"""Rules for a record's headers: append, drop, search by name.
 
-In Python headers are ``list[Header]``, in Spark ``array<struct<key, value>>``; null there means none. A rule never
-changes the list it is given. A made header becomes bytes as Connect's ``SimpleHeaderConverter`` writes them.
+In Python headers are ``list[Header]``. In Spark headers are ``array<struct<key, value>>``, and null means no headers.
+A rule never changes the list in its argument. Connect's ``SimpleHeaderConverter`` defines the bytes of a header that a
+stage sets.
 """
 
 from collections.abc import Sequence
@@ -21,18 +22,18 @@ _CATALYST_KINDS = ("string", "boolean", "int8", "int16", "int32", "int64")
 
 
 def no_headers(F: Any) -> Any:
-    """An array without headers, whatever type a session gives ``array()``."""
+    """Returns an array without headers. Unlike ``array()``, its type does not depend on the session."""
     return F.array_repeat(F.lit(None).cast(_HEADER_DDL), F.lit(0))
 
 
 def header_as_read(key: str, raw: bytes | None) -> Header:
-    """A header of a record in Kafka, with the value that Connect's ``SimpleHeaderConverter`` reads in its bytes."""
+    """Returns a header of a record in Kafka, with the value that Connect's ``SimpleHeaderConverter`` reads."""
     schema, value = parse_simple_header(raw)
     return Header(key, schema, value, raw, from_stage=False)
 
 
 def header_bytes(header: Header) -> bytes | None:
-    """The bytes of a header, as they were read or as those that a stage made are written."""
+    """Returns the bytes of a header: as read, or as the header of a stage is written."""
     if header.from_stage:
         return simple_header_bytes(header.schema, header.value)
     return header.raw
@@ -40,13 +41,13 @@ def header_bytes(header: Header) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class HeaderBytes(ValueRule):
-    """The bytes of a header made from a value: ``Values.convertToString`` in UTF-8; null stays null."""
+    """The bytes of a header for a value: ``Values.convertToString`` in UTF-8; null stays null."""
 
     schema: Schema | None
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """Only texts, whole numbers and booleans have the same text in Catalyst as in Java."""
+        """True unless Catalyst has Java's text for the value: texts, whole numbers and booleans."""
         return self.schema is not None and kind_of_schema(self.schema) not in _CATALYST_KINDS
 
     def python(self, value: Any) -> bytes | None:
@@ -58,14 +59,14 @@ class HeaderBytes(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class AppendHeader(ValueRule):
-    """Append one header with the second argument as its value. ``schema`` is the value's; None: schemaless."""
+    """Appends a header whose value is the second argument. ``schema`` is the value's schema; None: schemaless."""
 
     key: str
     schema: Schema | None
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """The bytes alone need it: ``appended`` takes those of ``HeaderBytes``, however they were made."""
+        """True if ``HeaderBytes`` needs Python. Only the bytes need it: ``appended`` takes bytes from Python, too."""
         return HeaderBytes(self.schema).needs_python
 
     def python(self, headers: list[Header], value: Any) -> list[Header]:
@@ -75,7 +76,7 @@ class AppendHeader(ValueRule):
         return self.appended(F, headers, HeaderBytes(self.schema).column(F, value))
 
     def appended(self, F: Any, headers: Any, data: Any) -> Any:
-        """The Spark form, given the header's bytes."""
+        """Returns the Spark form for the header's bytes."""
         none = no_headers(F)
         header = F.struct(F.lit(self.key).alias("key"), data.alias("value"))
         return F.concat(F.coalesce(headers, none), F.array(header))
@@ -83,7 +84,7 @@ class AppendHeader(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class AppendLiteral(ValueRule):
-    """Append one header with a fixed value."""
+    """Appends a header with a fixed value."""
 
     key: str
     schema: Schema | None
@@ -103,7 +104,7 @@ class AppendLiteral(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class DropNamed(ValueRule):
-    """Drop every header of some names; the order of the rest stays."""
+    """Drops all headers of some names; the other headers keep their order."""
 
     names: tuple[str, ...]
 
@@ -126,7 +127,7 @@ class HeaderValue(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class HasHeader(ValueRule):
-    """Whether there is a header of exactly this name."""
+    """True if the record has a header of exactly this name."""
 
     name: str
 
@@ -139,7 +140,7 @@ class HasHeader(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HasHeaderOrNull(ValueRule):
-    """True where there is a header of exactly this name, else null: what a ledger entry counts."""
+    """True if the record has a header of exactly this name, else null, as ledger entries count."""
 
     name: str
 
@@ -152,25 +153,25 @@ class HasHeaderOrNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LastHeader(ValueRule):
-    """The bytes of the last header of a name, as they are read or would be written; null where there is none."""
+    """The bytes of the last header of a name, as read or as written; null if the record has no such header."""
 
     name: str
     returns: ClassVar[Schema | None] = Schema(Type.BYTES, optional=True)
 
     def python(self, headers: Sequence[Header]) -> bytes | None:
-        found = next((h for h in reversed(headers) if h.key == self.name), None)
-        if found is None:
-            return None
-        return header_bytes(found)
+        for header in reversed(headers):
+            if header.key == self.name:
+                return header_bytes(header)
+        return None
 
     def column(self, F: Any, headers: Any) -> Any:
-        named = F.filter(headers, lambda h: h["key"] == F.lit(self.name))
-        return F.try_element_at(named, F.lit(-1))["value"]
+        same_name = F.filter(headers, lambda h: h["key"] == F.lit(self.name))
+        return F.try_element_at(same_name, F.lit(-1))["value"]
 
 
 @dataclass(frozen=True, slots=True)
 class HeaderText(ValueRule):
-    """The bytes of a header as a text; null stays null. ``name`` is the header's."""
+    """The bytes of a header as text; null stays null. ``name`` is the header's name."""
 
     name: str
     may_fail = True
@@ -191,5 +192,5 @@ class HeaderText(ValueRule):
         return data.isNotNull() & result.isNull()
 
     def failure(self) -> DataError:
-        hint = "guard the stage with a predicate, or correct who writes the header"
-        return data_error("SMT460", f"the header '{self.name}' is no text in UTF-8", hint)
+        hint = "add a predicate to the stage, or fix the producer of the header"
+        return data_error("SMT460", f"the header '{self.name}' is not a text in UTF-8", hint)

@@ -1,9 +1,9 @@
-"""Header values as text: ``Values.parseString`` and ``Values.convertToString`` of Connect, which is what its default
-header converter, ``SimpleHeaderConverter``, reads and writes.
+"""Header values as text: Connect's ``Values.parseString`` and ``Values.convertToString``, which the default header
+converter ``SimpleHeaderConverter`` uses.
 
 The text decides the type: the narrowest integer, else a float, a decimal, a boolean, null, a date of ISO 8601 in UTC,
-an array, a map; what is none of these is a string. Text after the first value is dropped or makes the whole a string,
-just as Connect does it.
+an array or a map. Any other text is a string. If text follows the first value, it is dropped or the whole text is a
+string, exactly as in Connect.
 """
 
 import base64
@@ -49,35 +49,35 @@ _TEMPORAL = {
 
 
 def parse_literal(text: str) -> Parsed:
-    """The schema and value of a text; the text ``null`` is (None, None)."""
+    """Returns the schema and value of a text; for the text ``null`` (None, None)."""
     if not text:
         return STRING, text
-    return _Parser(text).parse(embedded=False)
+    return _LiteralParser(text).parse(embedded=False)
 
 
 def parse_simple_header(data: bytes | None) -> Parsed:
-    """Read a header's bytes; null stays null."""
+    """Returns the schema and value of a header's bytes; null stays null."""
     if data is None:
         return NULL
     try:
         return parse_literal(data.decode(errors="replace"))
-    except RecursionError:  # brackets without end
+    except RecursionError:  # too many nested brackets
         return Schema(Type.BYTES), data
 
 
 def simple_header_bytes(schema: Schema | None, value: Any) -> bytes | None:
-    """Write a header's value; null becomes no bytes at all."""
+    """Returns the bytes of a header's value; None for null."""
     if value is None:
         return None
     return literal_text(schema, value).encode()
 
 
 class _NotParsable(Exception):
-    """No array, map or element: the text is taken for a string."""
+    """Raised if a text is not an array, map or element: the text is then a string."""
 
 
-class _Parser:
-    """Reads one text token by token; a delimiter is a token, unless a backslash precedes it. ``at`` is the next one."""
+class _LiteralParser:
+    """A parser of one text. A delimiter is a token, unless a backslash precedes it; ``at`` is the next token."""
 
     def __init__(self, text: str):
         self.text, self.at = text, 0
@@ -100,7 +100,10 @@ class _Parser:
         return self.text[start : self.at]
 
     def _take(self, expected: str) -> bool:
-        """Take a token if it is the next; blank ones before it are gone in any case."""
+        """Moves past a token if it comes next, and returns whether it does.
+
+        Blank tokens before it are skipped anyway.
+        """
         while self._more:
             end = self._end()
             token = self.text[self.at : end].strip(BLANKS)
@@ -121,7 +124,7 @@ class _Parser:
         return False
 
     def parse(self, *, embedded: bool) -> Parsed:
-        """Read a value: the whole text, or an element of an array or map."""
+        """Returns the next value: the whole text, or an element of an array or map."""
         if not self._more:
             return NULL
         if embedded and self._take('"'):
@@ -145,27 +148,27 @@ class _Parser:
         return (STRING, token)
 
     def _scalar(self, token: str, embedded: bool) -> Parsed:
-        found = None
+        parsed = None
         if token[0].isdecimal():
-            found = self._split_temporal(token) or _temporal(token)
-        if found is None and (token[0].isdecimal() or token[0] in "+-"):
-            found = _number(token)
-        if found is None and embedded:
+            parsed = self._split_temporal(token) or _temporal(token)
+        if parsed is None and (token[0].isdecimal() or token[0] in "+-"):
+            parsed = _number(token)
+        if parsed is None and embedded:
             raise _NotParsable
-        return found or (STRING, self.text)
+        return parsed or (STRING, self.text)
 
     def _split_temporal(self, token: str) -> Parsed | None:
-        """A time or timestamp: its two colons, and what is around them, are five tokens."""
+        """Returns a time or timestamp of five tokens: two colons and the texts around them."""
         start = self.at
         for _ in range(4):
             if not self._more:
                 self.at = start
                 return None
             self._next()
-        found = _temporal(token + self.text[start : self.at])
-        if found is None:
+        parsed = _temporal(token + self.text[start : self.at])
+        if parsed is None:
             self.at = start
-        return found
+        return parsed
 
     def _quoted(self) -> Parsed:
         content = ""
@@ -207,7 +210,8 @@ class _Parser:
             value_schema, value = self.parse(embedded=True)
             key = as_key(key)
             is_boolean = isinstance(key, bool)
-            if booleans.setdefault(key, is_boolean) is not is_boolean:  # unlike in Java's maps, 1 and true are one key
+            # a Python dict takes 1 and true for one key, unlike Java's maps
+            if booleans.setdefault(key, is_boolean) is not is_boolean:
                 break
             entries[key] = value
             self._take(",")
@@ -226,14 +230,14 @@ def _map_of(keys: "_Common", values: "_Common", entries: dict[Any, Any]) -> Pars
 
 
 class _Common:
-    """The one schema that fits all elements; ``schema`` is None if there is none (yet)."""
+    """The common schema of all elements; ``schema`` is None if there is no element yet, or no common schema."""
 
     def __init__(self) -> None:
         self.schema: Schema | None = None
         self._clash = False
 
     def merge(self, latest: Schema | None) -> None:
-        """Take an element's schema into account; null has none."""
+        """Widens the common schema for another element; null has no schema."""
         if latest is None or self._clash:
             return
         if self.schema is None:
@@ -243,7 +247,7 @@ class _Common:
         self._clash = self.schema is None
 
     def converter(self) -> Callable[[Any], Any]:
-        """A function that makes an element fit the schema; null never does."""
+        """Returns a function that converts an element to the common schema; it refuses null."""
         schema = self.schema
         if schema is None:
             return lambda value: value
@@ -251,7 +255,7 @@ class _Common:
 
 
 def _wider(one: Schema, other: Schema) -> Schema | None:
-    """Of two number types the wider; equal types give the later schema, whatever is inside."""
+    """Returns the wider of two number types, or the later of two schemas of one type, whatever they contain."""
     if one.type is other.type:
         return other
     if one.type not in _WIDTHS or other.type not in _WIDTHS:
@@ -260,7 +264,7 @@ def _wider(one: Schema, other: Schema) -> Schema | None:
 
 
 def _aligned(schema: Schema, value: Any) -> Any:
-    """``Values.convertTo``, between the types that ``_wider`` brings together."""
+    """Returns a value converted as by ``Values.convertTo``, between the types that ``_wider`` combines."""
     if value is None:
         raise _NotParsable
     is_date, to_date = type(value) is JavaDate, schema.logical in ("Date", "Time", "Timestamp")
@@ -298,7 +302,7 @@ def _temporal(token: str) -> Parsed | None:
 
 
 def _number(token: str) -> Parsed | None:
-    """The narrowest type for a ``BigDecimal``; fractions are floats of 32 bits if finite, whatever digits get lost."""
+    """Returns a number with its narrowest type. Fractions are floats of 32 bits if finite, even if digits get lost."""
     value = parse_big_decimal(token)
     if value is None:
         return None
@@ -320,7 +324,7 @@ def _number(token: str) -> Parsed | None:
 
 
 def literal_text(schema: Schema | None, value: Any, *, embedded: bool = False) -> str:
-    """``Values.convertToString``: texts inside arrays and maps (``embedded``) are quoted, dates are not."""
+    """Returns ``Values.convertToString``: texts inside arrays and maps (``embedded``) are quoted, dates are not."""
     if value is None:
         return "null"
     if isinstance(value, str):

@@ -17,8 +17,8 @@ _MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def day_number(year: int, month: int, day: int, *, julian: bool) -> int:
-    """The day with a date, in one of the two calendars."""
-    shifted = year - (month <= 2)  # years that end with February
+    """Returns the number of the day with a date, in one of the two calendars."""
+    shifted = year - (month <= 2)  # counts years that end with February, so that the leap day is the last
     of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
     if julian:
         return 365 * shifted + shifted // 4 + of_year - 719_470
@@ -27,7 +27,7 @@ def day_number(year: int, month: int, day: int, *, julian: bool) -> int:
 
 @lru_cache(maxsize=4096)
 def civil(day: int) -> tuple[int, int, int]:
-    """(year, month, day of month) of a day, Julian before the cutover."""
+    """Returns (year, month, day of month) of a day, in the Julian calendar before the cutover."""
     if day >= CUTOVER:
         cycle, rest = divmod(day + 719_468, 146_097)
         years = (rest - rest // 1460 + rest // 36_524 - rest // 146_096) // 365
@@ -48,12 +48,12 @@ def _year_start(year: int) -> int:
 
 
 def _on_or_before(day: int, weekday: int) -> int:
-    """The last day with a weekday (1 is Sunday) that is not after ``day``."""
+    """Returns the last day with a weekday (1 is Sunday) that is not after ``day``."""
     return day - (day + 5 - weekday) % 7
 
 
 def _week_start(first: int) -> int:
-    """The Sunday with which the first week of a period begins."""
+    """Returns the Sunday with which the first week of a period begins."""
     return _on_or_before(first, SUNDAY)
 
 
@@ -107,15 +107,15 @@ class Moment:
 
     @property
     def weekday_in_month(self) -> int:
-        """The how many-th such weekday of the month it is."""
+        """The ordinal of the weekday in its month: 2 for the second Sunday."""
         return (self._day - self._month_start) // 7 + 1
 
 
 class Fields:
-    """Calendar fields as a parser sets them, and the instant they mean.
+    """Calendar fields as a parser sets them, and their instant.
 
-    A field has the letter that SimpleDateFormat has for it: ``G`` (0 is BC), ``y Y M`` (0 is January) ``d D w W F E``
-    (1 is Sunday) ``H h a m s S``. Of contradicting fields the ones set last decide, as ``Calendar`` documents it.
+    Fields have the letters of SimpleDateFormat: ``G`` (0 is BC), ``y Y M`` (0 is January) ``d D w W F E`` (1 is Sunday)
+    ``H h a m s S``. If fields contradict each other, the fields set last decide, as ``Calendar`` documents.
     """
 
     __slots__ = ("_count", "_order", "_values", "offset")
@@ -125,21 +125,21 @@ class Fields:
         self._order: dict[str, int] = {}
         self._count = 0
         self.offset = 0
-        """Milliseconds that the local time is ahead of UTC."""
+        """Milliseconds by which the local time is ahead of UTC."""
 
     def set(self, field: str, value: int) -> None:
-        """Set a field; it is then the one set last."""
+        """Sets a field, which is then the field set last."""
         self._values[field] = value
         self._count += 1
         self._order[field] = self._count
 
     def add_years(self, years: int) -> None:
-        """Move to another century, whether the year is a calendar year or a week year."""
+        """Adds years to the calendar year and to the week year, if they are set."""
         for field in self._values.keys() & {"y", "Y"}:
             self._values[field] += years
 
     def milliseconds(self) -> int:
-        """The instant, in milliseconds since 1970-01-01T00:00Z, of 64 bits."""
+        """Returns the instant in milliseconds since 1970-01-01T00:00Z, cut to 64 bits."""
         days, of_day = divmod(self._time(), DAY)
         return wrap(self._date(days) * DAY + of_day - self.offset, 64)
 
@@ -156,7 +156,7 @@ class Fields:
         return ((hours * 60 + values("m", 0)) * 60 + values("s", 0)) * 1000 + values("S", 0)
 
     def _date(self, extra: int) -> int:
-        """The day, ``extra`` days later (which counts before the calendar is chosen)."""
+        """Returns the day, ``extra`` days later. The later day decides which calendar holds."""
         year = self._values.get("y", 1970)
         if self._values.get("G") == 0:
             year = 1 - year
@@ -170,7 +170,10 @@ class Fields:
         return _resolved(year, {"M": month - 1, "d": day}, "d", extra)
 
     def _kind(self) -> str:
-        """The field that says which day of the year it is: ``d W F`` with the month, ``D w`` without."""
+        """Returns the field that determines the day of the year: ``d W F`` together with the month, or ``D w``.
+
+        This follows ``Calendar.selectFields``: the group of fields with the most recently set field wins.
+        """
         if self._order.keys().isdisjoint("DwWFE"):
             return "d"
         at = {field: self._order.get(field, 0) for field in "MdDwWFE"}
@@ -199,7 +202,7 @@ class Fields:
 
 
 def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
-    """Bring an ISO weekday outside 1 to 7, which was kept as it is, into range."""
+    """Returns week and weekday for an ISO weekday that may be outside 1 to 7."""
     if 1 <= weekday <= 7:
         return week, weekday
     weeks, iso = divmod(weekday - 1, 7)
@@ -207,7 +210,7 @@ def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
 
 
 def _resolved(year: int, values: Mapping[str, int], kind: str, extra: int) -> int:
-    """The day that some fields mean, in the calendar that holds there."""
+    """Returns the day that some fields determine, in the calendar that holds at that day."""
     if year > CUTOVER_YEAR or (year == CUTOVER_YEAR and kind not in ("D", "w")):
         gregorian = extra + _day_in(year, values, kind, julian=False)
         if gregorian >= CUTOVER:
@@ -234,5 +237,5 @@ def _day_in(year: int, values: Mapping[str, int], kind: str, *, julian: bool) ->
 
 
 def _in_week(first: int, weekday: int, week: int) -> int:
-    """A weekday in a week of the period that begins at ``first``."""
+    """Returns the day with a weekday in a week of the period that begins at ``first``."""
     return _on_or_before(_week_start(first) + 6, weekday) + 7 * (week - 1)

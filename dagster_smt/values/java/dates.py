@@ -1,8 +1,8 @@
 """``java.text.SimpleDateFormat`` in UTC and the locale ``en``: patterns, parsing, formatting.
 
-Parsing is lenient as Java's is: fields overflow into the next, text after the last field does not count, a field may
-have blanks before it. Unlike Java's, a formatter keeps no zone that it met in a text (difference D2). Of zone names the
-common English ones are known, each with the one offset that Java 17 takes it for.
+Parsing is lenient, as in Java: fields overflow into the next field, text after the last field is ignored, and blanks
+may precede a field. Unlike Java's, a formatter does not keep the zone of a text for later texts (difference D2). The
+formatter knows the common English zone names, each with the offset that Java 17 uses for it.
 """
 
 import re
@@ -35,9 +35,9 @@ _CLOCK: dict[str, Callable[[int], Any]] = {
     "s": lambda of_day: of_day // 1000 % 60,
     "S": lambda of_day: of_day % 1000,
 }
-"""The letters that tell the time of day, given its milliseconds."""
+"""The letters of the time of day, as functions of the milliseconds of the day."""
 _DIGITS = {"y": 4, "M": 2, "d": 2, "H": 2, "m": 2, "s": 2, "S": 3}
-"""How many digits make a field that can be read at once."""
+"""The digits of fields for which one regular expression can read the whole text."""
 _MOST_DAYS = 10_000
 _MOMENT_FIELDS = {"d": "day", "Y": "week_year", "D": "day_of_year", "w": "week_of_year", "W": "week_of_month",
                   "F": "weekday_in_month"}  # fmt: skip
@@ -107,10 +107,10 @@ _ISO_8601 = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """A piece of a pattern: a literal text (no letter), or a letter repeated ``count`` times.
+class _DatePart:
+    """A part of a pattern: a literal text (no letter), or a letter repeated ``count`` times.
 
-    ``abuts``: a number follows at once, so that ``count`` bounds the digits.
+    ``abuts``: a number follows directly, so that ``count`` limits the digits.
     """
 
     letter: str
@@ -128,28 +128,31 @@ class DateFormat:
     """A compiled pattern."""
 
     pattern: str
-    parts: tuple[_Part, ...]
+    parts: tuple[_DatePart, ...]
 
     def format(self, milliseconds: int) -> str:
-        """The text of an instant."""
+        """Returns the text of an instant."""
         day, of_day = divmod(milliseconds, DAY)
         text = self._days.get(day) or self._of_day(day)
         return text % tuple([number(of_day) for number in self._clock])
 
     def format_all(self, instants: list[int]) -> list[str]:
-        """As ``format``, of each."""
-        made = texts_of(instants, lambda day: self._days.get(day) or self._of_day(day), self._letters, _CLOCK)
-        if made is None:
+        """Returns the texts of many instants, faster than ``format`` for each."""
+        texts = texts_of(instants, lambda day: self._days.get(day) or self._of_day(day), self._letters, _CLOCK)
+        if texts is None:
             return list(map(self.format, instants))
-        return made
+        return texts
 
     def _of_day(self, day: int) -> str:
-        """What all instants of a day have in common, with ``%`` for the rest; most records are of few days."""
+        """Returns the text that all instants of a day share, with ``%`` for the time of day.
+
+        The text is cached, because most records fall on a few days.
+        """
         moment = Moment(day * DAY)
-        told = [_percent(part) or _text(moment, part).replace("%", "%%") for part in self.parts]
+        texts = [_percent(part) or _text(moment, part).replace("%", "%%") for part in self.parts]
         if len(self._days) >= _MOST_DAYS:
             self._days.clear()
-        self._days[day] = text = "".join(told)
+        self._days[day] = text = "".join(texts)
         return text
 
     @cached_property
@@ -165,16 +168,19 @@ class DateFormat:
         return [part.letter for part in self.parts if part.letter in _CLOCK]
 
     def parse(self, text: str) -> int | None:
-        """The instant, in milliseconds since the epoch, that the beginning of a text means; None if it does not fit."""
-        found = self._digits.match(text) if self._digits is not None else None
-        instant = None if found is None else _usual(found.groupdict())
+        """Returns the instant at the beginning of a text, in milliseconds since the epoch; None without a match."""
+        match = self._digits.match(text) if self._digits is not None else None
+        instant = None if match is None else _usual(match.groupdict())
         if instant is None:
             return self._leniently(text)
         return instant
 
     @cached_property
     def _digits(self) -> re.Pattern[str] | None:
-        """Texts in which every field has the digits that the pattern shows, for patterns of numbers alone."""
+        """A regular expression for texts in which each field has exactly the pattern's digits.
+
+        Only patterns of numbers alone have such an expression. It is a fast path for the lenient parser.
+        """
         letters = [part.letter for part in self.parts if part.letter]
         fixed = all(_DIGITS.get(part.letter) == part.count for part in self.parts if part.letter)
         if not fixed or len(set(letters)) < len(letters) or not {"y", "M", "d"} <= set(letters):
@@ -182,7 +188,7 @@ class DateFormat:
         return re.compile("".join(_fixed(part) for part in self.parts))
 
     def _leniently(self, text: str) -> int | None:
-        reader = _Reader(text, self)
+        reader = _DateReader(text, self)
         for part in self.parts:
             if not reader.read(part):
                 return None
@@ -194,7 +200,7 @@ class DateFormat:
 
     @cached_property
     def century_start(self) -> int:
-        """Years of two digits fall into the hundred years from this instant: 80 years before the first parsing."""
+        """The start of the hundred years of two-digit years: 80 years before the first parsing."""
         now = Moment(int(time.time() * 1000))
         day = day_number(now.year - 80, now.month, now.day, julian=False)
         return day * 86_400_000 + now.of_day
@@ -202,39 +208,39 @@ class DateFormat:
 
 @lru_cache(maxsize=256)
 def date_format(pattern: str) -> DateFormat:
-    """Compile a pattern.
+    """Compiles a pattern.
 
     Raises:
-        ConfigError: SMT022, unknown letters, too many ``X``, or a quote that is not closed.
+        ConfigError: SMT022, unknown letters, too many ``X``, or an unclosed quote.
     """
     parts, unknown, at = [], [], 0
     while at < len(pattern):
         letter = pattern[at]
         if letter == "'":
             text, at = _quoted(pattern, at)
-            parts.append(_Part("", text=text))
+            parts.append(_DatePart("", text=text))
         elif not (letter.isascii() and letter.isalpha()):
-            parts.append(_Part("", text=letter))
+            parts.append(_DatePart("", text=letter))
             at += 1
         else:
             end = at
             while end < len(pattern) and pattern[end] == letter:
                 end += 1
             unknown += [letter] if letter not in LETTERS else []
-            parts.append(_Part(letter, end - at))
+            parts.append(_DatePart(letter, end - at))
             at = end
     if unknown:
         letters = ", ".join(f"'{letter}'" for letter in dict.fromkeys(unknown))
-        raise _refuse(pattern, f"these letters mean nothing in SimpleDateFormat: {letters}")
+        raise _refuse(pattern, f"SimpleDateFormat does not have these letters: {letters}")
     if any(part.letter == "X" and part.count > 3 for part in parts):
-        raise _refuse(pattern, "there are at most three 'X'")
-    followers = [*parts, _Part("")][1:]
+        raise _refuse(pattern, "at most three 'X' may follow each other")
+    followers = [*parts, _DatePart("")][1:]
     abutting = (replace(part, abuts=next_.numeric) for part, next_ in zip(parts, followers, strict=True))
     return DateFormat(pattern, tuple(abutting))
 
 
 def _quoted(pattern: str, start: int) -> tuple[str, int]:
-    """The text in the quotes that open at ``start``, and where the pattern goes on; two quotes are one."""
+    """Returns the text in the quotes that open at ``start``, and the position after it; two quotes are one."""
     if pattern.startswith("''", start):
         return "'", start + 2
     text, at = "", start + 1
@@ -249,20 +255,20 @@ def _quoted(pattern: str, start: int) -> tuple[str, int]:
 
 
 def _refuse(pattern: str, what: str) -> ConfigError:
-    statement = f"the date pattern '{pattern}' is not usable: {what}"
+    statement = f"the date pattern '{pattern}' cannot be used: {what}"
     hint = f"the letters are {LETTERS}; put other text between single quotes"
     return ConfigError(Problem("SMT022", "", statement, hint, CONFIG_EXCEPTION))
 
 
-def _fixed(part: _Part) -> str:
-    """A part as a regular expression. A number goes on with digits of any script, and with an exponent."""
+def _fixed(part: _DatePart) -> str:
+    """Returns a part as a regular expression that refuses further digits of any script, and an exponent."""
     if not part.letter:
         return re.escape(part.text)
     return f"(?P<{part.letter}>[0-9]{{{part.count}}})" + ("" if part.abuts else r"(?![\dE])")
 
 
 def _usual(fields: Mapping[str, str]) -> int | None:
-    """The instant of fields that are all in their ranges, after the Julian calendar; None for others."""
+    """Returns the instant of fields that are all in their ranges and after the Julian calendar; else None."""
     year, month, day = int(fields["y"]), int(fields["M"]), int(fields["d"])
     hour, minute, second = int(fields.get("H", 0)), int(fields.get("m", 0)), int(fields.get("s", 0))
     if not (year > 1582 and 0 < month < 13 and 0 < day < 29 and hour < 24 and minute < 60 and second < 60):
@@ -271,8 +277,8 @@ def _usual(fields: Mapping[str, str]) -> int | None:
     return day_number(year, month, day, julian=False) * DAY + clock
 
 
-def _percent(part: _Part) -> str:
-    """How a part that tells the time of day is formatted; empty for others."""
+def _percent(part: _DatePart) -> str:
+    """Returns the ``%`` format of a part of the time of day; empty for other parts."""
     if part.letter not in _CLOCK:
         return ""
     if part.letter == "a":
@@ -280,8 +286,8 @@ def _percent(part: _Part) -> str:
     return f"%0{part.count}d"
 
 
-def _text(moment: Moment, part: _Part) -> str:
-    """A part that tells the day."""
+def _text(moment: Moment, part: _DatePart) -> str:
+    """Returns the text of a part that depends on the day only."""
     letter, count = part.letter, part.count
     if not letter:
         return part.text
@@ -315,16 +321,16 @@ def _number(moment: Moment, letter: str) -> int:
     return number
 
 
-class _Reader:
-    """Reads one text; ``at`` is where the next part begins."""
+class _DateReader:
+    """A reader of one text; ``at`` is the position of the next part."""
 
     def __init__(self, text: str, form: DateFormat):
         self.text, self.form, self.at = text, form, 0
         self.fields = Fields()
         self.ambiguous = False
 
-    def read(self, part: _Part) -> bool:
-        """Read what a part of the pattern asks for; False if it is not there."""
+    def read(self, part: _DatePart) -> bool:
+        """Reads the text of one part of the pattern; returns False if it does not match."""
         if not part.letter:
             fits = self.text.startswith(part.text, self.at)
             self.at += len(part.text)
@@ -340,29 +346,29 @@ class _Reader:
             return self._digits(part, start)
         return self._name(part)
 
-    def _name(self, part: _Part) -> bool:
+    def _name(self, part: _DatePart) -> bool:
         letter = "M" if part.letter == "L" else part.letter
         names, values = _NAMES[letter]
-        found = names.match(self.text, self.at)  # unlike numbers, names allow no blanks before them
-        if found is None:
+        match = names.match(self.text, self.at)  # unlike before numbers, blanks are not allowed before names
+        if match is None:
             return False
-        name = found[0].lower()
+        name = match[0].lower()
         self.fields.set(letter, values[name if letter in "Ga" else name[:3]])
-        self.at = found.end()
+        self.at = match.end()
         return True
 
-    def _digits(self, part: _Part, start: int) -> bool:
+    def _digits(self, part: _DatePart, start: int) -> bool:
         end = self.at + part.count if part.abuts else len(self.text)
         if end > len(self.text):
             return False
-        found = _NUMBER.match(self.text, start, end)
-        if found is None:
+        match = _NUMBER.match(self.text, start, end)
+        if match is None:
             return False
-        self.at = found.end()
-        self._set(part, _int(found[0]), found[0])
+        self.at = match.end()
+        self._set(part, _int(match[0]), match[0])
         return True
 
-    def _set(self, part: _Part, value: int, digits: str) -> None:
+    def _set(self, part: _DatePart, value: int, digits: str) -> None:
         letter = part.letter
         if letter in "yY" and part.count <= 2 and len(digits) == 2 and digits.isdecimal():
             first = civil(self.form.century_start // 86_400_000)[0]
@@ -378,33 +384,33 @@ class _Reader:
             letter, value = "E", value % 7 + 1 if 1 <= value <= 7 else value
         self.fields.set(letter, value)
 
-    def _zone(self, part: _Part, start: int) -> bool:
+    def _zone(self, part: _DatePart, start: int) -> bool:
         if part.letter == "X":
             return self._offset(_ISO_8601[part.count].match(self.text, start))
         if self.text[start] in "+-":
             return self._offset(_RFC_822.match(self.text, start))
         if start == self.at and self.text[start : start + 3].upper() == "GMT":
             return self._offset(_GMT.match(self.text, start))
-        found = _ZONE_NAME.match(self.text, start)
-        if found is None:
+        match = _ZONE_NAME.match(self.text, start)
+        if match is None:
             return False
-        offset = _ZONE_OFFSETS[found[0].lower()] * _MINUTE
-        self.fields.offset = offset or self.fields.offset  # UTC leaves an offset alone that was read before
-        self.at = found.end()
+        offset = _ZONE_OFFSETS[match[0].lower()] * _MINUTE
+        self.fields.offset = offset or self.fields.offset  # the name UTC does not reset an earlier offset
+        self.at = match.end()
         return True
 
-    def _offset(self, found: re.Match[str] | None) -> bool:
-        """Take sign, hours and minutes from a match; without a sign it is UTC."""
-        if found is None:
+    def _offset(self, match: re.Match[str] | None) -> bool:
+        """Sets the offset from the sign, hours and minutes of a match; without a sign it is UTC."""
+        if match is None:
             return False
-        minutes = 60 * int(found[2]) + int(found[3] or 0) if found[1] else 0
-        self.fields.offset = (-minutes if found[1] == "-" else minutes) * _MINUTE
-        self.at = found.end()
+        minutes = 60 * int(match[2]) + int(match[3] or 0) if match[1] else 0
+        self.fields.offset = (-minutes if match[1] == "-" else minutes) * _MINUTE
+        self.at = match.end()
         return True
 
 
 def _int(text: str) -> int:
-    """``Number.intValue`` of what ``DecimalFormat`` reads: whole numbers of 64 bits wrap, greater ones saturate."""
+    """Returns ``Number.intValue`` as after ``DecimalFormat``: integers of 64 bits wrap, larger ones saturate."""
     if text in _NO_NUMBERS:
         return _NO_NUMBERS[text]
     if len(text) < 10 and "E" not in text:

@@ -1,29 +1,33 @@
-"""Java regular expressions on the ``regex`` library, as Java 17 (Unicode 13) reads them with its default flags.
+"""Java regular expressions, translated to the ``regex`` library, with the meaning of Java 17 (Unicode 13).
 
-A pattern is read as ``java.util.regex.Pattern`` reads it: what Java refuses is refused, with the same places for
-quantifiers, flags, classes, intersections, quotes, escapes, properties, scripts and blocks. ``\\d \\w \\s`` and POSIX
-classes are ASCII unless the flag U holds; ``.``, ``^`` and ``$`` know all of Java's line ends unless the flag d holds.
-``\\b`` is that of Java before 19: letters and digits of all scripts with their combining marks, and the low line;
-from Java 19 on it is ASCII without the flag U.
+The translator reads a pattern as ``java.util.regex.Pattern`` does: quantifiers, flags, classes, intersections, quotes,
+escapes, properties, scripts and blocks are allowed in the same places, and a pattern that Java refuses is refused.
+``\\d \\w \\s`` and POSIX classes are ASCII without the flag U; ``.``, ``^`` and ``$`` treat all of Java's line ends
+alike without the flag d. ``\\b`` is the boundary of Java before 19: its words consist of letters and digits of all
+scripts with their combining marks, and of the underscore. From Java 19 on, words are ASCII without the flag U.
 
-What cannot be had exactly is refused by name when the configuration is read, never matched differently:
+Patterns that cannot be translated exactly are refused by name when the configuration is read. They are never matched
+differently from Java. Refused are:
 
-- the flag c, ``\\b{g}``, a name in ``\\N{...}`` with a code point in it, such as those of ideographs;
+- the flag c, ``\\b{g}``, and names in ``\\N{...}`` that contain a code point, such as names of ideographs;
 - a reference under the flags i and u, or under i in a pattern with Unicode properties or ``\\b``;
-- a reference to a group that is not closed yet, or to one of the unsure groups below;
-- a look-behind with ``\\X``, an atomic or possessive part, an unlimited and other parts, or an escaped character
-  beyond ``\\uFFFF``;
-- a group that can be empty two or more times, such as ``(a?|b){2}``, unless it is possessive;
-- an intersection with nothing on its right and a literal on its left, such as ``[a-zZ&&]``: Java cannot match it;
-- repetitions that are tens of thousands of characters long, and more than 100 groups inside each other.
+- a reference to a group that is not closed yet, or to an unsure group (see below);
+- a look-behind with ``\\X``, with an atomic or possessive part, with an unlimited part beside other parts, or with an
+  escaped character beyond ``\\uFFFF``;
+- a group that may be empty and is repeated at least twice, such as ``(a?|b){2}``, unless it is possessive;
+- an intersection with nothing on its right and a literal on its left, such as ``[a-zZ&&]``, which never matches in
+  Java;
+- repetitions of tens of thousands of characters, and more than 100 nested groups.
 
-Unsure groups: inside a part that is matched once for all, in a repeated part that can be empty, and in a repetition of
-repetitions, Java may give a group what it held on a way that failed or at an earlier time. Such a pattern is used, but
-a replacement that names such a group fails.
+Unsure groups: in an atomic part, in a repeated part that may be empty, and in a repetition of repetitions, Java may
+leave in a group a text from an attempt that failed, or from an earlier repetition. The pattern itself is usable, but a
+replacement that uses such a group fails.
 
-Two limits remain. Characters that were assigned or reclassified after Unicode 13 can have other properties here. And a
-text is a row of characters here, in Java one of 16-bit units: in one with characters beyond ``\\uFFFF``, a find,
-a look-behind and a reference under the flag i can see half of one in Java.
+Two limits remain. Characters that were assigned or reclassified after Unicode 13 may have other properties here. And a
+text is a sequence of characters here, but of 16-bit units in Java: with characters beyond ``\\uFFFF``, a search, a
+look-behind, or a reference under the flag i may see half a character in Java.
+
+Decision 32 says why this translator exists and why no part of it is cut.
 """
 
 from dataclasses import dataclass
@@ -38,43 +42,42 @@ from dagster_smt.values.java.regex_pattern import translate
 from dagster_smt.values.java.regex_scanner import RefusedPattern
 
 _unsure: dict[str, frozenset[int]] = {}
-"""By translated pattern: the groups that a replacement cannot use."""
+"""The groups that a replacement cannot use, by translated pattern."""
 
 
 def _refuse(pattern: str, what: str) -> ConfigError:
-    statement = f"the regular expression '{pattern}' is not usable: {what}"
-    return ConfigError(
-        Problem("SMT021", "", statement, "rewrite it; see the reference for the subset", CONFIG_EXCEPTION)
-    )
+    statement = f"the regular expression '{pattern}' cannot be used: {what}"
+    hint = "rewrite the expression; the reference lists the supported constructs"
+    return ConfigError(Problem("SMT021", "", statement, hint, CONFIG_EXCEPTION))
 
 
 SECONDS = 5.0
-"""How long one text may take. Without a limit a producer could stop a run with a text that makes a pattern go back and
-forth: ``(a+)+b`` needs years for sixty letters."""
+"""Most seconds for one text. Without a limit, a producer could stop a run with a text that makes a pattern backtrack:
+``(a+)+b`` needs years for sixty letters."""
 _WORK, _SHORT = 100_000_000, 24
 _REPEATED_GROUP = regex.compile(r"\)[*+?{]")
 
 
 class JavaPattern:
-    """A compiled pattern; a text that takes too long is the problem of its record."""
+    """A compiled pattern. A text that takes too long fails its record."""
 
     def __init__(self, compiled: Any):
         self.compiled, text = compiled, compiled.pattern
         repeats = sum(map(text.count, "*+?{"))
-        # asking for the time is slower than most matches: only where the text is long enough to need it
+        # a timeout makes a match slower than most matches are, so short texts are matched without it
         if _REPEATED_GROUP.search(text):
             self.harmless = _SHORT
         else:
             self.harmless = int(_WORK ** (1 / (repeats + 1)))
 
     def search(self, text: str) -> Any:
-        """The first find in a text, or None."""
+        """Returns the first match in a text, or None."""
         if len(text) <= self.harmless:
             return self.compiled.search(text)
         return self._timed(self.compiled.search, text)
 
     def fullmatch(self, text: str) -> Any:
-        """The match of a whole text, or None."""
+        """Returns the match of a whole text, or None."""
         if len(text) <= self.harmless:
             return self.compiled.fullmatch(text)
         return self._timed(self.compiled.fullmatch, text)
@@ -88,26 +91,26 @@ class JavaPattern:
 
 
 def too_long() -> DataError:
-    """The error of a text that takes a pattern longer than ``SECONDS``."""
-    statement = f"a regular expression is not done with the text after {SECONDS:.0f} seconds"
-    hint = "rewrite it without repetitions inside of repetitions; see the dead letter for the text"
+    """Returns the error of a text for which a pattern needs more than ``SECONDS``."""
+    statement = f"a regular expression needs more than {SECONDS:.0f} seconds for the text"
+    hint = "rewrite the expression without nested repetitions; the dead letter contains the text"
     return data_error("SMT445", statement, hint, "")
 
 
 def may_take_long(pattern: str) -> bool:
-    """Whether a Java pattern repeats anything: the work for a text may then grow faster than the text.
+    """Returns whether a Java pattern repeats anything, so that its work may grow faster than the text.
 
-    Java knows no limit of time, and its stack ends in long repetitions of groups: such a pattern runs in Python.
+    Such a pattern runs in Python: Java has no time limit, and its stack overflows in long repetitions of groups.
     """
     return bool(set(pattern) & set("*+{")) or "\\X" in pattern
 
 
 @lru_cache(maxsize=256)
 def compile_java(pattern: str) -> JavaPattern:
-    """Compile a Java pattern.
+    """Compiles a Java pattern.
 
     Raises:
-        ConfigError: SMT021, not a regular expression of Java, or one that cannot be had exactly.
+        ConfigError: SMT021, the pattern is not a regular expression of Java, or cannot be translated exactly.
     """
     try:
         translated = translate(pattern)
@@ -115,16 +118,19 @@ def compile_java(pattern: str) -> JavaPattern:
     except RefusedPattern as refused:
         raise _refuse(pattern, str(refused)) from None
     except RecursionError:
-        raise _refuse(pattern, "too many groups inside each other") from None
+        raise _refuse(pattern, "too many nested groups") from None
     except regex.error as error:
-        raise _refuse(pattern, error.msg) from None  # its position is one of the translated pattern
+        raise _refuse(pattern, error.msg) from None  # without its position, which is that in the translated pattern
     if translated.unsure:
         _unsure[compiled.pattern] = translated.unsure
     return JavaPattern(compiled)
 
 
 def expand(replacement: str, match: Any) -> str:
-    """``Matcher.appendReplacement``: ``$1``, ``${name}``, backslash escapes."""
+    """Returns a replacement with its groups filled in, as ``Matcher.appendReplacement``:
+
+    ``$1``, ``${name}``, escapes.
+    """
     out, at = [], 0
     while at < len(replacement):
         char = replacement[at]
@@ -137,7 +143,7 @@ def expand(replacement: str, match: Any) -> str:
         elif char == "$":
             name, at = _group_name(replacement, at, match.re.groups)
             if match.re.groupindex.get(name, name) in _unsure.get(match.re.pattern, ()):
-                raise _bad_replacement(f"what the group {name} holds may depend on the engine")
+                raise _bad_replacement(f"the content of the group {name} may depend on the engine")
             try:
                 out.append(match.group(name) or "")
             except IndexError:
@@ -148,9 +154,9 @@ def expand(replacement: str, match: Any) -> str:
 
 
 def _group_name(text: str, at: int, groups: int) -> tuple[int | str, int]:
-    named = regex.match(r"\{([a-zA-Z][a-zA-Z0-9]*)\}", text[at:])
-    if named:
-        return named[1], at + named.end()
+    match = regex.match(r"\{([a-zA-Z][a-zA-Z0-9]*)\}", text[at:])
+    if match:
+        return match[1], at + match.end()
     if at >= len(text) or text[at] not in "0123456789":
         raise _bad_replacement("a dollar sign without a group")
     number = int(text[at])
@@ -161,8 +167,8 @@ def _group_name(text: str, at: int, groups: int) -> tuple[int | str, int]:
 
 
 def group_missing() -> DataError:
-    """What Spark says of a replacement that cannot be used, whatever is wrong with it."""
-    return _bad_replacement("it names a group that the pattern does not have")
+    """Returns the one error that Spark reports for every unusable replacement."""
+    return _bad_replacement("it uses a group that the pattern does not have")
 
 
 def _bad_replacement(what: str) -> DataError:
@@ -172,7 +178,7 @@ def _bad_replacement(what: str) -> DataError:
 
 @dataclass(frozen=True, slots=True)
 class Matches(PythonRule):
-    """Whether the whole text matches (``Matcher.matches``); null does not."""
+    """True if the whole text matches (``Matcher.matches``); null does not match."""
 
     pattern: str
 
@@ -185,7 +191,7 @@ class Matches(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class MatchesOrNull(Matches):
-    """Null where the text does not match."""
+    """True if the whole text matches, else null."""
 
     def python(self, text: str | None) -> bool | None:  # type: ignore[override]
         return Matches.python(self, text) or None
@@ -193,7 +199,7 @@ class MatchesOrNull(Matches):
 
 @dataclass(frozen=True, slots=True)
 class ReplaceIfMatches(PythonRule):
-    """RegexRouter: if the whole text matches, replace the first find (which can be shorter: ``a|ab`` on ``ab``)."""
+    """RegexRouter: if the whole text matches, replaces the first match, which may be shorter: ``a|ab`` in ``ab``."""
 
     pattern: str
     replacement: str

@@ -1,8 +1,8 @@
-"""Sets of characters as Java's regular expressions know them: classes, properties, scripts, blocks, other cases.
+"""Sets of characters in Java's regular expressions: classes, properties, scripts, blocks, variants of case.
 
-Literal characters are worked out here as ranges; a property stays a property of ``regex``, which looks it up faster
-than any list of ranges. Java 17 has Unicode 13, ``regex`` a newer one: characters that were assigned or reclassified
-after Unicode 13 can differ, all others agree. Blocks and scripts are those of Unicode 13.
+Literal characters become ranges. A property stays a property of ``regex``, which tests it faster than a list of
+ranges. Java 17 has Unicode 13, and ``regex`` a newer version: characters that were assigned or reclassified after
+Unicode 13 may differ, all others agree. Blocks and scripts are those of Unicode 13.
 """
 
 import re
@@ -18,17 +18,17 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Chars:
-    """A set of characters: sorted ranges of code points, or what a class of ``regex`` must contain to be it."""
+    """A set of characters: sorted ranges of code points, or the text between the brackets of a class of ``regex``."""
 
     spans: tuple[Span, ...] = ()
     rule: str = ""
 
     def inside(self) -> str:
-        """What to write between the brackets of a class."""
+        """Returns the text between the brackets of a class."""
         return self.rule or "".join(_escaped(a) if a == b else f"{_escaped(a)}-{_escaped(b)}" for a, b in self.spans)
 
     def text(self) -> str:
-        """The set as an expression for one character, as short as it can be."""
+        """Returns the set as the shortest expression for one character."""
         if self.rule:
             if re.fullmatch(r"\\[pP]\{\w+\}", self.rule):
                 return self.rule
@@ -65,7 +65,7 @@ def _literal(code: int) -> str:
 
 
 def of_spans(spans: Iterable[Span]) -> Chars:
-    """The set of the characters in some ranges, which may overlap."""
+    """Returns the set of the characters in some ranges, which may overlap."""
     merged: list[Span] = []
     for low, high in sorted(spans):
         if merged and low <= merged[-1][1] + 1:
@@ -76,28 +76,28 @@ def of_spans(spans: Iterable[Span]) -> Chars:
 
 
 def of(text: str) -> Chars:
-    """The set of some characters; ``a-z`` in it is a range."""
-    found = re.findall(r"(.)-(.)|(.)", text, re.DOTALL)
-    return of_spans((ord(low or one), ord(high or one)) for low, high, one in found)
+    """Returns the set of some characters; ``a-z`` in it is a range."""
+    parts = re.findall(r"(.)-(.)|(.)", text, re.DOTALL)
+    return of_spans((ord(low or one), ord(high or one)) for low, high, one in parts)
 
 
 def rule(*names: str, also: str = "") -> Chars:
-    """The set of the characters with one of some properties of ``regex``, and of some more."""
+    """Returns the set of the characters with one of some properties of ``regex``, and of the characters of ``also``."""
     return union(Chars(rule="".join(rf"\p{{{name}}}" for name in names)), of(also))
 
 
 def union(one: Chars, two: Chars) -> Chars:
-    """What is in one of two sets."""
+    """Returns the union of two sets."""
     if not (one.rule or two.rule):
         return of_spans(one.spans + two.spans)
     return Chars(rule=one.inside() + two.inside())
 
 
 def negate(one: Chars) -> Chars:
-    """What is not in a set."""
+    """Returns the complement of a set."""
     if re.fullmatch(r"\\[pP]\{\w+\}", one.rule):
         return Chars(rule=one.rule.swapcase()[:2] + one.rule[2:])
-    if one.rule:  # ``regex`` takes [^\P{L}\p{L}] for everything, so that only positive properties are negated like that
+    if one.rule:  # ``regex`` matches every character with [^\P{L}\p{L}], so only positive properties are negated by ^
         simple = "^" not in one.rule and "\\P" not in one.rule and "--" not in one.rule
         return Chars(rule=f"[^{one.rule}]" if simple else rf"[\x00-\U0010ffff--[{one.rule}]]")
     edges = [-1, *(edge for span in one.spans for edge in span), LAST + 1]
@@ -106,7 +106,7 @@ def negate(one: Chars) -> Chars:
 
 
 def intersect(one: Chars, two: Chars) -> Chars:
-    """What is in both of two sets."""
+    """Returns the intersection of two sets."""
     if not (one.rule or two.rule):
         return negate(union(negate(one), negate(two)))
     if not (one.inside() and two.inside()):
@@ -115,7 +115,7 @@ def intersect(one: Chars, two: Chars) -> Chars:
 
 
 def upper(code: int) -> int:
-    """``Character.toUpperCase``: one character to one, so that ß stays."""
+    """Returns ``Character.toUpperCase``: one character for one, so that ß stays."""
     for text in (chr(code).upper(), chr(code).title()):
         if len(text) == 1:
             return ord(text)
@@ -123,7 +123,7 @@ def upper(code: int) -> int:
 
 
 def lower(code: int) -> int:
-    """``Character.toLowerCase``: one character to one; only İ has a longer lower case."""
+    """Returns ``Character.toLowerCase``: one character for one; only İ has a longer lower case."""
     text = chr(code).lower()
     if len(text) == 1:
         return ord(text)
@@ -132,7 +132,7 @@ def lower(code: int) -> int:
 
 @cache
 def _cased() -> dict[int, int]:
-    """Every character that has another case, with the one that Java compares instead of it."""
+    """Returns every character with another case, and the character that Java compares instead."""
     chars = map(chr, range(LAST + 1))
     cased = (ord(c) for c in chars if c.upper() != c or c.lower() != c)
     return {code: lower(upper(code)) for code in cased}
@@ -147,12 +147,12 @@ def _same() -> dict[int, list[int]]:
 
 
 def any_case(code: int, *, unicode: bool, alone: bool) -> Chars:
-    """The characters that a literal one matches under the flag i.
+    """Returns the characters that a literal character matches under the flag i.
 
     Args:
         code: The literal character.
-        unicode: Whether the flag u holds too; without it only A to Z have cases.
-        alone: Whether no other literal character precedes or follows it: Java then compares ß with itself only.
+        unicode: True if the flag u holds, too; without it only A to Z have cases.
+        alone: True if no other literal character precedes or follows the character: Java then compares ß with ß only.
     """
     if not unicode:
         other = ord(chr(code).swapcase()) if code < 0x80 else code
@@ -164,7 +164,7 @@ def any_case(code: int, *, unicode: bool, alone: bool) -> Chars:
 
 
 def any_case_range(low: int, high: int, *, unicode: bool) -> Chars:
-    """The characters that a range of a class matches under the flag i."""
+    """Returns the characters that a range of a class matches under the flag i."""
     if unicode:
         also = []
         for c, folded in _cased().items():
@@ -179,7 +179,7 @@ def any_case_range(low: int, high: int, *, unicode: bool) -> Chars:
 
 
 def named_char(name: str) -> str | None:
-    r"""The character of ``\N{...}``, None if Java has none of this name (it has no aliases and no sequences)."""
+    r"""Returns the character of ``\N{...}``; None if Java does not know the name (it has no aliases or sequences)."""
     name = name.strip().upper()
     try:
         char = unicodedata.lookup(name)
@@ -312,15 +312,15 @@ XPEO=OLD_PERSIAN XSUX=CUNEIFORM YEZI=YEZIDI YIII=YI ZANB=ZANABAZAR_SQUARE ZINH=I
 
 @cache
 def _blocks() -> dict[str, Chars]:
-    """Blocks by all their names: with blanks, without, or with low lines for blanks and hyphens."""
+    """Returns blocks by all their names: with blanks, without, or with underscores for blanks and hyphens."""
     blocks = {}
     for entry in " ".join(_BLOCKS.split()).split("; "):
         name, _, ends = entry.rpartition(" ")
         low, high = ends.split("-")
-        found = of_spans([(int(low, 16), int(high, 16))])
+        span = of_spans([(int(low, 16), int(high, 16))])
         for form in (name, *_OTHER_NAMES.get(name, ())):
-            blocks[form] = blocks[form.replace(" ", "")] = found
-        blocks[re.sub("[ -]", "_", name)] = found
+            blocks[form] = blocks[form.replace(" ", "")] = span
+        blocks[re.sub("[ -]", "_", name)] = span
     return blocks
 
 
@@ -335,14 +335,14 @@ def _scripts() -> dict[str, str]:
 
 
 def block(name: str) -> Chars | None:
-    r"""The set of ``\p{InGreek}``; a block is a range for ever."""
+    r"""Returns the set of ``\p{InGreek}``. Blocks never change."""
     if name.isascii():
         return _blocks().get(name.upper())
     return None
 
 
 def script(name: str) -> Chars | None:
-    r"""The set of ``\p{IsLatin}``."""
+    r"""Returns the set of ``\p{IsLatin}``."""
     short = _scripts().get(name.upper()) if name.isascii() else None
     if short == "ZZZZ":
         return rule("Script=Zzzz", "Co", "Cn", "Cs")
@@ -415,12 +415,12 @@ def _of_unicode(name: str, cases: bool, names: dict[str, Chars]) -> Chars | None
 
 
 def prop(name: str, *, cases: bool, unicode: bool) -> Chars | None:
-    r"""The set of ``\p{name}``, None if Java has no such property.
+    r"""Returns the set of ``\p{name}``; None if Java has no such property.
 
     Args:
-        name: What stands between the braces.
-        cases: Whether the flag i holds: upper, lower and title case are then one.
-        unicode: Whether the flag U holds: POSIX names mean Unicode properties.
+        name: The text between the braces.
+        cases: True if the flag i holds: upper, lower and title case are then equal.
+        unicode: True if the flag U holds: POSIX names then mean Unicode properties.
     """
     key, equals, value = name.partition("=")
     if equals:
@@ -446,8 +446,8 @@ _UNICODE_ESCAPES = _ESCAPES | {"d": rule("Nd"), "w": WORD, "s": _SPACE}
 
 
 def escape(letter: str, *, unicode: bool) -> Chars:
-    r"""The set of ``\d``, ``\D`` and the like; ``unicode`` is the flag U."""
-    found = (_UNICODE_ESCAPES if unicode else _ESCAPES)[letter.lower()]
+    r"""Returns the set of ``\d``, ``\D`` and similar escapes; ``unicode`` is the flag U."""
+    chars = (_UNICODE_ESCAPES if unicode else _ESCAPES)[letter.lower()]
     if letter.isupper():
-        return negate(found)
-    return found
+        return negate(chars)
+    return chars

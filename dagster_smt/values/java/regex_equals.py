@@ -1,4 +1,7 @@
-"""``Object.equals`` of Java between a value and what ``Values.parseString`` makes of a text: the class counts."""
+"""Java's ``Object.equals`` between a value and the value that ``Values.parseString`` reads from a text.
+
+In Java the class counts: a Long is never equal to an Integer.
+"""
 
 import math
 from dataclasses import dataclass
@@ -18,11 +21,11 @@ _DATES = ("Date", "Time", "Timestamp")
 
 
 def identity(schema: Schema | None, value: Any) -> Any:
-    """What is equal for two values where they are equal in Java; what equals nothing is equal to nothing.
+    """Returns a key that is equal for two values exactly if the values are equal in Java.
 
     Args:
         schema: The value's schema; None if it has none.
-        value: The value, decoded at every level.
+        value: The value, decoded at every level. Bytes and structs equal no literal, so their key equals no other key.
     """
     if value is None:
         return None
@@ -46,13 +49,13 @@ def identity(schema: Schema | None, value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def expected(text: str) -> Any:
-    """The identity of what a text stands for; None for the text ``null``."""
+    """Returns the identity of a text's value; None for the text ``null``."""
     schema, value = parse_literal(text)
     return identity(schema, _boxed(schema, value))
 
 
 def _boxed(schema: Schema | None, value: Any) -> Any:
-    """A literal with the classes of numbers in arrays and maps whose elements have no one type: each has its own."""
+    """Returns a literal with a class for each number in arrays and maps whose elements have no common type."""
     inner = schema.values if schema else None
     if isinstance(value, list):
         return [_boxed(inner, item) for item in value]
@@ -60,16 +63,16 @@ def _boxed(schema: Schema | None, value: Any) -> Any:
         return {key: _boxed(inner, item) for key, item in value.items()}
     if schema is None and type(value) in (int, float):
         text = str(value) if isinstance(value, int) else float_text(value)
-        found = parse_literal(text)[0]
-        if found is None:
+        number_schema = parse_literal(text)[0]
+        if number_schema is None:
             return value
-        return box(value, found.type)
+        return box(value, number_schema.type)
     return value
 
 
 @dataclass(frozen=True, slots=True)
 class EqualsLiteral(ValueRule):
-    """Whether a value equals what a text stands for; null equals nothing.
+    """True if a value equals the value of a text; null equals nothing.
 
     Attributes:
         schema: The value's schema; None if it has none.
@@ -82,7 +85,7 @@ class EqualsLiteral(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """Where the classes can be the same, and Catalyst compares otherwise."""
+        """True if the classes may be the same, but Catalyst compares differently."""
         return self._kind not in _CATALYST and self._same_class
 
     @property
@@ -93,8 +96,8 @@ class EqualsLiteral(ValueRule):
 
     @property
     def _same_class(self) -> bool:
-        found = expected(self.text)
-        return found is not None and found[0] == ("date" if self._kind in _DATES else self._kind)
+        literal = expected(self.text)
+        return literal is not None and literal[0] == ("date" if self._kind in _DATES else self._kind)
 
     def python(self, value: Any) -> bool:
         return value is not None and identity(self.schema, whole(value)) == expected(self.text)

@@ -1,8 +1,9 @@
-"""What the parts of a Java regular expression become in ``regex``, and what Java knows about each of them.
+"""The parts of a Java regular expression in the syntax of ``regex``, with the properties that Java derives for them.
 
-Both engines try the same ways in the same order. They differ in what groups hold after a way was given up: Java keeps
-what a group got inside a part that is matched once for all (a look-around, an atomic or possessive part, a repeated
-group with only one way to match), ``regex`` takes it back. Such a group is sound only if every match sets it anew.
+Both engines try the same alternatives in the same order. They differ in the groups after a failed attempt. Some parts
+are matched without backtracking: look-arounds, atomic and possessive parts, and repeated groups with a single way to
+match. If an attempt fails, Java keeps the text that a group got inside such a part, while ``regex`` restores the former
+text. The content of such a group is reliable only if every match sets the group again.
 """
 
 from collections.abc import Mapping
@@ -16,16 +17,16 @@ UNLIMITED = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What is known of a capturing group.
+    """The properties of a capturing group.
 
     Attributes:
-        always: Whether each match sets it.
-        kept: Whether Java may keep what it held on a way that was given up.
-        late: Whether Java sets it once more when the match is complete, to what it held at that place.
+        always: True if each match sets the group.
+        stale: True if Java may keep the group's text from a failed attempt.
+        late: True if Java sets the group once more when the match is complete, to its text at that position.
     """
 
     always: bool = True
-    kept: bool = False
+    stale: bool = False
     late: bool = False
 
 
@@ -35,12 +36,12 @@ class Node:
 
     Attributes:
         text: The part as an expression of ``regex``.
-        unit: Whether a quantifier can be put behind the text as it is.
-        least: The fewest characters it matches.
-        most: The most characters, as Java counts them; None if Java cannot tell.
-        one_way: Whether Java sees only one way to match it.
-        final: Whether it holds something that is matched once for all.
-        breaks: Whether it holds ``\\R``, the one thing with two ways that Java takes for one.
+        unit: True if a quantifier can follow the text without a group.
+        least: The fewest characters that the part matches.
+        most: The most characters, as Java counts them; None if Java does not know.
+        one_way: True if the part can match in one way only, in Java's analysis.
+        final: True if the part contains something that is matched without backtracking.
+        breaks: True if the part contains ``\\R``, which has two ways to match, but one way in Java's analysis.
         groups: The capturing groups in it.
     """
 
@@ -56,14 +57,14 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Quantifier:
-    """How often a part is repeated; ``mode`` is empty, ``?`` or ``+``."""
+    """A range of repetitions; ``mode`` is empty, ``?`` or ``+``."""
 
     low: int
     high: int
     mode: str
 
     def text(self) -> str:
-        """As it is written."""
+        """Returns the quantifier in the syntax of ``regex``."""
         if self.low == self.high:
             count = f"{{{self.low}}}"
         else:
@@ -74,12 +75,12 @@ class Quantifier:
 
 
 def of_chars(chars: Chars) -> Node:
-    """One character of a set."""
+    """Returns a part that matches one character of a set."""
     return Node(chars.text(), unit=True, least=1, most=1)
 
 
 def chain(nodes: list[Node]) -> Node:
-    """One part after the other."""
+    """Returns the parts one after the other."""
     if len(nodes) == 1:
         return nodes[0]
     known = [node.most for node in nodes if node.most is not None]
@@ -95,7 +96,7 @@ def chain(nodes: list[Node]) -> Node:
 
 
 def branch(nodes: list[Node]) -> Node:
-    """One part or the other; inside a group or alone."""
+    """Returns the parts as alternatives, inside a group or at the top level."""
     if len(nodes) == 1:
         return nodes[0]
     known = [node.most for node in nodes if node.most is not None]
@@ -110,12 +111,15 @@ def branch(nodes: list[Node]) -> Node:
     )
 
 
-def _held(groups: Mapping[int, Held], always: bool = True, kept: bool = False) -> dict[int, Held]:
-    return {n: replace(held, always=held.always and always, kept=held.kept or kept) for n, held in groups.items()}
+def _held(groups: Mapping[int, Held], always: bool = True, stale: bool = False) -> dict[int, Held]:
+    return {n: replace(held, always=held.always and always, stale=held.stale or stale) for n, held in groups.items()}
 
 
 def repeat(node: Node, times: Quantifier) -> Node:
-    """A part that is no group with a quantifier: each time is matched once for all."""
+    """Returns a part with a quantifier, for parts that are not groups.
+
+    Java matches each repetition without backtracking.
+    """
     low, high = times.low, times.high
     if not node.text or (node.least == 0 and node.most == 0 and not node.groups):
         one_way = node.one_way and low == high
@@ -150,7 +154,7 @@ def repeat(node: Node, times: Quantifier) -> Node:
 
 
 def group(opening: str, body: Node, number: int | None, times: Quantifier | None) -> Node:
-    """A group that captures or not, with its quantifier if it has one."""
+    """Returns a group, capturing or not, with its quantifier if it has one."""
     own = {} if number is None else {number: Held()}
     if times is None:
         if number is None and body.unit:
@@ -162,8 +166,8 @@ def group(opening: str, body: Node, number: int | None, times: Quantifier | None
     final = times.mode == "+"
     once = (low, high) == (0, 1)
     counted = body.one_way and not once and not final
-    if low > 1 and body.least == 0 and not counted and not final:  # an empty one ends the repetition in Java
-        raise RefusedPattern("a group that can be empty, two or more times")
+    if low > 1 and body.least == 0 and not counted and not final:  # in Java an empty repetition ends the loop
+        raise RefusedPattern("a group that may be empty and is repeated at least twice")
     if final or (counted and body.breaks):
         inner = f"(?>{body.text})"
     else:
@@ -173,14 +177,14 @@ def group(opening: str, body: Node, number: int | None, times: Quantifier | None
     else:
         closing = ")"
     if counted:
-        groups = _held(body.groups, always=fixed, kept=True)
+        groups = _held(body.groups, always=fixed, stale=True)
         groups |= {n: Held(always=low > 0, late=low != high) for n in own}
     else:
-        groups = _held({**body.groups, **own}, always=fixed or (final and low > 0), kept=final)
+        groups = _held({**body.groups, **own}, always=fixed or (final and low > 0), stale=final)
         if high > 1 and not final:
             groups = {n: Held(False, True) if held.late else held for n, held in groups.items()}
     if high > 1 and body.least == 0:
-        groups = _held(groups, always=False, kept=True)
+        groups = _held(groups, always=False, stale=True)
     if body.most is None or not (counted or once or final):
         most = None
     else:
@@ -197,35 +201,35 @@ def group(opening: str, body: Node, number: int | None, times: Quantifier | None
 
 
 def atomic(body: Node) -> Node:
-    """``(?>...)``."""
-    groups = _held(body.groups, kept=True)
+    """Returns ``(?>...)``."""
+    groups = _held(body.groups, stale=True)
     return replace(body, text=f"(?>{body.text})", unit=True, final=True, breaks=False, groups=groups)
 
 
 def look(opening: str, body: Node) -> Node:
-    """A look-around; ``opening`` tells which."""
+    """Returns a look-around; ``opening`` is one of ``(?=``, ``(?!``, ``(?<=`` and ``(?<!``."""
     behind, negative = "<" in opening, "!" in opening
     if behind:
         if body.most is None:
             raise RefusedPattern("a look-behind without an obvious maximum length")
         if body.final or body.most > UNLIMITED:
             raise RefusedPattern(
-                "a look-behind with an atomic or possessive part, \\X, or an unlimited and other parts"
+                "a look-behind with an atomic or possessive part, \\X, or an unlimited part beside others"
             )
     sure = not negative and not (behind and body.least != body.most)
-    groups = _held(body.groups, always=sure, kept=True)
+    groups = _held(body.groups, always=sure, stale=True)
     return Node(f"{opening}{body.text})", unit=True, groups=groups)
 
 
 def caret(many: bool, unix: bool) -> Node:
-    """``^``: with the flag m also after a line end, but never at the end of the text."""
+    """Returns ``^``: with the flag m also after a line end, but never at the end of the text."""
     if not many:
         return Node(r"\A")
     return Node(r"(?!\Z)(?<![^\n])" if unix else r"(?!\Z)(?:\A|(?<=[\n\x85\u2028\u2029])|(?<=\r)(?!\n))")
 
 
 def dollar(many: bool, unix: bool) -> Node:
-    r"""``$`` and ``\Z``: at the end, before the last line end, or with the flag m before each."""
+    r"""Returns ``$`` or ``\Z``: at the end and before the last line end, or with the flag m before each line end."""
     if unix:
         return Node(r"(?=\n|\Z)" if many else r"(?=\n?\Z)")
     if many:
@@ -234,12 +238,12 @@ def dollar(many: bool, unix: bool) -> Node:
 
 
 def line_break() -> Node:
-    r"""``\R``."""
+    r"""Returns ``\R``."""
     return Node(r"(?:\r\n|[\n\x0B\f\r\x85\u2028\u2029])", unit=True, least=1, most=2, breaks=True)
 
 
 def boundary(negative: bool, unicode: bool) -> Node:
-    r"""``\b`` and ``\B``: a combining mark counts as its base does."""
+    r"""Returns ``\b`` or ``\B``: a combining mark belongs to a word if its base does."""
     word = WORD.text() if unicode else r"[\p{L}\p{Nd}_]"
     before, after = f"(?<={word})", f"(?={word})"
     if not unicode:
@@ -254,7 +258,7 @@ def boundary(negative: bool, unicode: bool) -> Node:
 
 
 def cluster() -> Node:
-    r"""``\X``: the extended grapheme clusters of Unicode 12, as Java 17 finds them."""
+    r"""Returns ``\X``: the extended grapheme clusters of Unicode 12, as in Java 17."""
     picture, joiner = _pictures(), r"\u200d"
     extend = union(rule("Mn", "Me"), of("\u200c\uff9e\uff9f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f"))
     spacing = union(intersect(rule("Mc"), negate(of(_NO_SPACING_MARKS))), of("\u0e33\u0eb3"))
@@ -293,6 +297,6 @@ A9 AE 203C 2049 2122 2139 2194-2199 21A9-21AA 231A-231B 2328 2388 23CF 23E9-23F3
 
 
 def _pictures() -> Chars:
-    """``Extended_Pictographic`` of Unicode 13; later versions have fewer characters in it."""
+    """Returns ``Extended_Pictographic`` of Unicode 13, which has more characters than later versions."""
     ends = (span.split("-") for span in _PICTURES.split())
     return of_spans((int(pair[0], 16), int(pair[-1], 16)) for pair in ends)

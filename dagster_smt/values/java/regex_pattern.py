@@ -1,6 +1,6 @@
-"""Reads a regular expression as Java 17 does and writes it for ``regex``.
+"""Parses a regular expression as Java 17 does, and writes it in the syntax of ``regex``.
 
-Every flag is worked into what is written, so that the flags of ``regex``, which mean other things, stay off.
+The text for ``regex`` contains the effect of every flag. So the flags of ``regex``, which differ from Java's, stay off.
 """
 
 import re
@@ -14,9 +14,10 @@ from dagster_smt.values.java.regex_scanner import DECIMAL, CharReader, RefusedPa
 
 _SPECIAL = set("$.^([|)")
 _LONE = re.compile(r"\[\^(\w|\\x..|\\u.{4}|\\U.{8})\]")
-"""All but one character, which ``regex`` is quick at; but as ways of a branch it takes two of them for neither."""
+"""A class of all characters except one. ``regex`` has a fast path for it, which is wrong if two alternatives of a
+branch are such classes: they then match nothing. Doubling the character avoids the fast path."""
 _DEEPEST = 100
-_LONGEST = 50_000  # ``regex`` writes counted repetitions out
+_LONGEST = 50_000  # ``regex`` expands counted repetitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,8 @@ class Translation:
 
     Attributes:
         text: The pattern.
-        ascii_only: Whether it needs the flag ``ASCII``, for a reference to a group in any case.
-        unsure: Groups that can hold something else than in Java; what the whole pattern matches is the same.
+        ascii_only: True if the pattern needs the flag ``ASCII``, for a reference to a group in any case.
+        unsure: Groups that may hold another text than in Java. The match of the whole pattern is the same.
     """
 
     text: str
@@ -35,21 +36,21 @@ class Translation:
 
 
 def translate(pattern: str) -> Translation:
-    """Translate a Java pattern.
+    """Translates a Java pattern.
 
     Raises:
-        RefusedPattern: Java refuses it, or it cannot be had exactly.
+        RefusedPattern: Java refuses the pattern, or it cannot be translated exactly.
     """
-    reader = _Reader(pattern.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass"))
+    reader = _PatternReader(pattern.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass"))
     try:
         node = reader.read_all()
     except IndexError:
         raise RefusedPattern("it ends too early") from None
-    unsure = frozenset(number for number, held in node.groups.items() if held.kept and not held.always)
+    unsure = frozenset(number for number, held in node.groups.items() if held.stale and not held.always)
     if reader.early & set(range(1, reader.groups + 1)):
         raise RefusedPattern("a reference to a group that is not closed yet")
     if reader.referenced & unsure:
-        raise RefusedPattern("a reference to a group that Java may not forget when it tries another way")
+        raise RefusedPattern("a reference to a group that may keep a text of a failed attempt in Java")
     if node.least > _LONGEST:
         raise RefusedPattern(f"repetitions of more than {_LONGEST} characters")
     if reader.ascii_references and "\\p{" in node.text.lower():
@@ -58,8 +59,8 @@ def translate(pattern: str) -> Translation:
     return Translation(text, reader.ascii_references, unsure)
 
 
-class _Reader(CharReader):
-    """Reads whole patterns."""
+class _PatternReader(CharReader):
+    """A reader of whole patterns."""
 
     def __init__(self, pattern: str):
         super().__init__(pattern)
@@ -68,17 +69,17 @@ class _Reader(CharReader):
         self.ascii_references = False
 
     def read_all(self) -> Node:
-        """The whole pattern."""
+        """Returns the whole pattern."""
         node = self.expression()
         if self.at != self.end:
             raise RefusedPattern("unbalanced parenthesis")
         return node
 
     def expression(self) -> Node:
-        """One way or another."""
+        """Returns the alternatives up to the end of the group or pattern."""
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise RefusedPattern("too many groups inside each other")
+            raise RefusedPattern("too many nested groups")
         ways = [self.sequence()]
         while self.peek() == "|":
             self.next()
@@ -87,7 +88,7 @@ class _Reader(CharReader):
         return nodes.branch(ways)
 
     def sequence(self) -> Node:
-        """What stands between two bars."""
+        """Returns one alternative: the parts up to the next bar."""
         parts: list[Node] = []
         while True:
             char = self.peek()
@@ -102,7 +103,7 @@ class _Reader(CharReader):
             parts.append(self.quantified(self.part(char)))
 
     def part(self, char: str) -> Node:
-        """Something that a quantifier can follow."""
+        """Returns the next part that a quantifier may follow."""
         if char == "[":
             return nodes.of_chars(self.clazz(True)())
         if char not in "^$.":
@@ -117,7 +118,10 @@ class _Reader(CharReader):
         return nodes.dollar(many, unix)
 
     def literals(self) -> Node:
-        """Literal characters up to something else, or one escape; a quantifier gets the last character for itself."""
+        """Returns literal characters up to another part, or one escape.
+
+        A quantifier applies to the last character only.
+        """
         run: list[str] = []
         before, char = self.at, self.peek()
         while char not in _SPECIAL and not self.ended(char):
@@ -128,22 +132,22 @@ class _Reader(CharReader):
                 break
             start = self.at
             if char == "\\":
-                made = self.escape(run)
-                if isinstance(made, Node):
+                escape = self.escape(run)
+                if isinstance(escape, Node):
                     if not run:
-                        return made
+                        return escape
                     self.at = start
                     break
-                char_made, char = made, self.peek()
+                literal, char = escape, self.peek()
             else:
-                char_made, char = char, self.next()
-            run.append(char_made)
+                literal, char = char, self.next()
+            run.append(literal)
             before = start
         single = len(run) == 1
         return nodes.chain([nodes.of_chars(self.literal(char, alone=single)) for char in run])
 
     def escape(self, run: list[str]) -> str | Node:
-        """A literal character or another thing; the next character is the backslash."""
+        """Returns a literal character or another part; the next character is the backslash."""
         letter = self.chars[self.at + 1]
         if letter in "pP":
             if run:
@@ -157,15 +161,15 @@ class _Reader(CharReader):
         if letter in "123456789":
             return self.reference(self.numbered(int(letter)))
         if letter == "k":
-            return self.reference(self.named())
+            return self.reference(self.number_of_name())
         char = self.escaped_char(letter)
         if char is None:
             return self.assertion(letter)
         return char
 
     def assertion(self, letter: str) -> Node:
-        """An escape that matches no character, or no single one."""
-        if letter in "AG":  # each search of the package is the first one, and starts at the start
+        """Returns an escape that does not match exactly one character."""
+        if letter in "AG":  # \G is \A, because this package never continues a search
             return Node(r"\A")
         if letter == "z":
             return Node(r"\Z")
@@ -182,13 +186,16 @@ class _Reader(CharReader):
         raise RefusedPattern(f"the escape '\\{letter}'")
 
     def numbered(self, number: int) -> int:
-        """The number of a reference: more digits belong to it only if there are so many groups before it."""
+        """Returns the number of a reference.
+
+        A further digit belongs to it only if the pattern already has so many groups.
+        """
         while self.peek() in DECIMAL and number * 10 + int(self.peek()) <= self.groups:
             number = number * 10 + int(self.read())
         return number
 
-    def named(self) -> int:
-        """The number of the group that a reference names."""
+    def number_of_name(self) -> int:
+        """Returns the number of the group that a reference names."""
         name = self.name() if self.read() == "<" else None
         if name is None:
             raise RefusedPattern("a reference without the name of a group")
@@ -197,7 +204,7 @@ class _Reader(CharReader):
         return self.names[name]
 
     def name(self) -> str | None:
-        """The name of a group, with the bracket behind it; None if it is no name."""
+        """Returns the name of a group, and moves past the bracket after it; None if the text is not a name."""
         name = self.read()
         if not (name.isascii() and name.isalpha()):
             return None
@@ -208,7 +215,7 @@ class _Reader(CharReader):
         return None
 
     def reference(self, number: int) -> Node:
-        """What a group matched; a group that did not take part never matches."""
+        """Returns a reference to the text of a group; a group without a text never matches."""
         if number > self.groups or number in self.open:
             self.early.add(number)
             return Node("(?!)", unit=True, most=None)
@@ -221,14 +228,14 @@ class _Reader(CharReader):
         return Node(rf"(?i:\g<{number}>)", unit=True, most=None)
 
     def quantified(self, node: Node) -> Node:
-        """A part with the quantifier that follows it, if one does."""
+        """Returns a part with the quantifier that follows it, if any."""
         times = self.quantifier()
         if times is None:
             return node
         return nodes.repeat(node, times)
 
     def quantifier(self) -> Quantifier | None:
-        """A quantifier, None if none follows."""
+        """Returns the next quantifier; None if the next part is not a quantifier."""
         char = self.peek()
         if char not in "?*+{":
             return None
@@ -240,10 +247,10 @@ class _Reader(CharReader):
         return Quantifier(low, high, mode)
 
     def counts(self) -> tuple[int, int]:
-        """The counts between braces; the brace behind them is then the next character."""
+        """Returns the counts between braces, and stops at the closing brace."""
         self.at += 1
         if self.chars[self.at] not in DECIMAL:
-            raise RefusedPattern("a '{' that begins no repetition")
+            raise RefusedPattern("a '{' that does not begin a repetition")
         low = high = self.number(10, DECIMAL, 1, self.end) or 0
         if self.peek() == ",":
             self.read()
@@ -253,13 +260,13 @@ class _Reader(CharReader):
             else:
                 high = self.number(10, DECIMAL, 0, self.end) or 0
         if self.peek() != "}":
-            raise RefusedPattern("a '{' that begins no repetition")
+            raise RefusedPattern("a '{' that does not begin a repetition")
         if not low <= high <= nodes.UNLIMITED:
             raise RefusedPattern("an illegal repetition range")
         return low, high
 
     def group(self) -> Node | None:
-        """A group; None for ``(?i)``, whose flags hold up to the end of the group around it."""
+        """Returns a group; None for ``(?i)``, whose flags hold up to the end of the surrounding group."""
         flags, start = self.flags, self.at
         opening, number = self.opening()
         if not opening:
@@ -278,7 +285,10 @@ class _Reader(CharReader):
         return nodes.group(opening, body, number, self.quantifier())
 
     def _check_look_behind(self, opening: str, body: Node, start: int) -> None:
-        """Java steps by halves of characters unless the pattern itself has, unescaped, one beyond ``\\uFFFF``."""
+        """Refuses a look-behind in which Java steps by half characters.
+
+        Java does so unless the pattern itself contains, unescaped, a character beyond ``\\uFFFF``.
+        """
         whole = all(char <= "\uffff" for char in self.chars[start:])
         if (
             "<" in opening
@@ -289,7 +299,7 @@ class _Reader(CharReader):
             raise RefusedPattern("a look-behind for an escaped character beyond \\uFFFF")
 
     def opening(self) -> tuple[str, int | None]:
-        """How a group begins, with its number if it captures; nothing for ``(?i)``."""
+        """Returns the beginning of a group, and its number if it captures; an empty text for ``(?i)``."""
         start = self.at
         if self.next() != "?":
             return "(", self.capturing()
@@ -314,13 +324,13 @@ class _Reader(CharReader):
         return f"the group '{''.join(self.chars[start : min(start + 4, self.end)])}'"
 
     def capturing(self) -> int:
-        """The number of a group that begins here."""
+        """Returns the number of the capturing group that begins here."""
         self.groups += 1
         self.open.add(self.groups)
         return self.groups
 
     def inline_flags(self, start: int) -> str:
-        """Read flags, and what they begin: nothing or a group."""
+        """Reads flags, and returns the beginning of their group; empty if they have no group."""
         change: Callable[[frozenset[str], set[str]], frozenset[str]] = frozenset.union
         char = self.peek()
         while char in "imsdxuUc-":

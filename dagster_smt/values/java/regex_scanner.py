@@ -1,4 +1,4 @@
-"""Reads the characters of a Java pattern, and what stands for characters in it: escapes, properties and classes."""
+"""Reads the characters of a Java pattern, and its escapes, properties and classes, which denote characters."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,7 +7,7 @@ from dagster_smt.values.java import regex_classes as classes
 from dagster_smt.values.java.regex_classes import Chars
 
 Lazy = Callable[[], Chars]
-"""A class that is not read to its end: what follows an intersection can still add to what precedes it."""
+"""An incomplete class. In Java, literals after an intersection still add to the set before the intersection."""
 
 DECIMAL = set("0123456789")
 _OCTAL, _HEX = set("01234567"), set("0123456789abcdefABCDEF")
@@ -17,11 +17,11 @@ _CONTROLS = {"a": "\a", "e": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 class RefusedPattern(Exception):
-    """A pattern that Java refuses, or that cannot be had exactly; says what it contains."""
+    """Raised for a pattern that Java refuses, or that cannot be translated exactly; the message names the construct."""
 
 
 def _unquoted(pattern: str) -> list[str]:
-    r"""The characters with ``\Q...\E`` undone: what was quoted has a backslash, as Java has it."""
+    r"""Returns the characters with ``\Q...\E`` replaced by a backslash before each quoted character, as in Java."""
     start = _first_quote(pattern)
     if start < 0:
         return list(pattern)
@@ -62,7 +62,7 @@ def _first_quote(pattern: str) -> int:
 
 
 class Scanner:
-    """The characters of a pattern; under the flag x without blanks and remarks."""
+    """The characters of a pattern; under the flag x without blanks and comments."""
 
     def __init__(self, pattern: str):
         self.chars = _unquoted(pattern)
@@ -71,11 +71,11 @@ class Scanner:
         self.flags: frozenset[str] = frozenset()
 
     def ended(self, char: str) -> bool:
-        """Whether a character is the mark behind the pattern, and none of the pattern."""
+        """Returns whether a character is the end mark, and not a character of the pattern."""
         return char == "\0" and self.at >= self.end
 
     def peek(self) -> str:
-        """The next character."""
+        """Returns the next character."""
         while "x" in self.flags and (self.chars[self.at] in _BLANKS or self.chars[self.at] == "#"):
             if self.chars[self.at] != "#":
                 self.at += 1
@@ -89,31 +89,31 @@ class Scanner:
         return self.chars[self.at]
 
     def next(self) -> str:
-        """Leave the next character behind and look at the one after it."""
+        """Skips the next character, and returns the character after it."""
         self.at += 1
         return self.peek()
 
     def read(self) -> str:
-        """Take the next character."""
+        """Returns the next character, and moves past it."""
         char = self.peek()
         self.at += 1
         return char
 
     def number(self, base: int, digits: set[str], least: int, most: int) -> int | None:
-        """Take up to so many digits; None if there are too few."""
-        found, count = 0, 0
+        """Reads up to so many digits; returns None if there are too few."""
+        number, count = 0, 0
         while count < most and self.peek() in digits:
-            found, count = found * base + int(self.read(), base), count + 1
+            number, count = number * base + int(self.read(), base), count + 1
         if count >= least:
-            return found
+            return number
         return None
 
 
 class CharReader(Scanner):
-    """Reads escapes of single characters, properties and classes."""
+    """A reader of escapes of single characters, properties and classes."""
 
     def escaped_char(self, char: str) -> str | None:
-        r"""The character that ``\x41`` and the like stand for; None if it is another kind of escape."""
+        r"""Returns the character of ``\x41`` and similar escapes; None for other kinds of escapes."""
         if char in _CONTROLS:
             return _CONTROLS[char]
         if char == "0":
@@ -127,7 +127,7 @@ class CharReader(Scanner):
         if char == "u":
             return self._utf_16()
         if char == "N":
-            return self._named()
+            return self._by_name()
         if char.isascii() and char.isalnum():
             return None
         return char
@@ -166,7 +166,7 @@ class CharReader(Scanner):
             self.at = start
         return chr(code)
 
-    def _named(self) -> str:
+    def _by_name(self) -> str:
         if self.read() != "{":
             raise RefusedPattern("the escape '\\N' without a name")
         start = self.at
@@ -180,7 +180,7 @@ class CharReader(Scanner):
         return char
 
     def property(self) -> Chars:
-        r"""What ``\p`` and ``\P`` stand for; the next character is the backslash."""
+        r"""Returns the set of ``\p`` or ``\P``; the next character is the backslash."""
         self.at += 1
         negated = self.chars[self.at] == "P"
         braces = self.next() == "{"
@@ -199,15 +199,15 @@ class CharReader(Scanner):
             if self.ended(name):
                 raise RefusedPattern("a property without a name")
             self.read()
-        found = classes.prop(name, cases="i" in self.flags, unicode="U" in self.flags)
-        if found is None:
+        chars = classes.prop(name, cases="i" in self.flags, unicode="U" in self.flags)
+        if chars is None:
             raise RefusedPattern(f"the property '{name}'")
         if negated:
-            return classes.negate(found)
-        return found
+            return classes.negate(chars)
+        return chars
 
     def clazz(self, consume: bool) -> Lazy:
-        """A class; the next character is its bracket, or the last one of ``&&``."""
+        """Returns a class; the next character is its bracket, or the last character of ``&&``."""
         known: Lazy | None = None
         last: Lazy | None = None
         literals: list[classes.Span] = []
@@ -256,7 +256,7 @@ class CharReader(Scanner):
         return right
 
     def _range(self, literals: list[classes.Span]) -> Lazy | None:
-        """A character, range, escape or property in a class; None if it was added to the literals."""
+        """Returns a character, range, escape or property in a class; None if it was added to the literals."""
         low = self._class_char()
         if isinstance(low, Chars):
             return partial(_same, low)
@@ -295,7 +295,7 @@ class CharReader(Scanner):
         return char_or_none
 
     def literal(self, char: str, alone: bool) -> Chars:
-        """What a literal character matches."""
+        """Returns the characters that a literal character matches."""
         if "i" not in self.flags:
             return classes.of_spans([(ord(char), ord(char))])
         return classes.any_case(ord(char), unicode="u" in self.flags, alone=alone)
@@ -316,7 +316,7 @@ def _either(one: Lazy | None, two: Lazy) -> Lazy:
 
 
 def _both(one: Lazy | None, two: Lazy | None, last: Lazy | None) -> tuple[Lazy, Lazy | None]:
-    """The part before ``&&`` and the one after it; without the latter Java takes the last one before it once more."""
+    """Returns the intersection and its right part. If that part is missing, Java uses the last part before ``&&``."""
     if one is None:
         if two is None:
             raise RefusedPattern("an intersection of nothing")

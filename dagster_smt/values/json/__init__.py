@@ -1,1 +1,1 @@
-"""JSON texts: read lazily, and searched by JSONPath."""
+"""JSON texts: lazy decoding, and search by JSONPath."""

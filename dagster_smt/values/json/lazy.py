@@ -1,8 +1,14 @@
-"""JSON without schema, decoded only where a chain touches it.
+"""JSON without a schema, decoded lazily: only the parts that a chain reads.
 
-An object is a ``dict`` whose values are ``msgspec.Raw`` until somebody looks at them; a list likewise. What nobody
-looked at is written back byte for byte (difference D5). Numbers: integral is a Long (``int``), anything else a Double
-(``float``).
+For example ``{"a": 1, "b": {"c": 2}}`` becomes a ``dict`` with two ``msgspec.Raw`` values. ``look(value, "b")`` decodes
+one level more, and replaces the raw value by the decoded object. Unread values are written back byte for byte
+(difference D5). An integral number is a Long (``int``), any other number a Double (``float``).
+
+Nesting: Connect reads 1,000 levels (Jackson's limit), and Python's default recursion limit is 1,000 frames. Records are
+rarely nested, so everything runs under the default limit first. Only if Python raises ``RecursionError`` does this
+module count the levels of the text, raise the limit of the process, and try again. The limit stays raised, because
+other code will write the same value later. Counting first keeps the stack bounded: no text beyond 1,000 levels gets
+that far.
 """
 
 import math
@@ -25,9 +31,9 @@ _OPEN_OBJECT, _OPEN_ARRAY, _QUOTE = ord("{"), ord("["), ord('"')
 _OPENERS = (_OPEN_OBJECT, _OPEN_ARRAY)
 _NOT_ZERO = re.compile(rb"-[0.]*[1-9]")
 _BLANKS = b" \t\r\n"
-_ROOM = 10_000  # frames of the stack: those of the caller, and some for each of 1,000 levels
+_FRAMES = 10_000  # the caller's frames, and several for each of 1,000 levels
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What the JSON parser raises; ``not_json`` makes the record's error of it."""
+"""Errors of the JSON parser; ``not_json`` turns them into the record's error."""
 _KINDS = {
     ord('"'): "string",
     _OPEN_OBJECT: "map",
@@ -39,7 +45,7 @@ _KINDS = {
 
 
 def decode(text: bytes | msgspec.Raw) -> Any:
-    """Decode one level of a JSON text.
+    """Decodes one level of a JSON text.
 
     Raises:
         DataError: SMT411, not JSON; SMT412, a number that does not fit.
@@ -67,7 +73,7 @@ def _checked(value: Any, text: memoryview) -> Any:
     if type(value) is float:
         if not math.isfinite(value):
             raise data_error("SMT412", "a number that a double cannot hold")
-        if not value:  # Connect reads numbers as BigDecimal, which has no -0.0; but -1e-400 becomes one
+        if not value:  # Connect reads numbers as BigDecimal, which has no -0.0; but -1e-400 becomes -0.0
             if _NOT_ZERO.match(text):
                 return value
             return 0.0
@@ -75,13 +81,13 @@ def _checked(value: Any, text: memoryview) -> Any:
 
 
 MAX_DEPTH = 1000
-"""How deeply JSON may be nested: the limit of Jackson, which Connect reads it with."""
+"""Most levels of nesting in JSON: the limit of Jackson, Connect's JSON reader."""
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _NO_BRACKETS = re.compile(rb"[^\[\]{}]+")
 
 
 def check_depth(text: bytes) -> None:
-    """Refuse JSON that is nested more deeply than Connect reads it, where Python's stack has room for it.
+    """Refuses JSON beyond Connect's limit of nesting, if Python's stack would hold it. (Else ``deeper`` refuses it.)
 
     Raises:
         DataError: SMT411.
@@ -91,10 +97,10 @@ def check_depth(text: bytes) -> None:
 
 
 def deeper(text: bytes, decode: Callable[[bytes], Any], error: Exception) -> Any:
-    """Decode again what Python's stack had no room for.
+    """Decodes a text again with a larger stack, after a first attempt has failed.
 
     Raises:
-        DataError: SMT411, SMT412: it failed for another reason, or Connect does not read it either.
+        DataError: SMT411 or SMT412, the attempt failed for another reason, or the text exceeds Connect's limit.
     """
     if not isinstance(error, RecursionError):
         raise not_json(error) from None
@@ -107,12 +113,12 @@ def deeper(text: bytes, decode: Callable[[bytes], Any], error: Exception) -> Any
 
 
 def make_room() -> None:
-    """Let Python's stack hold what is nested as deeply as Connect allows."""
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), _ROOM))
+    """Raises Python's recursion limit, so that the stack holds every nesting that Connect allows."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
 
 
 def with_room(function: Callable[[Any], Any], value: Any) -> Any:
-    """A function of a nested value, called again with more room if the stack has not enough."""
+    """Returns a function's result for a nested value; calls it again with a larger stack if necessary."""
     try:
         return function(value)
     except RecursionError:
@@ -129,7 +135,7 @@ def _refuse_depth(text: bytes) -> None:
 
 
 def kind_at(container: Any, key: Any) -> str:
-    """The kind of the value under a key (``null`` for null); a text, object or array need not be decoded for it."""
+    """Returns the kind of the value of a key (``null`` for null). Texts, objects and arrays are not decoded for it."""
     value = container[key]
     if type(value) is Raw:
         first = memoryview(value)[0]
@@ -145,20 +151,20 @@ def kind_at(container: Any, key: Any) -> str:
 
 
 TOO_LARGE = "SMT412"
-"""The code of a number that its type cannot hold."""
+"""The problem code of a number that does not fit its type."""
 
 
 def not_json(error: Exception | None = None) -> DataError:
-    """The error of a text that the JSON parser refused."""
+    """Returns the error of a text that the JSON parser refused."""
     if isinstance(error, msgspec.ValidationError):
         return data_error(TOO_LARGE, "a number that a double cannot hold")
     if isinstance(error, RecursionError):
-        return data_error("SMT411", "the JSON is nested too deeply", "look at the record's dead letter")
-    return data_error("SMT411", "the text is not valid JSON in UTF-8", "look at the record's dead letter")
+        return data_error("SMT411", "the JSON is nested too deeply", "check the record's dead letter")
+    return data_error("SMT411", "the text is not valid JSON in UTF-8", "check the record's dead letter")
 
 
 def decode_whole(text: bytes) -> Any:
-    """Decode the first level of a record's JSON, after checking that it is UTF-8. Empty bytes are null."""
+    """Decodes the first level of a record's JSON, and checks that all of it is UTF-8. Empty bytes are null."""
     if not text:
         return None
     check_depth(text)
@@ -176,13 +182,14 @@ def decode_whole(text: bytes) -> Any:
 
 
 def look(container: Any, key: Any) -> Any:
-    """The value under a key or index, decoded one level; the key must exist.
+    """Returns the value of an existing key or index, decoded one level.
 
-    Objects and arrays are kept so. The bytes of others stay: whoever only looks at a value does not change it.
+    A decoded object or array replaces the raw value in the container, because a stage may change it in place. Other raw
+    values stay, so that a value that is only read is written back with its original bytes.
     """
     value = container[key]
     if type(value) is Raw:
-        if memoryview(value)[0] == _QUOTE:  # most are, and they need no more looks
+        if memoryview(value)[0] == _QUOTE:  # a fast path, because most values are texts
             try:
                 return _scalars.decode(value)
             except UNREADABLE as error:
@@ -194,7 +201,7 @@ def look(container: Any, key: Any) -> Any:
 
 
 def at(value: Any, steps: tuple[str, ...]) -> Any:
-    """The value at a path of keys; None where a step is missing or is no object."""
+    """Returns the value at a path of keys; None if a step is missing or its container is not an object."""
     for step in steps:
         if type(value) is not dict or step not in value:
             return None
@@ -203,17 +210,17 @@ def at(value: Any, steps: tuple[str, ...]) -> Any:
 
 
 def is_raw(value: Any) -> bool:
-    """Whether nobody has looked at a value yet."""
+    """Returns whether a value has not been decoded yet."""
     return type(value) is Raw
 
 
 def is_object(value: Any) -> bool:
-    """Whether a value is an object, decoded or not."""
+    """Returns whether a value is an object, decoded or not."""
     return type(value) is dict or (type(value) is Raw and memoryview(value)[0] == _OPEN_OBJECT)
 
 
 def whole(value: Any) -> Any:
-    """A copy decoded at every level."""
+    """Returns a copy that is decoded at every level."""
     return with_room(_whole, value)
 
 
@@ -228,7 +235,10 @@ def _whole(value: Any) -> Any:
 
 
 def copied(value: Any) -> Any:
-    """A copy that shares nothing that could change: raw slices and scalars never do."""
+    """Returns a copy of the decoded objects and arrays.
+
+    Raw slices and scalars are shared, because they never change.
+    """
     return with_room(_copied, value)
 
 
@@ -251,8 +261,8 @@ def _encode_special(value: Any) -> Any:
         return int(value)
     raise data_error(
         "SMT413",
-        "JSON without a schema cannot carry this value",
-        "convert dates to string or unix before the value is written",
+        "JSON without a schema cannot hold this value",
+        "convert dates to string or unix before the record is written",
     )
 
 
@@ -260,7 +270,7 @@ encoder = msgspec.json.Encoder(enc_hook=_encode_special)
 
 
 def encode(value: Any) -> bytes | None:
-    """Write a value; null becomes no bytes at all, as a schemaless JsonConverter does."""
+    """Returns a value as JSON; None for null, as in Connect's JsonConverter without schemas."""
     if value is None:
         return None
     return with_room(encoder.encode, value)

@@ -1,10 +1,10 @@
-"""JSONPath on values: what a path finds in a key or value, by the rules of Jayway's json-path 2.9.
+"""Evaluation of JSONPath on a key or value, by the rules of Jayway's json-path 2.9.
 
-A field that is not there is equal to nothing, so it passes ``!=``, ``!==`` and ``nin``. Numbers are compared by value,
-a number and a text as numbers or texts, by which of them the field is; ``===`` and ``!==`` know no such likeness. Order
-is for two numbers or two texts. An expression sees the text of a number or boolean, each element of an array, and the
-empty text for everything else. What crashes json-path does not crash here: NaN and the infinities are equal to nothing,
-and an object in an array has no text.
+A missing field equals nothing, so it passes ``!=``, ``!==`` and ``nin``. Numbers are compared by value. A number and a
+text are compared as numbers if the field is a number, and as texts if the field is a text; ``===`` and ``!==`` take
+them for different. Only two numbers or two texts have an order. A regular expression is matched with the text of a
+number or boolean, with each element of an array, and with the empty text for any other value. Two inputs that crash
+json-path do not crash here: NaN and the infinities equal nothing, and an object in an array has the empty text.
 """
 
 import math
@@ -37,12 +37,12 @@ from dagster_smt.values.numbers import decimal_text, float_text, parse_big_decim
 PATH_NOT_FOUND = "com.jayway.jsonpath.PathNotFoundException"
 INVALID_PATH = "com.jayway.jsonpath.InvalidPathException"
 FOUND, NOTHING, MISSING, NO_OBJECT = "found", "nothing", "missing", "no object"
-"""What a path finds: something; nothing that passes its filters; not even what it leads through; nothing to filter."""
+"""The results of a path: a match; no value that passes the filters; a missing name; a value that no filter can test."""
 _UNDEFINED = object()
 
 
 def answer(path: JsonPath, document: Any) -> str:
-    """What a path finds in an object without schema, lazily decoded or not."""
+    """Returns the result of a path in an object without a schema, lazily decoded or not."""
     try:
         if any(True for _ in _results(document, path.steps, True)):
             return FOUND
@@ -52,14 +52,14 @@ def answer(path: JsonPath, document: Any) -> str:
 
 
 class _Stop(Exception):
-    """The path cannot be followed."""
+    """Raised if a path cannot be followed; ``why`` is the result."""
 
     def __init__(self, why: str):
         self.why = why
 
 
 def _results(value: Any, steps: tuple[str | FilterStep, ...], sure: bool) -> Iterator[Any]:
-    """What is at the end of the steps. ``sure``: no filter came before, so that every step must lead somewhere."""
+    """Yields the values at the end of the steps. ``sure``: no filter precedes, so every step must exist."""
     if not steps:
         yield value
         return
@@ -85,7 +85,7 @@ def _elements(value: list[Any]) -> Iterable[Any]:
 
 
 def passes(test: Test, item: Any) -> bool:
-    """Whether an object, or the element of an array, passes the test of a filter."""
+    """Returns whether an object, or an element of an array, passes the test of a filter."""
     if isinstance(test, NotTest):
         return not passes(test.test, item)
     if isinstance(test, AllTests):
@@ -104,9 +104,9 @@ def passes(test: Test, item: Any) -> bool:
 
 
 def not_comparable(names: Names) -> DataError:
-    """The error of bytes, or a date, in a comparison."""
-    statement = f"bytes and dates cannot be compared in a condition, but {'.'.join(('@', *names))} is such a value"
-    hint = "convert it before, with TimestampConverter or Cast"
+    """Returns the error of bytes or a date in a comparison."""
+    statement = f"{'.'.join(('@', *names))} holds bytes or a date, which a condition cannot compare"
+    hint = "convert the field in an earlier stage, with TimestampConverter or Cast"
     return data_error("SMT458", statement, hint, "com.jayway.jsonpath.JsonPathException")
 
 
@@ -119,7 +119,7 @@ def _field(item: Any, names: Names) -> Any:
 
 
 def _number(value: Any) -> Decimal | None:
-    """A number as the ``BigDecimal`` of its text; None for everything else."""
+    """Returns a number as the ``BigDecimal`` of its text; None for other values."""
     if isinstance(value, float):
         if math.isfinite(value):
             return Decimal(float_text(value, isinstance(value, JavaFloat)))
@@ -181,7 +181,8 @@ def _same_kind(value: Any, literal: Literal) -> bool:
 
 
 def _order(value: Any, literal: Literal) -> int | None:
-    """How a field is ordered against a literal; None if the two have no order."""
+    """Returns a negative number, 0 or a positive number for a field below, equal to or above a literal; None if they
+    have no order."""
     number = _number(value)
     if number is not None and isinstance(literal, Decimal):
         return (number > literal) - (number < literal)
@@ -192,13 +193,13 @@ def _order(value: Any, literal: Literal) -> int | None:
 
 
 def _units(text: str) -> bytes:
-    """A text in an order in which Java has texts: that of 16-bit units."""
+    """Returns a text's 16-bit units as bytes, which have the order of Java's texts."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
-    """A value that is taken as a whole."""
+class ValueShape:
+    """A value that a path reads as a whole."""
 
     schema: Schema
 
@@ -207,21 +208,21 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A struct of which some fields are needed. The first argument says whether it is null."""
+class StructShape:
+    """A struct of which a path reads some fields. Its first argument is true if the struct is null."""
 
-    fields: tuple[tuple[str, "Leaf | Part"], ...]
+    fields: tuple[tuple[str, "ValueShape | StructShape"], ...]
 
     def read(self, args: Iterator[Any]) -> Any:
         is_null = next(args)
-        found = {name: shape.read(args) for name, shape in self.fields}
-        if is_null:
+        fields = {name: shape.read(args) for name, shape in self.fields}
+        if is_null:  # only now: the arguments of the fields had to be consumed
             return None
-        return found
+        return fields
 
 
 def plain(schema: Schema, value: Any) -> Any:
-    """A value with a schema as one without: objects, arrays, and numbers of their own class."""
+    """Returns a value with a schema as a value without one: objects, arrays, and numbers of their own class."""
     if value is None:
         return None
     if schema.type is Type.STRUCT:
@@ -241,10 +242,10 @@ def plain(schema: Schema, value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Answer(PythonRule):
-    """What a path finds in a struct, of which the fields that it needs are given; null for a null struct."""
+    """The result of a path in a struct; null for a null struct. The arguments are the fields that the path reads."""
 
     path: JsonPath
-    shape: Part
+    shape: StructShape
     returns: ClassVar[Schema | None] = optional(STRING)
 
     def python(self, *args: Any) -> str | None:
@@ -259,7 +260,7 @@ class Answer(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """Whether an object passes a test that looks at one of its fields, given that field: a test of ``model.keeps``."""
+    """True if an object with a given field passes a test of this field: a test of ``model.keeps``."""
 
     test: Comparison | RegexMatch | Exists
 
@@ -269,11 +270,15 @@ class Passes:
 
 
 def cuts_of(test: Comparison | RegexMatch | Exists) -> tuple[int, ...] | None:
-    """The whole numbers at which the answer of a test can change (``model.keeps.FieldTest``)."""
+    """Returns the whole numbers at which the answer of a test can change (``model.keeps.FieldTest``)."""
     if isinstance(test, RegexMatch):
         return None
     literals = test.literals if isinstance(test, Comparison) else ()
-    numbers = (parse_big_decimal(lit) if isinstance(lit, str) else _number(lit) for lit in literals)
-    # beyond 64 bits there is no field, and it takes long to write such a number out
-    near = (n for n in numbers if n is not None and n.adjusted() < 19)
-    return tuple(sorted({math.floor(n) if n.adjusted() > -19 else -int(n < 0) for n in near}))
+    cuts = set()
+    for literal in literals:
+        number = parse_big_decimal(literal) if isinstance(literal, str) else _number(literal)
+        # a field has 64 bits, so larger numbers are no cuts, and ``floor`` is slow for huge or tiny exponents
+        if number is None or number.adjusted() >= 19:
+            continue
+        cuts.add(math.floor(number) if number.adjusted() > -19 else -int(number < 0))
+    return tuple(sorted(cuts))

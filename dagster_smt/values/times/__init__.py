@@ -1,1 +1,1 @@
-"""Timestamps, dates and time zones, as values and as texts."""
+"""Timestamps, dates and time zones: values and texts."""

@@ -1,4 +1,4 @@
-"""Days and moments as people and databases write them, in UTC."""
+"""Days and moments as texts of people and databases, in UTC."""
 
 import re
 from datetime import date
@@ -6,7 +6,7 @@ from datetime import date
 _DAY = 86_400_000
 _EPOCH = date(1970, 1, 1).toordinal()
 _CYCLE, _CYCLE_DAYS = 400, 146_097
-"""The calendar repeats itself: Python's knows the years 1 to 9999, Connect's values go far beyond."""
+"""Years and days after which the calendar repeats. Python has the years 1 to 9999, Connect's values go far beyond."""
 _DATE = r"([+-]?\d{4,9})-(\d\d)-(\d\d)"
 _DAYS = re.compile(_DATE, re.ASCII)
 _CLOCK = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?", re.ASCII)
@@ -16,7 +16,7 @@ _MOMENT = re.compile(
 
 
 def days_of(text: str) -> int | None:
-    """The number of the day that ``2020-01-31`` is; None if it is none."""
+    """Returns the number of a day such as ``2020-01-31``; None for other texts."""
     parts = _DAYS.fullmatch(text)
     if parts is None:
         return None
@@ -24,9 +24,10 @@ def days_of(text: str) -> int | None:
 
 
 def millis_of(text: str) -> int | None:
-    """``2020-01-01 12:00:00.123``, in UTC where it names no zone; the time of day may be missing.
+    """Returns the milliseconds of ``2020-01-01 12:00:00.123``, in UTC if it has no zone. The time of day is optional.
 
-    None if it is no moment, or one between two milliseconds: a column holds no more, and digits are not cut.
+    None for other texts, and for moments with digits beyond milliseconds: a column cannot hold these digits, and this
+    function does not cut them.
     """
     parts = _MOMENT.fullmatch(text)
     if parts is None:
@@ -44,13 +45,13 @@ def millis_of(text: str) -> int | None:
 
 
 def names_zone(text: str) -> bool:
-    """Whether a moment says its zone: ``Z`` or ``+01:00``."""
+    """Returns whether a moment has a zone: ``Z`` or ``+01:00``."""
     parts = _MOMENT.fullmatch(text)
     return parts is not None and bool(parts[8] or parts[9])
 
 
 def clock_of(text: str) -> int | None:
-    """The milliseconds of the day of ``12:00:00.123``; None if it is no time of day, or one between two of them."""
+    """Returns the milliseconds of ``12:00:00.123``; None for other texts, and with digits beyond milliseconds."""
     parts = _CLOCK.fullmatch(text)
     if parts is None or (parts[4] or "")[3:].strip("0"):
         return None
@@ -63,29 +64,29 @@ def clock_of(text: str) -> int | None:
 def _day_number(year: str, month: str, day: str) -> int | None:
     cycles, within = divmod(int(year) - 2000, _CYCLE)
     try:
-        found = date(2000 + within, int(month), int(day))
+        same_day = date(2000 + within, int(month), int(day))
     except ValueError:
         return None
-    return found.toordinal() - _EPOCH + cycles * _CYCLE_DAYS
+    return same_day.toordinal() - _EPOCH + cycles * _CYCLE_DAYS
 
 
 def moment_text(millis: int, *, day: bool, between: str = " ", zoned: bool = False) -> str:
-    """``2020-01-01 12:00:00.123`` in UTC, or the day alone; years beyond 0 to 9999 have a sign, as in Java.
+    """Returns ``2020-01-01 12:00:00.123`` in UTC, or the day alone. Years beyond 0 to 9999 have a sign, as in Java.
 
-    ``zoned``: with the ``Z`` that Flink writes, and wants, behind moments of a type with a time zone.
+    ``zoned``: with a ``Z`` at the end, which Flink writes and requires for types with a time zone.
     """
     days, within = divmod(millis, _DAY)
     cycles, rest = divmod(days, _CYCLE_DAYS)
-    found = date.fromordinal(_EPOCH + rest)
-    year = found.year + cycles * _CYCLE
-    text = f"{_year(year)}-{found.month:02}-{found.day:02}"
+    same_day = date.fromordinal(_EPOCH + rest)
+    year = same_day.year + cycles * _CYCLE
+    text = f"{_year(year)}-{same_day.month:02}-{same_day.day:02}"
     if day:
         return text
     return f"{text}{between}{clock_text(within)}{'Z' if zoned else ''}"
 
 
 def clock_text(millis: int) -> str:
-    """``12:00:00.123``, of the milliseconds of a day; without them if they are 0."""
+    """Returns ``12:00:00.123`` of the milliseconds of a day, or ``12:00:00`` of whole seconds."""
     seconds, fraction = divmod(millis, 1000)
     clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     if fraction:

@@ -1,4 +1,4 @@
-"""TimestampConverter: conversions between texts, numbers and dates; the pivot is the instant in milliseconds.
+"""Rules of TimestampConverter: conversions between texts, numbers and dates, by way of the instant in milliseconds.
 
 All zones are UTC (difference D3).
 """
@@ -25,12 +25,12 @@ _SPARK_MILLIS = (-9_223_372_036_854_775, 9_223_372_036_854_775)
 
 @dataclass(frozen=True, slots=True)
 class ConvertTime(ValueRule):
-    """Convert a value of a kind (``string``, ``unix``, ``Date``, ``Time``, ``Timestamp``) to another.
+    """Converts a value of a kind (``string``, ``unix``, ``Date``, ``Time``, ``Timestamp``) to another kind.
 
     Attributes:
         source, target: The kinds.
         format: Pattern of texts, read and written.
-        precision: Unit of ``unix`` numbers; conversions cut off toward zero and saturate, as Java's ``TimeUnit`` does.
+        precision: Unit of ``unix`` numbers. Conversions truncate toward zero and saturate, as Java's ``TimeUnit`` does.
     """
 
     source: str
@@ -40,22 +40,23 @@ class ConvertTime(ValueRule):
 
     @property
     def may_fail(self) -> bool:  # type: ignore[override]
-        """Texts can be no dates; Spark cannot hold every instant that Java can."""
+        """True for texts, which may not be dates, and for instants that Spark cannot hold."""
         return self.source in ("string", "unix") or self.target == "Date" or (self.source, self.target) == _WIDER
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """Catalyst has neither SimpleDateFormat nor the Julian calendar."""
+        """True for texts: Catalyst has neither SimpleDateFormat nor the Julian calendar."""
         return "string" in (self.source, self.target)
 
     def failure(self) -> DataError:
         if self.source != "string":
-            return data_error("SMT422", f"the instant is out of the range of Spark's {self.target}", "guard or drop it")
+            hint = "add a predicate to the stage, or drop the field"
+            return data_error("SMT422", f"the instant is out of the range of Spark's {self.target}", hint)
         if not self.format:
             return data_error(
                 "SMT421", "a text cannot be read as a timestamp without a pattern", "set the option format"
             )
-        hint = "correct the option format, or guard the stage with a predicate"
+        hint = "fix the option format, or add a predicate to the stage"
         return data_error("SMT420", f"the text does not match the date pattern '{self.format}'", hint)
 
     def python(self, value: Any) -> Any:
@@ -64,14 +65,14 @@ class ConvertTime(ValueRule):
         return self._to_target(self._millis(value))
 
     def bind(self) -> Callable[[Any], Any]:
-        """To texts, from whole milliseconds: the pattern is looked up once."""
+        """Returns a faster function from whole milliseconds to texts, which looks the pattern up once."""
         if self.target != "string" or self.source == "string" or PRECISIONS[self.precision] != (1, 1):
             return self.python
         text = date_format(self.format).format
         return lambda value: None if value is None else text(int(value))
 
     def bind_many(self) -> Callable[[list[Any]], list[Any]]:
-        """To texts, from whole milliseconds: all of them are laid out together."""
+        """Returns a faster function from whole milliseconds to texts, which formats all of them together."""
         if self.target != "string" or self.source == "string" or PRECISIONS[self.precision] != (1, 1):
             return ValueRule.bind_many(self)
         texts = date_format(self.format).format_all
@@ -110,7 +111,7 @@ class ConvertTime(ValueRule):
             return of_day.cast("int")
         if self.target == "Timestamp":
             return F.when(millis.between(*_SPARK_MILLIS), F.timestamp_millis(millis))
-        before = F.when((millis < 0) & (of_day != 0), F.lit(1)).otherwise(F.lit(0))  # div cuts off toward zero
+        before = F.when((millis < 0) & (of_day != 0), F.lit(1)).otherwise(F.lit(0))  # div truncates toward zero
         days = F.call_function("div", millis, F.lit(DAY)) - before
         return F.when(days.between(*_SPARK_DAYS), F.date_from_unix_date(days.try_cast("int")))
 
@@ -146,7 +147,7 @@ def _scaled_column(F: Any, value: Any, multiply: int, divide: int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class NoTimestamp(Refused):
-    """Refuse a struct whose field is of a type that stands for no timestamp."""
+    """Refuses a struct with a field whose type does not hold a timestamp."""
 
     def failure(self) -> DataError:
         return data_error(self.code, self.statement, self.hint, CONNECT_EXCEPTION)
@@ -154,7 +155,7 @@ class NoTimestamp(Refused):
 
 @dataclass(frozen=True, slots=True)
 class RouteByTime(PythonRule):
-    """TimestampRouter: a topic made from the topic and the record's timestamp."""
+    """TimestampRouter: a new topic from the topic and the record's timestamp."""
 
     topic_format: str
     timestamp_format: str
@@ -172,12 +173,12 @@ class RouteByTime(PythonRule):
         return result.isNull()
 
     def failure(self) -> DataError:
-        return data_error("SMT423", "the record has no timestamp", "guard the stage with a predicate, or drop it")
+        return data_error("SMT423", "the record has no timestamp", "add a predicate to the stage, or drop the record")
 
 
 @dataclass(frozen=True, slots=True)
 class RecordTime(ConvertTime):
-    """A value as the timestamp of a record; one that Spark cannot hold is refused on both evaluators."""
+    """A value as the timestamp of a record. Both evaluators refuse a timestamp that Spark cannot hold."""
 
     def python(self, value: Any) -> Any:
         instant = ConvertTime.python(self, value)

@@ -1,6 +1,6 @@
-"""Offsets of time zones as ``java.time.zone.ZoneRules`` gives them, in seconds, and texts of times with an offset.
+"""Offsets of time zones in seconds, as in ``java.time.zone.ZoneRules``, and texts of times with an offset.
 
-The rules of time zones are those of the machine's tz database, or of the package ``tzdata`` where there is none.
+The rules come from the machine's tz database, or from the package ``tzdata`` if the machine has none.
 """
 
 import re
@@ -12,12 +12,12 @@ from zoneinfo import ZoneInfo, available_timezones
 from dagster_smt.values.java.calendar import day_number
 
 _NO_ZONES = frozenset({"EST", "Factory", "GMT+0", "GMT-0", "HST", "MST", "ROC", "localtime", "posixrules"})
-"""What is in the database, but no ``ZoneId`` of Java 17."""
+"""Names in the database that are not a ``ZoneId`` of Java 17."""
 _ALWAYS_UTC = frozenset({"UTC", "GMT", "UCT", "Zulu", "Universal", "Greenwich", "GMT0"})
 _OFFSET = re.compile(r"([+-])([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?")
 _MOST = 18 * 3600
 _DAY = 86_400
-_CYCLE = 146_097 * _DAY  # after 400 years the calendar, and with it the rules of a zone, begins again
+_CYCLE = 146_097 * _DAY  # the calendar, and with it the rules of a zone, repeats after 400 years
 _EPOCH = datetime(1970, 1, 1)
 _FIRST, _LAST = (int((d - _EPOCH).total_seconds()) for d in (datetime(1, 1, 3), datetime(9999, 12, 29)))
 _DATE = r"(?P<year>-[0-9]{4,10}|[0-9]{4}|\+[0-9]{5,10})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
@@ -30,26 +30,26 @@ _LOWEST, _HIGHEST = (day_number(year, 1, 1, julian=False) * _DAY for year in (-_
 
 
 def fixed_offset(text: str) -> int | None:
-    """``ZoneOffset.of`` of a text like ``+05:30`` or ``+05:30:00``; None if it is none."""
-    found = _OFFSET.fullmatch(text)
-    if found is None:
+    """Returns ``ZoneOffset.of`` of a text such as ``+05:30`` or ``+05:30:00``; None for other texts."""
+    match = _OFFSET.fullmatch(text)
+    if match is None:
         return None
-    hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
+    hours, minutes, seconds = (int(part or 0) for part in match.groups()[1:])
     total = hours * 3600 + minutes * 60 + seconds
     if minutes > 59 or seconds > 59 or total > _MOST:
         return None
-    if found[1] == "-":
+    if match[1] == "-":
         return -total
     return total
 
 
 def has_one_offset(text: str) -> bool:
-    """Whether the offset of a time zone has always been the same, as that of ``+05:30``, ``UTC`` or ``Etc/GMT+5``."""
+    """Returns whether a time zone has one offset for all times, as ``+05:30``, ``UTC`` or ``Etc/GMT+5``."""
     return fixed_offset(text) is not None or text.removeprefix("Etc/") in _ALWAYS_UTC or text.startswith("Etc/GMT")
 
 
 def is_zone(text: str) -> bool:
-    """Whether Java has a time zone, or an offset, of this name."""
+    """Returns whether Java has a time zone or an offset of this name."""
     return fixed_offset(text) is not None or (text not in _NO_ZONES and text in available_timezones())
 
 
@@ -62,12 +62,12 @@ def _zone(name: str) -> ZoneInfo | timezone:
 
 
 def offset_of_local(zone: str, seconds: int) -> int:
-    """The offset at a local time, in seconds since 1970: where the clock changes, that before the change."""
+    """Returns the offset at a local time in seconds since 1970. While the clock changes, it is the offset before."""
     return _seconds(_near(seconds).replace(tzinfo=_zone(zone)))
 
 
 def offset_at(zone: str, seconds: int) -> int:
-    """The offset at an instant."""
+    """Returns the offset at an instant."""
     return _seconds(_near(seconds).replace(tzinfo=timezone.utc).astimezone(_zone(zone)))
 
 
@@ -78,7 +78,7 @@ def _seconds(moment: datetime) -> int:
 
 
 def _near(seconds: int) -> datetime:
-    """A time that Python can hold, at which a zone has the same offset."""
+    """Returns a time within Python's years at which every zone has the same offset."""
     if seconds > _LAST:
         seconds -= -((_LAST - seconds) // _CYCLE) * _CYCLE
     return _EPOCH + timedelta(seconds=max(seconds, _FIRST))
@@ -89,9 +89,9 @@ class OffsetTime:
     """A time with an offset.
 
     Attributes:
-        local: Seconds on its own clock, since 1970 or midnight.
+        local: Seconds since 1970 or midnight, on the local clock.
         offset: Seconds.
-        fraction: The digits behind the seconds, without zeros at the end.
+        fraction: The digits after the seconds, without trailing zeros.
     """
 
     local: int
@@ -99,7 +99,7 @@ class OffsetTime:
     fraction: str
 
     def at(self, offset: int) -> "OffsetTime | None":
-        """The same instant under another offset; None if it is in no year of Java's."""
+        """Returns the same instant with another offset; None if it is beyond Java's years."""
         local = self.local - self.offset + offset
         if _LOWEST <= local < _HIGHEST:
             return OffsetTime(local, offset, self.fraction)
@@ -107,35 +107,35 @@ class OffsetTime:
 
 
 def parse_date_time(text: str) -> OffsetTime | None:
-    """``OffsetDateTime.parse`` under ``ISO_OFFSET_DATE_TIME``; None if it fails."""
-    found = _DATE_TIME.fullmatch(text)
-    if found is None:
+    """Returns ``OffsetDateTime.parse`` with ``ISO_OFFSET_DATE_TIME``; None if it fails."""
+    match = _DATE_TIME.fullmatch(text)
+    if match is None:
         return None
-    year, month, day = int(found["year"]), int(found["month"]), int(found["day"])
+    year, month, day = int(match["year"]), int(match["month"]), int(match["day"])
     known = abs(year) <= _LARGEST_YEAR and 1 <= month <= 12 and 1 <= day <= _length(year, month)
-    if not known or (found["year"][0] == "-" and year == 0) or (found["year"][0] == "+" and year < 10_000):
+    if not known or (match["year"][0] == "-" and year == 0) or (match["year"][0] == "+" and year < 10_000):
         return None
-    return _with_time(found, day_number(year, month, day, julian=False))
+    return _with_time(match, day_number(year, month, day, julian=False))
 
 
 def parse_time(text: str) -> OffsetTime | None:
-    """``OffsetTime.parse`` under ``ISO_OFFSET_TIME``; None if it fails."""
-    found = _OF_DAY.fullmatch(text)
-    if found is None:
+    """Returns ``OffsetTime.parse`` with ``ISO_OFFSET_TIME``; None if it fails."""
+    match = _OF_DAY.fullmatch(text)
+    if match is None:
         return None
-    return _with_time(found, 0)
+    return _with_time(match, 0)
 
 
-def _with_time(found: re.Match[str], day: int) -> OffsetTime | None:
-    hour, minute, second = (int(found[name] or 0) for name in ("hour", "minute", "second"))
-    text = found["offset"]
+def _with_time(match: re.Match[str], day: int) -> OffsetTime | None:
+    hour, minute, second = (int(match[name] or 0) for name in ("hour", "minute", "second"))
+    text = match["offset"]
     offset: int | None = 0
     if text not in "zZ":
         offset = fixed_offset(text if ":" in text else f"{text}:00")
     if hour > 23 or minute > 59 or second > 59 or offset is None:
         return None
     seconds = day * _DAY + hour * 3600 + minute * 60 + second
-    return OffsetTime(seconds, offset, (found["fraction"] or "").rstrip("0"))
+    return OffsetTime(seconds, offset, (match["fraction"] or "").rstrip("0"))
 
 
 def _length(year: int, month: int) -> int:
@@ -144,10 +144,10 @@ def _length(year: int, month: int) -> int:
 
 
 def date_time_text(time: OffsetTime) -> str:
-    """The text of ``ISO_OFFSET_DATE_TIME``."""
+    """Returns the text of ``ISO_OFFSET_DATE_TIME``."""
     day = time.local // _DAY
     cycle = (day + 719_468) // 146_097
-    date = _EPOCH + timedelta(days=day - (cycle - 4) * 146_097)  # the same date 400 years, or some times that, away
+    date = _EPOCH + timedelta(days=day - (cycle - 4) * 146_097)  # the same date, moved by multiples of 400 years
     year = date.year + (cycle - 4) * 400
     if year < 0:
         digits = f"-{-year:04}"
@@ -159,7 +159,7 @@ def date_time_text(time: OffsetTime) -> str:
 
 
 def time_text(time: OffsetTime) -> str:
-    """The text of ``ISO_OFFSET_TIME``."""
+    """Returns the text of ``ISO_OFFSET_TIME``."""
     minutes, second = divmod(time.local % _DAY, 60)
     fraction = f".{time.fraction}" if time.fraction else ""
     return f"{minutes // 60:02}:{minutes % 60:02}:{second:02}{fraction}{_offset_text(time.offset)}"

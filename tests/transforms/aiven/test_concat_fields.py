@@ -71,7 +71,7 @@ CASES = (
           " o:string?"),
     # ours: the text of bytes is an address
     refusal("bytes", one("a"), envelope("a:bytes", '{"a":"AQ=="}'), AT.format(
-        "SMT455", "the field 'a' is bytes: bytes have no text that is the same in every run")),
+        "SMT455", "the field 'a' is bytes: bytes do not have the same text in every run")),
     typed("no bytes", one("a"), "a:bytes?", '{"a":null}', '{"a":null,"o":""}', " o:string?"),
 )  # fmt: skip
 

@@ -53,7 +53,7 @@ CASES = (
     refusal("both", {"value": "a", "value.pattern": "a"}, "{}",
             "SMT014 predicates.p (FieldValueMatches) value: either this or value.pattern is needed, not both"),
     refusal("no expression", {"value.pattern": "[unclosed"}, "{}", "SMT013 predicates.p (FieldValueMatches) "
-            "value.pattern: the regular expression '[unclosed' is not usable: a class is not closed"),
+            "value.pattern: the regular expression '[unclosed' cannot be used: a class is not closed"),
     refusal("a broken path", {"field": "`a", "value": "x"} | V2, "{}", "SMT014 predicates.p (FieldValueMatches) field: "
             "incomplete backtick pair in path '`a' at position 0"),
 )  # fmt: skip

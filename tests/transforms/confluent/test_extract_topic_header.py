@@ -15,7 +15,7 @@ H = {"field": "h"}
 SKIP = {"skip.missing.or.null": "true"}
 ONE = '[{"key":"h","value":"a"}]'
 LOST = AT.format("SMT451", "the header 'h' is missing, null or empty, but it is the topic")
-NO_TEXT = AT.format("SMT460", "the header 'h' is no text in UTF-8")
+NO_TEXT = AT.format("SMT460", "the header 'h' is not a text in UTF-8")
 
 
 def topic(title, options, before, after, **more):

@@ -19,7 +19,7 @@ AFTER = "$.after.topic_name"
 LOST = AT.format("SMT456", "the condition '{}' needs a field that is missing")
 NO_OBJECT = AT.format("SMT457", "the condition '{}' leads to a field through what is null or has no fields to test")
 TOPIC = '{"after":{"topic_name":"a"}}'
-NO_DATES = AT.format("SMT458", "bytes and dates cannot be compared in a condition, but @.d is such a value")
+NO_DATES = AT.format("SMT458", "@.d holds bytes or a date, which a condition cannot compare")
 
 
 def include(condition, missing=""):
@@ -146,7 +146,7 @@ CASES = (
         "'$..a' cannot be used as a JSONPath: a deep scan (..) is not supported (position 1)")),
     refusal("no expression", include("$[?(@.a =~ /(/)]"), "{}", OF.format(
         "SMT014", "filter.condition",
-        "the regular expression '(' is not usable: missing )")),
+        "the regular expression '(' cannot be used: missing )")),
 )  # fmt: skip
 
 

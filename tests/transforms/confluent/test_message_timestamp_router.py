@@ -77,7 +77,7 @@ CASES = (
         "SMT014", "message.timestamp.format", "the text is empty, and what that means is not known"), **TO),
     refusal("no such letter", KEYS | {"topic.timestamp.format": "yyyy-b"}, "{}", OF.format(
         "SMT013", "topic.timestamp.format",
-        "the date pattern 'yyyy-b' is not usable: these letters mean nothing in SimpleDateFormat: 'b'"), **TO),
+        "the date pattern 'yyyy-b' cannot be used: SimpleDateFormat does not have these letters: 'b'"), **TO),
 )  # fmt: skip
 
 

@@ -224,7 +224,7 @@ EDGES = (
 ITEM = "transforms.t (EventRouter) table.fields.additional.placement: "
 CONFIGURED = (
     refusal("a broken expression", {"route.topic.regex": " [[a-z]"}, "null",
-            "SMT013 transforms.t (EventRouter) route.topic.regex: the regular expression '[[a-z]' is not usable: "
+            "SMT013 transforms.t (EventRouter) route.topic.regex: the regular expression '[[a-z]' cannot be used: "
             "a class is not closed"),
     refusal("no place", {PLACES: "type"}, "null", f"SMT014 {ITEM}'type' is not a column and its place, or "
             "these and its name there, with ':' between them"),
@@ -236,7 +236,7 @@ CONFIGURED = (
     refusal("a partition that is not there", {PLACES: "p:partition"}, outbox(),
             PLACE.format("SMT487", "there is no field 'p', but int32 is needed")),
     refusal("a negative partition", {PLACES: "p:partition"}, outbox(columns={"p": INT}, p=-1),
-            PLACE.format("SMT444", "what is to be the partition is no number that one can have")),
+            PLACE.format("SMT444", "the value for the partition is not a partition's number")),
     Case("a partition is no part of the message", {PLACES: "p:partition"}, outbox(columns={"p": INT}, p=2),
          value("{}"), touches=("aggregatetype", "aggregateid", "payload", "ts_ms", "id", "p")),
     Case("an absent partition that may be", {PLACES: "p:partition", "table.field.additional.missing": "ignore"},

@@ -39,7 +39,7 @@ CASES = (
         "no number",
         {"fields": "a", "replacement": "x"},
         '{"a":1}',
-        AT.format("SMT403", "the replacement is not a number, and the value is of type int64"),
+        AT.format("SMT403", "the replacement is not a number, but the value is of type int64"),
     ),
     Case(
         "only values that are there are touched",

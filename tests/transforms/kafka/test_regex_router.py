@@ -52,7 +52,7 @@ CASES = (
         "no expression",
         {"regex": "(", "replacement": "x"},
         "orders",
-        "SMT013 transforms.t (RegexRouter) regex: the regular expression '(' is not usable: missing )",
+        "SMT013 transforms.t (RegexRouter) regex: the regular expression '(' cannot be used: missing )",
         shows="topic",
     ),
     refusal(

@@ -19,8 +19,8 @@ CASES = (
         "a bad pattern",
         {"timestamp.format": "bad-format"},
         "{}",
-        "SMT013 transforms.t (TimestampRouter) timestamp.format: the date pattern 'bad-format' is not usable: "
-        "these letters mean nothing in SimpleDateFormat: 'b', 'f', 'o', 'r', 't'",
+        "SMT013 transforms.t (TimestampRouter) timestamp.format: the date pattern 'bad-format' cannot be used: "
+        "SimpleDateFormat does not have these letters: 'b', 'f', 'o', 'r', 't'",
     ),
 )
 
