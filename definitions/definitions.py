@@ -7,6 +7,7 @@ import dagster as dg
 from dagster_smt import (
     DeltaSink,
     Format,
+    SmtTable,
     SparkSessionResource,
     TopicTable,
     build_dead_letters_asset,
@@ -39,27 +40,31 @@ def pushed() -> TopicTable:
 def build_masked() -> dg.AssetsDefinition:
     """Events of all kinds, without a schema; one partition per topic."""
     return build_smt_asset(
-        key=["webhooks", "masked"],
-        chain=HERE / "chains" / "webhooks.properties",
-        table=all_events(),
-        sink=DeltaSink(lake("webhooks_masked"), kind="records"),
-        partitions_def=TOPICS,
-        group_name="webhooks",
-        description="GitHub's webhooks of all kinds as records: people masked, noise dropped, routed to `masked.*`.",
+        SmtTable(
+            key=["webhooks", "masked"],
+            chain=HERE / "chains" / "webhooks.properties",
+            table=all_events(),
+            sink=DeltaSink(lake("webhooks_masked"), kind="records"),
+            partitions_def=TOPICS,
+            group_name="webhooks",
+            description="GitHub's webhooks of all kinds as records: people masked, noise dropped, sent to `masked.*`.",
+        )
     )
 
 
 def build_pushes() -> dg.AssetsDefinition:
     """Pushes with a declared schema, as columns; records that do not fit it become dead letters."""
     return build_smt_asset(
-        key=["webhooks", "pushes"],
-        chain=HERE / "chains" / "pushes.yaml",
-        table=pushed(),
-        sink=DeltaSink(lake("webhooks_pushes"), kind="columns"),
-        errors_tolerance="all",
-        dead_letter_topic="dead.pushes",
-        group_name="webhooks",
-        description="Pushes as a table: one row per push, authors masked, commit hashes renamed.",
+        SmtTable(
+            key=["webhooks", "pushes"],
+            chain=HERE / "chains" / "pushes.yaml",
+            table=pushed(),
+            sink=DeltaSink(lake("webhooks_pushes"), kind="columns"),
+            errors_tolerance="all",
+            dead_letter_topic="dead.pushes",
+            group_name="webhooks",
+            description="Pushes as a table: one row per push, authors masked, commit hashes renamed.",
+        )
     )
 
 

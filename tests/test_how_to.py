@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 import yaml
 
-from dagster_smt.orchestration import SparkSessionResource, build_smt_asset, spark_session_of
+from dagster_smt.orchestration import SmtTable, SparkSessionResource, build_smt_asset, spark_session_of
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import DeltaSink, Format, IcebergSink
 from tests.orchestration.test_assets import HIDE, PERSON, append, checks, table
@@ -119,7 +119,7 @@ def test_a_person_is_erased_as_the_page_says(spark, tmp_path):
     declared = Format("json_schema", parse_ddl("id BIGINT, name STRING"))
     sink = DeltaSink(tmp_path / "lake", "columns")
     orders = build_smt_asset(
-        key=["lake", "orders"], chain=[HIDE], table=table(tmp_path, "orders", value=declared), sink=sink
+        SmtTable(key=["lake", "orders"], chain=[HIDE], table=table(tmp_path, "orders", value=declared), sink=sink)
     )
     place = f"delta.`{tmp_path / 'lake'}`"
     delete, switch, vacuum = statements("docs/how-to/erase-a-person.md")
@@ -148,7 +148,10 @@ def test_upkeep_leaves_the_table_to_the_next_run(spark, tmp_path):
     source = table(tmp_path, "orders", value=declared)
     name = f"upkeep_{abs(hash(tmp_path))}"
     sinks = [DeltaSink(tmp_path / "lake", "columns"), IcebergSink(table=f"ice.db.{name}", kind="columns")]
-    assets = [build_smt_asset(key=["lake", f"o{n}"], chain=[HIDE], table=source, sink=s) for n, s in enumerate(sinks)]
+    assets = [
+        build_smt_asset(SmtTable(key=["lake", f"o{n}"], chain=[HIDE], table=source, sink=s))
+        for n, s in enumerate(sinks)
+    ]
     with dg.instance_for_test() as instance:
 
         def launch():

@@ -117,7 +117,7 @@ class _Run:
     without_schema: Window | None = None
 
     def run(self) -> RunReport:
-        plan_sink(self.spec.chain, self.spec.table, self.spec.sink)  # what can never work ends before anything is read
+        self.spec.plan()  # what can never work ends before anything is read
         with self.timed("window"):
             state = state_to_go_on_from(self.spec, self.table, self.say)
             if state is not None and (done := state.committed(self.spec.key, self.spec.request)) is not None:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from pyspark.sql import DataFrame
@@ -12,7 +13,7 @@ from dagster_smt.chain import Chain, Plan
 from dagster_smt.model.topics.format import SELF_DESCRIBED, Formats
 from dagster_smt.model.windows.window import Window
 from dagster_smt.spark.reading.found_forms import FoundForms
-from dagster_smt.tables.planning import keeping_key
+from dagster_smt.tables.planning import keeping_key, plan_sink
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import LetterPlace, Sink, SinkKind, TopicTable, WindowRequest
 from dagster_smt.tables.written import written_formats
@@ -64,6 +65,18 @@ class RunSpec:
         written = written_formats(self.table, self.sink)
         chain = with_row(self.chain, self.table, self.sink.kind, written.value)
         object.__setattr__(self, "chain", keeping_key(chain, self.table, self.sink))
+
+    def plan(self) -> Plan:
+        """Returns the plan of the chain before any window is known. The plan is made once.
+
+        Raises:
+            PlanError, UnsupportedError: As ``plan_sink``: what can never work.
+        """
+        return self._plan
+
+    @cached_property
+    def _plan(self) -> Plan:
+        return plan_sink(self.chain, self.table, self.sink)
 
     @property
     def request(self) -> str:

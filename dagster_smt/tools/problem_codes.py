@@ -36,6 +36,7 @@ SHARED = {
     "SMT019": "cli/connectors cli/schema",
     "SMT032": "orchestration/launch/config_schema orchestration/runs/steps",
     "SMT038": "orchestration/components/fields orchestration/definitions/topic_assets",
+    "SMT040": "orchestration/components/fields orchestration/definitions/planned",
     "SMT045": "orchestration/definitions/partitions orchestration/launch/time_keys",
     "SMT102": "authoring/fields/edit authoring/fields/read",
     "SMT202": "authoring/fields/resolve authoring/fields/read",

@@ -12,7 +12,7 @@ from dagster._utils.error import serializable_error_info_from_exc_info
 import dagster_smt
 from dagster_smt.errors import EngineError, Problem, SmtError, TableError
 from dagster_smt.model.reports import causes
-from dagster_smt.orchestration.runs.execution import problems_as_failure
+from dagster_smt.orchestration.runs.failures import problems_as_failure
 from dagster_smt.run.failures import coded_failures
 
 ROOT = Path(dagster_smt.__file__).parent

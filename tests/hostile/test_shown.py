@@ -202,12 +202,12 @@ def test_log_lines_hold_names_that_are_visible():
     assert sorted(set(wrong)) == sorted(
         [
             "model/reports/causes.py: text",
-            "orchestration/definitions/assets.py: f'{table.spec.key.to_user_string()}: {error}'",
+            "orchestration/definitions/assets.py: f'{table.name}: {error}'",
             "orchestration/definitions/ops.py: summary(report)",
             'orchestration/resources.py: f"a Spark session was running already and keeps it',
             "orchestration/automation/sensors.py: f'{len(new)} new topics, but {len(known)} partitio",
-            "orchestration/runs/steps.py: f'and so on for {len(told) - _NAMED} more partitio",
-            "orchestration/runs/steps.py: summary(done.report)",
+            "orchestration/runs/events.py: f'and so on for {more} more partitions: their mate",
+            "orchestration/runs/steps.py: summary(run.report)",
             "spark/avro_limits.py: JAVA_OPTIONS",
             "tables/sinks/iceberg.py: branch",
             "tables/sinks/iceberg.py: name",

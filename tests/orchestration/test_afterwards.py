@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.orchestration import SmtChecks, build_smt_op
+from dagster_smt.orchestration import SmtChecks, SmtTable, build_smt_op
 from dagster_smt.orchestration.checks import CHECKS, NEEDED
 from dagster_smt.orchestration.runs.afterwards import UNSEEN
 from dagster_smt.tables.spec import DeltaSink
@@ -65,7 +65,7 @@ def people(tmp_path_factory):
 
     sink = DeltaSink(root / "lake", "columns")
     made = build_smt_asset(
-        key=KEY, chain=[HIDE, DROP], table=table(root, "people", value=declared), sink=sink, checks=CONTRACT
+        SmtTable(key=KEY, chain=[HIDE, DROP], table=table(root, "people", value=declared), sink=sink, checks=CONTRACT)
     )
     return root, made
 
@@ -95,7 +95,9 @@ def test_a_committed_run_succeeds_whatever_fails_after_it(spark, instance, peopl
 
 def test_an_op_succeeds_too(spark, tmp_path, monkeypatch):
     append(tmp_path, "people", PERSON)
-    op = build_smt_op(name="people", chain=[HIDE], table=table(tmp_path, "people"), sink=DeltaSink(tmp_path / "lake"))
+    op = build_smt_op(
+        SmtTable(chain=[HIDE], table=table(tmp_path, "people"), sink=DeltaSink(tmp_path / "lake")), name="people"
+    )
 
     @dg.job(resource_defs={"spark": dg.ResourceDefinition.hardcoded_resource(spark)})
     def job():

@@ -8,7 +8,14 @@ import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, PlanError
-from dagster_smt.orchestration import SmtAssetData, SmtTranslator, build_smt_asset, build_smt_op, topic_to_partition_key
+from dagster_smt.orchestration import (
+    SmtAssetData,
+    SmtTable,
+    SmtTranslator,
+    build_smt_asset,
+    build_smt_op,
+    topic_to_partition_key,
+)
 from dagster_smt.orchestration.definitions.names import op_name
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, KafkaTopics, TopicTable
@@ -39,7 +46,9 @@ def read(session, root):
 
 def asset(root, *, chain=(HIDE, DROP), topics=("people",), kind="records", **more):
     sink = DeltaSink(root / "lake", kind)
-    return build_smt_asset(key=KEY, chain=list(chain), table=table(root, *topics), sink=sink, **more)
+    of_step = {name: more.pop(name) for name in ("retry_policy", "translator") if name in more}
+    people = SmtTable(key=KEY, chain=list(chain), table=table(root, *topics), sink=sink, **more)
+    return build_smt_asset(people, **of_step)
 
 
 def events(result):
@@ -142,7 +151,9 @@ def test_a_chain_that_fits_no_record_is_refused_when_defined(tmp_path):
     form = Format("json_schema", parse_ddl("name STRING"))
     clash = {"alias": "origin", "type": "InsertField$Value", "options": {"topic.field": "name"}}
     with pytest.raises(PlanError, match=r"SMT110 transforms\.origin"):
-        build_smt_asset(key=KEY, chain=[clash], table=table(tmp_path, "t", value=form), sink=DeltaSink(tmp_path))
+        build_smt_asset(
+            SmtTable(key=KEY, chain=[clash], table=table(tmp_path, "t", value=form), sink=DeltaSink(tmp_path))
+        )
     with pytest.raises(ConfigError, match="SMT011 lake/people chain:"):
         asset(tmp_path, chain=[{**HIDE, "options": {"x": 1}}])
 
@@ -253,7 +264,7 @@ def of_type(root, kind, sink="columns"):
     form = Format("json_schema", parse_ddl(f"id {kind}, name STRING"))
     sources = table(root, "a", "b", value=form)
     sink = DeltaSink(root / "lake", sink)
-    return build_smt_asset(key=KEY, chain=[HIDE], table=sources, sink=sink, partitions_def=PARTITIONS)
+    return build_smt_asset(SmtTable(key=KEY, chain=[HIDE], table=sources, sink=sink, partitions_def=PARTITIONS))
 
 
 REBUILD = {"window": {"rebuild": True}}
@@ -295,7 +306,9 @@ def test_a_column_table_has_schema_and_lineage_before_and_after(spark, tmp_path)
     append(tmp_path, "people", PERSON)
     form = Format("json_schema", parse_ddl("id INT NOT NULL, name STRING, note STRING"))
     sink = DeltaSink(tmp_path / "lake", "columns")
-    people = build_smt_asset(key=KEY, chain=[HIDE, DROP], table=table(tmp_path, "people", value=form), sink=sink)
+    people = build_smt_asset(
+        SmtTable(key=KEY, chain=[HIDE, DROP], table=table(tmp_path, "people", value=form), sink=sink)
+    )
     spec = next(iter(people.specs))
     (event,) = events(dg.materialize([people], resources={"spark": spark}))
     planned, seen = spec.metadata["dagster/column_schema"], event.metadata["dagster/column_schema"].value
@@ -319,7 +332,9 @@ def test_columns_of_envelopes_are_known_after_a_run(spark, tmp_path):
     sink = DeltaSink(tmp_path / "lake", "columns", source_columns=None)
     origin = {"alias": "origin", "type": "InsertField$Value", "options": {"topic.field": "t!"}}
     source = table(tmp_path, "people", value=Format("envelope"))
-    people = build_smt_asset(key=KEY, chain=[HIDE, DROP, origin], table=source, sink=sink, errors_tolerance="all")
+    people = build_smt_asset(
+        SmtTable(key=KEY, chain=[HIDE, DROP, origin], table=source, sink=sink, errors_tolerance="all")
+    )
     (spec,) = people.specs
     assert not {"dagster/column_schema", "dagster/column_lineage"} & set(spec.metadata)
     assert spec.metadata["dagster_smt/masked_fields"].data == ["name"]
@@ -354,7 +369,7 @@ def test_columns_of_envelopes_are_known_after_a_run(spark, tmp_path):
 def test_ops_run_chains_in_jobs_and_can_be_configured(spark, tmp_path):
     append(tmp_path, "people", PERSON, PERSON)
     mask = build_smt_op(
-        name="mask", chain=[HIDE], table=table(tmp_path, "people"), sink=DeltaSink(tmp_path / "lake"), asset_key=KEY
+        SmtTable(chain=[HIDE], table=table(tmp_path, "people"), sink=DeltaSink(tmp_path / "lake"), key=KEY), name="mask"
     )
     first_one = dg.configured(mask, name="first_one")({"window": {"max_records": 1}})
     assert mask.description == "people after hide"
@@ -378,7 +393,7 @@ def test_two_ops_of_one_job_are_two_runs(spark, tmp_path):
     """They ask for the same; the second is no retry of the first."""
     append(tmp_path, "people", PERSON, PERSON)
     sink = DeltaSink(tmp_path / "lake")
-    mask = build_smt_op(name="mask", chain=[HIDE], table=table(tmp_path, "people"), sink=sink)
+    mask = build_smt_op(SmtTable(chain=[HIDE], table=table(tmp_path, "people"), sink=sink), name="mask")
     one, two = (dg.configured(mask, name=name)({"window": {"max_records": 1}}) for name in ("one", "two"))
 
     @dg.job(resource_defs={"spark": dg.ResourceDefinition.hardcoded_resource(spark)})
@@ -403,7 +418,9 @@ def test_micro_batches_are_one_materialization_that_lists_them(spark, tmp_path):
 def test_a_window_for_all_topics_and_by_time(spark, tmp_path):
     for topic in ("a", "b"):
         append(tmp_path, topic, *[PERSON] * 4)
-    both = build_smt_asset(key=KEY, chain=[HIDE], table=table(tmp_path, "a", "b"), sink=DeltaSink(tmp_path / "lake"))
+    both = build_smt_asset(
+        SmtTable(key=KEY, chain=[HIDE], table=table(tmp_path, "a", "b"), sink=DeltaSink(tmp_path / "lake"))
+    )
     windows = [{"explicit": {"*": [1, 3]}}, {"until": "1970-01-01T00:00:00Z"}, {"since": "0", "topics": ["a"]}]
     with dg.instance_for_test() as instance:
         for window, count in zip(windows, (4, 0, 4), strict=True):
@@ -437,7 +454,7 @@ def test_the_translator_changes_the_spec(tmp_path):
     ],
 )
 def test_upstream_assets_stand_for_topics(tmp_path, table_, keys):
-    (spec,) = build_smt_asset(key="a", chain=[HIDE], table=table_, sink=DeltaSink(tmp_path)).specs
+    (spec,) = build_smt_asset(SmtTable(key="a", chain=[HIDE], table=table_, sink=DeltaSink(tmp_path))).specs
     assert [d.asset_key.path for d in spec.deps] == keys
 
 

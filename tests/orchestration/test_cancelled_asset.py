@@ -15,19 +15,19 @@ RUN = """
 import json, os, signal, sys, threading, time, uuid
 from pathlib import Path
 import dagster as dg
-from dagster_smt.orchestration import SparkSessionResource, build_smt_asset
+from dagster_smt.orchestration import SmtTable, SparkSessionResource, build_smt_asset
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.spec import FileTopics, DeltaSink, TopicTable
 
 HERE = Path(__file__).parent
 SINK = DeltaSink(HERE / "lake")
-people = build_smt_asset(
+people = build_smt_asset(SmtTable(
     key="people",
     chain=[{"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["name"], "replacement": "*"}}],
     table=TopicTable(FileTopics(HERE / "topics"), topics=("a", "b")),
     sink=SINK,
     partitions_def=dg.DynamicPartitionsDefinition(name="topics"),
-)
+))
 resource = SparkSessionResource(conf={"spark.master": "local[2]", "spark.log.level": "ERROR"})
 
 def terminate(instance, run_id):

@@ -14,7 +14,7 @@ from dagster_smt.model.schema import INT64
 from dagster_smt.model.topics.columns import Column, Row
 from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.orchestration import SmtChecks, build_smt_asset
+from dagster_smt.orchestration import SmtChecks, SmtTable, build_smt_asset
 from dagster_smt.orchestration.checks import CHECKS, Evidence, checks_of
 from dagster_smt.run.contract import contract_problems
 from dagster_smt.run.facts import TableFacts, sample_of
@@ -179,11 +179,13 @@ def test_a_contract_is_kept_and_broken_in_runs(spark, tmp_path):
 
     def columns(contract):
         return build_smt_asset(
-            key="columns",
-            chain=[HIDE],
-            table=table(tmp_path, "people", value=declared),
-            sink=DeltaSink(tmp_path / "columns", "columns"),
-            checks=SmtChecks(contract=contract),
+            SmtTable(
+                key="columns",
+                chain=[HIDE],
+                table=table(tmp_path, "people", value=declared),
+                sink=DeltaSink(tmp_path / "columns", "columns"),
+                checks=SmtChecks(contract=contract),
+            )
         )
 
     @dg.asset(deps=["columns"])
@@ -270,11 +272,13 @@ def test_a_path_of_a_struct_under_v1_is_told_v2(spark, tmp_path):
         records = run(instance, asset(tmp_path, chain=chain), spark)
         declared = Format("json_schema", parse_ddl("id BIGINT, customer STRUCT<Name: STRING>"))
         columns = build_smt_asset(
-            key="columns",
-            chain=chain,
-            table=table(tmp_path, "people", value=declared),
-            sink=DeltaSink(tmp_path / "columns", "columns"),
-            dead_paths="warn",
+            SmtTable(
+                key="columns",
+                chain=chain,
+                table=table(tmp_path, "people", value=declared),
+                sink=DeltaSink(tmp_path / "columns", "columns"),
+                dead_paths="warn",
+            )
         )
         typed = run(instance, columns, spark)
     for result in (records, typed):
@@ -286,7 +290,7 @@ def test_two_assets_on_one_table_are_refused_until_one_takes_over(spark, tmp_pat
     with dg.instance_for_test() as instance:
         run(instance, asset(tmp_path), spark)
         other = build_smt_asset(
-            key="other", chain=[DROP], table=table(tmp_path, "people"), sink=DeltaSink(tmp_path / "lake")
+            SmtTable(key="other", chain=[DROP], table=table(tmp_path, "people"), sink=DeltaSink(tmp_path / "lake"))
         )
         refused = run(instance, other, spark)
         (event,) = refused.get_step_failure_events()
@@ -341,7 +345,7 @@ def test_exceptions_of_the_definition_count_in_runs(spark, tmp_path):
         **REASON,
     }
     definition = build_smt_asset(
-        key="one", chain=chain, table=table(tmp_path, "people"), sink=DeltaSink(tmp_path / "one", "records")
+        SmtTable(key="one", chain=chain, table=table(tmp_path, "people"), sink=DeltaSink(tmp_path / "one", "records"))
     )
     with dg.instance_for_test() as instance:
         check = checks(run(instance, definition, spark))["masked_values"]
@@ -355,7 +359,9 @@ def test_of_a_table_of_columns_keys_and_topics_are_no_part(spark, tmp_path):
     source = table(tmp_path, "people", value=declared)
     passed = {}
     for kind in ("columns", "records"):
-        definition = build_smt_asset(key=kind, chain=[HIDE], table=source, sink=DeltaSink(tmp_path / kind, kind))
+        definition = build_smt_asset(
+            SmtTable(key=kind, chain=[HIDE], table=source, sink=DeltaSink(tmp_path / kind, kind))
+        )
         with dg.instance_for_test() as instance:
             passed[kind] = checks(run(instance, definition, spark))["masked_values"].passed
     assert passed == {"columns": True, "records": False}
@@ -384,11 +390,13 @@ def test_a_column_that_others_changed_is_seen(spark, tmp_path):
     append(tmp_path, "people", PERSON)
     declared = Format("json_schema", parse_ddl("id BIGINT, name STRING, note STRING"))
     people = build_smt_asset(
-        key=KEY,
-        chain=[HIDE],
-        table=table(tmp_path, "people", value=declared),
-        sink=DeltaSink(tmp_path / "lake", "columns"),
-        checks=SmtChecks(blocking=["schema_matches_plan"], severity={"schema_matches_plan": "WARN"}),
+        SmtTable(
+            key=KEY,
+            chain=[HIDE],
+            table=table(tmp_path, "people", value=declared),
+            sink=DeltaSink(tmp_path / "lake", "columns"),
+            checks=SmtChecks(blocking=["schema_matches_plan"], severity={"schema_matches_plan": "WARN"}),
+        )
     )
     with dg.instance_for_test() as instance:
         result = checks(run(instance, people, spark))["schema_matches_plan"]

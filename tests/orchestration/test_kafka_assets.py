@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 import dagster as dg
 import pytest
 
-from dagster_smt.orchestration import SparkSessionResource, build_smt_asset, build_smt_op
+from dagster_smt.orchestration import SmtTable, SparkSessionResource, build_smt_asset, build_smt_op
 from dagster_smt.tables.sources.file_writer import NewRecord
 from dagster_smt.tables.spec import DeltaSink, KafkaSink, KafkaTopics, NewTopics, TopicTable
 from dagster_smt.testing.broker import free_port
@@ -36,8 +36,8 @@ def cluster():
 def of_days(topic, path):
     table = TopicTable(cluster(), (topic,))
     return build_smt_asset(
-        key=["lake", "people"], chain=[HIDE], table=table, sink=DeltaSink(path), partitions_def=DAYS
-    )  # fmt: skip
+        SmtTable(key=["lake", "people"], chain=[HIDE], table=table, sink=DeltaSink(path), partitions_def=DAYS)
+    )
 
 
 def materialize(asset, instance, spark, **more):
@@ -48,8 +48,8 @@ def test_a_broker_that_is_not_there_is_a_few_lines(tmp_path, monkeypatch, capfd)
     """The error with its hint, as Dagster says it of the step and of the run; no session, and no stack of ours."""
     monkeypatch.setattr(SparkSessionResource, "_start", lambda resource: pytest.fail("a session is made"))
     table = TopicTable(KafkaTopics(f"127.0.0.1:{free_port()}", timeout=1), ("people",))
-    people = build_smt_asset(key=["lake", "people"], chain=[HIDE], table=table, sink=DeltaSink(tmp_path))
-    op = build_smt_op(name="people_op", chain=[HIDE], table=table, sink=DeltaSink(tmp_path))
+    people = build_smt_asset(SmtTable(key=["lake", "people"], chain=[HIDE], table=table, sink=DeltaSink(tmp_path)))
+    op = build_smt_op(SmtTable(chain=[HIDE], table=table, sink=DeltaSink(tmp_path)), name="people_op")
     job = dg.GraphDefinition("people_job", node_defs=[op]).to_job(resource_defs={"spark": SparkSessionResource()})
     with dg.instance_for_test() as instance:
         for run in (
@@ -94,10 +94,12 @@ def test_the_group_of_a_topic_sink_is_named_after_the_asset(spark, topic):
     world = Topics(cluster())
     world.add([(topic, 0, at(1))])
     people = build_smt_asset(
-        key=["lake", "people", topic],
-        chain=[ROUTE, HIDE],
-        table=TopicTable(cluster(), (topic,)),
-        sink=KafkaSink(cluster()),
+        SmtTable(
+            key=["lake", "people", topic],
+            chain=[ROUTE, HIDE],
+            table=TopicTable(cluster(), (topic,)),
+            sink=KafkaSink(cluster()),
+        )
     )
     with dg.instance_for_test() as instance:
         result = materialize(people, instance, spark)

@@ -7,7 +7,7 @@ import dagster as dg
 import pytest
 from dagster_graphql.test.utils import define_out_of_process_context, execute_dagster_graphql
 
-from dagster_smt.orchestration import build_smt_asset
+from dagster_smt.orchestration import SmtTable, build_smt_asset
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import DeltaSink, Format
 from tests.orchestration.test_assets import append, table
@@ -44,10 +44,12 @@ def catalog(spark, tmp_path_factory):
     root = tmp_path_factory.mktemp("lineage")
     append(root, "people", BASE, *({**BASE, **change} for change in OTHER.values()))
     asset = build_smt_asset(
-        key=KEY,
-        chain=CHAIN,
-        table=table(root, "people", value=Format("json_schema", parse_ddl(VALUE))),
-        sink=DeltaSink(root / "lake", "columns"),
+        SmtTable(
+            key=KEY,
+            chain=CHAIN,
+            table=table(root, "people", value=Format("json_schema", parse_ddl(VALUE))),
+            sink=DeltaSink(root / "lake", "columns"),
+        )
     )
     with dg.instance_for_test() as instance:
         assert dg.materialize([asset], instance=instance, resources={"spark": spark}).success

@@ -76,16 +76,16 @@ def test_a_fixed_request_that_succeeded_runs_again_with_the_mended_chain(runs, s
 
 def test_the_data_version_of_a_retry_is_that_of_the_chain_that_ran(runs, spark, tmp_path, monkeypatch):
     """The first run commits and dies; with another chain its retry has nothing to do, and must not say it ran."""
-    from dagster_smt.orchestration.runs.execution import SmtRun
+    from dagster_smt.orchestration.runs import steps
 
-    facts = SmtRun.execute
+    execute = steps.execute
 
-    def dies(self):
-        facts(self)
+    def dies(*args):
+        execute(*args)
         raise RuntimeError("gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(SmtRun, "execute", dies)
+        patch.setattr(steps, "execute", dies)
         first = runs(WITHOUT_MASK)
     assert first.status == dg.DagsterRunStatus.FAILURE and names(spark, tmp_path) == ["x"]
     runs(MENDED, again=first)

@@ -91,7 +91,7 @@ def test_what_is_fine_as_it_is_can_be_accepted_with_a_reason(spark, tmp_path, ki
     sink = (
         DeltaSink(tmp_path / "lake") if kind == "delta" else IcebergSink(table=f"ice.db.accepted_{abs(hash(tmp_path))}")
     )
-    one = build_smt_asset(key=KEY, chain=[HIDE], table=table(tmp_path, "people"), sink=sink)
+    one = build_smt_asset(SmtTable(key=KEY, chain=[HIDE], table=table(tmp_path, "people"), sink=sink))
     with dg.instance_for_test() as instance:
         launch(instance, one, spark)
         accepted, green = launch(instance, one, spark, window={"accept_unmasked": "nobody is in it"})
@@ -141,13 +141,13 @@ def test_another_chain_in_the_run_config_is_refused_before_anything_is_read(tmp_
     other = {"chain": {"stages": [{**HIDE, "alias": "other"}]}}
     with dg.instance_for_test() as instance:
         if kind == "op":
-            op = build_smt_op(name="people", **given)
+            op = build_smt_op(SmtTable(**given), name="people")
             config = {"ops": {"people": {"config": other}}}
             job = dg.GraphDefinition("j", node_defs=[op]).to_job(resource_defs={"spark": SPARK})
             result = job.execute_in_process(config, instance=instance, raise_on_error=False)
         else:
             if kind == "asset":
-                one, config = build_smt_asset(key=KEY, **given), {"ops": {STEP: {"config": other}}}
+                one, config = build_smt_asset(SmtTable(key=KEY, **given)), {"ops": {STEP: {"config": other}}}
             else:
                 one = build_smt_assets(name="all", tables=[SmtTable(key=KEY, **given)])
                 config = {"ops": {"all": {"config": {STEP: other}}}}
@@ -193,7 +193,7 @@ def test_a_misspelt_field_of_a_declared_schema_does_not_load(tmp_path):
         "sink": DeltaSink("l"),
     }
     with pytest.raises(PlanError, match=r"(?s)SMT303.*did you mean 'name'"):
-        build_smt_asset(**given)
-    loaded = build_smt_asset(**given, dead_paths="warn")
+        build_smt_asset(SmtTable(**given))
+    loaded = build_smt_asset(SmtTable(dead_paths="warn", **given))
     (spec,) = loaded.specs
     assert [r.data["code"] for r in spec.metadata["dagster_smt/plan_warnings"].records] == ["SMT303"]

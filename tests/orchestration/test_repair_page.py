@@ -9,7 +9,7 @@ import yaml
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.properties import read_properties
 from dagster_smt.model.topics.format import Format
-from dagster_smt.orchestration import build_smt_asset
+from dagster_smt.orchestration import SmtTable, build_smt_asset
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import DeltaSink, IcebergSink
 from tests.orchestration.test_assets import HIDE, PERSON, append, checks, table
@@ -23,7 +23,7 @@ MISSPELT = {**HIDE, "options": {**HIDE["options"], "fields": ["nmae"]}}
 def orders(root, sink, stage):
     declared = Format("json_schema", parse_ddl("id BIGINT, name STRING"))
     source = table(root, "orders", value=declared)
-    return build_smt_asset(key=["lake", "orders"], chain=[stage], table=source, sink=sink, dead_paths="warn")
+    return build_smt_asset(SmtTable(key=["lake", "orders"], chain=[stage], table=source, sink=sink, dead_paths="warn"))
 
 
 def launched(instance, one, spark, config=None):

@@ -9,8 +9,10 @@ import pytest
 from dagster_smt.chain import parse_chain
 from dagster_smt.model.reports.run_report import RunReport, TopicCounts
 from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.orchestration import build_smt_asset
-from dagster_smt.orchestration.runs.execution import Executed
+from dagster_smt.orchestration import SmtTable, build_smt_asset
+from dagster_smt.orchestration.definitions.planned import PlannedTable
+from dagster_smt.orchestration.runs.afterwards import Afterwards
+from dagster_smt.orchestration.runs.execution import SmtRun
 from dagster_smt.run.facts import TableFacts
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.spec import DeltaSink, FileTopics, WindowRequest
@@ -31,13 +33,15 @@ def at(day, hour=12, value=GOOD):
 
 def asset(root):
     return build_smt_asset(
-        key=["lake", "people"],
-        chain=[DROP, HIDE],
-        table=table(root, "people", "pets"),
-        sink=DeltaSink(root / "lake"),
-        partitions_def=DAYS,
-        errors_tolerance="all",
-        dead_letter_topic="dead.people",
+        SmtTable(
+            key=["lake", "people"],
+            chain=[DROP, HIDE],
+            table=table(root, "people", "pets"),
+            sink=DeltaSink(root / "lake"),
+            partitions_def=DAYS,
+            errors_tolerance="all",
+            dead_letter_topic="dead.people",
+        )
     )
 
 
@@ -128,15 +132,16 @@ RANGES = Window((Range("people", 0, 2, 5),))
 def test_a_partition_says_no_count_that_nobody_knows(report, cuts, counts):
     """A commit of a run that ended before it could tell remembers the counts of all its partitions together."""
     settings = SimpleNamespace(window=WindowRequest(cuts=cuts), micro_batch=None, chain=CHAIN)
-    work = SimpleNamespace(chain=CHAIN, sink=DeltaSink("x"), topics=())
-    session = SimpleNamespace(conf={})
-    run = SimpleNamespace(
+    planned = PlannedTable(name="a", definition=None, chain=CHAIN, sink=DeltaSink("x"), topics=())
+    facts, afterwards = TableFacts(rows=9), Afterwards("a", print)
+    run = SmtRun(
+        table=planned,
         settings=settings,
-        work=work,
         plan=schemaless_plan(),
-        session=session,
-        log=lambda line: None,
+        reports=[report],
+        facts=facts,
+        afterwards=afterwards,
     )
-    found = Executed(run, [report], TableFacts(rows=9)).outcome_of_time("2026-01-01", 0).metadata
+    found = run.outcome_of_time("2026-01-01", 0).metadata
     assert found["dagster/row_count"] == 9 and found["dagster_smt/status"] == report.status
     assert found.get("dagster_smt/records_in") == found.get("dagster/partition_row_count") == counts

@@ -6,7 +6,7 @@ import dagster as dg
 import pytest
 
 from dagster_smt.errors import ConfigError
-from dagster_smt.orchestration import build_smt_asset, build_smt_schedule
+from dagster_smt.orchestration import SmtTable, build_smt_asset, build_smt_schedule
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.spec import DeltaSink, FileTopics
 from tests.orchestration.test_assets import HIDE, events, failure, read, table, value
@@ -24,7 +24,7 @@ def asset(root, partitions=BOTH, **more):
     names = ("people", "pets")
     sink = DeltaSink(root / "lake")
     given = {"chain": [HIDE], "table": table(root, *names), "sink": sink, "partitions_def": partitions}
-    return build_smt_asset(key=["lake", "people"], **given, **more)
+    return build_smt_asset(SmtTable(key=["lake", "people"], **given, **more))
 
 
 def key(day, topic):

@@ -7,7 +7,13 @@ import pytest
 from dagster._core.definitions.observe import observe as observe_assets
 
 from dagster_smt.errors import ConfigError
-from dagster_smt.orchestration import build_lag_sensor, build_new_topic_sensor, build_smt_asset, build_topic_assets
+from dagster_smt.orchestration import (
+    SmtTable,
+    build_lag_sensor,
+    build_new_topic_sensor,
+    build_smt_asset,
+    build_topic_assets,
+)
 from dagster_smt.orchestration.automation import sensors
 from dagster_smt.orchestration.automation.sensors import SENSOR_TAG
 from dagster_smt.tables.ddl import parse_ddl
@@ -37,7 +43,9 @@ def table(root, *topics, pattern=r"orders\..*"):
 def asset(root, partitions=TOPICS, **more):
     chain = {"transforms": ""}
     source = table(root, **more)
-    return build_smt_asset(key=KEY, chain=chain, table=source, sink=DeltaSink(root / "t"), partitions_def=partitions)
+    return build_smt_asset(
+        SmtTable(key=KEY, chain=chain, table=source, sink=DeltaSink(root / "t"), partitions_def=partitions)
+    )
 
 
 def tick(sensor, instance, definition, cursor=None):
@@ -314,7 +322,7 @@ def test_topics_are_observed_with_offsets_and_change_with_their_records(tmp_path
 def test_a_table_depends_on_the_assets_of_its_topics(tmp_path):
     value = Format("json_schema", parse_ddl("id BIGINT, customer STRUCT<email: STRING>"))
     source = TopicTable(KafkaTopics("localhost:9092"), topics=("orders",), value=value)
-    orders = build_smt_asset(key=KEY, chain={"transforms": ""}, table=source, sink=DeltaSink("t", "columns"))
+    orders = build_smt_asset(SmtTable(key=KEY, chain={"transforms": ""}, table=source, sink=DeltaSink("t", "columns")))
     (topic,) = build_topic_assets(source).specs
     assert [d.asset_key for d in next(iter(orders.specs)).deps] == [topic.key]
     assert topic.kinds == {"topic", "kafka"}  # what tells it from a table of the same name

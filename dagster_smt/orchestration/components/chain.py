@@ -27,6 +27,7 @@ from dagster_smt.orchestration.components.scaffolder import SmtChainScaffolder
 from dagster_smt.orchestration.definitions.assets import build_smt_asset
 from dagster_smt.orchestration.definitions.dead_letters import build_dead_letters_asset, build_redrive_job
 from dagster_smt.orchestration.definitions.partitions import OF_TIME
+from dagster_smt.orchestration.definitions.tables import SmtTable
 from dagster_smt.orchestration.definitions.topic_assets import build_topic_assets
 from dagster_smt.orchestration.definitions.translator import SmtAssetData, SmtTranslator
 from dagster_smt.orchestration.resources import SparkSessionResource
@@ -242,22 +243,25 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
 
     def _asset(self, translator: SmtTranslator) -> dg.AssetsDefinition:
         op = self.op or OpSpec()
-        return build_smt_asset(
+        table = SmtTable(
             key=self.asset_key,
             chain=self.chain,
             table=self.table,
             sink=self.sink,
-            spark_key=self.spark_key,
             partitions_def=self.partitions_def,
-            backfill_policy=op.backfill_policy,
-            pool=op.pool,
-            op_tags=op.tags,
             errors_tolerance=self.errors_tolerance,
             dead_letters=self.dead_letters,
             dead_letter_topic=self.dead_letter_topic,
             checks=self.checks,
             dead_paths=self.dead_paths,
             allow_chain_override=self.allow_chain_override,
+        )
+        return build_smt_asset(
+            table,
+            spark_key=self.spark_key,
+            backfill_policy=op.backfill_policy,
+            pool=op.pool,
+            op_tags=op.tags,
             translator=translator,
         )
 

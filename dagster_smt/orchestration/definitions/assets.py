@@ -1,133 +1,108 @@
-"""Assets: chains on topic tables, one by one, or many tables in one step and one Spark session."""
+"""Assets: tables one by one, or many tables in one step and one Spark session."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
-from typing import Any
+from typing import Any, overload
 
 import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem, SmtError
-from dagster_smt.orchestration.checks import SmtChecks
 from dagster_smt.orchestration.definitions.names import op_name
-from dagster_smt.orchestration.definitions.tables import ChainSource, Prepared, SmtTable
+from dagster_smt.orchestration.definitions.planned import PlannedAsset, planned_asset
+from dagster_smt.orchestration.definitions.tables import SmtTable, table_argument
 from dagster_smt.orchestration.definitions.translator import SmtTranslator
-from dagster_smt.orchestration.launch.config_schema import DeadPaths, Tolerance, smt_config_schema
-from dagster_smt.orchestration.runs.again import MADE, Made
-from dagster_smt.orchestration.runs.execution import problems_as_failure
-from dagster_smt.orchestration.runs.steps import Events, SmtStep, raised
-from dagster_smt.tables.spec import LetterPlace, Sink, TopicTable
+from dagster_smt.orchestration.launch.config_schema import smt_config_schema
+from dagster_smt.orchestration.runs.again import PLANNED
+from dagster_smt.orchestration.runs.events import Events
+from dagster_smt.orchestration.runs.failures import joint_failure, problems_as_failure
+from dagster_smt.orchestration.runs.steps import run_asset
+
+
+@overload
+def build_smt_asset(
+    table: SmtTable,
+    /,
+    *,
+    spark_key: str = "spark",
+    backfill_policy: dg.BackfillPolicy | None = None,
+    pool: str | None = None,
+    retry_policy: dg.RetryPolicy | None = None,
+    translator: SmtTranslator | None = None,
+    op_tags: Mapping[str, Any] | None = None,
+) -> dg.AssetsDefinition: ...
+
+
+@overload
+def build_smt_asset(**former: Any) -> dg.AssetsDefinition: ...
 
 
 def build_smt_asset(
+    table: SmtTable | None = None,
+    /,
     *,
-    key: dg.AssetKey | Sequence[str] | str,
-    chain: ChainSource,
-    table: TopicTable,
-    sink: Sink,
     spark_key: str = "spark",
-    partitions_def: dg.PartitionsDefinition | None = None,
     backfill_policy: dg.BackfillPolicy | None = None,
     pool: str | None = None,
-    errors_tolerance: Tolerance = "none",
-    dead_letters: LetterPlace | None = None,
-    dead_letter_topic: str = "",
-    checks: SmtChecks | None = None,
-    dead_paths: DeadPaths | None = None,
-    allow_chain_override: bool | None = None,
     retry_policy: dg.RetryPolicy | None = None,
     translator: SmtTranslator | None = None,
-    group_name: str | None = None,
-    description: str | None = None,
-    tags: Mapping[str, str] | None = None,
-    owners: Sequence[str] | None = None,
-    kinds: set[str] | None = None,
-    deps: Iterable[Any] = (),
-    metadata: Mapping[str, Any] | None = None,
-    automation_condition: dg.AutomationCondition[Any] | None = None,
-    freshness_policy: dg.FreshnessPolicy | None = None,
     op_tags: Mapping[str, Any] | None = None,
+    **former: Any,
 ) -> dg.AssetsDefinition:
-    """Make an asset that applies a chain to the new records of a topic table.
+    """Makes an asset that applies a chain to the new records of a topic table.
 
-    Schema, lineage and the chain are its metadata before any run; each run adds counts, the ledger, the schema diff,
-    offsets and dead letters, and a result for each of its checks. A run that finds nothing new observes the asset, and
-    does not materialize it. The run config may override window, ``errors.tolerance`` and, where it is allowed, the
-    chain.
+    Schema, lineage and chain are metadata of the asset before any run. Each run adds counts, the ledger, the schema
+    diff, offsets and dead letters, and a result for each check. A run without new records observes the asset and does
+    not materialize it. The run config may override the window, ``errors.tolerance`` and, if permitted, the chain.
 
     Example:
         .. code-block:: python
 
             orders = build_smt_asset(
-                key=["lake", "orders"],
-                chain=Path("chains/orders.properties"),
-                table=TopicTable(FileTopics(Path("topics")), topics=("orders",)),
-                sink=DeltaSink(Path("lake/orders")),
+                SmtTable(
+                    key=["lake", "orders"],
+                    chain=Path("chains/orders.properties"),
+                    table=TopicTable(FileTopics(Path("topics")), topics=("orders",)),
+                    sink=DeltaSink(Path("lake/orders")),
+                )
             )
 
     Args:
-        key: The asset key.
-        chain: A file, flat connector properties, a list of stages, or a parsed chain.
-        table: What to read.
-        sink: Where to write.
-        spark_key: Resource key of the Spark session (see ``spark_session_of`` for what is accepted).
-        partitions_def: One partition per topic, keys made by ``topic_to_partition_key``: all partitions of a run are
-            one window, one Spark job and one commit, and a topic that fails is left out and does not stop the others.
-            Or time windows: a partition is what the topics hold from the first record of its time up to the first of
-            the next, and running it again replaces exactly that. Or both, a ``MultiPartitionsDefinition`` of topics
-            and time windows: a partition is one topic's records of its time.
-        backfill_policy: All partitions of a backfill in one run by default; of topics and times each in its own.
-        pool: Dagster pool; one per asset by default, as a table has one writer.
-        errors_tolerance: ``none`` fails the run before it commits, ``all`` makes dead letters.
-        dead_letters: Where dead letters go, if not beside the topics read.
-        dead_letter_topic: The topic of the dead letters; empty for none.
-        checks: Which checks it has, and what a failed one means.
-        dead_paths: What a mask, drop or rename is that can touch nothing: an ``error`` (by default, unless the chain
-            says otherwise), or only a warning (``warn``).
-        allow_chain_override: Whether the run config may give another chain. By default it may not where the chain masks
-            or drops something: who may launch a run could see it unmasked.
-        retry_policy: Safe: a retried run takes the same window. Wrong configurations and rejected records never retry.
+        table: The table: chain, topics, sink, checks, partitions, and the attributes of the asset.
+        spark_key: Resource key of the Spark session; ``spark_session_of`` lists the resources that it accepts.
+        backfill_policy: By default, one run for all partitions of a backfill. Partitions by topic and time get a run
+            each.
+        pool: Dagster pool; by default one per asset, because a table has one writer.
+        retry_policy: A retry is safe: it reads the same window. Wrong configurations and rejected records are never
+            retried.
         translator: Customises the asset spec.
-        group_name: As in ``dg.AssetSpec``.
-        description: As in ``dg.AssetSpec``.
-        tags: As in ``dg.AssetSpec``.
-        owners: As in ``dg.AssetSpec``.
-        kinds: As in ``dg.AssetSpec``; they replace the kinds of source and sink.
-        metadata: As in ``dg.AssetSpec``.
-        automation_condition: As in ``dg.AssetSpec``.
-        freshness_policy: As in ``dg.AssetSpec``.
-        deps: Upstream assets beside the topics.
         op_tags: As in ``dg.asset``.
+        former: Deprecated: the fields of the table as keyword arguments.
 
     Raises:
-        ConfigError: The chain is wrong, with all problems.
+        ConfigError: The chain is wrong, with all problems; or SMT040, the table has no key.
         PlanError: No record of the table's declared schema can pass the chain.
     """
-    given = locals()  # the arguments that say what the table is have the names of its fields
-    described = SmtTable(**{f.name: given[f.name] for f in fields(SmtTable)})
-    prepared = described.prepared(translator)
-    policies = {"retry_policy": retry_policy, "backfill_policy": _backfill(backfill_policy, prepared)}
-    return _single(prepared, spark_key, pool=pool or op_name(prepared.spec.key), op_tags=op_tags, **policies)
-
-
-def _single(table: Prepared, spark_key: str, **of_op: Any) -> dg.AssetsDefinition:
-    name = op_name(table.spec.key)
+    planned = planned_asset(table_argument("build_smt_asset", table, former), translator)
+    name = op_name(planned.key)
 
     @dg.multi_asset(
         name=name,
-        description=table.spec.description,
-        specs=[table.spec],
-        check_specs=table.check_specs,
-        config_schema=smt_config_schema(table.work.chain, table.errors_tolerance),
+        description=planned.spec.description,
+        specs=[planned.spec],
+        check_specs=planned.check_specs,
+        config_schema=_config_schema(planned),
         required_resource_keys={spark_key},
-        **of_op,
+        pool=pool or name,
+        retry_policy=retry_policy,
+        backfill_policy=_backfill(backfill_policy, planned),
+        op_tags=op_tags,
     )
     def smt_asset(context: dg.AssetExecutionContext) -> Events:
         config = context.op_execution_context.op_config
-        step = SmtStep(table, config, f"ops.{name}.config", getattr(context.resources, spark_key))
         with problems_as_failure():
-            yield from step.run(context)
+            spark = getattr(context.resources, spark_key)
+            yield from run_asset(planned, config, f"ops.{name}.config", spark, context)
 
-    MADE[smt_asset.op] = Made(table, spark_key, of_op["pool"])
+    PLANNED[smt_asset.op] = planned
     return smt_asset
 
 
@@ -142,14 +117,14 @@ def build_smt_assets(
     translator: SmtTranslator | None = None,
     op_tags: Mapping[str, Any] | None = None,
 ) -> dg.AssetsDefinition:
-    """Make several tables as one op: one step, one Spark session, any part of them selectable.
+    """Makes an asset of each table, in one op: one step, one Spark session, and any part of the tables selectable.
 
-    Tables run one after the other; one that fails does not stop the others, and the step fails at its end. Each has
-    its part of the run config, named as ``table_name`` names it.
+    The tables run one after the other. A table that fails does not stop the next tables, and the step fails at its end.
+    Each table has its part of the run config, under the name that ``table_name`` returns.
 
     Args:
-        name: Name of the op.
-        tables: The tables; all with the same ``partitions_def``, or none.
+        name: The name of the op.
+        tables: The tables; all with the same ``partitions_def``, or all without.
         spark_key: As in ``build_smt_asset``.
         backfill_policy: As in ``build_smt_asset``.
         retry_policy: As in ``build_smt_asset``.
@@ -158,66 +133,73 @@ def build_smt_assets(
         pool: Dagster pool; named after the op by default.
 
     Raises:
-        ConfigError: A chain is wrong, or SMT037: two tables share a key or a sink; with all problems.
+        ConfigError: A chain is wrong; SMT037: two tables share a key or a sink; SMT040: a table has no key. With all
+            problems.
         PlanError: No record of a table's declared schema can pass its chain.
     """
-    prepared = {}
+    planned_tables = {}
     for table in tables:
-        data = table.prepared(translator)
-        prepared[table_name(data.spec.key)] = data
-    _check_together(name, tables, prepared.values())
+        planned = planned_asset(table, translator)
+        planned_tables[table_name(planned.key)] = planned
+    _check_together(name, tables, planned_tables.values())
 
     @dg.multi_asset(
         name=name,
-        description="; ".join(p.spec.description or "" for p in prepared.values()),
-        specs=[p.spec for p in prepared.values()],
-        check_specs=[spec for p in prepared.values() for spec in p.check_specs],
-        config_schema={n: smt_config_schema(p.work.chain, p.errors_tolerance) for n, p in prepared.items()},
+        description="; ".join(planned.spec.description or "" for planned in planned_tables.values()),
+        specs=[planned.spec for planned in planned_tables.values()],
+        check_specs=[spec for planned in planned_tables.values() for spec in planned.check_specs],
+        config_schema={part: _config_schema(planned) for part, planned in planned_tables.items()},
         required_resource_keys={spark_key},
         pool=pool or name,
         retry_policy=retry_policy,
         can_subset=True,
-        backfill_policy=_backfill(backfill_policy, next(iter(prepared.values()))),
+        backfill_policy=_backfill(backfill_policy, next(iter(planned_tables.values()))),
         op_tags=op_tags,
     )
     def smt_assets(context: dg.AssetExecutionContext) -> Events:
-        yield from _each(context, name, prepared, getattr(context.resources, spark_key))
+        yield from _run_selected(context, name, planned_tables, getattr(context.resources, spark_key))
 
     return smt_assets
 
 
-def _each(context: dg.AssetExecutionContext, name: str, tables: Mapping[str, Prepared], spark: object) -> Events:
-    """Run the tables that are selected, one after the other; what fails is raised at the end."""
+def _config_schema(table: PlannedAsset) -> dict[str, dg.Field]:
+    return smt_config_schema(table.chain, table.definition.errors_tolerance)
+
+
+def _run_selected(
+    context: dg.AssetExecutionContext, name: str, tables: Mapping[str, PlannedAsset], spark: object
+) -> Events:
+    """Runs the selected tables, one after the other, and raises their errors at the end."""
     config = context.op_execution_context.op_config
     errors: list[SmtError] = []
     for part, table in tables.items():
-        if table.spec.key not in context.selected_asset_keys:
+        if table.key not in context.selected_asset_keys:
             continue
         try:
-            yield from SmtStep(table, config[part], f"ops.{name}.config.{part}", spark).run(context)
+            yield from run_asset(table, config[part], f"ops.{name}.config.{part}", spark, context)
         except SmtError as error:
-            context.log.error(f"{table.spec.key.to_user_string()}: {error}")
+            context.log.error(f"{table.name}: {error}")
             errors.append(error)
     if errors:
-        raise raised(errors)
+        raise joint_failure(errors)
 
 
-def _check_together(name: str, tables: Sequence[SmtTable], prepared: Iterable[Prepared]) -> None:
+def _check_together(name: str, tables: Sequence[SmtTable], planned: Iterable[PlannedAsset]) -> None:
     places: dict[str, dg.AssetKey] = {}
     problems = []
-    for table in prepared:
-        other = places.setdefault(table.work.sink.place, table.spec.key)
-        if other != table.spec.key:
-            statement = f"writes to {table.work.sink.place}, as {other.to_user_string()} does"
+    for table in planned:
+        other = places.setdefault(table.sink.place, table.key)
+        if other != table.key:
+            statement = f"writes to {table.sink.place}, as {other.to_user_string()} does"
             hint = "a table has one chain that writes it: give each asset a sink of its own"
-            problems.append(Problem("SMT037", f"{name} {table.spec.key.to_user_string()}", statement, hint))
+            problems.append(Problem("SMT037", f"{name} {table.name}", statement, hint))
     if len(places) + len(problems) < len(tables):
         problems.append(Problem("SMT037", name, "two tables have the same asset key", "give each its own"))
     if problems:
         raise ConfigError(problems)
 
 
-def _backfill(policy: dg.BackfillPolicy | None, table: Prepared) -> dg.BackfillPolicy | None:
+def _backfill(policy: dg.BackfillPolicy | None, table: PlannedAsset) -> dg.BackfillPolicy | None:
     if policy is not None or table.spec.partitions_def is None:
         return policy
     if table.topic_dimension:

@@ -1,109 +1,96 @@
-"""What an asset is made of: a chain between a topic table and a sink, and how the asset looks in Dagster."""
+"""Tables as users declare them: a chain between a topic table and a sink, and the attributes of the asset."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
 from dagster_smt.chain import Chain, parse_chain
-from dagster_smt.orchestration.checks import SmtChecks, check_specs, checks_of, contract_of
-from dagster_smt.orchestration.definitions.partitions import topic_dimension
-from dagster_smt.orchestration.definitions.translator import AssetLooks, SmtAssetData, SmtTranslator
+from dagster_smt.orchestration.checks import SmtChecks
 from dagster_smt.orchestration.launch.config_schema import DeadPaths, Tolerance
-from dagster_smt.orchestration.metadata.definition_metadata import DEAD_LETTER_PLACE
-from dagster_smt.orchestration.runs.execution import SmtWork
-from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.spec import LetterPlace, Sink, TopicTable
 
 ChainSource = Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Chain
 
 
 @dataclass(frozen=True, kw_only=True)
-class SmtTable(AssetLooks):
-    """A table of ``build_smt_assets``; the fields are those of ``build_smt_asset``."""
+class SmtTable:
+    """A chain between a topic table and a sink, with the attributes of its asset.
 
-    key: dg.AssetKey | Sequence[str] | str
+    ``build_smt_asset``, ``build_smt_assets`` and ``build_smt_op`` make assets and ops of such tables.
+
+    Example:
+        .. code-block:: python
+
+            orders = SmtTable(
+                key=["lake", "orders"],
+                chain=Path("chains/orders.properties"),
+                table=TopicTable(FileTopics(Path("topics")), topics=("orders",)),
+                sink=DeltaSink(Path("lake/orders")),
+            )
+
+    Attributes:
+        key: The asset key. Only the table of an op may lack a key; the runs of the op then materialize no asset.
+        chain: A file, flat connector properties, a list of stages, or a parsed chain.
+        table: The topics that a run reads, and their formats.
+        sink: The table or the topics that a run writes to.
+        errors_tolerance: ``none`` fails the run before it commits, ``all`` makes dead letters.
+        dead_letters: The place of dead letters; by default the cluster or folder of the topics.
+        dead_letter_topic: The topic of the dead letters; empty: no dead letters.
+        checks: The asset checks, and the severity of their failures.
+        dead_paths: The reaction to a mask, drop or rename that can touch nothing: an ``error`` (the default, unless
+            the chain says otherwise), or a warning (``warn``).
+        allow_chain_override: True if a run config may replace the chain. By default a run config may do so only if the
+            chain masks and drops nothing: otherwise everyone who launches runs could read the masked values.
+        partitions_def: Partitions by topic, by time, or by both. With a partition per topic, whose keys
+            ``topic_to_partition_key`` makes, all partitions of a run are one window, one Spark job and one commit. A
+            topic that fails is left out and does not stop the others. A time partition holds the records from the
+            first record of its time up to the first record of the next partition; a second run replaces exactly these
+            records. In a ``MultiPartitionsDefinition`` of topics and times, a partition holds the records of one topic
+            in one span of time.
+        description: As in ``dg.AssetSpec``; by default it names topics and stages.
+        group_name: As in ``dg.AssetSpec``.
+        tags: As in ``dg.AssetSpec``.
+        owners: As in ``dg.AssetSpec``.
+        kinds: As in ``dg.AssetSpec``. These kinds replace the kinds of source and sink.
+        deps: Upstream assets besides the topics.
+        metadata: As in ``dg.AssetSpec``.
+        automation_condition: As in ``dg.AssetSpec``.
+        freshness_policy: As in ``dg.AssetSpec``.
+    """
+
     chain: ChainSource
     table: TopicTable
     sink: Sink
+    key: dg.AssetKey | Sequence[str] | str | None = None
     errors_tolerance: Tolerance = "none"
     dead_letters: LetterPlace | None = None
     dead_letter_topic: str = ""
     checks: SmtChecks | None = None
     dead_paths: DeadPaths | None = None
     allow_chain_override: bool | None = None
-
-    def prepared(self, translator: SmtTranslator | None = None) -> "Prepared":
-        """Read the chain, plan it, and describe the asset.
-
-        Raises:
-            ConfigError: The chain is wrong, with all problems.
-            PlanError: No record of the table's declared schema can pass the chain, or a mask, drop or rename can touch
-                nothing.
-        """
-        asset_key = dg.AssetKey.from_coercible(self.key)
-        chain = parsed_chain(self.chain, asset_key.to_user_string(), self.dead_paths)
-        plan = plan_sink(chain, self.table, self.sink)
-        translator = translator or SmtTranslator()
-        data = SmtAssetData(
-            key=asset_key,
-            table=self.table,
-            sink=self.sink,
-            plan=plan,
-            chain_file=self.chain if isinstance(self.chain, Path) else None,
-            **{f.name: getattr(self, f.name) for f in fields(AssetLooks)},
-        )
-        # skippable: a run that finds nothing new observes, and does not materialize
-        spec = translator.get_asset_spec(data).replace_attributes(skippable=True)
-        topics = translator.get_topic_keys(data)
-        dimension = topic_dimension(spec.partitions_def, spec.key.to_user_string())
-        name = spec.key.to_user_string()
-        checks = self.checks or SmtChecks()
-        names = checks_of(checks, chain, self.sink, self.table.row)
-        work = SmtWork(
-            name=name,
-            chain=chain,
-            table=self.table,
-            sink=self.sink,
-            topics=topics,
-            dead_letters=self.dead_letters,
-            dead_letter_topic=self.dead_letter_topic,
-            search_masked="masked_values" in names,
-            contract=contract_of(checks, self.sink, name) if "contract" in names else None,
-            allow_chain_override=self.allow_chain_override,
-        )
-        if work.letter_place:
-            spec = spec.merge_attributes(metadata={DEAD_LETTER_PLACE: work.letter_place})
-        return Prepared(work, spec, checks, names, self.errors_tolerance, dimension)
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A table, ready to become an asset: its work, its spec, its checks."""
-
-    work: SmtWork
-    spec: dg.AssetSpec
-    checks: SmtChecks
-    check_names: Sequence[str]
-    errors_tolerance: Tolerance
-    topic_dimension: str = ""
-    """The dimension of its partitions that names topics, where the other one is time."""
-
-    @property
-    def check_specs(self) -> list[dg.AssetCheckSpec]:
-        """The specs of its checks."""
-        return check_specs(self.spec.key, self.check_names, self.checks)
+    partitions_def: dg.PartitionsDefinition | None = None
+    description: str | None = None
+    group_name: str | None = None
+    tags: Mapping[str, str] | None = None
+    owners: Sequence[str] | None = None
+    kinds: set[str] | None = None
+    deps: Iterable[Any] = ()
+    metadata: Mapping[str, Any] | None = None
+    automation_condition: dg.AutomationCondition[Any] | None = None
+    freshness_policy: dg.FreshnessPolicy | None = None
 
 
 def parsed_chain(chain: ChainSource, name: str, dead_paths: DeadPaths | None = None) -> Chain:
-    """The chain, whatever form it has.
+    """Returns the chain of a file, of properties or of stages.
 
     Args:
-        chain: The chain.
-        name: Who has it, for problems.
-        dead_paths: What a mask, drop or rename is that can touch nothing; None: as the chain says.
+        chain: The chain in any of its forms.
+        name: The name of the asset or op, for messages.
+        dead_paths: The reaction to a mask, drop or rename that can touch nothing; None: as the chain says.
 
     Raises:
         ConfigError: The chain is wrong, with all problems.
@@ -111,3 +98,25 @@ def parsed_chain(chain: ChainSource, name: str, dead_paths: DeadPaths | None = N
     if not isinstance(chain, Chain):
         chain = parse_chain(chain, place=chain.name if isinstance(chain, Path) else f"{name} chain")
     return replace(chain, dead_paths=dead_paths or chain.dead_paths)
+
+
+def table_argument(function: str, table: SmtTable | None, former: Mapping[str, Any]) -> SmtTable:
+    """Returns the table of a call, also of a call in the deprecated form, with the fields as keyword arguments.
+
+    Args:
+        function: The name of the function that is called, for messages.
+        table: The positional argument.
+        former: The keyword arguments that the function does not declare.
+
+    Raises:
+        TypeError: There are both a table and fields of a table, or an unknown argument.
+    """
+    if table is None:
+        hint = f"call {function}(SmtTable(key=…, chain=…, table=…, sink=…))"
+        warnings.warn(f"{function}(key=…, chain=…, …) is deprecated: {hint}", DeprecationWarning, stacklevel=3)
+        return SmtTable(**former)
+    if not isinstance(table, SmtTable):
+        raise TypeError(f"{function}() takes an SmtTable, not a {type(table).__name__}")
+    if former:
+        raise TypeError(f"{function}() got unexpected keyword arguments: {', '.join(former)}")
+    return table

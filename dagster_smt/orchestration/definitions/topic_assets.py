@@ -20,7 +20,7 @@ from dagster_smt.orchestration.definitions.translator import SmtTranslator, topi
 from dagster_smt.orchestration.launch.versions import digest
 from dagster_smt.orchestration.metadata.schema_metadata import topic_columns
 from dagster_smt.orchestration.metadata.table_values import table
-from dagster_smt.orchestration.runs.execution import problems_as_failure
+from dagster_smt.orchestration.runs.failures import problems_as_failure
 from dagster_smt.tables.spec import KafkaTopics, SourceSpec, TableSource, TopicTable
 from dagster_smt.tables.windows import matching
 

@@ -1,68 +1,50 @@
-"""From a chain on a table to Dagster's asset spec: the one place to customise."""
+"""The translator, which makes Dagster's asset spec of a table. Subclass it to customise specs."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 
 from dagster_smt.chain import Chain, Plan
 from dagster_smt.model.reports.markdown import code, plain
+from dagster_smt.orchestration.definitions.tables import SmtTable
 from dagster_smt.orchestration.launch.versions import code_version
 from dagster_smt.orchestration.metadata.definition_metadata import definition_metadata
-from dagster_smt.tables.spec import KafkaTopics, Sink, TopicTable
+from dagster_smt.tables.spec import KafkaTopics, TopicTable
 
 _KINDS = {"delta": "deltalake"}
-"""Storage whose kind has another name in Dagster, which has an icon for it."""
+"""Kinds of storage that have another name in Dagster, with an icon."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class AssetLooks:
-    """How an asset looks in Dagster, as given to ``build_smt_asset``."""
-
-    description: str | None = None
-    group_name: str | None = None
-    partitions_def: dg.PartitionsDefinition | None = None
-    tags: Mapping[str, str] | None = None
-    owners: Sequence[str] | None = None
-    kinds: set[str] | None = None
-    deps: Iterable[Any] = ()
-    metadata: Mapping[str, Any] | None = None
-    automation_condition: dg.AutomationCondition[Any] | None = None
-    freshness_policy: dg.FreshnessPolicy | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SmtAssetData(AssetLooks):
-    """What is known of an asset when it is defined, beside its looks.
+class SmtAssetData(SmtTable):
+    """A table for a translator: an ``SmtTable`` with its chain read, and the plan of the chain.
 
     Attributes:
-        key: The asset key that was asked for.
-        table: What it reads.
-        sink: Where it writes.
-        plan: What its chain does.
-        chain_file: The file with the chain, if it is in one.
+        key: The asset key that the definition asks for.
+        chain: The chain.
+        plan: The plan of the chain: the schema and the lineage after each stage.
+        chain_file: The file with the chain, if the chain is in a file.
     """
 
     key: dg.AssetKey
-    table: TopicTable
-    sink: Sink
+    chain: Chain
     plan: Plan
     chain_file: Path | None = None
 
 
 class SmtTranslator:
-    """Makes the asset spec. Subclass it and change the spec that ``super().get_asset_spec(data)`` returns."""
+    """Makes asset specs. Subclass it and change the spec that ``super().get_asset_spec(data)`` returns."""
 
     def get_asset_spec(self, data: SmtAssetData) -> dg.AssetSpec:
-        """The spec: key, upstream topics, metadata, code version, kinds."""
+        """Returns the spec of a table's asset: key, upstream topics, metadata, code version, kinds."""
         topics = self.get_topic_keys(data)
         return dg.AssetSpec(
             key=data.key,
             deps=[*topics, *data.deps],
-            description=data.description or described(data.table, data.plan.chain),
+            description=data.description or default_description(data.table, data.plan.chain),
             metadata={
                 **definition_metadata(data.plan, data.key, data.sink, topics, data.chain_file),
                 **(data.metadata or {}),
@@ -78,24 +60,28 @@ class SmtTranslator:
         )
 
     def get_topic_keys(self, data: SmtAssetData) -> Sequence[dg.AssetKey]:
-        """The assets that stand for the topics, see ``topic_keys``."""
+        """Returns the keys of the topics' assets, see ``topic_keys``."""
         return [self.get_topic_spec(dg.AssetSpec(key)).key for key in topic_keys(data.table)]
 
     def get_topic_spec(self, spec: dg.AssetSpec) -> dg.AssetSpec:
-        """The spec of a topic's asset; ``build_topic_assets`` asks for it, and the table's asset for its key."""
+        """Returns the spec of a topic's asset.
+
+        ``build_topic_assets`` uses the spec. The asset of a table depends on its key.
+        """
         return spec
 
 
 def topic_keys(table: TopicTable) -> list[dg.AssetKey]:
-    """Asset keys of a table's topics: ``kafka/orders``, and ``kafka/pattern/orders`` for ``orders\\..*``.
+    """Returns the asset keys of a table's topics.
 
-    Of file topics, and of a table that holds topics, they begin with ``topics`` instead.
+    Examples are ``kafka/orders``, and ``kafka/pattern/orders`` for the pattern ``orders\\..*``. The keys of file
+    topics, and of topics in a table, begin with ``topics`` instead of ``kafka``.
     """
     root = "kafka" if isinstance(table.source, KafkaTopics) else "topics"
     keys = [dg.AssetKey([root, topic]) for topic in table.topics]
     if table.pattern:
-        plain = re.sub(r"[^A-Za-z0-9._-]+", "_", table.pattern.replace("\\", "")).strip("._-")
-        keys.append(dg.AssetKey([root, "pattern", plain or "all"]))
+        name = re.sub(r"[^A-Za-z0-9._-]+", "_", table.pattern.replace("\\", "")).strip("._-")
+        keys.append(dg.AssetKey([root, "pattern", name or "all"]))
     return keys
 
 
@@ -106,7 +92,7 @@ def _kinds(data: SmtAssetData) -> set[str]:
     return kinds
 
 
-def described(table: TopicTable, chain: Chain) -> str:
-    """What an asset or op is where nobody describes it: its topics, and the stages that they go through."""
+def default_description(table: TopicTable, chain: Chain) -> str:
+    """Returns the description of an asset or op without one of its own: its topics and its stages."""
     names = ", ".join(map(plain, table.topics[:5])) or f"topics like {code(table.pattern)}"
     return f"{names} after {', '.join(plain(s.alias) for s in chain.stages) or 'no stage'}"

@@ -1,4 +1,4 @@
-"""What is made of a run after its commit: if it fails, that is told, and the run stays what it is."""
+"""Steps after a commit: if one fails, the run reports the failure and stays a success."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from dagster_smt.orchestration.metadata.table_values import problem_table
 
 T = TypeVar("T")
 UNSEEN = "dagster_smt/problems_after_commit"
-"""Metadata: what could not be looked at, or told, after a run was committed."""
+"""Metadata: facts that could not be read, or reported, after a commit."""
 
 
 @dataclass
@@ -18,33 +18,39 @@ class Afterwards:
     """Steps after a commit, none of which fails the run.
 
     Attributes:
-        place: What the run writes.
-        warn: Hears what failed.
-        problems: All of it.
+        place: The table or topics that the run writes to, for messages.
+        warn: Logs a warning.
+        problems: The problems so far.
     """
 
     place: str
     warn: Callable[[str], object]
     problems: list[Problem] = field(default_factory=list)
 
-    def get(self, what: str, make: Callable[[], T], instead: T) -> T:
-        """What a step makes, or something instead of it."""
+    def get(self, subject: str, make: Callable[[], T], fallback: T) -> T:
+        """Returns the result of a step, or a fallback if the step fails.
+
+        Args:
+            subject: The result, for messages.
+            make: The step.
+            fallback: The result of a step that failed.
+        """
         try:
             return make()
         except Exception as error:  # noqa: BLE001 - the run is committed, whatever this is
-            statement = f"{what} cannot be made: {type(error).__name__}"
-            self.tell(Problem("SMT596", self.place, statement, "the run is committed all the same"))
-            return instead
+            statement = f"{subject} cannot be made: {type(error).__name__}"
+            self.add(Problem("SMT596", self.place, statement, "the run is committed all the same"))
+            return fallback
 
-    def tell(self, *problems: Problem) -> None:
-        """Take notice of problems."""
+    def add(self, *problems: Problem) -> None:
+        """Logs problems and keeps them for the metadata."""
         for problem in problems:
             self.problems.append(problem)
             self.warn(str(problem))
 
     @property
     def metadata(self) -> Metadata:
-        """The problems as metadata; nothing if there are none."""
+        """The problems as metadata; empty without problems."""
         if self.problems:
             return {UNSEEN: problem_table(self.problems)}
         return {}

@@ -1,0 +1,174 @@
+"""Planned tables: a table whose chain was read and planned, ready for runs."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+import dagster as dg
+
+from dagster_smt.chain import Chain
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.schema import Schema
+from dagster_smt.orchestration.checks import SmtChecks, check_specs, checks_of, contract_of
+from dagster_smt.orchestration.definitions.partitions import topic_dimension
+from dagster_smt.orchestration.definitions.tables import SmtTable, parsed_chain
+from dagster_smt.orchestration.definitions.translator import SmtAssetData, SmtTranslator, topic_keys
+from dagster_smt.orchestration.metadata.definition_metadata import DEAD_LETTER_PLACE
+from dagster_smt.orchestration.resources import need_packages
+from dagster_smt.tables.planning import plan_sink
+from dagster_smt.tables.spec import KafkaSink, Sink, TableSink, TopicTable, packages_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedTable:
+    """A table that an op runs.
+
+    Attributes:
+        name: The name in reports and logs. The state of the table remembers its writer by this name.
+        definition: The table as the user has declared it.
+        chain: The chain of the definition. A run config may replace it, unless ``required_chain`` is a chain.
+        sink: The sink of the definition. Topics of a cluster have the consumer group of this table.
+        topics: Asset keys of the topics.
+        searches_masked: True if each run looks for masked values in other fields of the output.
+        contract: The columns that the table must have; None: no contract.
+    """
+
+    name: str
+    definition: SmtTable
+    chain: Chain
+    sink: Sink
+    topics: Sequence[dg.AssetKey]
+    searches_masked: bool = False
+    contract: Schema | None = None
+
+    @property
+    def table(self) -> TopicTable:
+        """The topic table that runs read."""
+        return self.definition.table
+
+    @property
+    def required_chain(self) -> Chain | None:
+        """The chain that every run must have; None if a run config may choose another chain."""
+        allowed = self.definition.allow_chain_override
+        if allowed is None:
+            allowed = not self.chain.hides
+        if allowed:
+            return None
+        return self.chain
+
+    @property
+    def letter_place(self) -> str:
+        """The place of the dead letters, for people; empty without dead letters."""
+        place, topic = self.definition.dead_letters, self.definition.dead_letter_topic
+        if isinstance(place, TableSink):
+            return place.place
+        if topic:
+            return f"{(place or self.table.source).place}: {topic}"
+        return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedAsset(PlannedTable):
+    """A table that is an asset.
+
+    Attributes:
+        spec: The spec of the asset.
+        check_names: The names of the asset's checks.
+        topic_dimension: The dimension of the partitions that names topics, if the other dimension is time.
+    """
+
+    spec: dg.AssetSpec
+    check_names: Sequence[str] = ()
+    topic_dimension: str = ""
+
+    @property
+    def key(self) -> dg.AssetKey:
+        """The key of the asset."""
+        return self.spec.key
+
+    @property
+    def checks(self) -> SmtChecks:
+        """The checks as declared."""
+        return self.definition.checks or SmtChecks()
+
+    @property
+    def check_specs(self) -> list[dg.AssetCheckSpec]:
+        """The specs of the checks."""
+        return check_specs(self.key, self.check_names, self.checks)
+
+
+def planned_op(table: SmtTable, name: str) -> PlannedTable:
+    """Returns the table of an op, with its chain read and planned.
+
+    Args:
+        table: The table.
+        name: The name of the op.
+
+    Raises:
+        ConfigError: The chain is wrong, with all problems.
+        PlanError: No record of the table's declared schema can pass the chain, or a mask, drop or rename can touch
+            nothing.
+    """
+    chain = parsed_chain(table.chain, name, table.dead_paths)
+    plan_sink(chain, table.table, table.sink)
+    sink = _sink_of(table, name)
+    return PlannedTable(name=name, definition=table, chain=chain, sink=sink, topics=topic_keys(table.table))
+
+
+def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> PlannedAsset:
+    """Returns the table of an asset, with its chain read and planned and with its asset spec.
+
+    Args:
+        table: The table.
+        translator: Customises the asset spec.
+
+    Raises:
+        ConfigError: The table has no key, or the chain is wrong, with all problems.
+        PlanError: No record of the table's declared schema can pass the chain, or a mask, drop or rename can touch
+            nothing.
+    """
+    if table.key is None:
+        raise ConfigError(Problem("SMT040", "SmtTable key", "nothing is given", "give the asset a key"))
+    data = _asset_data(table, dg.AssetKey.from_coercible(table.key))
+    translator = translator or SmtTranslator()
+    # skippable: a run without new records observes the asset and does not materialize it
+    spec = translator.get_asset_spec(data).replace_attributes(skippable=True)
+    name = spec.key.to_user_string()
+    checks = table.checks or SmtChecks()
+    check_names = checks_of(checks, data.chain, table.sink, table.table.row)
+    planned = PlannedAsset(
+        name=name,
+        definition=table,
+        chain=data.chain,
+        sink=_sink_of(table, name),
+        topics=translator.get_topic_keys(data),
+        searches_masked="masked_values" in check_names,
+        contract=contract_of(checks, table.sink, name) if "contract" in check_names else None,
+        spec=spec,
+        check_names=check_names,
+        topic_dimension=topic_dimension(spec.partitions_def, name),
+    )
+    if planned.letter_place:
+        spec = spec.merge_attributes(metadata={DEAD_LETTER_PLACE: planned.letter_place})
+    return replace(planned, spec=spec)
+
+
+def _asset_data(table: SmtTable, key: dg.AssetKey) -> SmtAssetData:
+    """Returns what a translator gets: the table with its chain read, and the plan."""
+    chain = parsed_chain(table.chain, key.to_user_string(), table.dead_paths)
+    attributes = {field.name: getattr(table, field.name) for field in fields(SmtTable)}
+    return SmtAssetData(
+        **{**attributes, "key": key, "chain": chain},
+        plan=plan_sink(chain, table.table, table.sink),
+        chain_file=table.chain if isinstance(table.chain, Path) else None,
+    )
+
+
+def _sink_of(table: SmtTable, name: str) -> Sink:
+    """Returns the sink of a table. Topics of a cluster get a consumer group with the name of the asset or op."""
+    sink = table.sink
+    if isinstance(sink, KafkaSink):
+        sink = sink.of(re.sub(r"[^A-Za-z0-9._-]+", ".", name))
+    need_packages(packages_of(table.table, sink, table.dead_letters))
+    return sink

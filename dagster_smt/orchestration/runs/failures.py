@@ -1,0 +1,74 @@
+"""Failures of steps: the problems of an error, as Dagster shows them."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import dagster as dg
+
+from dagster_smt.errors import ConfigError, PlanError, RecordsRejected, SmtError, UnsupportedError
+from dagster_smt.model.reports.causes import log_causes
+from dagster_smt.orchestration.metadata.table_values import problem_table
+
+_FINAL = (ConfigError, PlanError, RecordsRejected, UnsupportedError)
+"""Errors that a retry would meet again."""
+
+
+@contextmanager
+def problems_as_failure() -> Iterator[None]:
+    """Turns an error of this package into a failure of Dagster.
+
+    The failure has all problems in its description and in a table, and permits a retry only if a retry can help. The
+    failure has no cause: Dagster keeps the causes of exceptions, and their messages may quote values.
+    """
+    try:
+        yield
+    except SmtError as error:
+        log_causes(error)
+        raise failure_of(error) from None
+
+
+def failure_of(error: SmtError) -> "SmtFailure":
+    """Returns the failure for an error."""
+    failure = SmtFailure(
+        description=str(error),
+        metadata={"dagster_smt/problems": problem_table(error.problems)},
+        allow_retries=not isinstance(error, _FINAL),
+    )
+    failure.foreseen = all(problem.code != "SMT591" for problem in error.problems)
+    if failure.foreseen:
+        return failure
+    return failure.with_traceback(error.__traceback__)
+
+
+def joint_failure(errors: Sequence[SmtError]) -> dg.Failure:
+    """Returns the failure of a step with several tables: the errors of all tables together."""
+    joined = type(errors[0])([problem for error in errors for problem in error.problems])
+    return failure_of(joined)
+
+
+class SmtFailure(dg.Failure):
+    """A failure whose description has the problems and their remedies.
+
+    Dagster would log the stack of the failure, twice and with no use for the reader. Only a failure that this package
+    did not foresee shows its stack.
+
+    Attributes:
+        foreseen: True if the problems are the whole story.
+    """
+
+    foreseen = True
+
+    @property
+    def description(self) -> str | None:
+        """The problems.
+
+        Dagster reads the description before it writes the stack, and reads nothing else of this class. So this property
+        cuts the stack off.
+        """
+        if self.foreseen and self.__traceback__ is not None:
+            self.__traceback__.tb_next = None
+        return self._description
+
+    @description.setter
+    def description(self, text: str | None) -> None:
+        self._description = text
