@@ -29,6 +29,7 @@ from dagster_smt.run.going_on import mirror
 from dagster_smt.run.keyed import (
     KeyedWindow,
     keyed_window,
+    starts_of,
     with_key_failures,
     without_conflicts,
 )
@@ -153,7 +154,9 @@ class Attempt:
         left_out = frozenset(self.run_.failures)
         with ExitStack() as kept:
             with self.run_.timed("changes"):
-                window = keyed_window(found, left_out, self.later, keyed, self.schema, now, deletions)
+                window = keyed_window(
+                    found, left_out, self.later, keyed, self.schema, now, deletions, starts_of(self.draft.window)
+                )
                 changes = kept.enter_context(window)
             yield changes
 

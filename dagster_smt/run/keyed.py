@@ -27,6 +27,7 @@ from dagster_smt.tables.keyed.changes import CONFLICT, WRITTEN, Effects, current
 from dagster_smt.tables.keyed.deletions import remembered, with_deletions
 from dagster_smt.tables.keyed.events import Keyed, events, key_failures
 from dagster_smt.tables.keyed.fold import folded_events, last_events
+from dagster_smt.tables.keyed.history import Starts, version_changes
 from dagster_smt.tables.keyed.keys import key_columns
 from dagster_smt.tables.sinks.merge import Merge
 from dagster_smt.tables.sinks.protocol import Table
@@ -62,6 +63,15 @@ def with_key_failures(evaluated: DataFrame, keyed: Keyed, chain: Chain) -> DataF
     return evaluated
 
 
+def starts_of(window: Window) -> dict[tuple[str, int], int]:
+    """Returns the first offset of a window, by topic and partition."""
+    starts: dict[tuple[str, int], int] = {}
+    for r in window.ranges:
+        place = (r.topic, r.partition)
+        starts[place] = min(r.start, starts.get(place, r.start))
+    return starts
+
+
 def offsets_to_read_on(spec: RunSpec, window: Window, state: TableState | None, there: OffsetSet) -> OffsetSet:
     """Returns the offsets after a window that the table has read: they decide what the keys of the window are now.
 
@@ -76,10 +86,7 @@ def offsets_to_read_on(spec: RunSpec, window: Window, state: TableState | None, 
     """
     if state is None or spec.sink.keyed is None or spec.sink.keyed.sequence_by:
         return OffsetSet()
-    starts: dict[tuple[str, int], int] = {}
-    for r in window.ranges:
-        place = (r.topic, r.partition)
-        starts[place] = min(r.start, starts.get(place, r.start))
+    starts = starts_of(window)
     tails = []
     for topic, partition in starts:
         end = max((end for _, end in state.held.parts.get((topic, partition), ())), default=0)
@@ -124,6 +131,9 @@ class KeyedWindow:
 
     def merge(self) -> Merge:
         """Returns how the changes become rows."""
+        names = self.keyed.columns.names
+        if self.keyed.rows.mode == "scd2":  # a version is known by its key and the record that it began with
+            return Merge(self.schema, (*names, *self.keyed.coordinates.names))
         fixed = {*self.keyed.columns.names, *self.keyed.coordinates.names, *self.keyed.rows.soft.names}
         kept = frozenset(name for name in self.schema.names if name not in fixed)
         return Merge(self.schema, self.keyed.columns.names, kept)
@@ -138,6 +148,7 @@ def keyed_window(
     schema: StructType,
     table: Table | None,
     deletions: Table | None,
+    starts: Starts,
 ) -> Iterator[KeyedWindow]:
     """Computes the changes of a window.
 
@@ -148,6 +159,7 @@ def keyed_window(
         keyed, schema: The table and its columns.
         table: The table; None if it begins with this window.
         deletions: Where the table remembers deletions, if it does.
+        starts: Where the window begins.
     """
     of_window = events(found.kept(left_out), schema, keyed)
     every = of_window
@@ -156,13 +168,16 @@ def keyed_window(
         every = of_window.unionByName(after)
     with ExitStack() as kept:
         every = _persisted(every, kept)
-        changes = _folded(every, keyed)
-        current = None
-        if table is not None:
-            current = current_rows(table.read(), keyed)
-        if deletions is not None:
-            changes = with_deletions(changes, remembered(deletions))
-        changes = _persisted(with_actions(changes, current, keyed), kept)
+        if keyed.rows.mode == "scd2":
+            rows = table.read() if table is not None else None
+            changes = version_changes(every, rows, starts, keyed, schema)
+        else:
+            current = current_rows(table.read(), keyed) if table is not None else None
+            changes = _folded(every, keyed)
+            if deletions is not None:
+                changes = with_deletions(changes, remembered(deletions))
+            changes = with_actions(changes, current, keyed)
+        changes = _persisted(changes, kept)
         numbers = {row.topic: row["count"] for row in of_window.groupBy("topic").count().collect()}
         yield KeyedWindow(every, changes, effects_of(changes, numbers), keyed, schema)
 

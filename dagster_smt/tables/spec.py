@@ -466,6 +466,10 @@ def keyed_problems(sink: TableSink) -> list[Problem]:
         problems.append(Problem("SMT700", "keys", "names no column", "write keys=['id'], or keys='record_key'"))
     if sink.track and sink.mode != "scd2":
         problems.append(Problem("SMT700", "track", "is an option of mode 'scd2'", "leave it out"))
+    if sink.mode == "scd2" and sink.sequence_by:
+        hint = "use mode='upsert', or bring the events of a key into one partition before"
+        statement = "mode 'scd2' orders events by the offsets of one partition"
+        problems.append(Problem("SMT700", "sequence_by", statement, hint))
     if sink.mode == "scd2" and sink.deletes == "soft":
         hint = "leave deletes out: a deletion closes the version, and the row stays"
         problems.append(Problem("SMT700", "deletes", "'soft' is for mode 'upsert'", hint))

@@ -90,6 +90,7 @@ class History:
     partitions: int = 2
     keys: int = 5
     unchanged: bool = True
+    names: int = 0
     events: list[Event] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -123,7 +124,8 @@ class History:
         elif rng.random() < 0.2:
             note = None
         self.live.add(key)
-        return [self._placed(key, {"name": f"name {self.sequence}", "note": note, "seq": self.sequence})]
+        name = rng.randrange(self.names) if self.names else self.sequence
+        return [self._placed(key, {"name": f"name {name}", "note": note, "seq": self.sequence})]
 
     def _placed(self, key: int, row: dict | None) -> Event:
         if self.shards > 1:
@@ -135,3 +137,29 @@ class History:
         offset = self.ends.get(place, 0)
         self.ends[place] = offset + 1
         return Event(key, row, topic, place[1], offset, MOMENT + self.sequence)
+
+
+def versions(events: list[Event], *, track=("name", "note"), columns=("name", "note")) -> list[dict]:
+    """Every version of each key after all events: its values, from when until when it holds."""
+    found: list[dict] = []
+    rows: dict[int, dict] = {}
+    for event in sorted(events, key=lambda e: (e.topic, e.partition, e.offset)):
+        version = rows.get(event.key)
+        if event.deletes:
+            if version is not None:
+                version["valid_to"], version["current"] = event.millis, False
+                del rows[event.key]
+            continue
+        new = {}
+        for column in columns:
+            value = event.row.get(column)
+            new[column] = (version or {}).get(column) if value == PLACEHOLDER else value
+        if version is not None and all(version[column] == new[column] for column in track):
+            version.update(new)
+            continue
+        if version is not None:
+            version["valid_to"], version["current"] = event.millis, False
+        place = {"id": event.key, "at": (event.topic, event.partition, event.offset)}
+        rows[event.key] = {**new, **place, "valid_from": event.millis, "valid_to": None, "current": True}
+        found.append(rows[event.key])
+    return sorted(found, key=lambda row: (row["id"], row["at"]))

@@ -15,7 +15,7 @@ from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_writer import append_records
 from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, TopicTable, WindowRequest
-from tests.run.keyed_world import Event, History, fold
+from tests.run.keyed_world import Event, History, fold, versions
 
 pytestmark = pytest.mark.spark
 KEY = Format("json_schema", parse_ddl("id INT"))
@@ -56,6 +56,15 @@ class Keys:
             rows[row["id"]] = shown
         return rows
 
+    def versions(self):
+        versions = []
+        for row in self.read():
+            at = row["_source_topic"], row["_source_partition"], row["_source_offset"]
+            times = {name: _millis(row[name]) for name in ("valid_from", "valid_to")}
+            shown = {name: row[name] for name in ("id", "name", "note")}
+            versions.append({**shown, **times, "at": at, "current": row["is_current"]})
+        return sorted(versions, key=lambda row: (row["id"], row["at"]))
+
     def read(self):
         if self.kind == "delta":
             return deltalake.DeltaTable(str(self.folder / "table")).to_pyarrow_table().to_pylist()
@@ -63,6 +72,10 @@ class Keys:
 
         metadata = max((self.folder / "table" / "metadata").glob("v*.metadata.json"), key=lambda p: int(p.name[1:-14]))
         return StaticTable.from_metadata(str(metadata)).scan().to_arrow().to_pylist()
+
+
+def _millis(moment):
+    return None if moment is None else round(moment.timestamp() * 1000)
 
 
 def upsert(key, offset, name="n", note="t", **place):
@@ -119,6 +132,11 @@ class Runs:
             self.judge()
 
     def judge(self):
+        if self.keys.sink.mode == "scd2":
+            events = [e for e in self.history.events if (e.topic, e.partition, e.offset) in self.read]
+            shown = self.keys.versions() if self.read else []
+            assert shown == versions(events, **self.how), self.done
+            return
         shown = self.keys.by_key() if self.read else {}
         assert shown == expected(self.history.events, self.read, **self.how), self.done
 
@@ -158,7 +176,7 @@ class Runs:
             self.read = set(self.places())
 
 
-SEEDS = range(4)
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 12))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -187,5 +205,15 @@ def test_ignored_deletions_do_nothing(spark, tmp_path):
 def test_shards_are_ordered_by_a_sequence(seed, spark, tmp_path):
     keys = Keys(tmp_path, spark, ["delta", "iceberg"][seed % 2], sequence_by="seq")
     runs = Runs(keys, History(300 + seed, shards=3, unchanged=False), seed, sequenced=True)
+    for _ in range(14):
+        runs.step()
+
+
+@pytest.mark.parametrize("track", [("name", "note"), ("name",)])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_versions_of_keys(seed, track, spark, tmp_path):
+    keys = Keys(tmp_path, spark, ["delta", "iceberg"][seed % 2], mode="scd2", track=track)
+    history = History(400 + seed, names=3)
+    runs = Runs(keys, history, seed, track=track)
     for _ in range(14):
         runs.step()

@@ -29,15 +29,19 @@ class SoftDeleteColumns:
 
 @dataclass(frozen=True)
 class ValidityColumns:
-    """The columns of a table of versions: from when until when a row held, and whether it still does."""
+    """The columns of a table of versions: from when until when a row held, and whether it still does.
+
+    ``closed_by`` is the offset of the record that ended the version: a replay has to know which events came after it.
+    """
 
     start: str = "valid_from"
     end: str = "valid_to"
     current: str = "is_current"
+    closed_by: str = "_closed_by_offset"
 
     @property
-    def names(self) -> tuple[str, str, str]:
-        return self.start, self.end, self.current
+    def names(self) -> tuple[str, str, str, str]:
+        return self.start, self.end, self.current, self.closed_by
 
 
 @dataclass(frozen=True)

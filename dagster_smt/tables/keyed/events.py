@@ -96,11 +96,8 @@ def _added_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
     """Returns the columns that the mode adds, as a row has them that was just written."""
     rows = keyed.rows
     if rows.mode == "scd2":
-        start = F.col(TIMESTAMP)
-        if rows.sequence_by:
-            start = F.col("__out").getField(rows.sequence_by)
-        kind = evaluated.select(start).schema.fields[0].dataType
-        versions = (start, F.lit(None).cast(kind), F.lit(True))
+        no_time, no_offset = F.lit(None).cast(TimestampType()), F.lit(None).cast("bigint")
+        versions = (F.col(TIMESTAMP), no_time, F.lit(True), no_offset)
         return [value.alias(name) for value, name in zip(versions, rows.validity.names, strict=True)]
     if rows.deletes == "soft":
         values = F.lit(False).cast(BooleanType()), F.lit(None).cast(TimestampType())

@@ -1,0 +1,270 @@
+"""Versions of keys (slowly changing dimensions, type 2): what the events of a window do to the versions of a table.
+
+A version begins with an event that changes a tracked column, and ends with the next one that does, or with a deletion.
+A window that reads offsets again removes the versions that began in it or later, opens the version before it, and makes
+the versions anew from all events that were read since: see ``run.keyed``.
+"""
+
+from collections.abc import Mapping
+from functools import reduce
+from operator import and_, or_
+
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+
+from dagster_smt.spark.sql import quoted
+from dagster_smt.tables.keyed.changes import CONFLICT, INSERT, REMOVE, UPDATE
+from dagster_smt.tables.keyed.events import DELETE, UPSERT, Keyed
+from dagster_smt.tables.keyed.unavailable import can_be_unchanged
+
+Starts = Mapping[tuple[str, int], int]
+"""The first offset that a window reads, by topic and partition."""
+_NAMES = "array<string>"
+_EVENT = ("key", "row", "op", "unchanged", "topic", "partition", "offset", "timestamp")
+
+
+def version_changes(
+    events: DataFrame, table: DataFrame | None, starts: Starts, keyed: Keyed, schema: StructType
+) -> DataFrame:
+    """Returns what becomes of each version of the keys that a window meets.
+
+    Args:
+        events: The events of the window, and those after it that the table has read before.
+        table: The rows of the table; None if it begins with this window.
+        starts: Where the window begins.
+        keyed, schema: The table and its columns.
+
+    Returns:
+        The columns ``key``, ``row``, ``action``, ``op``, ``topic``, ``unchanged``, ``incomplete``, ``now_topic`` and
+        ``now_partition``, for each version that is new, changes or goes, and for each key with a conflict.
+    """
+    versions = _Versions(keyed, schema)
+    if table is None:
+        return versions.of_events(events, None)
+    there = versions.touched(table, events, starts)
+    return versions.of_events(events, there)
+
+
+class _Versions:
+    """The computation for one table."""
+
+    def __init__(self, keyed: Keyed, schema: StructType):
+        self.keyed, self.schema = keyed, schema
+        validity = keyed.rows.validity
+        self.start, self.end, self.current, self.closed_by = validity.names
+        self.topic, self.partition, self.offset = keyed.coordinates.names
+        self.own = {*validity.names, *keyed.coordinates.names, *keyed.columns.names}
+        self.tracked = list(keyed.rows.track) or [name for name in schema.names if name not in self.own]
+
+    def touched(self, table: DataFrame, events: DataFrame, starts: Starts) -> DataFrame:
+        """Returns the versions of the window's keys that were open when the window began, or began since.
+
+        The columns are those of an event and ``stale``: whether the version began in the window or later.
+        """
+        key = F.struct(*(F.col(quoted(name)).alias(name) for name in self.keyed.columns.names)).alias("key")
+        row = F.struct(*(F.col(quoted(name)).alias(name) for name in self.schema.names if name in table.columns))
+        rows = table.select(key, row.alias("there")).join(events.select("key").distinct(), "key", "left_semi")
+        begins = self._begins(starts)
+        offset, closed_by = F.col("there").getField(self.offset), F.col("there").getField(self.closed_by)
+        is_stale = offset >= begins
+        is_open = closed_by.isNull() | (closed_by >= begins)
+        columns = []
+        for field in self.schema.fields:
+            if field.name in table.columns:
+                columns.append(F.col("there").getField(field.name).cast(field.dataType).alias(field.name))
+            else:
+                columns.append(F.lit(None).cast(field.dataType).alias(field.name))
+        return rows.where(is_stale | is_open).select(
+            "key",
+            F.struct(*columns).alias("row"),
+            F.lit(UPSERT).alias("op"),
+            F.array().cast(_NAMES).alias("unchanged"),
+            F.col("there").getField(self.topic).alias("topic"),
+            F.col("there").getField(self.partition).alias("partition"),
+            offset.alias("offset"),
+            F.col("there").getField(self.start).alias("timestamp"),
+            closed_by.alias("closed_by"),
+            is_stale.alias("stale"),
+        )
+
+    def _begins(self, starts: Starts) -> Column:
+        """Returns the first offset that the window reads of a version's partition; of other partitions, beyond all."""
+        topic, partition = F.col("there").getField(self.topic), F.col("there").getField(self.partition)
+        begins = F.lit(2**63 - 1)
+        for (name, number), start in sorted(starts.items()):
+            begins = F.when((topic == name) & (partition == number), F.lit(start)).otherwise(begins)
+        return begins
+
+    def of_events(self, events: DataFrame, there: DataFrame | None) -> DataFrame:
+        """Returns the changes of versions, of keys whose events are ordered, and the keys whose events are not."""
+        conflicts = self._conflicts(events, there)
+        ordered = events.join(conflicts, "key", "left_anti").select(*_EVENT)
+        ordered = ordered.withColumn("is_open", F.lit(False))
+        if there is not None:
+            before = there.where("NOT stale").withColumn("is_open", F.lit(True))
+            ordered = ordered.unionByName(before.join(conflicts, "key", "left_anti").select(*_EVENT, "is_open"))
+        made = self._made(ordered)
+        if there is None:
+            changes = made.withColumn("action", F.lit(INSERT)).withColumn("now_topic", F.lit(None).cast("string"))
+        else:
+            changes = self._beside(made, there.join(conflicts, "key", "left_anti"))
+        shown = changes.select(
+            "key",
+            "row",
+            "action",
+            F.lit(UPSERT).alias("op"),
+            "topic",
+            F.array().cast(_NAMES).alias("unchanged"),
+            "incomplete",
+            "now_topic",
+            F.lit(None).cast("int").alias("now_partition"),
+        )
+        refused = conflicts.select(
+            "key",
+            F.lit(None).cast(self.schema).alias("row"),
+            F.lit(CONFLICT).alias("action"),
+            F.lit(UPSERT).alias("op"),
+            F.lit("").alias("topic"),
+            F.array().cast(_NAMES).alias("unchanged"),
+            F.array().cast(_NAMES).alias("incomplete"),
+            "now_topic",
+            "now_partition",
+        )
+        return shown.unionByName(refused)
+
+    def _conflicts(self, events: DataFrame, there: DataFrame | None) -> DataFrame:
+        """Returns the keys that are met in two partitions, with the partition of their versions if they have some."""
+        place = F.struct("topic", "partition")
+        places = events.groupBy("key").agg(F.min(place).alias("first"), F.max(place).alias("last"))
+        now = F.lit(None).cast("struct<topic: string, partition: int>").alias("now")
+        if there is None:
+            joined = places.select("*", now)
+        else:
+            joined = places.join(there.groupBy("key").agg(F.min(place).alias("now")), "key", "left")
+        crosses = (F.col("first") != F.col("last")) | F.coalesce(F.col("now") != F.col("first"), F.lit(False))
+        shown = F.col("now.topic").alias("now_topic"), F.col("now.partition").alias("now_partition")
+        return joined.where(crosses).select("key", *shown)
+
+    def _made(self, events: DataFrame) -> DataFrame:
+        """Returns the versions that events make, in order: ``key``, ``row``, ``topic``, ``offset``, ``incomplete``."""
+        in_order = Window.partitionBy("key").orderBy("offset")
+        filled = self._filled(events, in_order)
+        before = F.lag("op").over(in_order)
+        columns = []
+        for name in self.tracked:
+            columns.append(_comparable(F.col("row").getField(name), self.schema[name].dataType).alias(name))
+        filled = filled.withColumn("tracked", F.struct(*columns))
+        is_same = F.col("tracked").eqNullSafe(F.lag("tracked").over(in_order))
+        begins = (F.col("op") == UPSERT) & (before.isNull() | (before == DELETE) | ~is_same)
+        ends = (F.col("op") == DELETE) & (before == UPSERT)
+        marked = filled.withColumn("begins", begins).withColumn("bounds", F.coalesce(begins | ends, F.lit(False)))
+        number = F.sum(F.col("begins").cast("int")).over(in_order).alias("number")
+        # The next bound of an event is the first one after it.
+        after = in_order.rowsBetween(1, Window.unboundedFollowing)
+        bound = F.when(F.col("bounds"), F.struct("timestamp", "offset"))
+        placed = marked.select("*", number, F.first(bound, ignorenulls=True).over(after).alias("until"))
+        grouped = (
+            placed.where(F.col("op") == UPSERT)
+            .groupBy("key", "number")
+            .agg(
+                F.min_by(F.struct("row", "topic", "offset", "timestamp", "is_open", "incomplete"), "offset").alias(
+                    "first"
+                ),
+                F.max_by("row", "offset").alias("newest"),
+                F.max_by("until", "offset").alias("until"),
+            )
+        )
+        return grouped.select(
+            "key",
+            self._version().alias("row"),
+            "first.topic",
+            "first.offset",
+            "first.incomplete",
+            "until",
+        )
+
+    def _filled(self, events: DataFrame, in_order: WindowSpec) -> DataFrame:
+        """Returns the events with the columns that an update left as they were, as the event before has them."""
+        deletions = F.sum((F.col("op") == DELETE).cast("int")).over(in_order)
+        events = events.withColumn("deletions", deletions)
+        since = Window.partitionBy("key", "deletions").orderBy("offset")
+        columns, missing = [], []
+        for field in self.schema.fields:
+            value = F.col("row").getField(field.name)
+            if can_be_unchanged(field.dataType) and field.name not in self.own:
+                is_absent = F.array_contains("unchanged", field.name)
+                held = F.when((F.col("op") == UPSERT) & ~is_absent, F.struct(value.alias("v")))
+                known = F.last(held, ignorenulls=True).over(since)
+                value = F.when(is_absent, known.getField("v")).otherwise(value)
+                missing.append(F.when(is_absent & known.isNull(), F.lit(field.name)))
+            columns.append(value.cast(field.dataType).alias(field.name))
+        incomplete = F.array_compact(F.array(*missing)) if missing else F.array().cast(_NAMES)
+        names = [name for name in events.columns if name not in ("row", "deletions")]
+        return events.select(*names, F.struct(*columns).alias("row"), incomplete.alias("incomplete"))
+
+    def _version(self) -> Column:
+        """Returns the row of a version: as it began, untracked columns as they were last, and until when it holds."""
+        columns = []
+        for field in self.schema.fields:
+            if field.name == self.start:
+                value = F.col("first.timestamp")
+            elif field.name == self.end:
+                value = F.col("until.timestamp")
+            elif field.name == self.current:
+                value = F.col("until").isNull()
+            elif field.name == self.closed_by:
+                value = F.col("until.offset")
+            elif field.name in self.own or field.name in self.tracked:
+                value = F.col("first.row").getField(field.name)
+            else:
+                value = F.col("newest").getField(field.name)
+            columns.append(value.cast(field.dataType).alias(field.name))
+        return F.struct(*columns)
+
+    def _beside(self, made: DataFrame, there: DataFrame) -> DataFrame:
+        """Returns the versions that events make beside those that there are."""
+        now = there.select(
+            F.col("key").alias("now_key"),
+            F.col("row").alias("now_row"),
+            F.col("topic").alias("now_topic"),
+            F.col("offset").alias("now_offset"),
+        )
+        is_same = (F.col("key") == F.col("now_key")) & (F.col("offset") == F.col("now_offset"))
+        joined = made.join(now, is_same, "full_outer")
+        differs = ~reduce(and_, [self._same(name) for name in self.schema.names])
+        action = F.when(F.col("now_row").isNull(), INSERT).when(F.col("row").isNull(), REMOVE).when(differs, UPDATE)
+        return (
+            joined.withColumn("action", action)
+            .where(F.col("action").isNotNull())
+            .select(
+                F.coalesce("key", "now_key").alias("key"),
+                F.coalesce("row", "now_row").alias("row"),
+                F.coalesce("topic", "now_topic").alias("topic"),
+                F.coalesce("incomplete", F.array().cast(_NAMES)).alias("incomplete"),
+                "action",
+                "now_topic",
+            )
+        )
+
+    def _same(self, name: str) -> Column:
+        kind = self.schema[name].dataType
+        left, right = (F.col(row).getField(name) for row in ("row", "now_row"))
+        return _comparable(left, kind).eqNullSafe(_comparable(right, kind))
+
+
+def _comparable(column: Column, kind: DataType) -> Column:
+    """Returns a column that can be compared: Spark does not compare maps."""
+    if _has_map(kind):
+        return F.to_json(F.struct(column.alias("v")))
+    return column
+
+
+def _has_map(kind: DataType) -> bool:
+    if isinstance(kind, MapType):
+        return True
+    if isinstance(kind, ArrayType):
+        return _has_map(kind.elementType)
+    if isinstance(kind, StructType):
+        return reduce(or_, (_has_map(field.dataType) for field in kind.fields), False)
+    return False
