@@ -47,7 +47,7 @@ class ExampleRecord:
 
     @property
     def _is_value(self) -> bool:
-        return (self.example.given or self.example.shows) == "value"
+        return (self.example.input_part or self.example.shows) == "value"
 
     def lazy(self, chain: dict[str, str]) -> Callable[[Setting], None]:
         """As ``cases.lazy``."""

@@ -27,9 +27,9 @@ def _version(value: object) -> object:
 
 
 def by_syntax(marks: str = ",") -> BeforeValidator:
-    """Splits a list of paths as the syntax of its class asks: from V2 on, marks inside backticks do not count.
+    """Returns a validator that splits a list of paths under the syntax of its class. V2 protects marks in backticks.
 
-    It goes around an option type, in a class that derives from ``NestedPaths``.
+    Use it on the type of an option in a subclass of ``NestedPaths``.
     """
 
     def split(value: Any, info: ValidationInfo) -> Any:
@@ -45,15 +45,15 @@ class NullDefaults(BaseModel):
     """``replace.null.with.default`` (KIP-1040)."""
 
     replace_null_with_default: Flag = option(
-        "Whether a field that is null and has a default takes the default, wherever fields are copied.", True
+        "If `true`, a null field that has a default gets the default when its struct is copied.", True
     )
 
 
 class NestedPaths(BaseModel):
-    """``field.syntax.version`` (KIP-821), and how strictly paths are followed."""
+    """``field.syntax.version`` (KIP-821), and ``strict_paths``."""
 
     field_syntax_version: Annotated[str, BeforeValidator(_version)] = option(
-        "How field names are read. `V1`: a name of the top level, dots included. `V2`: a path; dots separate steps, "
+        "The syntax of field names. `V1`: a name of the top level, dots included. `V2`: a path; dots separate steps, "
         "backticks protect names that contain dots. `extended`: V2 with [array elements, map keys, patterns and "
         "more](paths.md).",
         V1,
@@ -61,29 +61,29 @@ class NestedPaths(BaseModel):
     strict_paths: Annotated[Text, one_of("relaxed", "kafka")] = Field(
         "relaxed",
         alias="strict_paths",
-        description="With a schema, whether a step may go through a map with string keys (`relaxed`) or is refused "
-        "as Kafka does it (`kafka`).",
+        description="With a schema: `relaxed` allows a step into a map with string keys, `kafka` refuses it as Kafka "
+        "does.",
     )
 
     def path(self, text: str) -> FieldPath:
-        """Parse a configured path in the configured syntax."""
+        """Returns a configured path, parsed under the configured syntax."""
         return parse_path(text, self.field_syntax_version)
 
     @property
     def nested(self) -> bool:
-        """Whether paths can have several steps."""
+        """True if paths can have several steps."""
         return self.field_syntax_version != V1
 
     @property
     def strict(self) -> bool:
-        """Whether a name step into a map is refused."""
+        """True if a name step into a map is refused."""
         return self.strict_paths == "kafka"
 
 
 def check_paths(
     option: str, texts: Iterable[str], parse: Callable[[str], FieldPath], single: bool = False
 ) -> Iterator[tuple[str, str, str]]:
-    """Problems of configured paths, for ``Options.check``. ``single``: each may lead to one field at most."""
+    """Yields the problems of configured paths, for ``Options.check``. ``single``: a path may lead to one field only."""
     for text in texts:
         try:
             path = parse(text)
@@ -97,15 +97,15 @@ def check_paths(
         if not path.steps:
             yield option, "the path is empty", "name a field"
         elif single and not path.single:
-            statement = f"'{text}' can match many fields, but one value is needed"
+            statement = f"'{text}' can match many fields, but the option needs one value"
             yield option, statement, "name the field, with [0] for an element and ['key'] for a map value"
 
 
 def named_twice(option: str, paths: Iterable[FieldPath]) -> Iterator[tuple[str, str, str]]:
-    """Problems of paths whose last names, which become names side by side, are the same."""
+    """Yields the problems of paths with the same last name, if the last names become names of fields in one struct."""
     seen: dict[str, FieldPath] = {}
     for path in paths:
         other = seen.setdefault(path.leaf, path)
         if other is not path:
             statement = f"'{other}' and '{path}' would both be named '{path.leaf}'"
-            yield option, statement, "take one of them, or rename it first"
+            yield option, statement, "use one of the two, or rename one first"

@@ -1,4 +1,4 @@
-"""How a transform copies the fields of a struct it rebuilds (``Struct.get`` and ``Struct.put`` of Connect)."""
+"""Copies of fields in a rebuilt struct, as Connect's ``Struct.get`` and ``Struct.put`` make them."""
 
 from dataclasses import replace
 
@@ -10,12 +10,12 @@ from dagster_smt.values.basic import Default, DefaultUnder, Required, Validated,
 def copied_fields(
     group: Group, replace_nulls: bool, nodes: tuple[tuple[str, Node], ...]
 ) -> tuple[tuple[str, Node], ...]:
-    """Copy fields as Connect does: nulls become defaults if ``replace_nulls``; null in a required field fails."""
+    """Returns copied fields. Nulls become defaults if ``replace_nulls``; a null in a required field fails."""
     return tuple((name, copied(name, node, group.present, replace_nulls)) for name, node in nodes)
 
 
 def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> Node:
-    """Copy one field. ``parent`` is the struct it is read from: below a null one nothing is filled or refused."""
+    """Returns one copied field. ``parent`` is its struct: if the struct is null, no field is filled or refused."""
     schema = node.schema
     if not node.may_be_null and not isinstance(node, Group):
         return node
@@ -29,24 +29,24 @@ def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> N
 
 
 def validated(node: Node) -> Node:
-    """A struct as part of another one: Connect then looks for required fields that were left null."""
+    """Returns a struct as a field of another struct. Connect then refuses null in the struct's required fields."""
     if not isinstance(node, Group):
         unknown = UNSET in node.marks and node.schema.type is Type.STRUCT
         if unknown:
             return replace(node, expr=Call(Validated(node.schema), (node.expr,)))
         return node
-    there = Const(True, BOOLEAN) if node.present is None else node.present
-    return replace(node, fields=tuple((name, _validated(name, child, there)) for name, child in node.fields))
+    present = Const(True, BOOLEAN) if node.present is None else node.present
+    return replace(node, fields=tuple((name, _validated(name, child, present)) for name, child in node.fields))
 
 
-def _validated(name: str, child: Node, there: Expr) -> Node:
+def _validated(name: str, child: Node, present: Expr) -> Node:
     if isinstance(child, Cell) and UNSET in child.marks and not child.schema.optional:
-        return replace(child, expr=Call(Required(name), (child.expr, there)))
+        return replace(child, expr=Call(Required(name), (child.expr, present)))
     return validated(child)
 
 
 def filled(cell: Cell, parent: Expr | None) -> Cell:
-    """Put the schema's default in place of null. The cell can then only be null where its parent is."""
+    """Returns a cell with the schema's default for null. The cell is then null only if its parent is null."""
     default = Const(cell.schema.default, cell.schema)
     if parent is None:
         return replace(cell, expr=Call(Default(), (cell.expr, default)), copied=False, nullable=False)
@@ -72,7 +72,7 @@ def _filled_presence(present: Expr, parent: Expr | None, schema: Schema) -> Expr
 
 
 def _under_default(node: Node, struct: Group, parent: Expr | None, default: object) -> Node:
-    """A field of a struct that is replaced as a whole by its default when null."""
+    """Returns a field of a struct that, if it is null, is replaced as a whole by its default."""
     if isinstance(node, Group) or default is None or struct.present is None:
         return node
     args: tuple[Expr, ...] = (node.expr, struct.present, Const(default, node.schema))

@@ -1,4 +1,4 @@
-"""Where a value that a mask hides may stay, and why: said in the chain, read by the search for such values."""
+"""Exceptions of a chain to the search for masked values: fields where such values may stay, and the reason."""
 
 import re
 from dataclasses import dataclass
@@ -8,17 +8,17 @@ from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.model.paths.extended import STEP, step_text
 from dagster_smt.model.paths.steps import Deep, Every
 
-_ELEMENT = r"(?:\[\])*"  # a field in an array is named as if there were one of it
+_ELEMENT = r"(?:\[\])*"  # a path to an array covers the fields of its elements, too
 
 
 @dataclass(frozen=True)
 class MaskException:
-    """Fields in which masked values are no residue.
+    """Fields in which masked values may stay.
 
     Attributes:
         fields: Paths of the extended syntax that begin with ``key`` or ``value``, or are ``topic``; names, ``*`` and
             ``**`` only. ``header.NAME`` is a header.
-        reason: Why they may stay: for people.
+        reason: The reason, for readers of the chain.
     """
 
     fields: tuple[FieldPath, ...]
@@ -29,17 +29,17 @@ class MaskException:
         return re.compile("|".join(map(_expression, self.fields)))
 
     def covers(self, place: str) -> bool:
-        """Whether a field (``value.items[].id``, ``header[0] name``, ``key``, ``topic``) is one of these."""
+        """Returns True for a covered field (``value.items[].id``, ``header[0] name``, ``key``, ``topic``)."""
         return self._places.fullmatch(re.sub(r"^header\[\d+\] ", "header.", place)) is not None
 
 
 def _expression(path: FieldPath) -> str:
-    found = ""
+    expression = ""
     for number, step in enumerate(path.steps):
         if isinstance(step, Deep):
-            found += f"(?:{STEP}{_ELEMENT})*"
+            expression += f"(?:{STEP}{_ELEMENT})*"
         elif isinstance(step, Every):
-            found += f"{STEP}{_ELEMENT}"
+            expression += f"{STEP}{_ELEMENT}"
         else:
-            found += re.escape(step_text(step, number == 0)) + _ELEMENT
-    return found
+            expression += re.escape(step_text(step, number == 0)) + _ELEMENT
+    return expression

@@ -1,6 +1,6 @@
-"""How transforms and predicates declare their options, and how the texts of a connector's properties are read.
+"""Declares options of transforms and predicates, and parses the texts of a connector's properties.
 
-Each option is declared once, as a pydantic field; its key is the attribute's name with dots for underscores. Texts are
+Each option is a pydantic field. The key of an option is the attribute's name with dots for underscores. Texts are
 parsed as Kafka's ``ConfigDef`` parses them: strings are trimmed, lists are split at commas, booleans in any case.
 """
 
@@ -19,7 +19,7 @@ _COMMA = re.compile(r"\s*,\s*", re.ASCII)
 
 
 def _text(value: Any) -> Any:
-    """ConfigDef STRING: trimmed. YAML's numbers and booleans are taken as their text."""
+    """Returns an option of ConfigDef's type STRING: trimmed. YAML's numbers and booleans become texts."""
     if isinstance(value, bool):
         if value:
             return "true"
@@ -32,14 +32,14 @@ def _text(value: Any) -> Any:
 
 
 def _raw_text(value: Any) -> Any:
-    """A text with the blanks around it; else as ``_text``."""
+    """Returns a text with its surrounding blanks; other values as ``_text`` does."""
     if isinstance(value, str):
         return value
     return _text(value)
 
 
 def split_list(text: str) -> list[str]:
-    """ConfigDef LIST: split at commas; spaces around them do not count; an empty text is an empty list."""
+    """Returns an option of ConfigDef's type LIST: split at commas, without the spaces around them."""
     text = trim(text)
     if text:
         return _COMMA.split(text)
@@ -47,27 +47,27 @@ def split_list(text: str) -> list[str]:
 
 
 class Split(tuple[Any, ...]):
-    """Items that have been split already, under the syntax of their paths."""
+    """The items of a list, already split under the syntax of their paths."""
 
     __slots__ = ()
 
 
 def path_items(value: Any, marks: str, version: str) -> Any:
-    """Split a list of paths. Under the marks ``,`` the items are texts, under ``,:`` tuples of their parts."""
+    """Returns the items of a list of paths: texts for the marks ``,``, and tuples of parts for the marks ``,:``."""
     if isinstance(value, str):
         items = split_paths(value, ",", version, marks[1:]) if trim(value) else []
     else:
         items = item_texts(value)
         for item in items:
             if split_paths(item, ",", version, marks[1:]) != [item]:
-                raise ValueError(f"'{item}' has a comma, or blanks around it: put names that have them into backticks")
+                raise ValueError(f"'{item}' has a comma, or blanks around it: put such names into backticks")
     if marks == ",":
         return Split(items)
     return Split(tuple(split_paths(item, marks[1], version)) for item in items)
 
 
 def _plain_items(items: list[str] | tuple[str, ...]) -> None:
-    """Refuse items of a YAML list that a text cannot hold: the properties of a chain would mean another one."""
+    """Refuses items of a YAML list that properties cannot hold: they would split such an item."""
     for item in items:
         if "," in item or item != trim(item):
             raise ValueError(f"'{item}' has a comma, or blanks around it, which Kafka's lists cannot hold")
@@ -86,7 +86,7 @@ def _names(value: Any) -> Any:
 
 
 def java_split(text: str, mark: str) -> list[str]:
-    """``String.split``: empty parts at the end do not count."""
+    """Returns the parts of a text as Java's ``String.split`` does, without empty parts at the end."""
     parts = text.split(mark)
     while parts and not parts[-1]:
         parts.pop()
@@ -94,7 +94,7 @@ def java_split(text: str, mark: str) -> list[str]:
 
 
 def pair_items(value: Any, form: str) -> list[tuple[str, ...]]:
-    """``a:b`` items, in parts. YAML may give a text, a mapping, or a list of texts, pairs and mappings."""
+    """Returns the parts of ``a:b`` items. YAML may have a text, a mapping, or a list of texts, pairs and mappings."""
     if isinstance(value, Split):
         return list(value)
     if isinstance(value, str):
@@ -107,7 +107,7 @@ def pair_items(value: Any, form: str) -> list[tuple[str, ...]]:
 
 
 def item_texts(value: Any, form: str = "old:new") -> list[str]:
-    """The items of a YAML list as texts; pairs and mappings become ``a:b``."""
+    """Returns the items of a YAML list as texts; pairs and mappings become ``a:b``."""
     items: list[str] = []
     listed: Any = [None]
     if isinstance(value, dict):
@@ -130,7 +130,7 @@ def _pairs(value: Any) -> Any:
     pairs = []
     for pair in pair_items(value, "old:new"):
         if len(pair) != 2 or not pair[1]:
-            raise ValueError(f"'{':'.join(pair)}' is no pair of the form old:new")
+            raise ValueError(f"'{':'.join(pair)}' is not a pair of the form old:new")
         pairs.append((pair[0], pair[1]))
     return tuple(pairs)
 
@@ -153,7 +153,7 @@ def _int(value: Any) -> Any:
 
 Text = Annotated[str, BeforeValidator(_text)]
 RawText = Annotated[str, BeforeValidator(_raw_text)]
-"""A text that is not trimmed: Debezium reads its options as they are."""
+"""A text that is not trimmed, because Debezium does not trim its options."""
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 Pairs = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pairs)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
@@ -161,19 +161,25 @@ Int = Annotated[int, BeforeValidator(_int)]
 
 
 def option(doc: str, default: Any = PydanticUndefined, **extra: Any) -> Any:
-    """Declare an option. ``doc`` is the sentence shown in the reference; without ``default`` it is required."""
+    """Declares an option.
+
+    Args:
+        doc: The sentence of the reference.
+        default: The default; an option without a default is required.
+        extra: Other arguments of pydantic's ``Field``.
+    """
     return Field(default, description=doc, **extra)
 
 
 def _item(item: Any) -> str:
-    """The text of a list's item: a name, or the parts of a pair (a Connect type by its name)."""
+    """Returns the text of an item: a name, or the parts of a pair, with a Connect type as its name."""
     if isinstance(item, str):
         return item
     return ":".join(part if isinstance(part, str) else part.name.lower() for part in item if part is not None)
 
 
 class Options(BaseModel):
-    """Base of everything that is configured by options."""
+    """The base of transforms and predicates, which are configured by options."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", alias_generator=lambda name: name.replace("_", "."), arbitrary_types_allowed=True
@@ -181,21 +187,21 @@ class Options(BaseModel):
 
     connect_class: ClassVar[str] = ""
     former_options: ClassVar[tuple[tuple[str, str], ...]] = ()
-    """Keys of older versions of Kafka, with today's."""
+    """Option keys of older versions of Kafka, each with its present key."""
 
     def check(self) -> Iterator[tuple[str, str, str]]:
-        """Rules across options: yield (option, statement, hint) for each that is broken."""
+        """Yields (option, statement, hint) for each rule across options that the options break."""
         return iter(())
 
     def configured(self) -> dict[str, Any]:
-        """Options that were set, by key, lists as lists."""
-        found = self.model_dump(by_alias=True, exclude_unset=True)
+        """Returns the options that were set, by key; tuples become lists."""
+        values = self.model_dump(by_alias=True, exclude_unset=True)
         results = {}
-        for k, v in found.items():
+        for k, v in values.items():
             results[k] = [_item(i) for i in v] if isinstance(v, tuple) else v
         return results
 
     @classmethod
     def keys(cls) -> tuple[str, ...]:
-        """All option keys, in the order of declaration."""
+        """Returns all option keys, in the order of declaration."""
         return tuple(f.alias or n for n, f in cls.model_fields.items())

@@ -1,4 +1,4 @@
-"""What a predicate is."""
+"""``Predicate``, the base class of all predicates."""
 
 from typing import Any, ClassVar, Protocol
 
@@ -16,19 +16,23 @@ class _Condition(Protocol):
 class Predicate(Options):
     """A condition on a record, as in ``org.apache.kafka.connect.transforms.predicates.Predicate``.
 
-    The class docstring says when it is true. A condition on fields is about the value, and false where that is null.
+    The class docstring describes when the predicate is true. A condition on fields tests the value, and is false for
+    null.
     """
 
     plugin: ClassVar[str] = "predicate"
     examples: ClassVar[tuple[Example, ...]] = ()
-    """Here ``after`` is ``true`` or ``false``."""
+    """Examples, with ``true`` or ``false`` as ``after``."""
 
     def condition(self) -> Any:
-        """Returns when it is true, as data (``effects.condition``). No rule in it may fail."""
+        """Returns the condition of the predicate, as data (``effects.condition``).
+
+        No rule in the condition may fail.
+        """
         raise NotImplementedError
 
     @property
     def reads(self) -> Parts:
-        """What it looks at: ``value`` or ``key`` if it is about fields, ``headers``."""
+        """The parts of a record that the predicate reads: ``value`` or ``key`` for fields, ``headers``."""
         condition: _Condition = self.condition()
         return condition.reads

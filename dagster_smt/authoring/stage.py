@@ -1,4 +1,4 @@
-"""Stages and chains: transforms with alias, side, predicate."""
+"""Stages and chains: transforms with alias, side and predicate."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from dagster_smt.model.record import Side
 
 
 def label_of(cls: type[Transform], side: str) -> str:
-    """A class and its side as a connector's properties spell them, without the package."""
+    """Returns a class and its side as a connector's properties spell them, without the package."""
     if "$" in cls.connect_class:
         return cls.connect_class.rpartition(".")[2]
     return cls.__name__ + (f"${side.capitalize()}" if side else "")
@@ -25,12 +25,12 @@ class Stage:
     """A transform in a chain.
 
     Attributes:
-        alias: The user's name for it.
+        alias: The user's name for the stage.
         transform: The configured transform.
         side: ``key``, ``value``, or empty for transforms without sides.
         predicate: The configured predicate, if any.
         predicate_name: The user's name for the predicate.
-        negate: Whether the stage acts where the predicate is false.
+        negate: True if the stage acts on records for which the predicate is false.
     """
 
     alias: str
@@ -42,7 +42,7 @@ class Stage:
 
     @property
     def label(self) -> str:
-        """``MaskField$Value``: the class as a connector's properties spell it, without the package."""
+        """The class as a connector's properties spell it, without the package: ``MaskField$Value``."""
         return label_of(type(self.transform), self.side)
 
     @property
@@ -51,7 +51,7 @@ class Stage:
 
     @property
     def acts_on(self) -> str:
-        """The side that the null rule is about; empty for a transform that looks at neither."""
+        """The side that the null rule is about; empty for a transform that reads neither side."""
         if self.side:
             return self.side
         reads = self.transform.reads
@@ -59,24 +59,29 @@ class Stage:
 
     @property
     def reads(self) -> tuple[Side, ...]:
-        """The sides whose fields the transform may look at."""
+        """The sides whose fields the transform may read."""
         reads = self.transform.reads
         return tuple(side for side in SIDES if side == self.side or side in reads)
 
     @property
     def connect_class(self) -> str:
-        """Full name of Kafka's class, as Connect's dead letters name it."""
+        """The full name of Kafka's class, as Connect's dead letters name it."""
         return self.transform.connect_class + (f"${self.side.capitalize()}" if self.side else "")
 
 
 @dataclass(frozen=True)
 class Chain:
-    """Ordered stages, with the warnings found while parsing them.
+    """Ordered stages.
 
-    ``properties`` is the canonical flat form: what a connector would have, every value a string. ``mask_exceptions``
-    say where masked values may stay, ``dead_paths`` whether a mask, drop or rename that can touch nothing is an error.
-    ``keeps_key`` says that the table of the result has keys, so the record's key is read and kept beside its value.
-    None of these changes a record, and so not the hash.
+    Attributes:
+        stages: The stages.
+        properties: The chain as flat properties of a connector, every value a string.
+        warnings: The warnings from parsing.
+        mask_exceptions: The fields where masked values may stay.
+        dead_paths: ``error`` if a mask, drop or rename that can touch nothing is an error, else ``warn``.
+        keeps_key: True if the table of the result has keys, so that runs read each record's key and keep it.
+
+    The hash does not include the last three attributes, because none of them changes a record.
     """
 
     stages: tuple[Stage, ...]
@@ -88,32 +93,32 @@ class Chain:
 
     @property
     def hash(self) -> str:
-        """Sixteen hex digits over the canonical properties."""
+        """Sixteen hex digits of a hash of the properties."""
         return hashlib.sha256(json.dumps(self.properties, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def hides(self) -> bool:
-        """Whether a stage masks or drops something of a record."""
+        """True if a stage masks or drops a field."""
         return any(e.action in ("masked", "dropped") for stage in self.stages for e in stage.transform.ledger())
 
     @property
     def reads_metadata(self) -> bool:
-        """Whether a stage looks at partition, offset or timestamp."""
+        """True if a stage reads partition, offset or timestamp."""
         return any("metadata" in stage.transform.reads for stage in self.stages)
 
     @property
     def reads_timestamp_type(self) -> bool:
-        """Whether a stage looks at the timestamp's type."""
+        """True if a stage reads the timestamp's type."""
         return any("timestamp_type" in stage.transform.reads for stage in self.stages)
 
     @property
     def reads_leader_epoch(self) -> bool:
-        """Whether a stage looks at the leader epoch: sources tell it where it is asked for."""
+        """True if a stage reads the leader epoch. Sources read it only then."""
         return any("leader_epoch" in stage.transform.reads for stage in self.stages)
 
     @property
     def reads_key(self) -> bool:
-        """Whether a stage or its predicate looks at the key or makes one, or the result keeps it."""
+        """True if a stage or its predicate reads the key or creates one, or if the result keeps the key."""
         if self.keeps_key:
             return True
         if any(s.side == "key" or "key" in s.transform.reads for s in self.stages):
@@ -122,17 +127,17 @@ class Chain:
 
     @property
     def writes_timestamp(self) -> bool:
-        """Whether a stage changes the record's timestamp."""
+        """True if a stage changes the record's timestamp."""
         return any("timestamp" in stage.transform.writes for stage in self.stages)
 
     @property
     def writes_partition(self) -> bool:
-        """Whether a stage chooses the partition that the record goes to."""
+        """True if a stage chooses the partition of the record."""
         return any("partition" in stage.transform.writes for stage in self.stages)
 
     @property
     def reads_headers(self) -> bool:
-        """Whether a stage or its predicate looks at headers, or makes some."""
+        """True if a stage or its predicate reads headers, or adds headers."""
         predicates = []
         for stage in self.stages:
             if stage.predicate is not None:
@@ -140,7 +145,7 @@ class Chain:
         return any("headers" in s.transform.reads for s in self.stages) or any("headers" in p.reads for p in predicates)
 
     def to_stages(self) -> list[dict[str, Any]]:
-        """The ordered list form, as YAML and the Launchpad show it."""
+        """Returns the stages as a list, as YAML and the Launchpad show them."""
         return [_to_dict(stage) for stage in self.stages]
 
 
@@ -149,14 +154,14 @@ def _to_dict(stage: Stage) -> dict[str, Any]:
         type_ = stage.label
     else:
         type_ = stage.connect_class
-    found: dict[str, Any] = {"alias": stage.alias, "type": type_, "options": stage.transform.configured()}
+    data: dict[str, Any] = {"alias": stage.alias, "type": type_, "options": stage.transform.configured()}
     if stage.predicate is not None:
         ours = stage.predicate.connect_class.startswith(PACKAGE)
-        found["predicate"] = {
+        data["predicate"] = {
             "name": stage.predicate_name,
             "type": type(stage.predicate).__name__ if ours else stage.predicate.connect_class,
             "options": stage.predicate.configured(),
         }
         if stage.negate:
-            found["negate"] = True
-    return found
+            data["negate"] = True
+    return data

@@ -1,4 +1,4 @@
-"""What a transform is: options, effects, null rule, examples."""
+"""``Transform``, the base class of all transforms: options, effects, null rule, examples."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
@@ -14,13 +14,13 @@ from dagster_smt.values.basic import NotNull
 PACKAGE = "org.apache.kafka.connect.transforms."
 
 NullRule = Literal["pass", "reject", "apply", "wrap", "drop"]
-"""What a null key or value meets: ``pass``, the stage leaves it alone; ``apply``, it stays null under the new schema;
+"""The treatment of a null key or value: ``pass``, the stage skips it; ``apply``, it stays null under the new schema;
 ``reject``, an error; ``drop``, the record is dropped; ``wrap``, it becomes something else."""
 Part = Literal["key", "value", "metadata", "timestamp_type", "leader_epoch", "headers", "timestamp", "partition"]
-"""What a stage may read or write of a record.
+"""A part of a record that a stage may read or write.
 
-``metadata`` is the partition, the offset or the timestamp; ``leader_epoch`` that of the leader that wrote the record.
-Headers are read also where some are made.
+``metadata`` is the partition, the offset or the timestamp; ``leader_epoch`` is the epoch of the leader that wrote the
+record. A stage that adds headers reads ``headers``, too.
 """
 Parts = frozenset[Part]
 SideFunction = Callable[[Any, Record], Any]
@@ -30,10 +30,16 @@ SideFunction = Callable[[Any, Record], Any]
 class Example:
     """A documented example; it runs as a test.
 
-    ``before`` and ``after`` are JSON texts of the value, or of the part named by ``shows`` (``key``, ``headers``, or
-    ``topic``: the bare name); ``given`` names the part that ``before`` is, if it is another. A text with exactly
-    ``schema`` and ``payload`` is an envelope. Headers are a list of ``{"key", "value"}``. The rest of the record:
-    topic ``orders``, partition 0, offset 42, timestamp 1556204536123. ``after=None``: the record is dropped.
+    A text with exactly ``schema`` and ``payload`` is an envelope. Headers are a list of ``{"key", "value"}``. The rest
+    of the record: topic ``orders``, partition 0, offset 42, timestamp 1556204536123.
+
+    Attributes:
+        title: The title of the example.
+        options: The options of the transform.
+        before: The part ``shows`` of the record before the transform, as JSON text.
+        after: The same part after the transform; None if the record is dropped.
+        shows: The part of the record: ``value``, ``key``, ``headers``, or ``topic`` (the bare name).
+        input_part: The part that ``before`` has, if it is not ``shows``.
     """
 
     title: str
@@ -41,14 +47,19 @@ class Example:
     before: str
     after: str | None
     shows: str = "value"
-    given: str = ""
+    input_part: str = ""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry the transform may write into the ledger (actions as in ``model.report.ACTIONS``).
+    """An entry that a transform may write into the ledger.
 
-    ``explicit``: true if the user names in ``path`` a field that must exist. A run warns if there is no such field.
+    Attributes:
+        action: One of ``model.report.ACTIONS``.
+        path: The path, as configured.
+        target: The new name, type or place.
+        side: The side, if it is not the side of the stage.
+        explicit: True if the user names the field with ``path``. A path without any match is then worth a warning.
     """
 
     action: str
@@ -59,13 +70,19 @@ class Entry:
 
     @property
     def relied_on(self) -> bool:
-        """Whether somebody relies on it: that it touches nothing is worth a warning."""
+        """True if the user relies on the effect, so that an effect without any touch is worth a warning."""
         return self.explicit and self.action in SILENT
 
 
 @dataclass(frozen=True)
 class Missing:
-    """A configured path that a schema does not have: the path, the names there are, and which of them it looks for."""
+    """A configured path that a schema does not have.
+
+    Attributes:
+        path: The path as configured.
+        known: The names at the place where the path leads nowhere.
+        asked: The name that the path needs there.
+    """
 
     path: str
     known: tuple[str, ...]
@@ -74,7 +91,7 @@ class Missing:
 
 @dataclass
 class Planning:
-    """Where a transform is planned: the record so far, and what the stage has to report.
+    """The planning of one stage: the record before the stage, and the reports of the transform.
 
     Attributes:
         record: The symbolic record before the stage.
@@ -82,9 +99,9 @@ class Planning:
         first: Number of the transform's first ledger entry.
         touches: Ledger entries reported so far.
         missing: Configured paths that the schema does not have.
-        matches: What paths match in the schema that are not written so, by number of ledger entry.
-        variant: What ``CodeTransform.variant`` says of the record; None if no record is there, only schemas.
-        free: Sides that are not null, but have no schema; a transform that looks at one is refused.
+        matches: By number of ledger entry, the fields that a pattern path matches.
+        variant: The result of ``CodeTransform.variant`` for the record; None if only schemas are known.
+        free: Sides that are not null, but have no schema. A transform that reads such a side is refused.
     """
 
     record: PlanRecord
@@ -99,7 +116,7 @@ class Planning:
     def side_of(self, record: PlanRecord) -> Node:
         """Returns the node of the stage's side in a record that has one."""
         node = record.key if self.side == "key" else record.value
-        assert node is not None, "a side that is null in all records is the null rule's"
+        assert node is not None, "the null rule handles a side that is null in all records"
         return node
 
     def with_side(self, record: PlanRecord, node: Node) -> PlanRecord:
@@ -109,32 +126,32 @@ class Planning:
         return replace(record, value=node)
 
     def miss(self, path: str, known: tuple[str, ...], asked: str = "") -> None:
-        """Report that no record of this schema has a configured field.
+        """Reports that no record of this schema has a configured field.
 
         Args:
             path: The path as configured.
-            known: The names there are.
-            asked: The name the path looks for among them; empty: the whole path.
+            known: The names at the place where the path leads nowhere.
+            asked: The name that the path needs there; empty: the whole path.
         """
         self.missing.append(Missing(path, known, asked or path))
 
     def match(self, effect: int, routes: tuple[str, ...]) -> None:
-        """Report which fields of the schema the path of an effect matches."""
+        """Reports the fields of the schema that the path of an effect matches."""
         number = self.first + effect
         self.matches[number] = tuple(dict.fromkeys((*self.matches.get(number, ()), *routes)))
 
     def touch(self, effect: int, when: Expr | None = None) -> None:
-        """Report that an effect happens, in the records where ``when`` is not null."""
+        """Reports that an effect happens, in records for which ``when`` is not null."""
         self.touches.append(Touch(self.first + effect, when))
 
 
 def refuse(code: str, statement: str, hint: str = "", connect_class: str = DATA_EXCEPTION) -> PlanError:
-    """The error of a stage that cannot work on this schema."""
+    """Returns the error of a stage that cannot work on this schema."""
     return PlanError(Problem(code, "", statement, hint, connect_class))
 
 
 class Effect(Protocol):
-    """What planning needs to know of an effect (``effects.effect``), whatever it does."""
+    """The properties of an effect (``effects.effect``) that planning reads."""
 
     @property
     def entries(self) -> tuple[Entry, ...]: ...
@@ -147,38 +164,41 @@ class Effect(Protocol):
 class Transform(Options):
     """A single message transform, as in ``org.apache.kafka.connect.transforms.Transformation``.
 
-    The class docstring is its documentation. What it does is data: ``effects``. A transform with sides acts on the key
-    or the value of a record; one without acts on whatever its effects say.
+    The class docstring is the documentation. The actions are data: ``effects``. A transform with sides acts on the key
+    or the value of a record; a transform without sides acts on the parts that its effects name.
     """
 
     plugin: ClassVar[str] = "transform"
     sided: ClassVar[bool] = True
     purpose: ClassVar[str] = ""
-    """What it does, as messages say it: ``only a struct can be used for [mask fields]``."""
+    """The purpose, as messages word it: ``only a struct can be used for [mask fields]``."""
     null: ClassVar[NullRule] = "apply"
-    """What a null key or value meets; a class whose options decide overrides ``on_null``."""
+    """The treatment of a null key or value. If options decide, the class overrides ``on_null``."""
     examples: ClassVar[tuple[Example, ...]] = ()
 
     def on_null(self) -> NullRule:
-        """Returns what a null key or value meets under these options."""
+        """Returns the treatment of a null key or value under these options."""
         return self.null
 
     def effects(self) -> tuple[Any, ...]:
-        """Returns what the transform does, as data, from its options alone (``effects.effect.Effect``)."""
+        """Returns the effects of the transform (``effects.effect.Effect``), which depend only on its options."""
         raise NotImplementedError
 
     def ledger(self) -> tuple[Entry, ...]:
-        """Returns the lines this transform may write into the ledger: those of its effects, in their order."""
+        """Returns the ledger entries that the transform may write: those of its effects, in their order."""
         return tuple(entry for effect in self._effects for entry in effect.entries)
 
     @property
     def reads(self) -> Parts:
-        """What it looks at beside its side. The null rule is about the value if it reads both sides."""
+        """The parts that the transform reads besides its side.
+
+        If it reads both sides, the null rule is about the value.
+        """
         return frozenset[Part]().union(*(effect.reads for effect in self._effects))
 
     @property
     def writes(self) -> Parts:
-        """Whether it sets the record's ``timestamp`` or ``partition``."""
+        """The parts that the transform sets: ``timestamp`` or ``partition`` of the record."""
         return frozenset[Part]().union(*(effect.writes for effect in self._effects))
 
     @property
@@ -187,11 +207,11 @@ class Transform(Options):
 
 
 def null_side(transform: Transform, record: PlanRecord) -> PlanRecord:
-    """Returns what a side that is null in every record, without schema, becomes: what the null rule says.
+    """Returns a record whose side is null in every record and has no schema, after the null rule.
 
     Raises:
-        PlanError: It is refused.
-        UnsupportedError: SMT904, it would become an object without a schema.
+        PlanError: The null rule refuses null.
+        UnsupportedError: SMT904, the side would become an object without a schema.
     """
     rule = transform.on_null()
     if rule == "reject":
@@ -200,6 +220,6 @@ def null_side(transform: Transform, record: PlanRecord) -> PlanRecord:
         return replace(record, dropped=True)
     if rule == "wrap":
         name = type(transform).__name__
-        statement = f"{name} makes an object without schema of a key or value that is always null"
+        statement = f"the key or value is always null, and {name} would make an object without a schema of it"
         raise UnsupportedError(Problem("SMT904", "", statement, "drop the stage, or write records"))
     return record

@@ -1,4 +1,4 @@
-"""Option types with Kafka's validators (``ConfigDef.ValidList``, ``NonEmptyString``, ``RegexValidator``)."""
+"""Types of options with Kafka's validators (``ConfigDef.ValidList``, ``NonEmptyString``, ``RegexValidator``)."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -54,19 +54,19 @@ def _date_pattern(text: str) -> str:
 
 NonEmptyNames = Annotated[Names, AfterValidator(_some_names)]
 SomeNames = Annotated[Names, AfterValidator(_some)]
-"""Not empty, but an item may be empty or appear twice (``NonEmptyListValidator``)."""
+"""A list that is not empty. Its items may be empty or appear twice (``NonEmptyListValidator``)."""
 UniqueNames = Annotated[Names, AfterValidator(_names)]
 NonEmptyText = Annotated[Text, AfterValidator(_not_empty)]
 Regex = Annotated[Text, AfterValidator(_regex)]
 RawRegex = Annotated[RawText, AfterValidator(_regex)]
 DatePattern = Annotated[Text, AfterValidator(_date_pattern)]
 AnyCase = BeforeValidator(lambda value: trim(value).lower() if isinstance(value, str) else value)
-"""Reads an option without regard to case and to blanks around it, as Debezium does."""
+"""Ignores case and surrounding blanks of an option, as Debezium does."""
 
 
 @dataclass(frozen=True)
 class OneOf(AfterValidator):
-    """Accepts some texts only.
+    """A validator that accepts some texts only.
 
     Attributes:
         allowed: The texts.
@@ -76,7 +76,7 @@ class OneOf(AfterValidator):
 
 
 def one_of(*allowed: str) -> Any:
-    """A validator that accepts the given texts only."""
+    """Returns a validator that accepts only the texts in ``allowed``."""
 
     def check(text: str) -> str:
         if text not in allowed:

@@ -1,4 +1,4 @@
-"""Effects as plain data, as JSON has it: what an engine that is not Python is given to run."""
+"""Effects as plain data, in JSON's types, for engines that are not Python."""
 
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
@@ -17,17 +17,17 @@ from dagster_smt.model.schema_json import schema_to_json
 def as_data(effects: Iterable[Effect]) -> list[dict[str, Any]]:
     """Returns effects as lists, objects, texts, numbers and booleans.
 
-    An effect, a step of a path that is no name, and every other part that is a dataclass becomes an object with its
+    An effect, a step of a path that is not a name, and every other dataclass becomes an object with its
     class as ``kind`` and its fields. A path is the list of its steps, a rule an object of ``name`` and ``parameters``.
 
     Raises:
-        ValueError: A rule, or a part of an effect, is Python code and no data.
+        ValueError: A rule, or a part of an effect, is Python code.
     """
     return [data_of(effect) for effect in effects]
 
 
 def is_data(effects: Iterable[Effect]) -> bool:
-    """Returns whether an engine that is not Python can be given effects."""
+    """Returns True if an engine that is not Python can run the effects."""
     try:
         as_data(effects)
     except ValueError:
@@ -39,7 +39,7 @@ def data_of(part: Any) -> Any:
     """Returns a part of an effect as plain data.
 
     Raises:
-        ValueError: It is Python code.
+        ValueError: The part is Python code.
     """
     if part is None or isinstance(part, bool | int | float | str):
         return part
@@ -47,7 +47,7 @@ def data_of(part: Any) -> Any:
         return [data_of(step) for step in part.steps]
     if isinstance(part, FieldRule):
         if not part.name:
-            raise ValueError(f"{type(part).__name__} is Python code: it has no name that another engine could know")
+            raise ValueError(f"{type(part).__name__} is Python code: it has no name for another engine")
         return {"name": part.name, "parameters": {name: data_of(value) for name, value in part.parameters.items()}}
     return _data_of_value(part)
 
@@ -68,4 +68,4 @@ def _data_of_value(part: Any) -> Any:
         return {"kind": type(part).__name__} | {
             field.name: data_of(getattr(part, field.name)) for field in fields(part)
         }
-    raise ValueError(f"{type(part).__name__} is no data")
+    raise ValueError(f"{type(part).__name__} is not data")

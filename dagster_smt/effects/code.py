@@ -1,4 +1,4 @@
-"""The one way out: a transform or predicate that has no form as data is Python code."""
+"""Transforms and predicates that are Python code, because no effect or condition can express them."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from dagster_smt.model.record import PlanRecord, Record
 
 @dataclass(frozen=True)
 class Code:
-    """What Python code does, as far as it is known without running it.
+    """The effect of Python code, as far as it is known without running the code.
 
     Attributes:
-        entries: What it may write into the ledger.
-        reads: What it looks at beside the side of its stage. Looking at another side raises SMT910.
-        writes: Whether it sets the record's ``timestamp`` or ``partition``.
+        entries: The ledger entries that the code may write.
+        reads: The parts of a record that the code reads besides the stage's side. Reading another side raises SMT910.
+        writes: The parts that the code sets: ``timestamp`` or ``partition`` of the record.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -26,18 +26,18 @@ class Code:
 
 
 class CodeTransform(Transform):
-    """A transform whose only effect is ``Code``: a plan for records with a schema, and a function for others.
+    """A transform in Python code: a plan for records with a schema, and a function for records without one.
 
-    One that looks at neither side of a record has a plan alone, which serves both.
+    A transform that reads neither key nor value has only the plan, which serves both.
     """
 
     plans_key_alone: ClassVar[bool] = False
-    """Whether it can plan a key with a schema beside a value without one, which it then must not look at."""
+    """True if it can plan a key with a schema next to a value without one. It must not read such a value."""
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         """Returns the record after the stage.
 
-        A side that is null in every record is met only where the null rule is ``apply`` or ``wrap``.
+        A side can be null in every record only if the null rule is ``apply`` or ``wrap``.
 
         Raises:
             PlanError: No record of these schemas can pass.
@@ -45,41 +45,42 @@ class CodeTransform(Transform):
         raise NotImplementedError
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        """Returns a function of a side without schema and the record that gives the new side.
+        """Returns a function of a side without a schema and the record. Its result is the new side.
 
-        The value is lazily decoded JSON (``values.lazy``) and may be changed in place; what ends up in two places of
-        the record must be copied (``values.lazy.copied``). In a transform without sides the function changes the record
-        itself, ``record.dirty`` too, and its result does not count. To drop the record it raises ``DropRecord``.
+        The value is lazily decoded JSON (``values.lazy``), and the function may change it in place. A part that is then
+        in two places of the record must be copied (``values.lazy.copied``). In a transform without sides, the function
+        changes the record itself, with ``record.dirty``, and its result does not count. ``DropRecord`` drops the
+        record.
 
         Args:
-            bits: For each ledger entry the bit to set in ``record.touched`` when it happens.
+            bits: For each ledger entry, the bit of ``record.touched`` that records the entry.
         """
         raise NotImplementedError
 
     def variant(self, record: Record) -> Hashable:
-        """Returns what else of a record with schema its plan depends on, such as the name of a field in a header.
+        """Returns the value that a plan depends on besides the schemas, such as the name of a field in a header.
 
-        The Python evaluator makes a plan for each variant it meets; ``plan_record`` sees it as ``Planning.variant``,
-        which is None where the plan is made of schemas alone, for columns. Only for transforms that act on a side.
+        The Python evaluator makes a plan for each such value. ``plan_record`` reads it from ``Planning.variant``, which
+        is None for a plan of columns, where only schemas are known. Only for transforms that act on a side.
         """
         return None
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns what a record is that needs less of its schema than others, such as the event of a deleted row.
+        """Returns a variant for a record that needs fewer fields than others, such as the event of a deleted row.
 
-        The Python evaluator asks for it where the schema of a record lacks what the plan for all such records needs,
-        and plans again with this as ``Planning.variant``. None: the record is refused.
+        The Python evaluator calls it if the schema of a record lacks a field that the ordinary plan needs. It then
+        plans again with the result as ``Planning.variant``. If the result is None, the record is refused.
         """
         return None
 
 
 class CodePredicate(Predicate):
-    """A predicate whose condition is ``Code``: an expression for records with a schema, a function for others."""
+    """A predicate in Python code: an expression for records with a schema, a function for records without one."""
 
     def test(self, record: PlanRecord) -> Expr | bool:
-        """Returns an expression that yields a boolean, or the answer if it is known when planning."""
+        """Returns an expression with a boolean result, or the result itself if planning knows it."""
         raise NotImplementedError
 
     def schemaless(self) -> Callable[[Record], bool]:
-        """Returns the condition on a record whose side has no schema and is not null (lazily decoded)."""
+        """Returns the test of a record whose side has no schema and is not null (lazily decoded)."""
         raise NotImplementedError

@@ -1,8 +1,8 @@
-"""Conditions on a record, as data: what a predicate says, and what ``Reject`` drops records by.
+"""Conditions on a record, as data: the tests of predicates and of ``Reject``.
 
-They are read by planning (``conditions_on_plan``), by Python functions for records without a schema
-(``conditions_on_values``), and by what leaves records unread (``kept``). A condition on fields is about the value if a
-predicate has it, else about the side of the stage.
+Three modules read conditions: planning (``conditions_on_plan``), Python functions for records without a schema
+(``conditions_on_values``), and push-down (``passing``). In a predicate, a condition on fields tests the value; in
+``Reject``, the side of the stage.
 """
 
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from dagster_smt.values.texts import TextPasses
 
 @dataclass(frozen=True)
 class Refusal:
-    """The problem of a record for which a condition has no answer.
+    """The problem of a record that a condition cannot test.
 
     Attributes:
-        code, statement, hint: As in ``errors.Problem``. ``{what}`` in the statement stands for the type that is there,
+        code, statement, hint: As in ``errors.Problem``. ``{what}`` in the statement stands for the type of the field,
             ``{fields}`` in the hint for the names of the fields.
-        connect_class: The exception with which the original refuses the record.
+        connect_class: The exception class that the original raises.
     """
 
     code: str
@@ -34,14 +34,14 @@ class Refusal:
     connect_class: str = DATA_EXCEPTION
 
     def problem(self, what: str = "", fields: str = "") -> tuple[str, str, str, str]:
-        """Returns code, statement, hint and exception, with what they stand for put in."""
+        """Returns code, statement, hint and exception class, with the texts for the placeholders."""
         statement = self.statement.replace("{what}", what)
         return self.code, statement, self.hint.replace("{fields}", fields), self.connect_class
 
 
 @dataclass(frozen=True)
 class ValuePasses:
-    """A test of a field: a value rule that gives a boolean."""
+    """A test of a field by a value rule with a boolean result."""
 
     rule: Rule
 
@@ -51,13 +51,13 @@ class ValuePasses:
 
 @dataclass(frozen=True)
 class NoTest:
-    """A test that every field is refused by."""
+    """A test that refuses every field."""
 
     refusal: Refusal
 
 
 FieldCheck = TextPasses | IsLiteral | ValuePasses | NoTest
-"""What a field can be tested by: its text in a header, a literal that it equals, or a value rule."""
+"""The tests of a field: its text as a header has it, a literal that it equals, or a value rule."""
 
 
 @dataclass(frozen=True)
@@ -69,14 +69,14 @@ class Always:
 
 @dataclass(frozen=True)
 class NullValue:
-    """True where the value is null."""
+    """True if the value is null."""
 
     reads: ClassVar[Parts] = frozenset()
 
 
 @dataclass(frozen=True)
 class TopicPasses:
-    """True where the topic passes a value rule, such as ``Matches``."""
+    """True if the topic passes a value rule, such as ``Matches``."""
 
     rule: Rule
     reads: ClassVar[Parts] = frozenset()
@@ -84,7 +84,7 @@ class TopicPasses:
 
 @dataclass(frozen=True)
 class HasHeader:
-    """True where there is a header of exactly this name."""
+    """True if the record has a header of exactly this name."""
 
     name: str
     reads: ClassVar[Parts] = frozenset({"headers"})
@@ -92,16 +92,16 @@ class HasHeader:
 
 @dataclass(frozen=True)
 class FieldPasses:
-    """True where a field passes a test. With a schema a null is read as its default.
+    """True if a field passes a test. With a schema, a null is read as the field's default.
 
     Attributes:
-        path: The field; it leads to one at most. A path without steps is the whole key or value.
-        test: The test. A null, and what is missing, passes none but a value rule that gives true for null.
-        null: The refusal of a null, for a literal; None: it passes no test.
-        missing: With a schema, the refusal of one that has no such field, and of a whole key or value; None: the
+        path: The path of the field, to at most one field. A path without steps is the whole key or value.
+        test: The test. A field that is null or missing passes only a value rule that is true for null.
+        null: The refusal of a null, if the test is a literal; None: a null passes no test.
+        missing: With a schema, the refusal of a schema without the field, and of a whole key or value; None: the
             condition is false.
-        no_object: The refusal of what has no fields; None: as with ``missing``.
-        strict: Whether a name step into a map is one that leads nowhere.
+        no_object: The refusal of a key or value without fields; None: as with ``missing``.
+        strict: True if a name step into a map leads nowhere.
     """
 
     path: FieldPath
@@ -115,12 +115,12 @@ class FieldPasses:
 
 @dataclass(frozen=True)
 class PathFinds:
-    """True where a JSONPath gives one of some answers (``values.json_path.answer``).
+    """True if a JSONPath gives one of some answers (``values.json_path.answer``).
 
     Attributes:
         path: The path.
         answers: The answers.
-        refusals: Answers that the record is refused for.
+        refusals: Answers for which the record is refused.
     """
 
     path: JsonPath
@@ -131,7 +131,7 @@ class PathFinds:
 
 @dataclass(frozen=True)
 class Not:
-    """True where a condition is false."""
+    """True if a condition is false."""
 
     condition: "Condition"
 
@@ -141,11 +141,11 @@ class Not:
 
 
 Condition = Always | NullValue | TopicPasses | HasHeader | FieldPasses | PathFinds | Not
-"""Each says what a predicate that has it reads: ``value`` if it is about fields, ``headers``."""
+"""Each condition lists in ``reads`` the parts of a record that it needs: ``value`` for fields, ``headers``."""
 
 
 def inside(condition: Condition) -> Condition:
-    """Returns the condition that ``Not`` is around, or the condition itself."""
+    """Returns the condition inside ``Not``, or the condition itself."""
     if isinstance(condition, Not):
         return inside(condition.condition)
     return condition

@@ -1,9 +1,9 @@
-"""Conditions on a symbolic record: the expression that yields a boolean, or the answer where it is known."""
+"""Conditions on a symbolic record: an expression with a boolean result, or the result if planning knows it."""
 
 from dagster_smt.authoring.fields.edit import struct_of
 from dagster_smt.authoring.fields.json_path import planned_answer
 from dagster_smt.authoring.fields.read import read_field
-from dagster_smt.authoring.texts import default_of, literal_text_of
+from dagster_smt.authoring.node_texts import default_of, literal_text_of
 from dagster_smt.authoring.transform import Planning, refuse
 from dagster_smt.effects.condition import (
     Always,
@@ -28,16 +28,16 @@ from dagster_smt.values.texts import IsOneOf, TextPasses
 
 
 def plan_condition(condition: Condition, record: PlanRecord, at: Planning, purpose: str) -> Expr | bool:
-    """Returns when a condition is true of a record.
+    """Returns the expression of a condition on a record, or its result if planning knows it.
 
     Args:
         condition: The condition.
-        record: The record; the side that the condition is about is not null in all records.
-        at: Its side is the one that conditions on fields are about; it is told of fields that are missing.
-        purpose: What the stage does, as messages say it.
+        record: The record. The side that the condition tests is not null in every record.
+        at: Has the side whose fields the condition tests, and collects missing fields.
+        purpose: The purpose of the stage, as messages word it.
 
     Raises:
-        PlanError: The condition has an answer for no record of these schemas.
+        PlanError: The condition cannot test any record of these schemas.
     """
     match condition:
         case Always():
@@ -74,14 +74,14 @@ def _field(condition: FieldPasses, node: Node, purpose: str) -> Expr | bool:
     if condition.no_object is not None and not is_struct:
         raise refuse(*condition.no_object.problem(what=node.schema.label))
     around = open_struct(node).present if is_struct else None
-    found = _found(condition, node, purpose)
-    if found is None:
+    field = _field_of(condition, node, purpose)
+    if field is None:
         return False
-    return _tested(condition, found, around)
+    return _test_of(condition, field, around)
 
 
-def _found(condition: FieldPasses, node: Node, purpose: str) -> Node | None:
-    """The field; None if the schema has none and the condition is false then."""
+def _field_of(condition: FieldPasses, node: Node, purpose: str) -> Node | None:
+    """Returns the field; None if the schema does not have the field and the condition is then false."""
     path, missing = condition.path, condition.missing
     if not path.steps:
         if missing is not None:
@@ -96,8 +96,11 @@ def _found(condition: FieldPasses, node: Node, purpose: str) -> Node | None:
     return default_of(field, parent)
 
 
-def _tested(condition: FieldPasses, field: Node, around: Expr | None) -> Expr:
-    """The test of a field; ``around`` is null where the key or value is, and that is not the field's fault."""
+def _test_of(condition: FieldPasses, field: Node, around: Expr | None) -> Expr:
+    """Returns the test of a field.
+
+    ``around`` is null if the key or value is null. A field is then null, too, but must not be refused for it.
+    """
     test = condition.test
     if isinstance(test, NoTest):
         raise refuse(*test.refusal.problem())
@@ -115,7 +118,7 @@ def _tested(condition: FieldPasses, field: Node, around: Expr | None) -> Expr:
 
 
 def where_there(node: Node, test: Expr | bool) -> Expr | bool:
-    """Returns a condition that is false where a key or value is null."""
+    """Returns a condition that is false if the key or value is null."""
     if isinstance(test, bool) or node.schema.type is not Type.STRUCT:
         return test
     present = open_struct(node).present

@@ -14,11 +14,11 @@ Test = Callable[[Any], bool]
 
 
 def test_function(condition: Condition, purpose: str) -> Test:
-    """Returns the function that says of a key or value without a schema whether a condition is true.
+    """Returns the function that tests a condition on a key or value without a schema.
 
     Args:
-        condition: One about fields, or one that is the same for all records.
-        purpose: What the stage does, as messages say it.
+        condition: A condition on fields, or a condition with the same result for all records.
+        purpose: The purpose of the stage, as messages word it.
     """
     match condition:
         case Not(inner):
@@ -32,18 +32,18 @@ def test_function(condition: Condition, purpose: str) -> Test:
             return _path(condition, purpose)
         case FieldPasses():
             return _field(condition)
-    raise AssertionError(f"{condition} is no condition on fields")
+    raise AssertionError(f"{condition} is not a condition on fields")
 
 
 def _path(condition: PathFinds, purpose: str) -> Test:
     path, answers = condition.path, condition.answers
-    refused = {refused: refusal.problem() for refused, refusal in condition.refusals}
+    problems = {refused: refusal.problem() for refused, refusal in condition.refusals}
 
     def test(value: Any) -> bool:
-        found = answer(path, require_map(value, purpose))
-        if found in refused:
-            raise data_error(*refused[found])
-        return found in answers
+        result = answer(path, require_map(value, purpose))
+        if result in problems:
+            raise data_error(*problems[result])
+        return result in answers
 
     return test
 

@@ -1,11 +1,11 @@
-"""What a transform does to a key or value, as data.
+"""The actions of transforms on a record, as data.
 
-A transform says its effects once (``Transform.effects``). Everything else reads them: the plan of a schema
+A transform lists its effects once (``Transform.effects``), and all other code reads that list: the plan of a schema
 (``on_plan_record``), Python functions for records without a schema (``on_values_record``), the ledger, and the
 JVM lane.
 
-The effects of one transform are of one family: changes; drops, keeps and renames; inserts; copies to headers with
-drops; or one effect of another kind. ``Rebuild`` and ``NeedsSchema`` stand beside others.
+The effects of one transform belong to one family: changes; drops, keeps and renames; inserts; copies to headers with
+drops; or one effect of another kind. ``Rebuild`` and ``NeedsSchema`` may accompany any family.
 """
 
 from collections.abc import Iterable
@@ -23,44 +23,47 @@ from dagster_smt.values.containers import NewName
 Source = Literal["topic", "partition", "offset", "timestamp", "static"]
 OnExisting = Literal["overwrite", "ignore", "refuse"]
 NO_OFFSET = ("SMT409", "only records read from Kafka have an offset", "drop offset.field for source records")
-"""The error of an inserted offset that a record does not have: code, statement, hint."""
+"""The problem of a record without an offset to insert: code, statement, hint."""
 
 
 class _Effect:
-    """What every effect says beside its own attributes."""
+    """The properties of every effect, besides its own attributes."""
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """What the effect may write into the ledger."""
+        """The ledger entries that the effect may write."""
         return ()
 
     @property
     def reads(self) -> Parts:
-        """What it looks at beside the side of its stage and the topic; headers also where it makes some."""
+        """The parts of a record that the effect reads, besides the stage's side and the topic.
+
+        Adding headers reads them.
+        """
         return frozenset()
 
     @property
     def writes(self) -> Parts:
-        """Whether it sets the record's ``timestamp`` or ``partition``."""
+        """The parts that the effect sets: ``timestamp`` or ``partition`` of the record."""
         return frozenset()
 
 
 @dataclass(frozen=True)
 class Change(_Effect):
-    """The value at a path goes through a rule. Changes act in their order, what is below before what is above.
+    """A change of the value at a path by a rule. Changes act in their order, but inner values before outer values.
 
     Attributes:
-        path: Where the value is; a path without steps is the whole key or value.
-        rule: What becomes of it.
-        action: What the ledger says of it, such as ``masked``.
-        target: What the ledger says it becomes.
-        fills: Whether, without a schema, a missing field of the top level becomes null, as in Kafka's own transforms.
-        refuses_default: Whether, with a schema, a struct that has a default is refused; else its default is changed.
-        required: Whether, with a schema, a missing field is refused; else it is reported.
-        in_place: Whether, with a schema, nothing else is touched; else all fields are copied, as Kafka's transforms do
-            it: nulls become defaults, and the struct's own default is changed, too. Only for fields of the top level.
-        in_maps: Whether, with a schema, entries of a map are changed, too, if it is one of texts that may be null: a
-            missing one becomes null.
+        path: The path of the value; a path without steps is the whole key or value.
+        rule: The rule that gives the new value.
+        action: The word of the ledger for the change, such as ``masked``.
+        target: The new type or value, as the ledger shows it.
+        fills: Without a schema: True if a missing field of the top level becomes null, as in Kafka's own transforms.
+        refuses_default: With a schema: True to refuse a struct that has a default, False to change its default.
+        required: With a schema: True to refuse a missing field, False to report it.
+        in_place: With a schema: True to leave all other fields alone, for fields of the top level only. False to copy
+            all fields as Kafka's transforms do: nulls become defaults, and the struct's own default changes, too.
+        in_maps: With a schema: True to change the entries of a map, too, if its values are optional texts. A missing
+            entry becomes null.
     """
 
     path: FieldPath
@@ -80,7 +83,7 @@ class Change(_Effect):
 
 @dataclass(frozen=True)
 class Drop(_Effect):
-    """A field goes. The drops of a transform act at once, before its other effects."""
+    """The removal of a field. All drops of a transform act at once, before its other effects."""
 
     path: FieldPath
 
@@ -91,7 +94,7 @@ class Drop(_Effect):
 
 @dataclass(frozen=True)
 class Keep(_Effect):
-    """Only these fields stay, with what is on the way to them. The paths mean the fields before any rename."""
+    """The removal of all fields except these and the structs around them. Paths mean the fields before any rename."""
 
     paths: tuple[FieldPath, ...]
 
@@ -102,7 +105,7 @@ class Keep(_Effect):
 
 @dataclass(frozen=True)
 class Rename(_Effect):
-    """A field gets another name beside its siblings. The renames of a transform act at once, after drops and keeps.
+    """Another name for a field. All renames of a transform act at once, after drops and keeps.
 
     Attributes:
         path: The field.
@@ -121,21 +124,21 @@ class Rename(_Effect):
 
 @dataclass(frozen=True)
 class Rebuild(_Effect):
-    """With a schema the struct is a new one: required, without a default (``SchemaUtil.copySchemaBasics``)."""
+    """With a schema: a new schema of the struct, required and without a default (``SchemaUtil.copySchemaBasics``)."""
 
 
 @dataclass(frozen=True)
 class Insert(_Effect):
-    """A field is added.
+    """A new field.
 
     Attributes:
-        path: Where; only names.
-        source: What of the record it holds: ``topic``, ``partition``, ``offset``, ``timestamp``, or ``static``.
+        path: The path of the field; names only.
+        source: The origin of the value: ``topic``, ``partition``, ``offset``, ``timestamp``, or ``static``.
         text: The value, if the source is ``static``.
-        required: Whether its schema is required.
-        makes_parents: Whether structs on the way are made where they are missing.
-        existing: What happens to a field that exists: ``overwrite`` or ``ignore``.
-        existing_in_schema: The same where there is a schema; Kafka's V1 refuses it there (``refuse``).
+        required: True if the schema of the field is required.
+        makes_parents: True to create missing structs on the path.
+        existing: The treatment of an existing field: ``overwrite`` or ``ignore``.
+        existing_in_schema: The same with a schema, where Kafka's V1 refuses an existing field (``refuse``).
     """
 
     path: FieldPath
@@ -159,11 +162,11 @@ class Insert(_Effect):
 
 @dataclass(frozen=True)
 class Extract(_Effect):
-    """A field takes the place of the whole key or value.
+    """The replacement of the whole key or value by one of its fields.
 
     Attributes:
-        path: The field; it leads to one at most. Without a schema a missing field gives null.
-        missing_class: The exception with which Connect refuses a schema that does not have it.
+        path: The path of the field, to at most one field. Without a schema, a missing field gives null.
+        missing_class: The exception class that Connect raises for a schema without the field.
     """
 
     path: FieldPath
@@ -176,12 +179,12 @@ class Extract(_Effect):
 
 @dataclass(frozen=True)
 class Wrap(_Effect):
-    """A value becomes the only field of a struct (without a schema: an object) in its place.
+    """A struct (without a schema: an object) around a value, which becomes its only field.
 
     Attributes:
-        path: The value; a path without steps is the whole key or value.
-        name: The whole value: the field's name. A field inside: the name of the new struct beside its siblings; the
-            field keeps its own name inside it.
+        path: The path of the value; a path without steps is the whole key or value.
+        name: For the whole key or value, the name of the field. For an inner field, the name of the new struct; the
+            inner field keeps its name inside the struct.
     """
 
     path: FieldPath
@@ -194,7 +197,7 @@ class Wrap(_Effect):
 
 @dataclass(frozen=True)
 class MakeKey(_Effect):
-    """The key becomes a struct (without a schema: an object) of fields of the value, named by their last names."""
+    """A new key: a struct (without a schema: an object) of fields of the value, under the last names of their paths."""
 
     paths: tuple[FieldPath, ...]
 
@@ -209,7 +212,7 @@ class MakeKey(_Effect):
 
 @dataclass(frozen=True)
 class ByPattern:
-    """If a regular expression matches the whole topic, its first find in it is replaced."""
+    """A route by a regular expression. If it matches the whole topic, its first match in the topic is replaced."""
 
     regex: str
     replacement: str
@@ -223,7 +226,7 @@ class ByPattern:
 
 @dataclass(frozen=True)
 class ByTime:
-    """A text in which the topic stands for ``${topic}``, and the record's timestamp for ``${timestamp}``."""
+    """A route by time: a text with the topic for ``${topic}`` and the record's timestamp for ``${timestamp}``."""
 
     topic_format: str
     timestamp_format: str
@@ -237,11 +240,11 @@ class ByTime:
 
 @dataclass(frozen=True)
 class ByHeader:
-    """The text of the last header of a name.
+    """A route by header: the new topic is the text of the last header of a name.
 
     Attributes:
-        name: The header's.
-        skips: Whether the topic stays where there is none, or no text in it; else the record is refused.
+        name: The name of the header.
+        skips: True to keep the topic if the header is missing or has no text, False to refuse the record.
     """
 
     name: str
@@ -256,14 +259,14 @@ class ByHeader:
 
 @dataclass(frozen=True)
 class ByField:
-    """The text of a field; one that is null or empty is none.
+    """A route by field: the new topic is the text of a field. A null or empty field has no text.
 
     Attributes:
-        path: The field; without steps the whole key or value.
-        skips: Whether the topic stays where there is no text; else the record is refused.
-        converts: Whether numbers and booleans become texts, as Java writes them; else they are refused.
-        blank_is_none: Whether, without a schema, a text of blanks is none, too.
-        by_type: Whether, with a schema, a field of another type is refused although it is null, and skipped.
+        path: The path of the field; without steps the whole key or value.
+        skips: True to keep the topic if the field has no text, False to refuse the record.
+        converts: True to convert numbers and booleans to texts as Java does, False to refuse them.
+        blank_is_none: Without a schema: True if a text of blanks counts as no text, too.
+        by_type: With a schema: True to refuse a field of another type even if the field is null or ``skips`` is set.
     """
 
     path: FieldPath
@@ -278,7 +281,7 @@ class ByField:
 
     @property
     def label(self) -> str:
-        """What messages call the field."""
+        """The field, as messages name it."""
         if self.path.steps:
             return f"the field '{self.path.text}'"
         return "the key or value"
@@ -288,12 +291,12 @@ class ByField:
 
 @dataclass(frozen=True)
 class ByFieldTime:
-    """As ``ByTime``, with a time that a field of the value has as a text. Values with a schema are refused.
+    """A route as ``ByTime``, with the time from a text field of the value. Values with a schema are refused.
 
     Attributes:
         topic_format, timestamp_format: As in ``ByTime``.
-        names: Fields of the top level, of which the first that is there and not null counts.
-        field_format: Pattern of its text.
+        names: Fields of the top level. The first present field that is not null counts.
+        field_format: The date pattern of the field's text.
     """
 
     topic_format: str
@@ -310,7 +313,7 @@ class ByFieldTime:
 
 @dataclass(frozen=True)
 class Route(_Effect):
-    """The topic becomes another one; partition, offset and timestamp stay."""
+    """Another topic for the record. Partition, offset and timestamp stay."""
 
     by: ByPattern | ByTime | ByHeader | ByField | ByFieldTime
 
@@ -325,11 +328,11 @@ class Route(_Effect):
 
 @dataclass(frozen=True)
 class Reject(_Effect):
-    """Records go for which a condition is true.
+    """The removal of records for which a condition is true.
 
     Attributes:
-        condition: The condition. Where it is ``NullValue``, the null rule says what becomes of them.
-        side: For a transform without sides: the side whose fields the condition looks at.
+        condition: The condition. If it is ``NullValue``, the null rule decides.
+        side: For a transform without sides: the side whose fields the condition reads.
     """
 
     condition: Condition
@@ -343,7 +346,7 @@ class Reject(_Effect):
 
 @dataclass(frozen=True)
 class AddHeader(_Effect):
-    """A header is appended; ``text`` is its value, as Connect reads the value of a header."""
+    """A new header at the end of the headers. Connect parses ``text`` as the value of the header."""
 
     name: str
     text: str
@@ -359,7 +362,7 @@ class AddHeader(_Effect):
 
 @dataclass(frozen=True)
 class DropHeaders(_Effect):
-    """Every header that has one of some names goes."""
+    """The removal of all headers that have one of some names."""
 
     names: tuple[str, ...]
 
@@ -374,9 +377,9 @@ class DropHeaders(_Effect):
 
 @dataclass(frozen=True)
 class CopyToHeader(_Effect):
-    """A header with a field's value is appended. Drops of the same transform act after all copies.
+    """A new header with the value of a field. Drops of the same transform act after all copies.
 
-    With a schema the field must exist; without one a missing field gives a header that is null.
+    With a schema the field must exist. Without a schema, a missing field gives a header that is null.
     """
 
     path: FieldPath
@@ -393,14 +396,14 @@ class CopyToHeader(_Effect):
 
 @dataclass(frozen=True)
 class SetSchema(_Effect):
-    """The schema of the struct gets a name, a version or both; what is None stays."""
+    """A new name, a new version or both for the schema of the struct. None keeps the present one."""
 
     name: str | None
     version: int | None
 
     @property
     def changes(self) -> dict[str, str | int]:
-        """What the schema gets."""
+        """The new attributes of the schema."""
         pairs = {"name": self.name, "version": self.version}
         results = {}
         for key, value in pairs.items():
@@ -416,7 +419,7 @@ class SetSchema(_Effect):
 
 @dataclass(frozen=True)
 class NeedsSchema(_Effect):
-    """Keys and values without a schema are refused, unless they are null: code, statement and hint of the problem."""
+    """The refusal of keys and values without a schema, unless they are null, with code, statement and hint."""
 
     code: str
     statement: str
@@ -425,10 +428,10 @@ class NeedsSchema(_Effect):
 
 @dataclass(frozen=True)
 class SetTimestamp(_Effect):
-    """The record's timestamp becomes a field of the key or value: an int64 in a unit, or a date. A null is refused.
+    """A new timestamp of the record from a field: an int64 in a unit, or a date. A null is refused.
 
     Attributes:
-        name: The field, at the top level; the entry of a map under a schema counts as one.
+        name: The name of the field, at the top level. With a schema, an entry of a map counts as a field.
         unit: ``milliseconds`` or ``seconds``.
     """
 
@@ -450,16 +453,16 @@ class SetTimestamp(_Effect):
 
 @dataclass(frozen=True)
 class Join(_Effect):
-    """A field is added with the texts of others, as Java writes them.
+    """A new field with the joined texts of other fields, as Java writes them.
 
-    With a schema the struct is a new one, without name, version, doc and parameters, and a field of the name is
-    refused; without one it is overwritten.
+    With a schema, the struct gets a new schema without name, version, doc and parameters, and an existing field of the
+    name is refused. Without a schema, an existing field is overwritten.
 
     Attributes:
-        name: The new field.
-        names: The others, fields of the top level, in their order.
-        delimiter: What stands between the texts.
-        missing: The text of what is null or missing.
+        name: The name of the new field.
+        names: The other fields, at the top level, in their order.
+        delimiter: The text between the texts.
+        missing: The text of a field that is null or missing.
     """
 
     name: str
@@ -474,11 +477,11 @@ class Join(_Effect):
 
 @dataclass(frozen=True)
 class Nullify(_Effect):
-    """The key or value becomes null.
+    """Null for the key or value.
 
     Attributes:
-        schema: What becomes of its schema: ``nullify``, there is none; ``retain``, it stays; ``validate``, it stays,
-            and one that requires a value is refused; ``force_optional``, it allows null.
+        schema: The treatment of the schema. ``nullify`` removes it. ``retain`` keeps it. ``validate`` keeps it and
+            refuses a schema that requires a value. ``force_optional`` makes it optional.
     """
 
     schema: str
@@ -513,21 +516,21 @@ Effect = (
 )
 
 
-_BESIDE = (Rebuild, NeedsSchema)
-_TOGETHER: tuple[set[type[Effect]], ...] = ({Change}, {Insert}, {Drop, Keep, Rename}, {CopyToHeader, Drop})
+_COMPANIONS = (Rebuild, NeedsSchema)
+_FAMILIES: tuple[set[type[Effect]], ...] = ({Change}, {Insert}, {Drop, Keep, Rename}, {CopyToHeader, Drop})
 
 
 def family_of(effects: Iterable[Effect]) -> set[type[Effect]]:
-    """Returns the kinds of the effects, but for those that stand beside others.
+    """Returns the kinds of the effects, without those that may accompany any family.
 
     Raises:
-        TypeError: They do not go together.
+        TypeError: The effects belong to different families.
     """
-    own: list[type[Effect]] = [type(effect) for effect in effects if not isinstance(effect, _BESIDE)]
+    own: list[type[Effect]] = [type(effect) for effect in effects if not isinstance(effect, _COMPANIONS)]
     family = set(own)
-    if len(own) > 1 and not any(family <= kinds for kinds in _TOGETHER):
+    if len(own) > 1 and not any(family <= kinds for kinds in _FAMILIES):
         names = ", ".join(kind.__name__ for kind in own)
-        raise TypeError(f"these effects of one transform do not go together: {names}")
+        raise TypeError(f"one transform cannot have these effects together: {names}")
     return family
 
 

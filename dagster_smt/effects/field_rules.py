@@ -1,4 +1,4 @@
-"""Where to start: a class names a value rule for each kind of value, and has everything else from ``FieldRules``."""
+"""``FieldRules``, the simplest base of a transform: a subclass only names a value rule for each kind of value."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from dagster_smt.model.cell import Rule
 
 @dataclass(frozen=True)
 class ByKind(FieldRule):
-    """A rule that a transform has as a method."""
+    """A field rule that calls a method of a transform."""
 
     rule: Callable[[str], Rule | None]
 
@@ -25,15 +25,15 @@ class ByKind(FieldRule):
 
 
 class FieldRules(NullDefaults, NestedPaths, Transform):
-    """Base of transforms that put the values of fields through a rule, chosen by the kind of the value.
+    """The base of transforms that change the values of fields by a rule, chosen by the kind of the value.
 
-    A null stays null, and is not counted. Kinds are Connect's types in lower case (``string``, ``int64``, ``map``,
-    ``struct``, …) and its logical types (``Decimal``, ``Date``, ``Time``, ``Timestamp``). Without a schema objects are
-    of the kind ``map``, whole numbers ``int64``, others ``float64``.
+    A null stays null and is not counted. Kinds are Connect's types in lower case (``string``, ``int64``, ``map``,
+    ``struct``, …) and its logical types (``Decimal``, ``Date``, ``Time``, ``Timestamp``). Without a schema, objects
+    have the kind ``map``, whole numbers ``int64``, and other numbers ``float64``.
     """
 
     action: ClassVar[str] = "changed"
-    """What the ledger says of each path."""
+    """The word of the ledger for the change of each path."""
     fields: Annotated[NonEmptyNames, by_syntax()] = option("Fields to change.")
 
     def check(self) -> Iterator[tuple[str, str, str]]:
@@ -43,7 +43,7 @@ class FieldRules(NullDefaults, NestedPaths, Transform):
     def rule(self, kind: str) -> Rule | None:
         """Returns the rule for values of a kind; None leaves them alone.
 
-        A rule that gives another type says so (``returns``); it keeps of the schema whether it is optional.
+        A rule with results of another type has the attribute ``returns``. A field stays optional if it was optional.
 
         Raises:
             DataError: Values of this kind are refused, unless they are null.

@@ -1,4 +1,4 @@
-"""Effects on a key or value with a schema: what becomes of its node in a plan (``model.cell``)."""
+"""Effects on a key or value with a schema: the change of its node in a plan (``model.cell``)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -6,21 +6,21 @@ from functools import partial
 
 from dagster_smt.authoring.copying import copied, copied_fields, validated
 from dagster_smt.authoring.fields.edit import (
-    Changed,
-    Renamed,
+    EditResult,
+    RenamedNode,
     Target,
     all_sources,
     edited,
     edited_branch,
     field_of,
-    kept,
     present,
+    pruned,
     struct_of,
     under,
 )
 from dagster_smt.authoring.fields.read import read_field
-from dagster_smt.authoring.fields.resolve import Branch, planned
-from dagster_smt.authoring.texts import java_text_of
+from dagster_smt.authoring.fields.resolve import Branch, resolve
+from dagster_smt.authoring.node_texts import java_text_of
 from dagster_smt.authoring.transform import Planning, refuse
 from dagster_smt.effects.effect import (
     NO_OFFSET,
@@ -50,12 +50,12 @@ from dagster_smt.values.texts import ChangeEntries, JoinTexts, has_bytes, no_tex
 
 @dataclass(frozen=True)
 class Settings:
-    """What the options of a transform say besides its effects.
+    """The options of a transform that its effects do not have.
 
     Attributes:
-        purpose: What the transform does, as messages say it.
-        replace_nulls: Whether a null that is copied becomes the default of its field (KIP-1040).
-        strict: Whether a name step into a map is refused, as Kafka does it.
+        purpose: The purpose of the transform, as messages word it.
+        replace_nulls: True if a copied null becomes the default of its field (KIP-1040).
+        strict: True to refuse a name step into a map, as Kafka does.
     """
 
     purpose: str
@@ -64,12 +64,12 @@ class Settings:
 
 
 def plan_on_side(effects: tuple[Effect, ...], node: Node, at: Planning, settings: Settings) -> Node:
-    """Returns a key or value after effects on it alone.
+    """Returns a key or value after effects that change nothing else.
 
     Args:
         effects: The effects, of one family.
         node: The key or value before.
-        at: Is told what the effects touch and what they miss.
+        at: Collects the touches of the effects, and the paths that they miss.
         settings: The transform's other options.
 
     Raises:
@@ -92,7 +92,7 @@ def plan_on_side(effects: tuple[Effect, ...], node: Node, at: Planning, settings
     if family == {SetSchema}:
         (metadata,) = only(effects, SetSchema)
         return _set_schema(metadata, node, at, settings)
-    assert family <= {Drop, Keep, Rename, CopyToHeader}, f"no way to plan {family}"
+    assert family <= {Drop, Keep, Rename, CopyToHeader}, f"{family} cannot be planned"
     return _restructure(effects, node, at, settings)
 
 
@@ -139,7 +139,7 @@ def _change_in_place(
 
 
 def _is_text_map(schema: Schema) -> bool:
-    """Whether values are maps from texts to texts that may be null."""
+    """Returns True if a schema is a map from texts to optional texts."""
     keys, values = schema.keys, schema.values
     if schema.type is not Type.MAP or keys is None or values is None:
         return False
@@ -157,9 +157,9 @@ def _change_entries(changes: tuple[Change, ...], node: Cell, at: Planning) -> Ce
 
 
 def _restructure(effects: tuple[Effect, ...], node: Node, at: Planning, settings: Settings) -> Node:
-    """Drops, then keeps, then renames; every path means the schema before the transform.
+    """Drops fields, then keeps fields, then renames fields. Every path means the schema before the transform.
 
-    What was dropped does not come back under a new name, as it does in Kafka (difference D2).
+    A dropped field does not come back under a new name, as it does in Kafka (difference D2).
     """
     group = struct_of(node, settings.purpose)
 
@@ -167,25 +167,25 @@ def _restructure(effects: tuple[Effect, ...], node: Node, at: Planning, settings
         chosen = [(first, effect) for first, effect in numbered(effects) if isinstance(effect, kind)]
         first = chosen[0][0] if chosen else 0
         paths = [effect.path for _, effect in chosen]
-        return planned(group.schema, paths, at, settings.strict, first), first, tuple(effect for _, effect in chosen)
+        return resolve(group.schema, paths, at, settings.strict, first), first, tuple(effect for _, effect in chosen)
 
     dropped, first_drop, _ = routes(Drop)
     renamed, first_rename, renames = routes(Rename)
     keeps = [(first, effect) for first, effect in numbered(effects) if isinstance(effect, Keep)]
-    branches = [planned(group.schema, keep.paths, at, settings.strict, n, together=True) for n, keep in keeps]
+    branches = [resolve(group.schema, keep.paths, at, settings.strict, n, together=True) for n, keep in keeps]
 
     def drop(target: Target) -> None:
         target.touch_place(first_drop + target.number)
 
-    def rename(target: Target) -> Changed:
+    def rename(target: Target) -> EditResult:
         effect = renames[target.number]
         assert isinstance(effect, Rename)
         target.touch_place(first_rename + target.number)
-        return Renamed(effect.name, target.node)
+        return RenamedNode(effect.name, target.node)
 
     after = edited_branch(group, dropped, drop, None, at)
     for (number, _), branch in zip(keeps, branches, strict=True):
-        after = kept(after, branch, partial(_touch, number), at)
+        after = pruned(after, branch, partial(_touch, number), at)
     after = edited_branch(after, renamed, rename, settings.replace_nulls, at)
     return under(group, replace(after, schema=group.schema.with_fields(after.schema.fields)))
 
@@ -208,7 +208,7 @@ def _join(join: Join, node: Node, at: Planning, settings: Settings) -> Node:
 
 
 def _opened(child: Node, needs_text: bool) -> Node:
-    """A field; a struct is taken apart where its text is needed."""
+    """Returns a field; a struct whose text is needed is taken apart."""
     if needs_text and child.schema.type is Type.STRUCT:
         return open_struct(child)
     return child
@@ -271,18 +271,18 @@ def _wrap(wrap: Wrap, node: Node, at: Planning, settings: Settings) -> Node:
 
 
 def _wrap_inside(wrap: Wrap, node: Node, at: Planning, settings: Settings) -> Node:
-    def hoist(target: Target) -> Renamed:
+    def hoist(target: Target) -> RenamedNode:
         if not target.name:
             raise refuse("SMT226", "the value under a key of a map cannot be wrapped alone", "wrap the map")
         target.touch_place()
-        return Renamed(NewName(wrap.name), _struct_around(target.name, target.node))
+        return RenamedNode(NewName(wrap.name), _struct_around(target.name, target.node))
 
     group = struct_of(node, settings.purpose)
     return edited(group, (wrap.path,), hoist, settings.replace_nulls, at, settings.strict)
 
 
 def _required(node: Node, purpose: str) -> Node:
-    """A key or value that its schema requires: null is refused."""
+    """Returns a key or value that refuses null, because its schema is required."""
     rule = NotNull(purpose)
     if isinstance(node, Cell):
         return replace(node, expr=Call(rule, (node.expr,)), nullable=False)
@@ -296,7 +296,7 @@ def _struct_around(name: str, node: Node) -> Group:
 
 @dataclass(frozen=True)
 class _InsertFields:
-    """Adds fields to a struct and the structs inside it."""
+    """Adds fields to a struct and to the structs inside it."""
 
     inserts: tuple[Insert, ...]
     at: Planning
@@ -312,7 +312,7 @@ class _InsertFields:
         return under(group, with_fields(group, fields.items(), group.schema.with_fields(())))
 
     def _fields(self, group: Group, branch: Branch) -> dict[str, Node]:
-        """Returns the fields of a struct, copied, with what is inserted into it and below."""
+        """Returns copies of a struct's fields, with the new fields of the struct and of the structs inside it."""
         fields: dict[str, Node] = {}
         for name, child in group.fields:
             below = branch.below.get(name, Branch())
@@ -328,7 +328,7 @@ class _InsertFields:
         return fields
 
     def _below(self, name: str, branch: Branch, fields: dict[str, Node], group: Group) -> None:
-        """Insert into the struct of a name; nothing is inserted where the name is no struct."""
+        """Inserts into the struct of a name, or nothing if the field of that name is not a struct."""
         first = self.inserts[branch.first]
         if name not in fields and first.makes_parents:
             fields[name] = Group(Schema(Type.STRUCT, optional=True), (), None)

@@ -1,4 +1,4 @@
-"""Effects on a symbolic record: on one of its sides (``on_plan``), or on its topic, headers and key."""
+"""Effects on a symbolic record: on one side (``on_plan``), or on topic, headers, timestamp and key."""
 
 from dataclasses import replace
 from typing import Literal
@@ -6,7 +6,7 @@ from typing import Literal
 from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.fields.edit import all_sources, field_of, present, struct_of
 from dagster_smt.authoring.fields.read import read_field
-from dagster_smt.authoring.texts import with_default
+from dagster_smt.authoring.node_texts import with_default
 from dagster_smt.authoring.transform import Planning, Transform, null_side, refuse
 from dagster_smt.effects.code import CodeTransform
 from dagster_smt.effects.condition import FieldPasses, NullValue, inside
@@ -27,7 +27,7 @@ from dagster_smt.effects.effect import (
 )
 from dagster_smt.effects.on_plan import Settings, plan_on_side
 from dagster_smt.effects.routes_on_plan import plan_route
-from dagster_smt.effects.times import TIMES, needed_time, no_time
+from dagster_smt.effects.timestamp_fields import TIMES, needed_time, no_time
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import Schema, Type, optional
@@ -43,7 +43,7 @@ def plan_record(transform: Transform, record: PlanRecord, at: Planning) -> PlanR
     Args:
         transform: The transform.
         record: The record before.
-        at: Is told what the transform touches and what it misses.
+        at: Collects the touches of the transform, and the paths that it misses.
 
     Raises:
         PlanError: No record of these schemas can pass.
@@ -52,7 +52,7 @@ def plan_record(transform: Transform, record: PlanRecord, at: Planning) -> PlanR
         return transform.plan_record(record, at)
     if transform.sided and (record.key if at.side == "key" else record.value) is None:
         return null_side(transform, record)
-    # a transform without the option of KIP-1040 copies as Connect did before it
+    # a transform without the option of KIP-1040 copies fields as Connect did before the KIP
     replace_nulls = getattr(transform, "replace_null_with_default", True)
     settings = Settings(transform.purpose, replace_nulls, getattr(transform, "strict", False))
     return _plan_effects(transform.effects(), record, at, settings)
@@ -86,7 +86,7 @@ def _on_side(effects: tuple[Effect, ...], record: PlanRecord, at: Planning, sett
 def _reject(effect: Reject, record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
     condition = effect.condition
     if isinstance(condition, NullValue):
-        return record  # the null rule has seen to it
+        return record  # the null rule has done it
     if effect.side:
         at = replace(at, side=effect.side)
     test = plan_condition(condition, record, at, settings.purpose)
@@ -108,7 +108,7 @@ def _set_timestamp(effect: SetTimestamp, record: PlanRecord, at: Planning, setti
 
 
 def _timestamp_field(effect: SetTimestamp, node: Node, purpose: str) -> Node:
-    """The field of a struct, or the entry of a map."""
+    """Returns the field of a struct, or the entry of a map."""
     keys, values = node.schema.keys, node.schema.values
     if isinstance(node, Cell) and keys is not None and values is not None and keys.type is Type.STRING:
         return Cell(optional(values), Call(MapValue(effect.name), (node.expr,)), node.sources, nullable=True)
@@ -117,12 +117,15 @@ def _timestamp_field(effect: SetTimestamp, node: Node, purpose: str) -> Node:
 
 
 def _nullify(effect: Nullify, record: PlanRecord, at: Planning) -> PlanRecord:
-    """For columns a null of ``nullify`` has a type, too: there is no column without."""
+    """Returns the record with a null side.
+
+    The null keeps a type even under ``nullify``, because every column has one.
+    """
     node = at.side_of(record)
     schema = node.schema
     if effect.schema == "validate" and not schema.optional:
         hint = "let the schema allow null, or set schema.behavior to nullify or force_optional"
-        raise refuse("SMT222", f"the schema requires a value, so none can be dropped: {schema.label}", hint)
+        raise refuse("SMT222", f"the schema requires a value, so the value cannot become null: {schema.label}", hint)
     at.touch(0, present(node))
     after = schema if effect.schema == "retain" else optional(schema)
     record = at.with_side(record, Cell(after, Const(None, after), frozenset(), nullable=True))
@@ -147,7 +150,7 @@ def _drop_headers(effect: DropHeaders, record: PlanRecord, at: Planning) -> Plan
 
 
 def _copy_to_headers(effects: tuple[Effect, ...], record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
-    """Copies fields into headers, in their order, then drops what is moved."""
+    """Copies fields into headers, in their order, and then drops the moved fields."""
     group = struct_of(at.side_of(record), settings.purpose)
     headers = record.headers
     for number, copy in enumerate(only(effects, CopyToHeader)):

@@ -8,13 +8,13 @@ from dagster_smt.authoring.fields.schemaless import (
     Visit,
     collector,
     element_of,
-    made_parent,
+    ensured_parent,
     pruner,
     require_map,
     value_visitor,
     visitor,
 )
-from dagster_smt.authoring.fields.splice import Texts
+from dagster_smt.authoring.fields.splice import TextReplacement
 from dagster_smt.authoring.transform import SideFunction
 from dagster_smt.effects.effect import (
     NO_OFFSET,
@@ -42,12 +42,12 @@ from dagster_smt.values.texts import JoinTexts, java_text
 
 
 def function_on_side(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Returns the function of (value, record) that does effects on a key or value alone.
+    """Returns the function of (value, record) that applies effects on the key or value only.
 
     Args:
         effects: The effects, of one family.
-        bits: For each ledger entry of the effects the bit to set in ``record.touched``.
-        purpose: What the transform does, as messages say it.
+        bits: For each ledger entry of the effects, its bit of ``record.touched``.
+        purpose: The purpose of the transform, as messages word it.
     """
     family = family_of(effects)
     if family == {Change}:
@@ -65,14 +65,14 @@ def function_on_side(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose
 
 
 def act_of(rule: FieldRule, bit: int) -> Act:
-    """Returns the function that puts the value under a key of a container through a rule."""
+    """Returns the function that changes the value under a key of a container by a rule."""
     if rule.constant:
         return _constant_act(rule, bit)
     return _function_act(rule, bit)
 
 
 def text_of(rule: FieldRule) -> bytes | None:
-    """Returns the JSON text that a rule makes of every text; None if it depends on the text."""
+    """Returns the JSON text that replaces every text under a rule; None if the result depends on the text."""
     if not rule.constant:
         return None
     constant = rule.of_kind("string")
@@ -82,7 +82,7 @@ def text_of(rule: FieldRule) -> bytes | None:
 
 
 def _constant_act(rule: FieldRule, bit: int) -> Act:
-    """The value need not be decoded: its kind shows in its first byte."""
+    """Returns the act of a constant. It decodes no value, because the first byte shows the kind."""
     values: dict[str, Any] = {}
 
     def value_of(kind: str) -> Any:
@@ -116,7 +116,7 @@ def _function_act(rule: FieldRule, bit: int) -> Act:
 
 
 def _functions(rule: FieldRule) -> Callable[[str], Callable[[Any], Any] | None]:
-    """Returns a function that gives for each kind what becomes of its values; each is looked up once."""
+    """Returns a function from a kind to the function for its values. It calls the rule once for each kind."""
     functions: dict[str, Callable[[Any], Any] | None] = {}
 
     def function_of(kind: str) -> Callable[[Any], Any] | None:
@@ -156,11 +156,11 @@ def _change(changes: tuple[Change, ...], bits: tuple[int, ...], purpose: str) ->
     return change
 
 
-def _texts(rule: FieldRule, bit: int) -> Texts | None:
+def _texts(rule: FieldRule, bit: int) -> TextReplacement | None:
     text = text_of(rule)
     if text is None:
         return None
-    return Texts(text, bit)
+    return TextReplacement(text, bit)
 
 
 def _change_whole(rule: FieldRule, bit: int) -> SideFunction:
@@ -177,7 +177,7 @@ def _change_whole(rule: FieldRule, bit: int) -> SideFunction:
 
 
 def _restructure(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Drops, then keeps, then renames."""
+    """Returns the function that drops fields, then keeps fields, then renames fields."""
     drops = []
     for n, effect in numbered(effects):
         if isinstance(effect, Drop):
@@ -217,7 +217,7 @@ def drop_act(bit: int) -> Act:
 
 
 def _renamer(renames: Sequence[tuple[Rename, int]]) -> Visit:
-    """All renames at once: fields are taken out before any is put back."""
+    """Returns the function that renames all fields at once: it removes all fields before it inserts the first."""
     paths = [rename.path for rename, _ in renames]
     collect = collector(paths)
     tops = [(rename.path.leaf, rename.name(rename.path.leaf), bit) for rename, bit in renames]
@@ -250,7 +250,7 @@ def _insert(inserts: tuple[Insert, ...], bits: tuple[int, ...], purpose: str) ->
             if inserted is None and insert.source in ("partition", "timestamp"):
                 continue
             if above:
-                fields = made_parent(value, above, insert.makes_parents)
+                fields = ensured_parent(value, above, insert.makes_parents)
             else:
                 fields = value
             if fields is not None and (insert.existing == "overwrite" or name not in fields):
@@ -325,10 +325,11 @@ def _join(join: Join, bit: int, purpose: str) -> SideFunction:
 
     def change(value: Any, record: Record) -> Any:
         fields = require_map(value, purpose)
-        found = []
+        texts: list[str | None] = []
         for name in join.names:
-            found.append(look(fields, name) if name in fields else None)
-        fields[join.name] = rule.python(*(None if v is None else java_text(None, v) for v in found))
+            field = look(fields, name) if name in fields else None
+            texts.append(None if field is None else java_text(None, field))
+        fields[join.name] = rule.python(*texts)
         record.touched |= bit
         return fields
 

@@ -1,9 +1,9 @@
-"""Effects on records without a schema: on one of their sides (``on_values``), or on topic, headers, key, timestamp."""
+"""Effects on records without a schema: on one side (``on_values``), or on topic, headers, timestamp and key."""
 
 from typing import Any
 
 from dagster_smt.authoring.fields.schemaless import require_map, value_at, visitor
-from dagster_smt.authoring.topics import needed_topic
+from dagster_smt.authoring.topic_texts import needed_topic
 from dagster_smt.authoring.transform import SideFunction, Transform
 from dagster_smt.effects.code import CodeTransform
 from dagster_smt.effects.conditions_on_values import test_function
@@ -25,7 +25,7 @@ from dagster_smt.effects.effect import (
 )
 from dagster_smt.effects.on_values import drop_act, function_on_side
 from dagster_smt.effects.routes_on_plan import CONVERTED, no_topic
-from dagster_smt.effects.times import needed_time, no_time
+from dagster_smt.effects.timestamp_fields import needed_time, no_time
 from dagster_smt.errors import data_error
 from dagster_smt.model.record import KEY_DIRTY, DropRecord, Header, Record
 from dagster_smt.model.runtime import kind_of
@@ -37,11 +37,11 @@ _CONVERTED = frozenset(kind.value for kind in CONVERTED)
 
 
 def side_function(transform: Transform, bits: tuple[int, ...]) -> SideFunction:
-    """Returns the function of (value, record) that does what a transform does, without a schema.
+    """Returns the function of (value, record) that applies a transform to records without a schema.
 
     Args:
-        transform: A transform that looks at a side of the record.
-        bits: For each of its ledger entries the bit to set in ``record.touched``.
+        transform: A transform that reads a side of the record.
+        bits: For each ledger entry of the transform, its bit of ``record.touched``.
     """
     if isinstance(transform, CodeTransform):
         return transform.schemaless(bits)
@@ -49,7 +49,7 @@ def side_function(transform: Transform, bits: tuple[int, ...]) -> SideFunction:
 
 
 def effects_function(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Returns the function that does effects of one family; ``purpose``: what for, as messages say it."""
+    """Returns the function that applies effects of one family; messages contain ``purpose``."""
     for needs in only(effects, NeedsSchema):
         return _refuse(needs)
     if CopyToHeader in family_of(effects):
@@ -90,7 +90,7 @@ def _reject(effect: Reject, purpose: str) -> SideFunction:
 
 
 def _copy_to_headers(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Copies fields into headers, in their order, then drops what is moved."""
+    """Returns the function that copies fields into headers, in their order, and then drops the moved fields."""
     copies = [(copy.path, copy.header) for copy in only(effects, CopyToHeader)]
     drops = []
     for n, effect in numbered(effects):
@@ -144,7 +144,7 @@ def _route_by_field(by: ByField, bit: int, purpose: str) -> SideFunction:
 
 
 def _topic_text(by: ByField, field: Any) -> str | None:
-    """The text of a field; None if it has none."""
+    """Returns the topic that a field has as a text; None if the field has no text."""
     if by.converts and kind_of(field) in _CONVERTED:
         text = java_text(None, field)
     elif type(field) is str:
@@ -174,8 +174,8 @@ def _time_text(by: ByFieldTime, fields: dict[str, Any]) -> str:
         if isinstance(field, str):
             return field
         if field is not None:
-            statement = f"the field '{name}' is {kind_of(field)}, but a text with a timestamp is needed"
-            raise data_error("SMT463", statement, "convert it with TimestampConverter to string first")
+            statement = f"the field '{name}' is {kind_of(field)}, but it must be a text with a timestamp"
+            raise data_error("SMT463", statement, "first convert the field to string with TimestampConverter")
     names = ", ".join(f"'{name}'" for name in by.names)
     hint = "guard the stage with a predicate, or fill the field first"
     raise data_error("SMT462", f"none of the fields {names} holds a timestamp", hint)

@@ -1,11 +1,11 @@
-"""``Route`` on a symbolic record: the expression of the new topic, and what the ledger counts."""
+"""``Route`` on a symbolic record: the expression of the new topic, and the touches for the ledger."""
 
 from dataclasses import replace
 
 from dagster_smt.authoring.fields.edit import present, refused, struct_of
 from dagster_smt.authoring.fields.read import read_field
-from dagster_smt.authoring.texts import default_of, java_text_of
-from dagster_smt.authoring.topics import needed_topic, routed
+from dagster_smt.authoring.node_texts import default_of, java_text_of
+from dagster_smt.authoring.topic_texts import needed_topic, routed
 from dagster_smt.authoring.transform import Planning, refuse
 from dagster_smt.effects.effect import ByField, ByHeader, ByPattern, ByTime, Route
 from dagster_smt.effects.on_plan import Settings
@@ -20,7 +20,7 @@ from dagster_smt.values.times.timestamps import RouteByTime
 _BYTES = Schema(Type.BYTES, optional=True)
 _NUMBERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64)
 CONVERTED = frozenset({*_NUMBERS, Type.BOOLEAN, Type.STRING})
-"""What ``ByField.converts`` makes texts of."""
+"""The types that ``ByField.converts`` converts to texts."""
 
 
 def plan_route(route: Route, record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
@@ -88,9 +88,9 @@ def _as_text(by: ByField, node: Node) -> Cell:
 
 
 def no_topic(by: ByField, kind: str) -> tuple[str, str, str]:
-    """Returns the problem of a field that is no text, and becomes none."""
+    """Returns the problem of a field that is not a text and cannot become one."""
     if by.converts:
         statement = f"only a text, number or boolean can be a topic, but {by.label} is {kind}"
-        return "SMT452", statement, "name a field that is one"
+        return "SMT452", statement, "name another field"
     statement = f"only a text can be a topic, but {by.label} is {kind}"
-    return "SMT452", statement, "convert it before, with Cast to string for one"
+    return "SMT452", statement, "convert the field first, for example with Cast to string"

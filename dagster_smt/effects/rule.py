@@ -1,4 +1,4 @@
-"""What becomes of the value of a field: a rule, said once for records with and without a schema."""
+"""Rules that change the value of a field: one declaration for records with and without a schema."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from dagster_smt.values.basic import KeepNull
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """The same value in the place of every value of a kind.
+    """One value that replaces every value of a kind.
 
     Attributes:
         value: The value, in the Python form of the kind (``model.runtime``).
@@ -23,30 +23,30 @@ class Constant:
 
 
 class FieldRule:
-    """What becomes of the value of a field. A null stays null and is not counted.
+    """A rule that gives the new value of a field. A null stays null and is not counted.
 
-    A subclass is a frozen dataclass of parameters, so that every engine can read it: by ``name`` and ``parameters``
-    (``as_data``) if it has a name. Where Connect does the same with
-    and without a schema, ``of_kind`` says it all. Where the two modes differ, ``of_kind`` is the mode without a
-    schema, and ``on_node`` is overridden for the mode with one.
+    A subclass is a frozen dataclass of parameters. If it has a ``name``, every engine can read it by ``name`` and
+    ``parameters`` (``as_data``). If Connect does the same with and without a schema, ``of_kind`` is enough. If the two
+    modes differ, ``of_kind`` is the mode without a schema, and the subclass overrides ``on_node`` for the mode with
+    one.
     """
 
     name: ClassVar[str] = ""
-    """What an engine that is not Python knows the rule by; empty for one that only Python can run."""
+    """The name of the rule for engines that are not Python; empty for a rule that only Python can run."""
     constant: ClassVar[bool] = False
-    """Whether ``of_kind`` gives a ``Constant`` for every kind that it does not refuse."""
+    """True if ``of_kind`` gives a ``Constant`` for every kind that it does not refuse."""
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The rule's parameters by name: with ``name`` all that another engine needs to do the same."""
+        """The rule's parameters by name. With ``name``, another engine needs nothing else."""
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     def of_kind(self, kind: str) -> Rule | Constant | None:
-        """Returns what becomes of values of a kind; None leaves them alone.
+        """Returns the rule or constant for values of a kind; None leaves the values alone.
 
         Args:
             kind: A type of Connect in lower case (``string``, ``int64``, ``map``, …) or a logical type (``Decimal``,
-                ``Date``, ``Time``, ``Timestamp``), as ``model.runtime.kind_of`` and ``kind_of_schema`` give it.
+                ``Date``, ``Time``, ``Timestamp``), as ``model.runtime.kind_of`` and ``kind_of_schema`` return it.
 
         Raises:
             DataError: Values of this kind are refused, unless they are null.
@@ -79,7 +79,7 @@ class FieldRule:
 
 
 def masked(after: Node, before: Node) -> Node:
-    """Returns a field with the mark of a masked one, beside the marks that it had."""
+    """Returns a field with the mark ``masked``, added to its marks before the change."""
     if not isinstance(after, Cell):
         return after
     marks = before.marks if isinstance(before, Cell) else frozenset[str]()

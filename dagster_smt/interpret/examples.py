@@ -24,14 +24,14 @@ _PLAIN, _ENVELOPE = side_codec(Format()), side_codec(Format("envelope"))
 
 def example_chain(cls: type[Transform], example: Example) -> Chain:
     """The example's transform as a chain of one stage, on the key if it shows the key, else on the value."""
-    side = "key" if (example.given or example.shows) == "key" else "value"
+    side = "key" if (example.input_part or example.shows) == "key" else "value"
     return Chain((Stage("t", cls.model_validate(example.options), side if cls.sided else ""),))
 
 
 def example_record(example: Example) -> Record:
     """The record that ``Example`` describes."""
     record = Record("orders", 0, 42, TIMESTAMP, "CreateTime")
-    part, text = example.given or example.shows, example.before
+    part, text = example.input_part or example.shows, example.before
     if part == "topic":
         record.topic = text
     elif part == "headers":
@@ -108,7 +108,7 @@ def run_once(cls: type[Transform], options: dict[str, Any], before: str, *, type
 
 def with_schema(cls: type[Transform], example: Example) -> str:
     """What the example does to the schema its input would have, as text; empty if it has no effect on a struct."""
-    if (example.given or example.shows) == "value":
+    if (example.input_part or example.shows) == "value":
         value = msgspec.json.decode(example.before)
     else:
         value = None

@@ -1,6 +1,6 @@
 """What of a window need not be read: records that the first stages of a chain drop for where they are (decision 16).
 
-Which records a stage keeps is known from its effects (``effects.kept``). Topic, partition and offset of a record are
+Which records a stage keeps is known from its effects (``effects.passing``). Topic, partition and offset of a record are
 known before it is read; of timestamps, that those before the first offset at a time are older. All else may be either
 way: what is worked out is where a condition is possible, which is never less than where it holds.
 """
@@ -11,7 +11,7 @@ from functools import reduce
 from itertools import pairwise
 
 from dagster_smt.authoring.stage import Chain
-from dagster_smt.effects.kept import kept
+from dagster_smt.effects.passing import passes
 from dagster_smt.errors import problem_of_record
 from dagster_smt.model.keeps import (
     AllConditions,
@@ -91,7 +91,7 @@ def deciding(chain: Chain) -> list[tuple[int, Condition]]:
     for index, stage in enumerate(chain.stages):
         if index == 0 and isinstance(stage, RowStage):
             continue
-        keeps = kept(stage)
+        keeps = passes(stage)
         if keeps is None:
             break
         found.append((index, keeps))

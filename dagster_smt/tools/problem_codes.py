@@ -63,8 +63,8 @@ SHARED = {
     "SMT416": "formats/avro/read formats/csv formats/primitives formats/protobuf/kinds formats/sides "
     "spark/reading/start",
     "SMT440": "formats/avro/anything formats/avro/write formats/csv formats/primitives formats/protobuf/kinds",
-    "SMT451": "authoring/topics effects/times transforms/aiven/hash",
-    "SMT452": "effects/routes_on_plan effects/times transforms/aiven/hash",
+    "SMT451": "authoring/topic_texts effects/timestamp_fields transforms/aiven/hash",
+    "SMT452": "effects/routes_on_plan effects/timestamp_fields transforms/aiven/hash",
     "SMT441": "formats/protobuf/files formats/registry/wire formats/registry/client",
     "SMT442": "formats/registry/versions formats/registry/client",
     "SMT459": "formats/avro/read model/schema_size",

@@ -146,7 +146,7 @@ def _default(value: object) -> str:
 
 def _example(cls: type[Transform], example: Example) -> str:
     text = _properties(example, "transforms", "t", example_chain(cls, example).stages[0].connect_class)
-    result, given = run_example(cls, example), example.given or example.shows
+    result, given = run_example(cls, example), example.input_part or example.shows
     if result is None:
         text += f"A record with the {given} `{example.before}` is dropped."
     else:
@@ -158,7 +158,7 @@ def _example(cls: type[Transform], example: Example) -> str:
 
 def _predicate_example(cls: type[Predicate], example: Example) -> str:
     text = _properties(example, "predicates", "p", cls.connect_class)
-    return f"{text}With the {example.given or example.shows} `{example.before}` it is {run_example(cls, example)}."
+    return f"{text}With the {example.input_part or example.shows} `{example.before}` it is {run_example(cls, example)}."
 
 
 def _properties(example: Example, kind: str, alias: str, connect_class: str) -> str:

@@ -49,5 +49,5 @@ def test_a_family_is_the_kinds_of_its_effects(effects):
 )
 def test_others_are_refused_and_none_is_left_out(effects):
     names = ", ".join(type(effect).__name__ for effect in effects)
-    with pytest.raises(TypeError, match=f"do not go together: {names}"):
+    with pytest.raises(TypeError, match=f"cannot have these effects together: {names}"):
         family_of(effects)

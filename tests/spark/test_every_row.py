@@ -91,7 +91,7 @@ class Group:
 
 def typed_record(row: Example) -> Record:
     """The record of a row, with a schema on the side that it gives."""
-    part = row.given or row.shows
+    part = row.input_part or row.shows
     record = record_of(row.before, part)
     if part in SIDES and getattr(record, part) is not None and getattr(record, f"{part}_schema") is None:
         form = Format("json_schema", schema_of(json.loads(row.before)))

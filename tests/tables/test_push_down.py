@@ -13,7 +13,7 @@ from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain import parse_chain
 from dagster_smt.effects.condition import FieldPasses, ValuePasses
 from dagster_smt.effects.effect import Reject
-from dagster_smt.effects.kept import kept
+from dagster_smt.effects.passing import passes
 from dagster_smt.errors import ConfigError
 from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED, Interpreter
 from dagster_smt.model.paths.connect import FieldPath
@@ -315,7 +315,7 @@ def test_a_condition_of_ones_own_is_known_from_its_effects():
 
 def test_of_a_stage_that_does_more_than_drop_nothing_is_known():
     (stage,) = chain_of({"type": KAFKA + "RegexRouter", "regex": "a", "replacement": "b"}).stages
-    assert kept(stage) is None
+    assert passes(stage) is None
 
 
 # --- every record that is not read would be dropped, and by that stage ---

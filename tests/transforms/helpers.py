@@ -101,7 +101,7 @@ def check(cls: type, case: Example) -> None:
     except ConfigError as error:
         assert str(error).splitlines()[0] == problem
         return
-    record = record_of(case.before, case.given or case.shows)
+    record = record_of(case.before, case.input_part or case.shows)
     outcome = Interpreter(chain).run(record)
     if outcome.status == FAILED:
         assert str(outcome.problem).splitlines()[0] == problem

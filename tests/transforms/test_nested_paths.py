@@ -158,7 +158,7 @@ WITH_SCHEMA = [
         "an element of no array",
         {"field": "a[0]"} | EXT,
         envelope("a:int8", '{"a":1}'),
-        AT.format("SMT202", "ExtractField", "'a' in 'a[0]' is no struct but int8"),
+        AT.format("SMT202", "ExtractField", "'a' in 'a[0]' is int8, not a struct"),
     ),
     refused(
         TimestampConverter,
@@ -177,7 +177,7 @@ WITHOUT_SCHEMA = [
         '{"a":{"b":1}}',
         '[{"key":"z","value":null},{"key":"b","value":1}]',
         shows="headers",
-        given="value",
+        input_part="value",
     ),
     row(
         HeaderFrom,
@@ -193,7 +193,7 @@ WITHOUT_SCHEMA = [
         '{"a":{"id":1},"b":[{"x.y":2}]}',
         '{"id":1,"x.y":2,"c":null}',
         shows="key",
-        given="value",
+        input_part="value",
     ),
     row(ReplaceField, "the last element", {"exclude": "a[-1]"} | EXT, '{"a":[1,2]}', '{"a":[1]}'),
     row(ReplaceField, "one element named twice", {"exclude": "a[-1],a[1]"} | EXT, '{"a":[1,2]}', '{"a":[1]}'),
@@ -257,7 +257,7 @@ def test_without_a_schema(cls, case):
     check(cls, case)
 
 
-MANY = "'{}' can match many fields, but one value is needed"
+MANY = "'{}' can match many fields, but the option needs one value"
 CONFIGURATIONS = [
     (ExtractField, {"field": "**.id"} | EXT, "field", MANY.format("**.id")),
     (ValueToKey, {"fields": "id,items[*].sku"} | EXT, "fields", MANY.format("items[*].sku")),

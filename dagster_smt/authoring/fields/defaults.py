@@ -1,4 +1,4 @@
-"""Defaults of structs, arrays and maps whose inside a stage has changed."""
+"""Defaults of structs, arrays and maps whose fields or elements a stage has changed."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,11 +13,11 @@ _HINT = "drop the default from the schema"
 
 
 def changed_default(before: Group, after: Group, olds: Mapping[str, str]) -> Group:
-    """A rebuilt struct whose default fits its fields again.
+    """Returns a rebuilt struct whose default fits its new fields.
 
     Args:
         before, after: The struct before and after.
-        olds: For each field its name before.
+        olds: For each field, its name before.
     """
     default, schema = before.schema.default, before.schema
     if default is None or after.schema.fields == schema.fields:
@@ -26,18 +26,18 @@ def changed_default(before: Group, after: Group, olds: Mapping[str, str]) -> Gro
     values = {}
     for new, node in after.fields:
         same = node.schema == schema.by_name[olds[new]]
-        values[new] = default.get(olds[new]) if same else _over(node, base, default)
+        values[new] = default.get(olds[new]) if same else _value_of_node(node, base, default)
     return replace(after, schema=after.schema.with_(default=values))
 
 
 def changed_items_default(before: Cell, after: Cell, item: str, body: Node) -> Cell:
-    """A changed array or map whose default fits its elements again."""
+    """Returns a changed array or map whose default fits its new elements."""
     default = before.schema.default
     if default is None:
         return after
     if after.schema.type is Type.ARRAY:
-        return replace(after, schema=after.schema.with_(default=[_over(body, (item,), v) for v in default]))
-    changed = {key: _over(body, (item,), v) for key, v in default.items()}
+        return replace(after, schema=after.schema.with_(default=[_value_of_node(body, (item,), v) for v in default]))
+    changed = {key: _value_of_node(body, (item,), v) for key, v in default.items()}
     return replace(after, schema=after.schema.with_(default=changed))
 
 
@@ -49,10 +49,10 @@ def _base(present: Expr | None) -> tuple[str, ...]:
     return ()
 
 
-def _over(node: Node, base: tuple[str, ...], value: Any) -> Any:
-    """What a node would be where the value at ``base`` is the given one."""
+def _value_of_node(node: Node, base: tuple[str, ...], value: Any) -> Any:
+    """Returns the value of a node, if the reference ``base`` has a value."""
     if isinstance(node, Group):
-        return {name: _over(child, base, value) for name, child in node.fields}
+        return {name: _value_of_node(child, base, value) for name, child in node.fields}
     try:
         return _value(node.expr, base, value)
     except DataError as error:
@@ -69,7 +69,7 @@ def _value(expr: Expr, base: tuple[str, ...], value: Any) -> Any:
             value = None if value is None else value.get(name)
         return value
     if isinstance(expr, Ref) and base[: len(expr.path)] == expr.path:
-        return {}  # the struct around: it is there
+        return {}  # the struct around, which is present
     if isinstance(expr, Each):
-        raise refuse("SMT205", "a default value with arrays or maps in it cannot be changed", _HINT)
-    raise refuse("SMT205", "a default value cannot be changed by what else is in the record", _HINT)
+        raise refuse("SMT205", "a default value that contains arrays or maps cannot be changed", _HINT)
+    raise refuse("SMT205", "a default value cannot depend on other parts of the record", _HINT)

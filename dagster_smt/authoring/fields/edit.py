@@ -1,11 +1,11 @@
-"""Changing fields of a struct, at any depth: the way from configured paths to rebuilt nodes."""
+"""Edits fields of a struct, at any depth, and rebuilds the structs around them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.fields.defaults import changed_default, changed_items_default
-from dagster_smt.authoring.fields.resolve import Branch, planned, text_of
+from dagster_smt.authoring.fields.resolve import Branch, resolve, text_of
 from dagster_smt.authoring.transform import Planning, refuse
 from dagster_smt.errors import DATA_EXCEPTION, SCHEMA_BUILDER_EXCEPTION, PlanError
 from dagster_smt.model.cell import (
@@ -43,10 +43,10 @@ class Target:
     Attributes:
         number: Number of the path.
         name: Name of the field; empty for an element or map value.
-        node: The value, copied already.
-        parent: The expression that is null where the struct around it is; None if it never is.
-        at: Where to report touches.
-        whole: Whether it is the whole key or value.
+        node: The value, already copied.
+        parent: An expression that is null if the struct around the value is null; None if the struct is never null.
+        at: Collects touches.
+        whole: True if the target is the whole key or value.
     """
 
     number: int
@@ -57,88 +57,91 @@ class Target:
     whole: bool = False
 
     def touch(self, effect: int | None = None) -> None:
-        """Report the path's effect, in the records where the value is not null."""
+        """Reports the path's effect, for records in which the value is not null."""
         self.at.touch(self.number if effect is None else effect, present(self.node))
 
     def touch_place(self, effect: int | None = None) -> None:
-        """Report the path's effect, in the records that have the place, be it null."""
+        """Reports the path's effect, for records that have the field, null or not."""
         self.at.touch(self.number if effect is None else effect, self.parent)
 
 
 @dataclass(frozen=True)
-class Renamed:
-    """What a change returns for a field that gets another name, too."""
+class RenamedNode:
+    """A node with a new name, as the result of an edit."""
 
     name: NewName
     node: Node
 
 
-Changed = Node | Renamed | None
-Change = Callable[[Target], Changed]
-Dropped = Callable[[Expr | None, Planning], None]
+EditResult = Node | RenamedNode | None
+Edit = Callable[[Target], EditResult]
+DropReport = Callable[[Expr | None, Planning], None]
 
 
 def struct_of(node: Node, purpose: str) -> Group:
-    """The node as a struct, or Connect's ``requireStruct`` error."""
+    """Returns the node as a struct, or raises the error of Connect's ``requireStruct``."""
     if node.schema.type is not Type.STRUCT:
         raise refuse("SMT201", f"only a struct can be used for [{purpose}], but this is {node.schema.label}")
     return open_struct(node)
 
 
 def edited(
-    group: Group, paths: Iterable[FieldPath], change: Change, replace_nulls: bool, at: Planning, strict: bool = False
+    group: Group, paths: Iterable[FieldPath], change: Edit, replace_nulls: bool, at: Planning, strict: bool = False
 ) -> Group:
-    """Rebuild a struct: every field is copied, those that paths lead to go through ``change``.
+    """Returns a rebuilt struct: every field is copied, and ``change`` edits the fields that paths match.
 
-    ``change`` returns the new field, one with another name (``Renamed``), or None to drop it. What is below a field is
-    changed before the field itself. Rebuilt structs keep name, version, doc, parameters, optionality and default; those
-    left without fields stay. A path that leads nowhere is reported and changes nothing.
+    ``change`` returns the new field, a field with another name (``RenamedNode``), or None to drop the field. Inner
+    fields change before the fields around them. Rebuilt structs keep name, version, doc, parameters, optionality and
+    default; a struct without fields stays. A path without a match is reported and changes nothing.
 
     Args:
         group: The struct.
         paths: The configured paths.
-        change: What happens to each target.
-        replace_nulls: Whether copied nulls become defaults.
-        at: Where to report what paths match, what they miss, and what is touched.
-        strict: As ``planned`` has it.
+        change: The edit of each target.
+        replace_nulls: True if copied nulls become defaults.
+        at: Collects matches, missing paths and touches.
+        strict: As in ``resolve``.
     """
-    return edited_branch(group, planned(group.schema, paths, at, strict), change, replace_nulls, at)
+    return edited_branch(group, resolve(group.schema, paths, at, strict), change, replace_nulls, at)
 
 
-def edited_branch(group: Group, branch: Branch, change: Change, replace_nulls: bool | None, at: Planning) -> Group:
-    """As ``edited``, with the routes known. ``replace_nulls`` None: nothing is copied, a later pass does it."""
-    return _Edit(change, replace_nulls, at).struct(group, branch)
+def edited_branch(group: Group, branch: Branch, change: Edit, replace_nulls: bool | None, at: Planning) -> Group:
+    """Returns a rebuilt struct as ``edited`` does, for known routes.
 
-
-def kept(group: Group, branch: Branch, dropped: Dropped, at: Planning) -> Group:
-    """Rebuild a struct with only what routes end at, and what is on the way there; nothing is copied.
-
-    ``dropped`` is told of each field that goes: the expression that is null where the struct around it is (None: it
-    never is), and where to report a touch.
+    ``replace_nulls`` None leaves copying to a later pass.
     """
-    return _Edit(lambda target: target.node, None, at, dropped=dropped).struct(group, branch)
+    return _Editor(change, replace_nulls, at).struct(group, branch)
+
+
+def pruned(group: Group, branch: Branch, dropped: DropReport, at: Planning) -> Group:
+    """Returns a struct with only the ends of routes and the structs around them; nothing is copied.
+
+    ``dropped`` is called for each dropped field, with an expression that is null if the struct around is null (None:
+    never), and with the planning that collects touches.
+    """
+    return _Editor(lambda target: target.node, None, at, dropped=dropped).struct(group, branch)
 
 
 @dataclass(frozen=True)
-class _Edit:
-    """One rebuilding.
+class _Editor:
+    """Rebuilds one struct.
 
-    ``level`` counts the arrays and maps around: each has an item name of its own. With ``dropped``, fields without
-    routes go, and those that routes end at stay as they are.
+    ``level`` counts the arrays and maps around, because each needs a name of its own for its items. With ``dropped``,
+    fields without routes are dropped, and fields at the ends of routes stay as they are.
     """
 
-    change: Change
+    change: Edit
     replace_nulls: bool | None
     at: Planning
     level: int = 0
-    dropped: Dropped | None = None
+    dropped: DropReport | None = None
 
     def struct(self, group: Group, branch: Branch) -> Group:
         fields: dict[str, Node] = {}
         olds: dict[str, str] = {}
         for name, child in group.fields:
             below = branch.below.get(name)
-            after: Changed
+            after: EditResult
             if below is None and self.dropped is not None:
                 self.dropped(group.present, self.at)
                 continue
@@ -146,12 +149,13 @@ class _Edit:
                 after = self._copied(name, child, group)
             else:
                 after = self._field(name, child, below, group)
-            new = after.name(name) if isinstance(after, Renamed) else name
+            new = after.name(name) if isinstance(after, RenamedNode) else name
             if after is None:
                 continue
             if new in fields:
                 raise clash(new)
-            fields[new], olds[new] = after.node if isinstance(after, Renamed) else after, name
+            fields[new] = after.node if isinstance(after, RenamedNode) else after
+            olds[new] = name
         rebuilt = with_fields(group, fields.items(), group.schema)
         return changed_default(group, rebuilt, olds)
 
@@ -160,7 +164,7 @@ class _Edit:
             return child
         return copied(name, child, group.present, self.replace_nulls)
 
-    def _field(self, name: str, child: Node, branch: Branch, group: Group) -> Changed:
+    def _field(self, name: str, child: Node, branch: Branch, group: Group) -> EditResult:
         if self.dropped is not None and branch.ends:
             return child
         if branch.below and child.schema.type is Type.STRUCT:
@@ -181,22 +185,22 @@ class _Edit:
             node = self._each(node, step, below)
         return node
 
-    def _ends(self, name: str, node: Node, branch: Branch, parent: Expr | None) -> Changed:
-        """Apply the changes of the paths that end here, in their order."""
+    def _ends(self, name: str, node: Node, branch: Branch, parent: Expr | None) -> EditResult:
+        """Returns a node after the edits of the paths that end here, in their order."""
         new: NewName | None = None
         for number in branch.ends:
             after = self.change(Target(number, name, node, parent, self.at))
             if after is None:
                 return None
-            if isinstance(after, Renamed):
+            if isinstance(after, RenamedNode):
                 new, after = after.name, after.node
             node = after
         if new is None:
             return node
-        return Renamed(new, node)
+        return RenamedNode(new, node)
 
     def _each(self, cell: Cell, select: Select, branch: Branch) -> Cell:
-        """Change elements of an array or map."""
+        """Returns an array or map with edited elements."""
         item, values = f"item{self.level}", cell.schema.values
         assert values is not None
         if self.dropped is not None and branch.ends:
@@ -206,14 +210,14 @@ class _Edit:
         if branch.below and values.type is Type.STRUCT:
             element = open_struct(element)
         after = inner._ends("", inner._below(element, branch), branch, None)
-        node = after.node if isinstance(after, Renamed) else after
+        node = after.node if isinstance(after, RenamedNode) else after
         alone = node is not None and node.schema != values and not isinstance(select, Every)
         if alone and not branch.meant:
             return cell
         for touch in inner.at.touches:
             when = AnyItem(cell.expr, cell.schema, select, item, touch.when or _TRUE)
             self.at.touches.append(Touch(touch.entry, when))
-        if isinstance(after, Renamed):
+        if isinstance(after, RenamedNode):
             if after.node is element:
                 changed = cell
             else:
@@ -260,20 +264,20 @@ def _rekeyed(cell: Cell, select: Select, new: NewName) -> Cell:
 
 
 def clash(name: str) -> PlanError:
-    """The error of two fields that get one name."""
+    """Returns the error of two fields with one name."""
     statement = f"two fields would be named '{name}'"
     return refuse("SMT111", statement, "rename or drop one of them", SCHEMA_BUILDER_EXCEPTION)
 
 
 def all_sources(node: Node) -> frozenset[str]:
-    """Everything a node depends on."""
+    """Returns the input fields that a node depends on."""
     if isinstance(node, Cell):
         return node.sources
     return node.sources.union(*(all_sources(child) for _, child in node.fields))
 
 
 def field_of(group: Group, name: str, missing_class: str = DATA_EXCEPTION) -> Node:
-    """A field that must exist, or the error of one that does not."""
+    """Returns a field, or raises the error of a missing field."""
     if name not in group.by_name:
         hint = f"the fields are: {', '.join(group.by_name)}"
         raise refuse("SMT102", f"there is no field '{name}'", hint, missing_class)
@@ -281,7 +285,7 @@ def field_of(group: Group, name: str, missing_class: str = DATA_EXCEPTION) -> No
 
 
 def present(node: Node) -> Expr | None:
-    """The expression that is null where the node is; None if it never is."""
+    """Returns an expression that is null if the node is null; None if the node is never null."""
     if not node.may_be_null:
         return None
     if isinstance(node, Cell):
@@ -290,9 +294,9 @@ def present(node: Node) -> Expr | None:
 
 
 def refused(node: Node, code: str, statement: str, hint: str = "", schema: Schema | None = None) -> Cell:
-    """A field that cannot be used unless it is null; ``schema`` is what it would have become.
+    """Returns a field that is refused unless it is null; ``schema`` is the schema of the result.
 
-    A field that is never null is refused at once.
+    A field that is never null is refused during planning.
     """
     expr = present(node)
     if expr is None:
@@ -302,7 +306,7 @@ def refused(node: Node, code: str, statement: str, hint: str = "", schema: Schem
 
 
 def under(group: Group, rebuilt: Group) -> Group:
-    """A rebuilt struct that became required stays null where the one it was made from is null."""
+    """Returns a rebuilt struct that is null if the original struct is null, even if it became required."""
     if "" in rebuilt.by_name and "" not in group.by_name:
         raise refuse("SMT112", "a field needs a name that is not empty", "name the field", SCHEMA_BUILDER_EXCEPTION)
     nullable = group.may_be_null and not rebuilt.schema.optional

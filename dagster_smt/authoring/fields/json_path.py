@@ -1,9 +1,9 @@
-"""JSONPath in options and plans: which fields of a struct a path needs, and what cannot be compared."""
+"""JSONPath in options and plans: checks of a path, and its answer on a struct."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from dagster_smt.authoring.texts import with_default
+from dagster_smt.authoring.node_texts import with_default
 from dagster_smt.authoring.transform import Planning
 from dagster_smt.errors import ConfigError, PlanError
 from dagster_smt.model.cell import Call, Const, Expr, Group, Node, open_struct
@@ -34,7 +34,7 @@ Tree = dict[str, Any]
 
 
 def check_json_path(option: str, text: str, single: bool = False) -> Iterator[tuple[str, str, str]]:
-    """Problems of a configured path, for ``Options.check``. ``single``: it must lead to one field at most."""
+    """Yields the problems of a configured path, for ``Options.check``. ``single``: it may lead to one field only."""
     try:
         path = parse_json_path(text)
         for step in path.steps:
@@ -47,38 +47,42 @@ def check_json_path(option: str, text: str, single: bool = False) -> Iterator[tu
         yield option, error.problems[0].statement, error.problems[0].hint
     else:
         if single and not path.definite:
-            yield option, f"'{text}' has a filter, but one value is needed", "name the field: $.a.b"
+            yield option, f"'{text}' has a filter, but the option needs one value", "name the field: $.a.b"
         elif single and not path.steps:
-            yield option, f"'{text}' names no field", "name one ($.a.b); the whole key or value has no name"
+            yield option, f"'{text}' names no field", "name a field ($.a.b); the whole key or value has no name"
 
 
 def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
-    """The expression of what a path finds in a struct (``values.json_path.answer``); null where the struct is.
+    """Returns the expression of a path's answer on a struct (``values.json_path.answer``); null if the struct is null.
 
-    Fields that the schema does not have are reported, and missing for the path. A null is read as its default.
+    ``at`` collects fields that the schema does not have; the path treats them as missing. A null is read as its
+    default.
 
     Raises:
         PlanError: SMT458, the path compares bytes or dates.
     """
     _check_types(group.schema, path)
-    wanted: Tree = {}
+    tree: Tree = {}
     for names in _places(path):
-        below = wanted
+        below = tree
         for name in names:
             below = below.setdefault(name, {})
     args: list[Expr] = []
-    shape = _part(group, wanted, args, (), at)
+    shape = _part(group, tree, args, (), at)
     return Call(Answer(path, shape), tuple(args))
 
 
 def finding(path: JsonPath) -> Condition:
-    """When a path finds something in an object, as data: as far as it begins with filters of the object itself."""
-    found: list[Condition] = []
+    """Returns the condition on which a path has a result in an object, as data.
+
+    The condition is exact for the filters of the object itself, with which a path can begin, and unknown after them.
+    """
+    conditions: list[Condition] = []
     for step in path.steps:
         if not isinstance(step, FilterStep):
-            return AllConditions((*found, Unknown()))
-        found.append(_passing(step.test))
-    return AllConditions(tuple(found))
+            return AllConditions((*conditions, Unknown()))
+        conditions.append(_passing(step.test))
+    return AllConditions(tuple(conditions))
 
 
 def _passing(test: Test) -> Condition:
@@ -95,7 +99,7 @@ def _passing(test: Test) -> Condition:
 
 
 def _places(path: JsonPath) -> Iterator[Names]:
-    """The fields that a path looks at, where no array is on the way."""
+    """Yields the fields that a path reads, except fields inside arrays."""
     above: Names = ()
     for step in path.steps:
         if isinstance(step, str):
@@ -105,10 +109,10 @@ def _places(path: JsonPath) -> Iterator[Names]:
     yield above
 
 
-def _part(group: Group, wanted: Tree, args: list[Expr], above: Names, at: Planning) -> StructShape:
+def _part(group: Group, tree: Tree, args: list[Expr], above: Names, at: Planning) -> StructShape:
     args.append(Const(False, BOOLEAN) if group.present is None else Call(IsNull(), (group.present,)))
     fields = []
-    for name, below in wanted.items():
+    for name, below in tree.items():
         route = (*above, name)
         if name in group.by_name:
             field = with_default(group.by_name[name], group)
@@ -118,9 +122,9 @@ def _part(group: Group, wanted: Tree, args: list[Expr], above: Names, at: Planni
     return StructShape(tuple(fields))
 
 
-def _shape(node: Node, wanted: Tree, args: list[Expr], route: Names, at: Planning) -> ValueShape | StructShape:
+def _shape(node: Node, tree: Tree, args: list[Expr], route: Names, at: Planning) -> ValueShape | StructShape:
     if isinstance(node, Group) or node.schema.type is Type.STRUCT:
-        return _part(open_struct(node), wanted, args, route, at)
+        return _part(open_struct(node), tree, args, route, at)
     args.append(node.expr)
     return ValueShape(node.schema)
 
@@ -132,13 +136,12 @@ def _check_types(schema: Schema | None, path: JsonPath) -> None:
             continue
         if schema is not None and schema.type is Type.ARRAY:
             schema = schema.values
-        else:
-            schema = schema
+
         for test in tests_in(step.test):
-            found = schema
+            field = schema
             for name in test.names:
-                found = _below(found, name)
-            if found is not None and not isinstance(test, Exists) and _is_bytes_or_date(found):
+                field = _below(field, name)
+            if field is not None and not isinstance(test, Exists) and _is_bytes_or_date(field):
                 raise PlanError(not_comparable(test.names).problem)
 
 

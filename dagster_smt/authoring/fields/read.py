@@ -1,4 +1,4 @@
-"""Reading one field by its path: what ExtractField, HeaderFrom and ValueToKey take out of a key or value."""
+"""Reads one field by its path, for ExtractField, HeaderFrom and ValueToKey."""
 
 from collections.abc import Iterator
 
@@ -17,19 +17,19 @@ from dagster_smt.values.containers import ItemAt, MapValue, StructField
 def read_field(
     node: Node, path: FieldPath, strict: bool = False, missing_class: str = DATA_EXCEPTION
 ) -> tuple[Node, Expr | None]:
-    """The field at a path, and the expression that is null where the struct around it is (None: never).
+    """Returns the field at a path, and an expression that is null if the struct around the field is null (None: never).
 
-    Structs on the way are read with their defaults, the field itself as it is. What is under a key of a map, or an
-    element of an array, may be missing, and so is optional.
+    Structs on the path are read with their defaults, the field itself as it is. The value under a key of a map and the
+    element of an array may be missing, and so are optional.
 
     Args:
         node: A struct.
-        path: A path that leads to one field at most.
-        strict: Whether a name step into a map is refused, as Kafka does it.
-        missing_class: The exception with which Connect refuses a field that does not exist.
+        path: A path to at most one field.
+        strict: True to refuse a name step into a map, as Kafka does.
+        missing_class: The exception class that Connect raises for a missing field.
 
     Raises:
-        PlanError: SMT102, there is no such field; SMT202, a step leads into something that has no fields.
+        PlanError: SMT102, there is no such field; SMT202, a step leads into a value without fields.
     """
     parent: Expr | None = None
     for number, step in enumerate(path.steps):
@@ -60,8 +60,8 @@ def _child(node: Node, step: Step, path: FieldPath, strict: bool, missing_class:
     if before and isinstance(before[-1], str):
         what = f"'{before[-1]}' in '{path}'"
     else:
-        what = f"what '{path}' goes through"
-    raise refuse("SMT202", f"{what} is no struct but {schema.label}", "name a field of a struct")
+        what = f"a value on the path '{path}'"
+    raise refuse("SMT202", f"{what} is {schema.label}, not a struct", "name a field of a struct")
 
 
 def _opened(node: Node) -> Group:

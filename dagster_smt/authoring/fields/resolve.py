@@ -1,4 +1,4 @@
-"""Where configured paths lead in a schema: each becomes the routes it matches, known when planning.
+"""Resolves configured paths in a schema, during planning: each path becomes its routes.
 
 A route's steps are a field's name (``str``), ``Key`` (a map's key), ``Every``, ``Index``, or ``Match`` (keys of a map).
 """
@@ -25,8 +25,8 @@ class Branch:
 
     Attributes:
         ends: Numbers of the paths that end here.
-        below: What follows.
-        meant: Whether a path leads here that does not just come by in a deep scan.
+        below: The branches of the next steps.
+        meant: True if a path without a deep scan leads here.
     """
 
     ends: list[int] = field(default_factory=list)
@@ -35,13 +35,13 @@ class Branch:
 
     @property
     def first(self) -> int:
-        """The number of the first path that ends here or below."""
+        """The number of the first path that ends in this branch or below."""
         if self.ends:
             return self.ends[0]
         return next(iter(self.below.values())).first
 
     def add(self, route: Route, number: int, meant: bool = True) -> None:
-        """Add the route of a path."""
+        """Adds the route of a path."""
         branch = self
         for step in route:
             branch = branch.below.setdefault(step, Branch())
@@ -50,7 +50,7 @@ class Branch:
             branch.ends.append(number)
 
 
-def planned(
+def resolve(
     schema: Schema,
     paths: Iterable[FieldPath],
     at: Planning,
@@ -59,31 +59,31 @@ def planned(
     *,
     together: bool = False,
 ) -> Branch:
-    """The routes of paths in a schema, as one tree. A path that leads nowhere is reported to ``at``.
+    """Returns the routes of paths in a schema, as one tree.
 
     Args:
-        schema: The schema of the struct the paths start from.
+        schema: The schema of the struct in which the paths start.
         paths: The paths, numbered by their position.
-        at: Told what paths match that are not written as what they lead to, and which lead nowhere.
-        strict: Whether a name step into a map is refused, as Kafka does it.
+        at: Collects the fields that pattern paths match, and the paths that lead nowhere.
+        strict: True to refuse a name step into a map, as Kafka does.
         first: Number of the first path's effect in the transform's ledger.
-        together: Whether that is the effect of all.
+        together: True if all paths belong to this one effect.
     """
     root = Branch()
     for number, path in enumerate(paths):
-        found = tuple(dict.fromkeys(_routes(schema, path.steps, strict)))
+        routes = tuple(dict.fromkeys(_routes(schema, path.steps, strict)))
         meant = not any(isinstance(step, Deep) for step in path.steps)
-        for route in found:
+        for route in routes:
             root.add(route, number, meant)
-        if not found:
+        if not routes:
             at.miss(path.text, *_known(schema, path.steps))
-        elif (texts := tuple(map(text_of, found))) != (path.text,) or not path.plain:
+        elif (texts := tuple(map(text_of, routes))) != (path.text,) or not path.plain:
             at.match(first if together else first + number, texts)
     return root
 
 
 def text_of(route: Route) -> str:
-    """A route in the extended syntax."""
+    """Returns a route in the extended syntax."""
     return route_text(tuple(step.name if isinstance(step, Key) else step for step in route))
 
 
@@ -99,7 +99,7 @@ def _routes(schema: Schema, steps: tuple[Step, ...], strict: bool) -> Iterator[R
                 yield (step, *route)
         return
     if strict and isinstance(head, str) and schema.type is Type.MAP:
-        raise refuse("SMT202", f"'{head}' looks for a field in a map", "set strict_paths to relaxed, or name the map")
+        raise refuse("SMT202", f"'{head}' is a step into a map", "set strict_paths to relaxed, or name the map")
     for step, child in matching(schema, head):
         for route in _routes(child, rest, strict):
             yield (step, *route)
@@ -113,7 +113,7 @@ def _children(schema: Schema) -> Iterator[tuple[RouteStep, Schema]]:
 
 
 def matching(schema: Schema, step: Step) -> Iterator[tuple[RouteStep, Schema]]:
-    """What one step reaches in a value of a schema."""
+    """Yields the steps of a route, with their schemas, that one step of a path matches in a schema."""
     values, keyed = schema.values, has_text_keys(schema)
     if isinstance(step, str | Match):
         matches = _matches(step)
@@ -124,11 +124,11 @@ def matching(schema: Schema, step: Step) -> Iterator[tuple[RouteStep, Schema]]:
         if schema.type is Type.ARRAY and values is not None:
             yield step, values
     else:
-        yield from ((found, child) for found, child in _children(schema) if _is_of(child, step))
+        yield from ((step_down, child) for step_down, child in _children(schema) if _is_of(child, step))
 
 
 def has_text_keys(schema: Schema) -> bool:
-    """Whether a schema is a map whose keys can be named in a path."""
+    """Returns True if a schema is a map with text keys, which a path can name."""
     return schema.type is Type.MAP and schema.keys is not None and schema.keys.type is Type.STRING
 
 
@@ -146,17 +146,17 @@ def _is_of(schema: Schema, step: Step) -> bool:
 
 
 def _known(schema: Schema, steps: tuple[Step, ...]) -> tuple[tuple[str, ...], str]:
-    """The names there are where a path leads nowhere, and what it looks for there."""
+    """Returns the names at the place where a path leads nowhere, and the name that the path needs there."""
     for number, step in enumerate(steps):
         following = [] if isinstance(step, Deep) else list(matching(schema, step))
         if len(following) != 1:
-            named = schema.by_name if isinstance(step, str) else _names(schema)
-            return tuple(named), _asked(steps[number:])
+            names = schema.by_name if isinstance(step, str) else _names(schema)
+            return tuple(names), _next_name(steps[number:])
         schema = following[0][1]
     return (), ""
 
 
-def _asked(steps: tuple[Step, ...]) -> str:
+def _next_name(steps: tuple[Step, ...]) -> str:
     for step in steps:
         if isinstance(step, str):
             return step
@@ -166,8 +166,8 @@ def _asked(steps: tuple[Step, ...]) -> str:
 
 
 def _names(schema: Schema) -> dict[str, None]:
-    """All field names of a schema, at any depth."""
-    found = dict.fromkeys(name for name, _ in schema.fields)
+    """Returns all field names of a schema, at any depth."""
+    names = dict.fromkeys(name for name, _ in schema.fields)
     for _, child in _children(schema):
-        found.update(_names(child))
-    return found
+        names.update(_names(child))
+    return names

@@ -1,6 +1,6 @@
-"""Finding what an extended path leads to in lazily decoded JSON (``values.lazy``), decoding no more than it must.
+"""Finds the matches of an extended path in lazily decoded JSON (``values.lazy``), and decodes as little as possible.
 
-A deep scan for a name skips texts in which the quoted name does not occur: they stay undecoded, and so byte for byte.
+A deep scan for a name skips texts without the quoted name. Those texts stay undecoded, and so keep all their bytes.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,25 +14,25 @@ from dagster_smt.values.java.regex import compile_java
 from dagster_smt.values.json.lazy import decode, is_raw, kind_at, look
 
 Act = Callable[[Any, Any, Record], None]
-"""Changes what is in a container (dict or list) under a key or index."""
+"""Changes the value under a key or index of a container (dict or list)."""
 Trail = tuple[Any, ...]
-Found = tuple[Any, Any, Trail, int]
-"""What a path leads to: its container (dict or list), its key or index there, the ``Found`` of the container (an empty
-tuple for the top), and how many levels it is below the top."""
-Find = Callable[[Any], list[Found]]
-_Walk = Callable[[Any, list[Found], Trail, int], None]
+Location = tuple[Any, Any, Trail, int]
+"""The place of a match: its container (dict or list), its key or index there, the ``Location`` of the container (an
+empty tuple for the top), and its depth below the top."""
+Find = Callable[[Any], list[Location]]
+_Walk = Callable[[Any, list[Location], Trail, int], None]
 _Keys = Callable[[Any], Iterable[Any]]
 _OPENERS = (ord("{"), ord("["))
 
 
 def finder(path: FieldPath) -> Find:
-    """A function that finds everything a path leads to: what is above before what is below, elements in their order."""
+    """Returns a function that finds all matches of a path: outer values before inner, elements in their order."""
     walk = _walk(path.steps)
 
-    def find(value: Any) -> list[Found]:
-        found: list[Found] = []
-        walk(value, found, (), 0)
-        return found
+    def find(value: Any) -> list[Location]:
+        locations: list[Location] = []
+        walk(value, locations, (), 0)
+        return locations
 
     return find
 
@@ -44,23 +44,23 @@ def _walk(steps: tuple[Step, ...]) -> _Walk:
     keys = _keys(head)
     if not rest:
 
-        def end(node: Any, found: list[Found], trail: Trail, depth: int) -> None:
-            found += [(node, key, trail, depth) for key in keys(node)]
+        def end(node: Any, locations: list[Location], trail: Trail, depth: int) -> None:
+            locations += [(node, key, trail, depth) for key in keys(node)]
 
         return end
     below = _walk(rest)
 
-    def step(node: Any, found: list[Found], trail: Trail, depth: int) -> None:
+    def step(node: Any, locations: list[Location], trail: Trail, depth: int) -> None:
         for key in keys(node):
             child = look(node, key)
             if type(child) is dict or type(child) is list:
-                below(child, found, (node, key, trail, depth), depth + 1)
+                below(child, locations, (node, key, trail, depth), depth + 1)
 
     return step
 
 
 def _keys(step: Step) -> _Keys:
-    """The keys or indexes of a container that one step reaches."""
+    """Returns a function that yields the keys or indexes of a container that one step matches."""
     if isinstance(step, str):
         return lambda node: (step,) if type(node) is dict and step in node else ()
     if isinstance(step, Index):
@@ -82,7 +82,7 @@ def _all_keys(node: Any) -> Iterable[Any]:
 
 
 def kinds_of(step: Step) -> frozenset[str]:
-    """Kinds of schemaless values (``model.runtime.kind_of``) that a selection by type means."""
+    """Returns the kinds of schemaless values (``model.runtime.kind_of``) that a step selects by type."""
     if isinstance(step, OfLogical):
         return frozenset({step.name.removeprefix("org.apache.kafka.connect.data.")} & {"Timestamp", "Decimal"})
     assert isinstance(step, OfType)
@@ -90,13 +90,13 @@ def kinds_of(step: Step) -> frozenset[str]:
 
 
 def _deep(rest: tuple[Step, ...]) -> _Walk:
-    """The rest of the path at every level. A name is looked for in the bytes before anything is decoded."""
+    """Returns the walk of a path's rest at every level. It searches bytes for a name before it decodes them."""
     below, first = _walk(rest), rest[0]
     if isinstance(first, str):
         return _Scan(below, first, ends=len(rest) == 1).node
 
-    def scan(node: Any, found: list[Found], trail: Trail, depth: int) -> None:
-        below(node, found, trail, depth)
+    def scan(node: Any, locations: list[Location], trail: Trail, depth: int) -> None:
+        below(node, locations, trail, depth)
         for key in _all_keys(node):
             child = node[key]
             if is_raw(child):
@@ -104,7 +104,7 @@ def _deep(rest: tuple[Step, ...]) -> _Walk:
                     continue
                 child = look(node, key)
             if type(child) is dict or type(child) is list:
-                scan(child, found, (node, key, trail, depth), depth + 1)
+                scan(child, locations, (node, key, trail, depth), depth + 1)
 
     return scan
 
@@ -112,8 +112,8 @@ def _deep(rest: tuple[Step, ...]) -> _Walk:
 class _Scan:
     """A deep scan for a name.
 
-    ``ends``: nothing follows the name. An object in whose text the name occurs once, as one of its own keys, then has
-    no other match inside.
+    ``ends`` is True if the name is the last step. If the text of an object then has the name once, as a key of the
+    object itself, no value inside the object can match.
     """
 
     def __init__(self, below: _Walk, name: str, ends: bool):
@@ -125,18 +125,18 @@ class _Scan:
         else:
             self.escape = b"\\"
 
-    def node(self, node: Any, found: list[Found], trail: Trail, depth: int) -> None:
-        """Scan a decoded object or array."""
-        self.below(node, found, trail, depth)
+    def node(self, node: Any, locations: list[Location], trail: Trail, depth: int) -> None:
+        """Scans a decoded object or array."""
+        self.below(node, locations, trail, depth)
         for key in _all_keys(node):
             child = node[key]
             if is_raw(child):
-                self.raw(node, key, found, (node, key, trail, depth), depth + 1)
+                self.raw(node, key, locations, (node, key, trail, depth), depth + 1)
             elif type(child) is dict or type(child) is list:
-                self.node(child, found, (node, key, trail, depth), depth + 1)
+                self.node(child, locations, (node, key, trail, depth), depth + 1)
 
-    def raw(self, parent: Any, key: Any, found: list[Found], trail: Trail, depth: int) -> None:
-        """Scan a text that nobody has looked at; it is decoded only if the name may be in it."""
+    def raw(self, parent: Any, key: Any, locations: list[Location], trail: Trail, depth: int) -> None:
+        """Scans an undecoded text, and decodes it only if it may have the name."""
         text = parent[key]
         if memoryview(text)[0] not in _OPENERS:
             return
@@ -147,6 +147,6 @@ class _Scan:
             return
         child = parent[key] = decode(text)
         if self.ends and count == 1 and not escaped and type(child) is dict and self.name in child:
-            found.append((child, self.name, trail, depth))
+            locations.append((child, self.name, trail, depth))
         else:
-            self.node(child, found, trail, depth)
+            self.node(child, locations, trail, depth)

@@ -1,10 +1,10 @@
-"""Helpers of the transforms' schemaless forms, on lazily decoded JSON (``values.lazy``)."""
+"""Helpers for transforms of records without a schema, on lazily decoded JSON (``values.lazy``)."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from dagster_smt.authoring.fields.scan import Act, Found, finder
-from dagster_smt.authoring.fields.splice import Texts, splicer
+from dagster_smt.authoring.fields.scan import Act, Location, finder
+from dagster_smt.authoring.fields.splice import TextReplacement, splicer
 from dagster_smt.errors import data_error
 from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.model.paths.steps import Deep, Index
@@ -16,7 +16,7 @@ Visit = Callable[[Any, Record], None]
 
 
 def require_map(value: Any, purpose: str) -> dict[str, Any]:
-    """The value as an object, or Connect's ``requireMap`` error."""
+    """Returns the value if it is an object, or raises the error of Connect's ``requireMap``."""
     if type(value) is not dict:
         statement = f"only an object can be used for [{purpose}] without a schema, but this is {java_class(value)}"
         hint = "guard the stage with a predicate, such as RecordIsTombstone with negate=true"
@@ -25,7 +25,7 @@ def require_map(value: Any, purpose: str) -> dict[str, Any]:
 
 
 def parent_of(value: Any, steps: Sequence[Any]) -> dict[str, Any] | None:
-    """The object at a path of names, or None where a step is missing or is no object."""
+    """Returns the object at a path of names; None if a step is missing or is not an object."""
     for step in steps:
         if type(value) is not dict or step not in value:
             return None
@@ -36,14 +36,14 @@ def parent_of(value: Any, steps: Sequence[Any]) -> dict[str, Any] | None:
 
 
 def element_of(value: Any, index: Index) -> Any:
-    """An element of an array; None where there is none, or where the value is no array."""
+    """Returns an element of an array; None if the array is too short or the value is not an array."""
     if type(value) is list and -len(value) <= index.number < len(value):
         return look(value, index.number)
     return None
 
 
 def value_at(value: Any, path: FieldPath) -> Any:
-    """The value at a path that leads to one field at most; None where a step is missing or leads nowhere."""
+    """Returns the value at a path to at most one field; None if a step is missing or leads nowhere."""
     for step in path.steps:
         if isinstance(step, Index):
             value = element_of(value, step)
@@ -54,11 +54,13 @@ def value_at(value: Any, path: FieldPath) -> Any:
     return value
 
 
-def value_visitor(paths: Sequence[FieldPath], acts: Sequence[Act], texts: Sequence[Texts | None] = ()) -> Visit:
-    """As ``visitor``, for acts that replace the value and do nothing else: deep scans for names stay in the bytes.
+def value_visitor(
+    paths: Sequence[FieldPath], acts: Sequence[Act], texts: Sequence[TextReplacement | None] = ()
+) -> Visit:
+    """Returns a visitor for acts that only replace values. It can run deep scans on the bytes, without decoding.
 
-    A missing field of the top level, named by a path of one name, becomes null as in Connect. ``texts``: for each act
-    what it makes of texts, if it makes the same of all.
+    A missing field of the top level, named by a path of one name, becomes null as in Connect. ``texts`` has for each
+    act the replacement of texts, if the act replaces all texts by the same text.
     """
     splices, others = [], []
     for path, act, text in zip(paths, acts, texts or [None] * len(acts), strict=True):
@@ -80,7 +82,7 @@ def value_visitor(paths: Sequence[FieldPath], acts: Sequence[Act], texts: Sequen
 
 
 def objects(records: Iterator[Record], other: Callable[[Record], object]) -> Iterator[Record]:
-    """The records whose values are objects without schema, marked as changed; what else there is goes to ``other``."""
+    """Yields the records whose values are objects without a schema, marked as changed. ``other`` gets all others."""
     for record in records:
         if type(record.value) is dict and record.value_schema is None:
             record.dirty |= VALUE_DIRTY
@@ -90,13 +92,13 @@ def objects(records: Iterator[Record], other: Callable[[Record], object]) -> Ite
 
 
 def visitor(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool = False, once: bool = False) -> Visit:
-    """A function that applies each path's act to everything the path leads to, what is below before what is above.
+    """Returns a function that applies the act of each path to all its matches, inner values before outer values.
 
     Args:
         paths: The paths.
-        acts: For each path what to do.
-        fills: Whether a missing field of the top level, named by a path of one name, becomes null as in Connect.
-        once: Whether only the last act counts where several paths lead to one place; else all, in their order.
+        acts: The act of each path.
+        fills: True if a missing field of the top level, named by a path of one name, becomes null as in Connect.
+        once: True if only the last act counts when several paths match one place. Else all acts run, in their order.
     """
     if all(path.plain for path in paths):
         deepest_first = sorted(zip(paths, acts, strict=True), key=lambda pair: -len(pair[0].steps))
@@ -127,7 +129,7 @@ def _in_turn(places: tuple[tuple[Sequence[Any], str, Act], ...], fills: bool) ->
 
 
 def _collected(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool, once: bool) -> Visit:
-    """Paths with patterns: all that they lead to is found first, since acts change names and places."""
+    """Returns the visitor for pattern paths. It collects all matches first, because acts change names and places."""
     find, flat = collector(paths, once), tuple(path.leaf for path in paths if fills and path.flat)
 
     def visit(value: Any, record: Record) -> None:
@@ -141,14 +143,14 @@ def _collected(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool, onc
 
 
 Collect = Callable[[Any], Iterable[tuple[int, Any, Any]]]
-"""Finds (number of the path, container, key or index)."""
+"""Returns (number of the path, container, key or index) for each match."""
 
 
 def collector(paths: Sequence[FieldPath], once: bool = True) -> Collect:
-    """A function that finds all that paths lead to.
+    """Returns a function that collects all matches of paths.
 
-    What is below comes before what is above, later elements of an array before earlier ones. ``once``: where several
-    paths lead to one place, only the last one counts.
+    Inner values come before outer values, later elements of an array before earlier elements. ``once``: if several
+    paths match one place, only the last path counts.
     """
     if all(path.plain for path in paths):
         return _plain_collector(paths)
@@ -156,14 +158,15 @@ def collector(paths: Sequence[FieldPath], once: bool = True) -> Collect:
     simple = len(paths) == 1 and sum(isinstance(step, Deep) for step in paths[0].steps) < 2
 
     def collect(value: Any) -> Iterable[tuple[int, Any, Any]]:
-        if simple:  # it finds them from above, in their order
+        if simple:  # the finder returns outer values first, so the reverse order is right
             return [(0, container, key) for container, key, _, _ in reversed(finders[0](value))]
         targets = []
         for number, find in enumerate(finders):
-            for found in find(value):
-                targets.append((number, found))
-        distinct = {(once or number, id(found[0]), found[1]): (number, found) for number, found in targets}
-        return [(number, found[0], found[1]) for number, found in sorted(distinct.values(), key=_order)]
+            for location in find(value):
+                targets.append((number, location))
+        # With `once` the first part of the key is True for all paths, so the last path replaces earlier paths.
+        distinct = {(once or number, id(place[0]), place[1]): (number, place) for number, place in targets}
+        return [(number, place[0], place[1]) for number, place in sorted(distinct.values(), key=_order)]
 
     return collect
 
@@ -193,16 +196,16 @@ def _plain_collector(paths: Sequence[FieldPath]) -> Collect:
     return collect
 
 
-def _order(target: tuple[int, Found]) -> tuple[int, int]:
+def _order(target: tuple[int, Location]) -> tuple[int, int]:
     _, (_, key, _, depth) = target
     return -depth, -key if type(key) is int else 0
 
 
 def pruner(paths: Sequence[FieldPath]) -> Callable[[dict[str, Any]], bool]:
-    """A function that drops everything from an object but what paths lead to, and what is on the way there.
+    """Returns a function that drops all fields of an object except the matches of paths and the objects around them.
 
-    It says whether anything was dropped. Arrays on the way keep their nulls, and their objects and arrays, emptied if
-    need be.
+    The function returns True if it dropped a field. Arrays around matches keep their nulls, objects and arrays; an
+    object or array without a match becomes empty.
     """
     names = frozenset(path.leaf for path in paths if path.flat)
     finders = tuple(map(finder, paths))
@@ -214,13 +217,12 @@ def pruner(paths: Sequence[FieldPath]) -> Callable[[dict[str, Any]], bool]:
         return bool(others)
 
     def prune(value: dict[str, Any]) -> bool:
-        found = []
+        locations: list[Location] = []
         for find in finders:
-            for one in find(value):
-                found.append(one)
-        ends = {(id(container), key) for container, key, _, _ in found}
+            locations += find(value)
+        ends = {(id(container), key) for container, key, _, _ in locations}
         ways: set[tuple[int, Any]] = set()
-        for _, _, trail, _ in found:
+        for _, _, trail, _ in locations:
             while trail:
                 container, key, trail, _ = trail
                 ways.add((id(container), key))
@@ -250,8 +252,8 @@ def _prune(node: Any, ends: set[tuple[int, Any]], ways: set[tuple[int, Any]]) ->
     return dropped
 
 
-def made_parent(value: dict[str, Any], names: Iterable[Any], create: bool) -> dict[str, Any] | None:
-    """The object at the end of some names, made where it is missing (``create``); None if there is none."""
+def ensured_parent(value: dict[str, Any], names: Iterable[Any], create: bool) -> dict[str, Any] | None:
+    """Returns the object at a path of names, created if missing and ``create``; None if it is missing or no object."""
     for name in names:
         if name not in value:
             if not create:

@@ -1,10 +1,10 @@
-"""Deep scans for names that change values only, done in the bytes of undecoded JSON.
+"""Deep scans for names that only replace values, on the bytes of undecoded JSON.
 
-Decoding every level costs more than all else. Where a path ends with ``**`` and a name (or pattern), and what happens
-to the value leaves names and places alone, the values are found by a regular expression and replaced in the text. That
-is safe in JSON that has been parsed once: a quote that no backslash precedes opens or closes a string, and a string
-that a colon follows is a key. Values that are objects or arrays, and new values that JSON text cannot tell apart (a
-32-bit number), go the long way.
+Decoding every level costs more than all other work. If a path ends with ``**`` and a name or pattern, and the act
+changes neither names nor places, a regular expression finds the values and replaces them in the text. That is safe in
+JSON that a parser has accepted: a quote without a backslash before it opens or closes a string, and a string with a
+colon after it is a key. Two cases are decoded after all: values that are objects or arrays, and new values whose type
+JSON text cannot express (a 32-bit number).
 """
 
 import re
@@ -25,25 +25,25 @@ _OPENERS = (ord("{"), ord("["))
 _TEXT_TYPES = frozenset({str, int, float, bool, type(None)})
 
 
-class _LongWay(Exception):
-    """A text whose values cannot be replaced in place."""
+class _NeedsDecoding(Exception):
+    """Raised for a text whose values cannot be replaced without decoding the text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
-    """What an act makes of every text: one JSON text, and the bit it sets in ``record.touched``."""
+class TextReplacement:
+    """The JSON text that replaces every text under an act, and the bit of the act in ``record.touched``."""
 
     new: bytes
     bit: int
 
 
-def splicer(path: FieldPath, act: Act, texts: Texts | None = None) -> Callable[[Any, Record], None] | None:
-    """A function that applies an act to all that a path leads to, or None if the path is not of the kind.
+def splicer(path: FieldPath, act: Act, texts: TextReplacement | None = None) -> Callable[[Any, Record], None] | None:
+    """Returns a function that applies an act to all matches of a path; None if the path has another shape.
 
     Args:
         path: Names, then ``**``, then a name or pattern.
-        act: Replaces the value under a key; it may do nothing else.
-        texts: What the act makes of texts, if it makes the same of all.
+        act: Replaces the value under a key, and does nothing else.
+        texts: The replacement of texts, if the act replaces all texts by the same text.
     """
     *above, deep, last = path.steps if len(path.steps) > 1 else ("", "")
     if not isinstance(deep, Deep) or not isinstance(last, str | Match) or not all(isinstance(s, str) for s in above):
@@ -62,7 +62,7 @@ def splicer(path: FieldPath, act: Act, texts: Texts | None = None) -> Callable[[
 
 
 class _Name:
-    """A name that is looked for."""
+    """A name to find."""
 
     def __init__(self, name: str):
         self.name = name
@@ -75,22 +75,22 @@ class _Name:
         self.values = _Values([name.encode()])
 
     def keys(self, node: dict[str, Any]) -> list[str]:
-        """The wanted keys of an object."""
+        """Returns the keys of an object that are the name."""
         if self.name in node:
             return [self.name]
         return []
 
     def find(self, data: bytes) -> "_Values | None":
-        """Finds the wanted keys of a text and their values; None if there are none."""
-        if b"\\" in data and self.escape in data:  # one character is found much faster than two
-            raise _LongWay
+        """Returns the expressions for the name's values in a text; None if the text does not have the name."""
+        if b"\\" in data and self.escape in data:  # a search for one character is much faster than for two
+            raise _NeedsDecoding
         if self.needle in data:
             return self.values
         return None
 
 
 class _Pattern:
-    """A pattern of names; remembers what it has said of each name."""
+    """A pattern of names to find, with a cache of its result for each name."""
 
     needle = b'"'
 
@@ -104,12 +104,12 @@ class _Pattern:
 
     def find(self, data: bytes) -> "_Values | None":
         texts_before_colons = {text for text, colon in _STRINGS.findall(data) if colon}
-        wanted = frozenset(key for key in texts_before_colons if self._wants(key))
-        if not wanted:
+        keys = frozenset(key for key in texts_before_colons if self._wants(key))
+        if not keys:
             return None
-        if wanted not in self.values:
-            self.values[wanted] = _Values(wanted)
-        return self.values[wanted]
+        if keys not in self.values:
+            self.values[keys] = _Values(keys)
+        return self.values[keys]
 
     def _wants(self, key: bytes) -> bool:
         if key not in self.known:
@@ -118,15 +118,15 @@ class _Pattern:
 
 
 class _Values:
-    """Expressions for some keys and their values.
+    """The regular expressions for some keys and their values.
 
-    ``texts`` finds keys with texts, for each way to write the colon; ``all`` finds (key with colon) (value) or (key
-    with colon) () (opening bracket). A quote after a backslash ends another key.
+    ``texts`` matches keys with texts, for each way to write the colon. ``all`` matches (key with colon) (value) or (key
+    with colon) () (opening bracket). A quote after a backslash belongs to another key.
     """
 
     def __init__(self, names: Iterable[bytes]):
         keys = [re.escape(name) for name in sorted(names)]
-        if len(keys) == 1:  # the search then looks for the letters of the name, which is fast
+        if len(keys) == 1:  # the search then compares the letters of the name first, which is fast
             key = rb'"' + keys[0] + rb'"(?<!\\"' + keys[0] + rb'")'
         else:
             key = rb'"(?<!\\")(?:' + b"|".join(keys) + rb')"'
@@ -135,17 +135,17 @@ class _Values:
 
 
 class _Splice:
-    """The scan of one path. ``fixed``: what keys with texts become, for each way to write the colon."""
+    """The scan of one path. ``fixed`` has the replacements of keys with texts, for each way to write the colon."""
 
-    def __init__(self, wanted: _Name | _Pattern, act: Act, texts: Texts | None):
-        self.wanted, self.act, self.texts = wanted, act, texts
+    def __init__(self, target: _Name | _Pattern, act: Act, texts: TextReplacement | None):
+        self.target, self.act, self.texts = target, act, texts
         self.fixed: list[tuple[re.Pattern[bytes], bytes]] = []
-        if texts is not None and isinstance(wanted, _Name):
-            new = [(pattern, wanted.needle + colon + texts.new) for colon, pattern in wanted.values.texts]
+        if texts is not None and isinstance(target, _Name):
+            new = [(pattern, target.needle + colon + texts.new) for colon, pattern in target.values.texts]
             self.fixed = [(pattern, text.replace(b"\\", rb"\\")) for pattern, text in new]
 
     def node(self, node: Any, record: Record) -> None:
-        """Scan a decoded object or array, what is inside first."""
+        """Scans a decoded object or array, inner values first."""
         for key in list(node) if type(node) is dict else range(len(node)):
             child = node[key]
             if is_raw(child):
@@ -154,14 +154,14 @@ class _Splice:
             elif type(child) is dict or type(child) is list:
                 self.node(child, record)
         if type(node) is dict:
-            for key in self.wanted.keys(node):
+            for key in self.target.keys(node):
                 self.act(node, key, record)
 
     def _raw(self, parent: Any, key: Any, record: Record) -> None:
-        """Scan a text that nobody has looked at."""
+        """Scans an undecoded text, and replaces values in it if possible."""
         data = bytes(parent[key])
         try:
-            values = self.wanted.find(data)
+            values = self.target.find(data)
             if values is None:
                 return
             done = 0
@@ -170,28 +170,28 @@ class _Splice:
                 done += count
                 if count and self.texts is not None:
                     record.touched |= self.texts.bit
-                if done == data.count(self.wanted.needle):
+                if done == data.count(self.target.needle):
                     parent[key] = Raw(data)
                     return
             parent[key] = Raw(values.all.sub(self._replacing(record), data))
-        except _LongWay:
+        except _NeedsDecoding:
             self.node(look(parent, key), record)
 
     def _replacing(self, record: Record) -> Callable[[re.Match[bytes]], bytes]:
         act, encode = self.act, encoder.encode
 
-        def replaced(found: re.Match[bytes]) -> bytes:
-            name, text, opener = found.groups()
+        def replaced(match: re.Match[bytes]) -> bytes:
+            name, text, opener = match.groups()
             if opener is not None:
-                raise _LongWay
+                raise _NeedsDecoding
             old = Raw(text)
             box = [old]
             act(box, 0, record)
             new = box[0]
             if new is old:
-                return found[0]
+                return match[0]
             if type(new) not in _TEXT_TYPES:
-                raise _LongWay
+                raise _NeedsDecoding
             return name + encode(new)
 
         return replaced

@@ -21,8 +21,10 @@ class ExtractTopic(Transform):
     field_name: Text = option("Field that holds the topic; empty: the whole key or value.", "")
     skip_missing_or_null: Flag = option("Whether the topic stays where the new one is missing, null or empty.", False)
     examples = (
-        Example("a field", {"field.name": "kind"}, '{"kind":"bills","id":7}', "bills", shows="topic", given="value"),
-        Example("the whole value", {}, "7", "7", shows="topic", given="value"),
+        Example(
+            "a field", {"field.name": "kind"}, '{"kind":"bills","id":7}', "bills", shows="topic", input_part="value"
+        ),
+        Example("the whole value", {}, "7", "7", shows="topic", input_part="value"),
     )
 
     def on_null(self) -> NullRule:

@@ -37,15 +37,15 @@ class ExtractTopic(Transform):
         "Whether the topic stays where the field, key or value is missing or null; if not, the record fails.", False
     )
     examples = (
-        Example("the whole value", {}, '"bills"', "bills", shows="topic", given="value"),
-        Example("a field", {"field": "f2"}, '{"f1":7,"f2":"bills"}', "bills", shows="topic", given="value"),
+        Example("the whole value", {}, '"bills"', "bills", shows="topic", input_part="value"),
+        Example("a field", {"field": "f2"}, '{"f1":7,"f2":"bills"}', "bills", shows="topic", input_part="value"),
         Example(
             "a field of a field",
             {"field": '$["f1"]["f3"]', "field.format": "JSON_PATH", "skip.missing.or.null": True},
             '{"f1":{"f3":"bills"}}',
             "bills",
             shows="topic",
-            given="value",
+            input_part="value",
         ),
     )
 

@@ -34,7 +34,7 @@ class ExtractTopicHeader(Transform):
             '[{"key":"messageType","value":"bills"}]',
             "bills",
             shows="topic",
-            given="headers",
+            input_part="headers",
         ),
     )
 

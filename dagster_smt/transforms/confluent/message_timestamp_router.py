@@ -44,7 +44,7 @@ class MessageTimestampRouter(Transform):
             '{"time":"2019-08-06"}',
             "foo-orders-2019.08.06",
             shows="topic",
-            given="value",
+            input_part="value",
         ),
     )
 

@@ -106,14 +106,14 @@ class EventRouter(CodeTransform):
             outbox_event("c", '{"id": 1}'),
             '{"schema":{"type":"string","optional":true},"payload":"{\\"id\\": 1}"}',
         ),
-        Example("its topic", {}, outbox_event("c", "x"), "outbox.event.Order", shows="topic", given="value"),
+        Example("its topic", {}, outbox_event("c", "x"), "outbox.event.Order", shows="topic", input_part="value"),
         Example(
             "another one",
             {"route.topic.regex": "(.*)", "route.topic.replacement": "$1s"},
             outbox_event("c", "x"),
             "Orders",
             shows="topic",
-            given="value",
+            input_part="value",
         ),
         Example("a deleted row", {}, outbox_event("d", None), None),
     )

@@ -99,7 +99,7 @@ class ExtractNewRecordState(CodeTransform):
             event("c", None, {"id": 7, "name": "Ann"}),
             '[{"key":"__op","value":"c"}]',
             shows="headers",
-            given="value",
+            input_part="value",
         ),
         Example("a tombstone", {}, "null", None),
     )

@@ -8,9 +8,9 @@ from tests.transforms.helpers import Case, check, envelope, refusal
 AT = "{} transforms.t (ExtractTopic$Value): {}"
 FIELD = {"field.name": "f"}
 SKIP = {"skip.missing.or.null": "true"}
-TO = {"shows": "topic", "given": "value"}
-EMPTY = AT.format("SMT451", "the field 'f' is missing, null or empty, but it is the topic")
-EMPTY_WHOLE = AT.format("SMT451", "the key or value is missing, null or empty, but it is the topic")
+TO = {"shows": "topic", "input_part": "value"}
+EMPTY = AT.format("SMT451", "the field 'f' is missing, null or empty, but the topic comes from there")
+EMPTY_WHOLE = AT.format("SMT451", "the key or value is missing, null or empty, but the topic comes from there")
 NULL = AT.format("SMT402", "a null key or value cannot be used for [extract the topic]")
 WRONG = "only a text, number or boolean can be a topic, but the field 'f' is {}"
 
@@ -77,7 +77,7 @@ CASES = (
     topic("a default, skipping", FIELD | SKIP, envelope('f:string?="d"', '{"f":null}'), "d", touches=("f",)),
     refusal("a Decimal", FIELD | SKIP, envelope("f:Decimal", '{"f":"AQ=="}'),
             AT.format("SMT452", WRONG.format("Decimal(2)")), **TO),
-    Case("the key", {}, '"k"', "k", shows="topic", given="key", side="Key"),
+    Case("the key", {}, '"k"', "k", shows="topic", input_part="key", side="Key"),
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from tests.transforms.helpers import Case, check, envelope, refusal
 
 BEHAVIORS = ("nullify", "retain", "validate", "force_optional")
 WHOLE = ("(whole)",)
-REQUIRED = "SMT222 transforms.t (Drop${}): the schema requires a value, so none can be dropped: {}"
+REQUIRED = "SMT222 transforms.t (Drop${}): the schema requires a value, so the value cannot become null: {}"
 OTHER = "SMT013 transforms.t (Drop$Value) schema.behavior: must be one of: nullify, retain, validate, force_optional"
 NESTED = "a:int32 b:{c:string}?"
 
@@ -50,7 +50,7 @@ CASES = (
     *(Case(f"{o}: {s['side']}, an optional struct", by(o), struct(VALUE), struct("null"), touches=WHOLE, **s)
       for s in SIDES for o in BEHAVIORS[1:]),
     # docs: retain does not ask whether a schema allows null; what the schema is then has a test of its own
-    *(Case(f"retain: {s['side']} {b}", by("retain"), b, "orders", side=s["side"], given=s["shows"], shows="topic",
+    *(Case(f"retain: {s['side']} {b}", by("retain"), b, "orders", side=s["side"], input_part=s["shows"], shows="topic",
            touches=WHOLE) for s in SIDES for b in (plain("int32", "24", null=False), struct(VALUE, null=False))),
     # docs: validate refuses one that does not
     *(refusal(f"validate: {s['side']}, required {k}", by("validate"), b, REQUIRED.format(s["side"], k), **s)

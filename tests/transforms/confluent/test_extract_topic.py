@@ -7,13 +7,13 @@ from tests.transforms.helpers import Case, check, envelope, refusal
 
 AT = "{} transforms.t (ExtractTopic$Value): {}"
 OF = "{} transforms.t (ExtractTopic$Value) {}: {}"
-TO = {"shows": "topic", "given": "value"}
+TO = {"shows": "topic", "input_part": "value"}
 FIELD = {"field": "f"}
 PATH = {"field": "$.f.g", "field.format": "JSON_PATH"}
 SKIP = {"skip.missing.or.null": "true"}
-EMPTY = AT.format("SMT451", "the field 'f' is missing, null or empty, but it is the topic")
-EMPTY_PATH = AT.format("SMT451", "the field '$.f.g' is missing, null or empty, but it is the topic")
-EMPTY_WHOLE = AT.format("SMT451", "the key or value is missing, null or empty, but it is the topic")
+EMPTY = AT.format("SMT451", "the field 'f' is missing, null or empty, but the topic comes from there")
+EMPTY_PATH = AT.format("SMT451", "the field '$.f.g' is missing, null or empty, but the topic comes from there")
+EMPTY_WHOLE = AT.format("SMT451", "the key or value is missing, null or empty, but the topic comes from there")
 NULL = AT.format("SMT402", "a null key or value cannot be used for [extract the topic]")
 NO_FIELD = AT.format("SMT102", "there is no field 'f'")
 NO_TEXT = "only a text can be a topic, but {} is {}"
@@ -37,7 +37,7 @@ def no_text(kind, what="the field 'f'"):
 
 CASES = (
     # docs: the examples
-    Case("the key", {}, '"my-topic"', "my-topic", shows="topic", given="key", side="Key", touches=("(whole)",)),
+    Case("the key", {}, '"my-topic"', "my-topic", shows="topic", input_part="key", side="Key", touches=("(whole)",)),
     topic("a field, required", {"field": "f2"}, '{"f1":1,"f2":"a"}', "a", touches=("f2",)),
     topic("a field, with a schema", {"field": "f2"}, envelope("f1:int32 f2:string", '{"f1":1,"f2":"a"}'), "a",
           touches=("f2",)),
@@ -74,7 +74,7 @@ CASES = (
     refused("below a null struct", PATH, envelope("f:{g:string}?", '{"f":null}'), EMPTY_PATH),
     topic("below a text, skipped", PATH | SKIP, envelope("f:string", '{"f":"x"}'), "orders", touches=()),
     refused("below a text", PATH, envelope("f:string", '{"f":"x"}'),
-            AT.format("SMT202", "'f' in '$.f.g' is no struct but string")),
+            AT.format("SMT202", "'f' in '$.f.g' is string, not a struct")),
     topic("in a map", PATH, envelope("f:map<string>", '{"f":{"g":"x"}}'), "x"),
     topic("not in a map, skipped", PATH | SKIP, envelope("f:map<string>", '{"f":{}}'), "orders", touches=()),
     # ours: the empty text, defaults, types, and what has no fields
@@ -103,7 +103,7 @@ CASES = (
     refused("another format", {"field": "f", "field.format": "json_path"}, "{}",
             OF.format("SMT013", "field.format", "must be one of: PLAIN, JSON_PATH, ")),
     refused("an indefinite path", {"field": "$[?(@.a)]", "field.format": "JSON_PATH"}, "{}",
-            OF.format("SMT014", "field", "'$[?(@.a)]' has a filter, but one value is needed")),
+            OF.format("SMT014", "field", "'$[?(@.a)]' has a filter, but the option needs one value")),
     refused("no field", {"field": "$", "field.format": "JSON_PATH"}, "{}",
             OF.format("SMT014", "field", "'$' names no field")),
     refused("a wildcard", {"field": "$.*", "field.format": "JSON_PATH"}, "{}", OF.format(

@@ -10,11 +10,11 @@ from tests.transforms.helpers import Case, check, refusal
 
 AT = "{} transforms.t (ExtractTopic$Header): {}"
 OF = "{} transforms.t (ExtractTopic$Header) {}: {}"
-FROM = {"shows": "topic", "given": "headers"}
+FROM = {"shows": "topic", "input_part": "headers"}
 H = {"field": "h"}
 SKIP = {"skip.missing.or.null": "true"}
 ONE = '[{"key":"h","value":"a"}]'
-LOST = AT.format("SMT451", "the header 'h' is missing, null or empty, but it is the topic")
+LOST = AT.format("SMT451", "the header 'h' is missing, null or empty, but the topic comes from there")
 NO_TEXT = AT.format("SMT460", "the header 'h' is not a text in UTF-8")
 
 

@@ -10,7 +10,7 @@ from tests.transforms.helpers import Case, check, envelope, refusal
 
 AT = "{} transforms.t (MessageTimestampRouter): {}"
 OF = "{} transforms.t (MessageTimestampRouter) {}: {}"
-TO = {"shows": "topic", "given": "value"}
+TO = {"shows": "topic", "input_part": "value"}
 KEYS = {"message.timestamp.format": "yyyy-MM-dd", "message.timestamp.keys": "timestamp,time,ts"}
 DOCS = KEYS | {"topic.format": "foo-${topic}-${timestamp}", "topic.timestamp.format": "yyyy.MM.dd"}
 HOURS = {
@@ -20,7 +20,7 @@ HOURS = {
 }
 NONE = AT.format("SMT462", "none of the fields 'timestamp', 'time', 'ts' holds a timestamp")
 NULL = AT.format("SMT402", "a null key or value cannot be used for [route by a timestamp in the message]")
-NO_TEXT = "the field 'ts' is {}, but a text with a timestamp is needed"
+NO_TEXT = "the field 'ts' is {}, but it must be a text with a timestamp"
 TYPED = "only a value without a schema can be used for [route by a timestamp in the message], but this is {}"
 
 

@@ -32,8 +32,8 @@ ROW = {
     "is_deleted": False,
 }
 AT = 1556890294484
-TOPIC, HEADERS = {"shows": "topic", "given": "value"}, {"shows": "headers", "given": "value"}
-KEY = {"shows": "key", "given": "value"}
+TOPIC, HEADERS = {"shows": "topic", "input_part": "value"}, {"shows": "headers", "input_part": "value"}
+KEY = {"shows": "key", "input_part": "value"}
 PLACES = "table.fields.additional.placement"
 EXPAND = {"table.expand.json.payload": "true"}
 TOMBSTONES = {"route.tombstone.on.empty.payload": "true"}

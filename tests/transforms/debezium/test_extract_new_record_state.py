@@ -36,8 +36,8 @@ from tests.transforms.helpers import Case, chain_of, check, record_of, refusal, 
 
 MODE = "delete.tombstone.handling.mode"
 PLACE = "{} transforms.t (ExtractNewRecordState): {}"
-HEADERS = {"shows": "headers", "given": "value"}
-TOPIC = {"shows": "topic", "given": "value"}
+HEADERS = {"shows": "headers", "input_part": "value"}
+TOPIC = {"shows": "topic", "input_part": "value"}
 DEFAULT = event("c", None, {"id": 1, "name": None}, schema=event_schema(
     row_schema(ID, {**ROW_NAME, "default": "default_str"}, optional=True)))  # fmt: skip
 CHANGED = event_schema(row_schema(ID, ROW_NAME, {"field": "started_at", **LONG}, optional=True))

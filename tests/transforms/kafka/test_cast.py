@@ -155,7 +155,7 @@ CASES = (
         "a name step into a map, as in Kafka",
         {"spec": "m.k:int8", "field.syntax.version": "V2", "strict_paths": "kafka"},
         envelope("m:map<int8>", '{"m":{"k":1}}'),
-        AT.format("SMT202", "'k' looks for a field in a map"),
+        AT.format("SMT202", "'k' is a step into a map"),
     ),
     # the configuration
     *(

@@ -115,7 +115,7 @@ CASES = (
         "no struct on the way",
         {"field": "a.b", "field.syntax.version": "V2"},
         envelope("a:int8", '{"a":1}'),
-        AT.format("SMT202", "'a' in 'a.b' is no struct but int8"),
+        AT.format("SMT202", "'a' in 'a.b' is int8, not a struct"),
     ),
     Case(
         "a name step into a map",
@@ -127,7 +127,7 @@ CASES = (
         "a name step into a map, as in Kafka",
         {"field": "m.k", "field.syntax.version": "V2", "strict_paths": "kafka"},
         envelope("m:map<int8>", '{"m":{"k":1}}'),
-        AT.format("SMT202", "'m' in 'm.k' is no struct but map<string,int8>"),
+        AT.format("SMT202", "'m' in 'm.k' is map<string,int8>, not a struct"),
     ),
     # the configuration
     refusal(

@@ -8,7 +8,7 @@ from dagster_smt.transforms.kafka.header_from import HeaderFrom
 from tests.transforms.helpers import Case, chain_of, check, envelope, record_of, refusal
 
 AT = "{} transforms.t (HeaderFrom$Value): {}"
-TO_HEADERS = {"shows": "headers", "given": "value"}
+TO_HEADERS = {"shows": "headers", "input_part": "value"}
 OPTIONAL = envelope("a:int8 b:int8", '{"a":1,"b":2}', name="N", optional=True)
 NULL = envelope("a:int8?=3", '{"a":null}')
 
@@ -91,7 +91,7 @@ CASES = (
         "a name step into a map, as in Kafka",
         {"fields": "m.k", "field.syntax.version": "V2", "strict_paths": "kafka", "headers": "h", "operation": "copy"},
         envelope("m:map<int8>", '{"m":{"k":1}}'),
-        AT.format("SMT202", "'m' in 'm.k' is no struct but map<string,int8>"),
+        AT.format("SMT202", "'m' in 'm.k' is map<string,int8>, not a struct"),
     ),
 )
 

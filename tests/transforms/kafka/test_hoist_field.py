@@ -30,7 +30,7 @@ CASES = (
         "a name step into a map, as in Kafka",
         {"hoisted": "m.k", "field.syntax.version": "V2", "strict_paths": "kafka", "field": "h"},
         envelope("m:map<int8>", '{"m":{"k":1}}'),
-        AT.format("SMT202", "'k' looks for a field in a map"),
+        AT.format("SMT202", "'k' is a step into a map"),
     ),
 )
 

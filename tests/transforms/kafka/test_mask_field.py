@@ -160,7 +160,7 @@ CASES = (
         "a name step into a map, as in Kafka",
         {"fields": "m.k", "field.syntax.version": "V2", "strict_paths": "kafka"},
         envelope("m:map<int8>", '{"m":{"k":1}}'),
-        AT.format("SMT202", "'k' looks for a field in a map"),
+        AT.format("SMT202", "'k' is a step into a map"),
     ),
     # the configuration
     *(

@@ -38,7 +38,7 @@ CASES = (
         "no pair",
         {"renames": "a"},
         "{}",
-        "SMT013 transforms.t (ReplaceField$Value) renames: 'a' is no pair of the form old:new",
+        "SMT013 transforms.t (ReplaceField$Value) renames: 'a' is not a pair of the form old:new",
     ),
     Case("nothing to do", {}, '{"a":1}', '{"a":1}', touches=()),
     Case(
@@ -117,7 +117,7 @@ CASES = (
         "a name step into a map, as in Kafka",
         {"exclude": "m.k", "field.syntax.version": "V2", "strict_paths": "kafka"},
         envelope("m:map<int8>", '{"m":{"k":1}}'),
-        AT.format("SMT202", "'k' looks for a field in a map"),
+        AT.format("SMT202", "'k' is a step into a map"),
     ),
     # the configuration
     *(
@@ -125,9 +125,9 @@ CASES = (
         for option, text, what in (
             ("include", "a,a", "the list has an item twice"),
             ("exclude", "a,", "the list has an empty item"),
-            ("renames", "a:b:c", "'a:b:c' is no pair of the form old:new"),
-            ("renames", "a:", "'a' is no pair of the form old:new"),
-            ("renames", "a:b,", "'' is no pair of the form old:new"),
+            ("renames", "a:b:c", "'a:b:c' is not a pair of the form old:new"),
+            ("renames", "a:", "'a' is not a pair of the form old:new"),
+            ("renames", "a:b,", "'' is not a pair of the form old:new"),
         )
     ),
     refusal(

@@ -132,7 +132,7 @@ CASES = (
         "a name step into a map, as in Kafka",
         {"field": "m.k", "field.syntax.version": "V2", "strict_paths": "kafka", "target.type": "unix"},
         envelope("m:map<int8>", '{"m":{"k":1}}'),
-        AT.format("SMT202", "'k' looks for a field in a map"),
+        AT.format("SMT202", "'k' is a step into a map"),
     ),
 )
 

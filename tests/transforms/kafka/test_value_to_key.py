@@ -9,7 +9,7 @@ from dagster_smt.values.json.lazy import look
 from tests.transforms.helpers import Case, chain_of, check, envelope, record_of, refusal, shown, wanted
 
 AT = "{} transforms.t (ValueToKey): {}"
-TO_KEY = {"shows": "key", "given": "value"}
+TO_KEY = {"shows": "key", "input_part": "value"}
 
 CASES = (
     Case("without a schema a missing field is null", {"fields": "b,a"}, '{"a":1,"x":2}', '{"b":null,"a":1}', **TO_KEY),
@@ -59,7 +59,7 @@ CASES = (
         "a name step into a map, as in Kafka",
         {"fields": "m.k", "field.syntax.version": "V2", "strict_paths": "kafka"},
         envelope("m:map<int8>", '{"m":{"k":1}}'),
-        AT.format("SMT202", "'m' in 'm.k' is no struct but map<string,int8>"),
+        AT.format("SMT202", "'m' in 'm.k' is map<string,int8>, not a struct"),
     ),
 )
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.fields.edit import all_sources, clash, field_of, present
+from dagster_smt.authoring.node_texts import with_default
 from dagster_smt.authoring.options import java_split
-from dagster_smt.authoring.texts import with_default
 from dagster_smt.authoring.transform import Entry, Planning, refuse
 from dagster_smt.errors import CONNECT_EXCEPTION, DATA_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, with_fields

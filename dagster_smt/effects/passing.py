@@ -1,4 +1,4 @@
-"""Which records a stage keeps, as far as it can be told before they are read (``model.keeps``, decision 16)."""
+"""Conditions on records that pass a stage: a run need not read other records (``model.keeps``, decision 16)."""
 
 from dagster_smt.authoring.fields.json_path import finding
 from dagster_smt.authoring.predicate import Predicate
@@ -19,16 +19,16 @@ from dagster_smt.model import keeps
 from dagster_smt.values.json.path import FOUND
 
 
-def kept(stage: Stage) -> keeps.Condition | None:
-    """Returns which records pass a stage, its predicate included; None: it does other things than to drop.
+def passes(stage: Stage) -> keeps.Condition | None:
+    """Returns the condition on which a record passes a stage; None if the stage does more than drop records.
 
-    It holds for every record that does not fail.
+    The condition includes the stage's predicate. It is right for every record that does not fail.
     """
     effects = stage.transform.effects()
     rejects = only(effects, Reject)
     if not rejects or len(rejects) < len(effects) or isinstance(stage.transform, CodeTransform):
         return None
-    passing = _beside_nulls(
+    passing = _with_null_rule(
         stage, keeps.AllConditions(tuple(keeps.NotCondition(_known(reject.condition)) for reject in rejects))
     )
     if stage.predicate is None:
@@ -37,8 +37,8 @@ def kept(stage: Stage) -> keeps.Condition | None:
     return keeps.AnyCondition((holds if stage.negate else keeps.NotCondition(holds), passing))
 
 
-def _beside_nulls(stage: Stage, passing: keeps.Condition) -> keeps.Condition:
-    """What the null rule says comes first."""
+def _with_null_rule(stage: Stage, passing: keeps.Condition) -> keeps.Condition:
+    """Returns a condition with the null rule of the stage, which comes first."""
     if not stage.acts_on:
         return passing
     if stage.acts_on == "key":
@@ -51,7 +51,7 @@ def _beside_nulls(stage: Stage, passing: keeps.Condition) -> keeps.Condition:
 def _holds(predicate: Predicate) -> keeps.Condition:
     condition = predicate.condition()
     known = _known(condition)
-    # a condition on fields is false where there are none
+    # a condition on fields is false for a null value
     if "value" in condition.reads:
         return keeps.AllConditions((keeps.NotCondition(keeps.NullValue()), known))
     return known
@@ -70,8 +70,8 @@ def _known(condition: Condition) -> keeps.Condition:
         case FieldPasses(path, test) if path.flat and not isinstance(test, NoTest):
             return keeps.FieldTest(path.leaf, test)
         case PathFinds(path, answers):
-            found = finding(path)
+            finds = finding(path)
             if FOUND in answers:
-                return found
-            return keeps.NotCondition(found)
+                return finds
+            return keeps.NotCondition(finds)
     return keeps.Unknown()

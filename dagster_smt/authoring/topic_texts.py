@@ -1,4 +1,4 @@
-"""Topics taken from a text of the record: what is refused or skipped, and what the ledger counts."""
+"""Topics that come from a text in the record."""
 
 from dataclasses import replace
 
@@ -9,21 +9,21 @@ from dagster_smt.model.schema import STRING
 from dagster_smt.values.texts import Filled, FilledOrNull, Otherwise
 
 
-def needed_topic(what: str) -> Filled:
-    """Refuses a topic that is null or empty; ``what`` should hold it."""
+def needed_topic(origin: str) -> Filled:
+    """Returns the rule that refuses a null or empty topic; messages name the ``origin`` of the text."""
     hint = "set skip.missing.or.null=true, or guard the stage with a predicate"
-    return Filled("SMT451", f"{what} is missing, null or empty, but it is the topic", hint)
+    return Filled("SMT451", f"{origin} is missing, null or empty, but the topic comes from there", hint)
 
 
 def routed(record: PlanRecord, text: Cell, needed: Filled, skip: bool, at: Planning) -> PlanRecord:
-    """A record whose topic is a text; where that is null or empty it is refused, or the topic stays.
+    """Returns a record whose topic is a text. A record whose text is null or empty is refused, or keeps its topic.
 
     Args:
         record: The record before.
         text: The text.
         needed: Refuses a text that is null or empty.
-        skip: Whether the topic stays instead.
-        at: Where to report a touch of the first ledger line.
+        skip: True to keep the topic instead.
+        at: Collects a touch of the first ledger entry.
     """
     topic = record.topic
     if not skip:

@@ -1,13 +1,13 @@
-"""What ``SetTimestamp`` says of a field that is no time, for records with and without a schema."""
+"""The problems of ``SetTimestamp`` with a field that is not a time, for records with and without a schema."""
 
 from dagster_smt.values.needs import Needed
 
 TIMES = ("int64", "Timestamp", "Date", "Time")
-"""What a field can be."""
+"""The kinds of fields that can be a timestamp."""
 
 
 def needed_time(name: str) -> Needed:
-    """Refuses a field that is null or missing."""
+    """Returns the rule that refuses a field that is null or missing."""
     hint = "guard the stage with a predicate, or fill the field first"
     return Needed("SMT451", f"the field '{name}' is null", hint)
 

@@ -1,6 +1,6 @@
-"""Texts of nodes: expressions for Java's ``toString`` and for ``Values.convertToString``.
+"""Texts of nodes: expressions for Java's ``toString`` and for Connect's ``Values.convertToString``.
 
-A struct is taken apart, so that both evaluators put the text together from the texts of its fields.
+A struct is taken apart, so that both evaluators build its text from the texts of its fields.
 """
 
 from dagster_smt.authoring.copying import filled
@@ -12,7 +12,7 @@ _TRUE = Const(True, BOOLEAN)
 
 
 def java_text_of(node: Node) -> Expr:
-    """The ``toString`` of a node; null where it is null."""
+    """Returns the ``toString`` of a node; null if the node is null."""
     if isinstance(node, Cell) and node.schema.type is not Type.STRUCT:
         if node.schema.type is Type.STRING:
             return node.expr
@@ -23,7 +23,7 @@ def java_text_of(node: Node) -> Expr:
 
 
 def literal_text_of(node: Node, embedded: bool = False) -> Expr:
-    """The ``Values.convertToString`` of a node; null where it is null. Fields that are null have their default."""
+    """Returns the ``Values.convertToString`` of a node; null if the node is null. Null fields have their defaults."""
     if isinstance(node, Cell) and node.schema.type is not Type.STRUCT:
         return Call(LiteralText(node.schema, embedded), (node.expr,))
     group = open_struct(node)
@@ -32,17 +32,17 @@ def literal_text_of(node: Node, embedded: bool = False) -> Expr:
 
 
 def _call(rule: StructText | LiteralStructText, group: Group, texts: list[Expr]) -> Call:
-    """A call whose first argument is a struct stands for a struct itself on Spark, so a constant comes first."""
+    """Returns a call with a constant as its first argument, because on Spark a struct there would be a flag."""
     return Call(rule, (_TRUE, group.present or _TRUE, *texts))
 
 
 def with_default(field: Node, group: Group) -> Node:
-    """A field as ``Struct.get`` reads it: its default instead of a null."""
+    """Returns a field as ``Struct.get`` reads it: with its default instead of null."""
     return default_of(field, group.present)
 
 
 def default_of(field: Node, parent: Expr | None) -> Node:
-    """The same, given the expression that is null where the struct around the field is (None: it never is)."""
+    """Returns a field with its default instead of null. ``parent`` is null if the struct around is (None: never)."""
     simple = isinstance(field, Cell) and field.schema.type is not Type.STRUCT
     if simple and field.schema.default is not None and field.may_be_null:
         assert isinstance(field, Cell)
