@@ -1,1 +1,1 @@
-"""Formats of records: each reads bytes into values with a schema, and writes such values."""
+"""Formats of records: each format reads bytes as values with a schema, and writes values as bytes."""

@@ -1,4 +1,4 @@
-"""What is made once per schema, kept within bounds: a topic may have more schemas than memory."""
+"""Bounded caches for objects that are built once per schema: a topic may have more schemas than fit into memory."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -13,10 +13,10 @@ MOST_NODES = 1_000_000
 
 
 class Cache(dict[K, V]):
-    """A dict that forgets everything before it holds more than ``LIMIT`` entries.
+    """A dict that is emptied before it exceeds ``LIMIT`` entries.
 
-    A key may be the ``id`` of a schema if the entry holds that schema: the id is then no other object's for as long as
-    the entry is there.
+    A key may be the ``id`` of a schema if the value holds the schema: no other object can then get the same id while
+    the entry exists.
     """
 
     def __setitem__(self, key: K, value: V) -> None:
@@ -25,8 +25,8 @@ class Cache(dict[K, V]):
         super().__setitem__(key, value)
 
 
-class Texts(Cache[bytes, V]):
-    """A cache by texts of records, which forgets everything, too, before the texts take more than ``MOST_BYTES``."""
+class TextCache(Cache[bytes, V]):
+    """A cache by texts of records, which is also emptied before its texts exceed ``MOST_BYTES``."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,12 +41,14 @@ class Texts(Cache[bytes, V]):
 
 
 class BySchema(Generic[V]):
-    """What is made once per schema. Schemas are told apart by identity, and kept so that it stays theirs.
+    """A cache of objects that are built once per schema.
 
-    Everything is forgotten before the schemas have more than ``MOST_NODES`` fields: large ones take more of memory.
+    Its key is the schema's ``id``: to hash or compare a schema costs more than a lookup may, as a large schema is
+    walked through. The entry holds the schema, so that the id stays valid. The cache is emptied before its schemas
+    exceed ``MOST_NODES`` fields, because large schemas take more memory.
 
     Args:
-        make: Makes it; what it raises is not kept.
+        make: Builds the object of a schema. If it raises, nothing is cached.
     """
 
     def __init__(self, make: Callable[[Schema], V]):
@@ -55,11 +57,11 @@ class BySchema(Generic[V]):
         self._nodes = 0
 
     def __getitem__(self, schema: Schema) -> V:
-        found = self._known.get(id(schema))
-        if found is None:
-            made = self._make(schema)
+        entry = self._known.get(id(schema))
+        if entry is None:
+            value = self._make(schema)
             if self._nodes + schema.nodes > MOST_NODES:
                 self._known.clear()
             self._nodes = schema.nodes + (self._nodes if self._known else 0)
-            found = self._known[id(schema)] = (schema, made)
-        return found[1]
+            entry = self._known[id(schema)] = (schema, value)
+        return entry[1]

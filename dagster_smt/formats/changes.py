@@ -1,4 +1,4 @@
-"""Reading change data: a message of ``debezium-json`` or ``canal-json`` becomes its row and what it tells beside it."""
+"""Reads change data: a message of ``debezium-json`` or ``canal-json`` becomes its row and its metadata."""
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -17,14 +17,14 @@ Message = Mapping[str, Any]
 Take = Callable[[Message], Any]
 _SOURCE = {"source.timestamp": "ts_ms", "source.database": "db", "source.schema": "schema"}
 _NEEDED = {"c": "after", "r": "after", "u": "after", "d": "before"}
-"""By ``op``: the row that a message of Debezium must have."""
-_SKIP = "have the connector skip such messages (Debezium: skipped.operations), or look at the dead letter"
-_IDENTITY = "let the database tell it: in PostgreSQL with ALTER TABLE … REPLICA IDENTITY FULL"
+"""The row that a message of Debezium must have, by ``op``."""
+_SKIP = "let the connector skip such messages (Debezium: skipped.operations), or check the dead letter"
+_IDENTITY = "let the database send the row: in PostgreSQL with ALTER TABLE … REPLICA IDENTITY FULL"
 _CANAL = {"sql-type": "sqlType", "pk-names": "pkNames", "event-timestamp": "es", "ingestion-timestamp": "ts"}
 
 
 def change_reader(form: Format) -> Convert:
-    """A function from a parsed message to the fields of the format's schema; raises ``DataError``."""
+    """Returns a function from a parsed message to the fields of the format's schema; it raises ``DataError``."""
     assert form.schema is not None
     debezium = form.kind == "debezium-json"
     fields = [(name, _field(name, child, form)) for name, child in form.schema.fields]
@@ -38,7 +38,7 @@ def change_reader(form: Format) -> Convert:
 
 
 def _debezium(data: Any) -> Message:
-    """The payload, with the text of its schema as ``(schema)``."""
+    """Returns the payload, with the text of its schema as ``(schema)``."""
     if isinstance(data, dict) and isinstance(data.get("payload"), dict) and "schema" in data:
         schema = data["schema"]
         data = {**data["payload"], "(schema)": None if schema is None else encoder.encode(schema).decode()}
@@ -46,9 +46,9 @@ def _debezium(data: Any) -> Message:
         raise _no_message("Debezium", "an object with 'op'")
     needed = _NEEDED.get(data["op"]) if isinstance(data["op"], str) else None
     if needed is None:
-        raise data_error("SMT447", "the message is no change of a row: 'op' is none of c, r, u and d", _SKIP)
+        raise data_error("SMT447", "the message is not a change of a row: 'op' is not c, r, u or d", _SKIP)
     if not isinstance(data.get(needed), dict):
-        hint = _IDENTITY if needed == "before" else "look at the dead letter"
+        hint = _IDENTITY if needed == "before" else "check the dead letter"
         raise data_error("SMT448", f"the message has no row '{needed}' the change", hint)
     return data
 
@@ -58,11 +58,11 @@ def _canal(data: Any) -> Message:
         raise _no_message("Canal", "an object with 'type' and 'data'")
     rows = data["data"]
     if data.get("isDdl") is True or (isinstance(rows, list) and not rows) or (rows is None and _is_ddl(data["type"])):
-        raise DropRecord  # it has no rows, as Flink reads it
+        raise DropRecord  # a message without rows; Flink skips it, too
     if not isinstance(rows, list) or any(type(row) is not dict for row in rows):
         raise _no_message("Canal", "an array of rows as 'data'")
     if _is_ddl(data["type"]):
-        raise data_error("SMT447", "the message is no change of a row: 'type' is no kind of change", _SKIP)
+        raise data_error("SMT447", "the message is not a change of a row: 'type' is not a kind of change", _SKIP)
     return data
 
 
@@ -71,8 +71,8 @@ def _is_ddl(kind: Any) -> bool:
 
 
 def _no_message(format_: str, what: str) -> DataError:
-    hint = "look at the dead letter; snapshots of schemas and heartbeats belong into topics of their own"
-    return data_error("SMT438", f"the text is no message of {format_}: {what} is expected", hint)
+    hint = "check the dead letter; schema snapshots and heartbeats belong into separate topics"
+    return data_error("SMT438", f"the text is not a message of {format_}, which is {what}", hint)
 
 
 def _field(name: str, schema: Schema, form: Format) -> Take:
@@ -81,7 +81,7 @@ def _field(name: str, schema: Schema, form: Format) -> Take:
         convert = _lenient(schema, form, name)
     else:
         convert = _converter(schema, form, name)
-    return lambda message: None if (found := take(message)) is None else convert(found)
+    return lambda message: None if (value := take(message)) is None else convert(value)
 
 
 def _taker(name: str, form: Format) -> Take:
@@ -109,7 +109,7 @@ def _taker(name: str, form: Format) -> Take:
 
 
 def _changed(message: Message) -> list[str] | None:
-    """The names of the fields that differ between the row before and after; None if the message lacks one of them."""
+    """Returns the names of fields that differ between the rows before and after; None if one of the rows is missing."""
     before, after = message.get("before"), message.get("after")
     if not isinstance(before, dict) or not isinstance(after, dict):
         return None
@@ -122,17 +122,17 @@ def _changed(message: Message) -> list[str] | None:
 
 
 def _source(message: Message) -> Message:
-    found = message.get("source")
-    if isinstance(found, dict):
-        return found
+    source = message.get("source")
+    if isinstance(source, dict):
+        return source
     return {}
 
 
 def _only_row(message: Message) -> Any:
     rows = message["data"]
     if len(rows) > 1:
-        hint = "let Canal write one row per message: canal.instance.parser or MQ's flatMessage split them"
-        raise data_error("SMT439", f"the message holds {len(rows)} rows, a record becomes one", hint)
+        hint = "let Canal write one row per message: canal.instance.parser, or flatMessage of its MQ, splits rows"
+        raise data_error("SMT439", f"the message has {len(rows)} rows, but a record is one row", hint)
     return _first(rows)
 
 
@@ -143,7 +143,10 @@ def _first(rows: Any) -> Any:
 
 
 def _converter(schema: Schema, form: Format, name: str) -> Convert:
-    """The converter of a declared type; texts of anything, maps of texts, and moments in milliseconds."""
+    """Returns the converter of a declared type.
+
+    Any value becomes a text or a map of texts; moments are milliseconds.
+    """
     if schema.logical == "Timestamp":
         return lambda data: JavaDate(_whole(data, schema, name))
     if schema.type is Type.STRING:
@@ -175,7 +178,7 @@ def _text(data: Any) -> str:
 
 
 def _lenient(schema: Schema, form: Format, where: str) -> Convert:
-    """As ``reader``; but values are texts, as Canal has them, and are read as what the column is declared."""
+    """Returns ``reader`` for texts, as Canal writes all values: each text is read as the column's type."""
     if schema.type is Type.STRUCT:
         children = [(name, child, _lenient(child, form, name)) for name, child in schema.fields]
 

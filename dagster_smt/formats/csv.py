@@ -1,4 +1,4 @@
-"""Lines of CSV: a record is one, with the columns of its schema in order."""
+"""Reads and writes CSV: a record is one line, with the columns of its schema in order."""
 
 import base64
 import csv
@@ -17,14 +17,14 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.values.numbers import decimal_text, float_text
 from dagster_smt.values.times.moment_texts import clock_text, moment_text
 
-csv.field_size_limit(2**31 - 1)  # Python's own limit of 131,072 characters is for files whose quotes do not end
+csv.field_size_limit(2**31 - 1)  # Python's limit of 131,072 characters protects against unclosed quotes in files
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 _END = "\r\n"
-"""What the writer ends lines with, so that it quotes what holds one; a record is a line without an end."""
+"""The writer's line end: it makes the writer quote texts with a line end. A record is a line without its end."""
 
 
 def csv_codec(form: Format) -> tuple[Decode, Encode]:
-    """Lines of CSV with the columns of the schema in order; options as Flink's ``csv`` names them."""
+    """Returns the functions that read and write lines, with the options of Flink's ``csv``."""
     options = form.settings
     null, style = options.get("null-literal"), dialect(options)
     fields = []
@@ -34,14 +34,14 @@ def csv_codec(form: Format) -> tuple[Decode, Encode]:
     def decode(data: bytes) -> dict[str, Any]:
         cells = _cells(data, style)
         if len(cells) != len(fields):
-            raise data_error("SMT416", f"the line has {len(cells)} columns, {len(fields)} are declared")
+            raise data_error("SMT416", f"the line has {len(cells)} columns, but {len(fields)} are declared")
         pairs = zip(fields, cells, strict=True)
         results = {}
         for (name, child, read), cell in pairs:
             results[name] = null_or(None if cell == null else cell, child, name, read)
         return results
 
-    return decode, _Writer(options).line
+    return decode, _LineWriter(options).line
 
 
 def _cells(data: bytes, style: dict[str, Any]) -> list[str]:
@@ -51,16 +51,16 @@ def _cells(data: bytes, style: dict[str, Any]) -> list[str]:
             text = _unescaped(text, style["escapechar"])
         rows = list(csv.reader(io.StringIO(text, newline=""), **style, strict=True))
     except (UnicodeDecodeError, csv.Error):
-        raise data_error("SMT416", "the text is no line of CSV") from None
+        raise data_error("SMT416", "the text is not a line of CSV") from None
     if len(rows) != 1:
-        raise data_error("SMT416", f"the text is {len(rows)} lines of CSV, one is expected")
+        raise data_error("SMT416", f"the text is {len(rows)} lines of CSV, but a record is one line")
     return rows[0]
 
 
 def _unescaped(text: str, escape: str) -> str:
-    """The text with characters in place of the letters that stand for them after an escape, as Flink reads it."""
+    """Returns the text with escaped letters, such as ``\\n``, replaced by their characters, as in Flink."""
     return re.sub(
-        f"{re.escape(escape)}(.)", lambda found: escape + _LETTERS.get(found[1], found[1]), text, flags=re.DOTALL
+        f"{re.escape(escape)}(.)", lambda match: escape + _LETTERS.get(match[1], match[1]), text, flags=re.DOTALL
     )
 
 
@@ -90,24 +90,26 @@ def _array_reader(schema: Schema, form: Format, name: str, options: dict[str, st
     return read
 
 
-class _Writer:
-    """Writes structs as lines."""
+class _LineWriter:
+    """A writer of structs as lines."""
 
     def __init__(self, options: dict[str, str]):
         self.style, self.mark, self.null = dialect(options), element_delimiter(options), options.get("null-literal", "")
 
     def line(self, schema: Schema | None, value: Any) -> bytes:
-        """The line of a struct."""
+        """Returns the line of a struct."""
         if schema is None or schema.type is not Type.STRUCT:
-            hint = "declare the columns, or choose another format"
-            raise data_error("SMT440", "only structs with a schema can be written as CSV", hint, DATA_EXCEPTION)
+            hint = "declare columns, or choose another format"
+            raise data_error("SMT440", "CSV needs structs with a schema", hint, DATA_EXCEPTION)
         cells = [self._cell(child, value.get(name), name) for name, child in schema.fields]
         text = io.StringIO()
         try:
             csv.writer(text, **self.style).writerow(cells)
         except csv.Error:
             hint = "allow quotes, or set csv.escape-character"
-            statement = "a text holds a character that ends cells or lines, and the format has no way to write it"
+            statement = (
+                "a text contains a character that ends cells or lines, and the format has neither quotes nor escapes"
+            )
             raise data_error("SMT440", statement, hint, DATA_EXCEPTION) from None
         return text.getvalue().removesuffix(_END).encode()
 
@@ -119,18 +121,18 @@ class _Writer:
         return _cell(schema, value, name)
 
     def _elements(self, schema: Schema, values: Any, name: str) -> list[str]:
-        found = []
+        elements = []
         for value in values:
-            found.append(self.null if value is None else _cell(schema, value, name))
-        if any(self.mark in text for text in found):
-            hint = "set csv.array-element-delimiter to what no element holds"
-            statement = f"an element of '{name}' holds what stands between elements"
+            elements.append(self.null if value is None else _cell(schema, value, name))
+        if any(self.mark in text for text in elements):
+            hint = "set csv.array-element-delimiter to a text that no element contains"
+            statement = f"an element of '{name}' contains the delimiter of elements"
             raise data_error("SMT440", statement, hint, DATA_EXCEPTION)
-        if found in ([""], [self.null]):
+        if elements in ([""], [self.null]):
             hint = "choose another format"
-            statement = f"'{name}' holds one element that would be read as a null array, or as one without elements"
+            statement = f"the one element of '{name}' would be read as a null array, or as an empty array"
             raise data_error("SMT440", statement, hint, DATA_EXCEPTION)
-        return found
+        return elements
 
 
 def _cell(schema: Schema, value: Any, name: str) -> str:
@@ -156,6 +158,6 @@ def _cell(schema: Schema, value: Any, name: str) -> str:
 
 
 def _container(schema: Schema, name: str) -> DataError:
-    hint = "flatten it with Flatten, or choose another format"
-    statement = f"field '{name}' is a {schema.type.value}, a column of CSV is not"
+    hint = "flatten the field with Flatten, or choose another format"
+    statement = f"field '{name}' is a {schema.type.value}, which a column of CSV cannot hold"
     return data_error("SMT440", statement, hint, DATA_EXCEPTION)

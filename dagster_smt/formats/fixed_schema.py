@@ -1,4 +1,4 @@
-"""Avro and Protobuf whose schema is given beside the topic: the records hold values alone."""
+"""Reads and writes Avro and Protobuf with one schema per topic: the records contain only values."""
 
 import base64
 from collections.abc import Callable
@@ -21,20 +21,20 @@ Write = Callable[[Any], bytes]
 
 
 def described(form: Format) -> Avro | Protobuf | None:
-    """What a format reads with: its option ``schema`` or ``descriptor``, else its schema; None if it has neither.
+    """Returns the schema of a format: from its option ``schema`` or ``descriptor``, else from its columns; or None.
 
     Raises:
-        ConfigError: SMT273, it is no such schema; SMT274, names of the columns that the format does not take.
+        ConfigError: SMT273, the option is not a schema of the format; SMT274, the format refuses names of columns.
     """
-    given, columns = form.settings, form.schema and form.schema.with_(optional=False)
+    settings, columns = form.settings, form.schema and form.schema.with_(optional=False)
     if form.kind == "avro":
-        if "schema" in given:
-            return avro_of(given["schema"], place="avro.schema")
+        if "schema" in settings:
+            return avro_of(settings["schema"], place="avro.schema")
         if columns is None:
             return None
         return avro_of(avro_out(columns).text, declared=True)
-    if "descriptor" in given:
-        return protobuf_of(_files(given["descriptor"]), given["message-name"], place="protobuf.descriptor")
+    if "descriptor" in settings:
+        return protobuf_of(_files(settings["descriptor"]), settings["message-name"], place="protobuf.descriptor")
     if columns is None:
         return None
     return protobuf_of([protobuf_out(columns).file], (0,))
@@ -44,28 +44,28 @@ def _files(text: str) -> list[bytes]:
     try:
         files = FileDescriptorSet.FromString(base64.b64decode(text, validate=True)).file
     except (ValueError, DecodeError):
-        hint = "make it with protoc --include_imports --descriptor_set_out"
-        raise ConfigError(Problem("SMT273", "protobuf.descriptor", "it is no set of descriptors", hint)) from None
+        hint = "create it with protoc --include_imports --descriptor_set_out"
+        raise ConfigError(Problem("SMT273", "protobuf.descriptor", "it is not a set of descriptors", hint)) from None
     return [file.SerializeToString() for file in files]
 
 
 class DescribedCodec:
-    """Reads and writes values of one schema; without one it only writes, each record as its own schema says."""
+    """A codec for values of one schema. Without a schema it only writes, each record with the schema of the record."""
 
     def __init__(self, form: Format):
         self.form, self.known = form, described(form)
         self.writers = BySchema(self._writer)
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
-        """(schema, value) of a record; no value at all is null without schema."""
+        """Returns (schema, value) of a record; a missing value is null without a schema."""
         if data is None:
             return None, None
         if self.known is None:
-            raise data_error("SMT414", "the format has no schema to read with", "declare columns or a schema")
+            raise data_error("SMT414", "the format has no schema for reading", "declare columns or a schema")
         return self.form.schema or self.known.schema, self.known.read(data)
 
     def write(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-        """The bytes of a value; null stays null."""
+        """Returns the bytes of a value; null stays null."""
         if value is None:
             return None
         if schema is None:
@@ -73,7 +73,9 @@ class DescribedCodec:
         return self.writers[schema](value)
 
     def _writer(self, schema: Schema) -> Write:
-        schema = schema.with_(optional=False)  # a record, not a union of null and it: null has no bytes at all
+        schema = schema.with_(
+            optional=False
+        )  # a plain record, not a union with null, because a null value has no bytes
         try:
             if self.form.kind == "avro":
                 text = self.form.settings.get("schema")

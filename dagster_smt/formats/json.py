@@ -1,7 +1,7 @@
-"""JSON payloads with a schema, to and from Python values (``JsonConverter.toConnectData``, ``fromConnectData``).
+"""Converts JSON payloads with a schema to Python values and back, by the rules of ``JsonConverter``.
 
-Reading is strict where Connect coerces silently: a payload that does not fit its schema is refused (difference D5). An
-integer is accepted where a float is declared. Extra keys of a struct are dropped, missing ones are null, as in Connect.
+Reading is strict where Connect coerces silently: a payload that does not fit its schema is refused (difference D5). A
+float field accepts an integer. As in Connect, unknown keys of a struct are dropped, and missing keys are null.
 """
 
 import base64
@@ -37,7 +37,7 @@ Convert = Callable[[Any], Any]
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _MOST_DIGITS = 10_000
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-"""The texts that stand for floats which JSON has no number for, as they are written."""
+"""The texts of floats that JSON cannot write as numbers."""
 
 
 _EXAMPLES = {
@@ -46,18 +46,18 @@ _EXAMPLES = {
     "Timestamp": ("a moment such as 2020-01-31 12:00:00.123", "a number of milliseconds since 1970"),
     "Decimal": ("a number such as 1.25", "a number, or the base64 of Connect"),
 }
-"""By logical type: what is read where they are texts, and what Connect's converter reads."""
+"""The values that are read, by logical type: where they are texts, and in the form of Connect's converter."""
 _WITH_TEXTS = ("json_schema", "debezium-json", "canal-json")
 _MILLISECONDS = "; with more digits than milliseconds declare the column STRING"
 
 
 def misfit(schema: Schema, where: str, hint: str = "") -> DataError:
-    """The error of a payload that does not fit."""
+    """Returns the error of a payload that does not fit its type."""
     return data_error("SMT414", f"{where or 'the value'} does not fit the declared type {schema.label}", hint)
 
 
 def _hint(schema: Schema, form: Format) -> str:
-    """What can be done about a day, moment or decimal that does not fit: the option, and what it reads."""
+    """Returns the hint for a day, moment or decimal that does not fit: the option, and the values that it reads."""
     if form.kind not in _WITH_TEXTS or schema.logical not in _EXAMPLES:
         return ""
     texts, connect = _EXAMPLES[schema.logical]
@@ -69,7 +69,7 @@ def _hint(schema: Schema, form: Format) -> str:
 
 
 def reader(schema: Schema, form: Format, where: str = "") -> Convert:
-    """A function from parsed JSON to the Python value of a schema; it raises ``DataError`` SMT414 or SMT401."""
+    """Returns a function from parsed JSON to the Python value of a schema; it raises ``DataError`` SMT414 or SMT401."""
     convert = _read_type(schema, form, where)
     default = schema.default if form.replace_null_with_default else None
     may_be_null = schema.optional
@@ -101,10 +101,10 @@ def _read_type(schema: Schema, form: Format, where: str) -> Convert:
         return _read_map(schema, form, where)
     if schema.type is Type.STRUCT:
         return _read_struct(schema, form, where)
-    wanted = bool if schema.type is Type.BOOLEAN else str
+    python_type = bool if schema.type is Type.BOOLEAN else str
 
     def read(data: Any) -> Any:
-        if type(data) is not wanted:
+        if type(data) is not python_type:
             raise misfit(schema, where)
         return data
 
@@ -112,7 +112,7 @@ def _read_type(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def _refuse(schema: Schema, where: str) -> Convert:
-    """The converter reads by the logical name, whatever the type: such a value is of neither."""
+    """Returns a function that refuses every value. Connect's converter would read by the name, and ignore the type."""
 
     def refuse(data: Any) -> Any:
         raise misfit(schema, where)
@@ -133,7 +133,7 @@ def _read_integer(schema: Schema, where: str) -> Convert:
 
 def _read_float(schema: Schema, form: Format, where: str) -> Convert:
     single = schema.type is Type.FLOAT32
-    texts = {} if form.kind == "envelope" else NOT_FINITE  # Connect writes them, too, and reads 0.0
+    texts = {} if form.kind == "envelope" else NOT_FINITE  # Connect writes these texts, too, but reads them as 0.0
 
     def read(data: Any) -> float:
         if type(data) not in (int, float, Decimal):
@@ -142,7 +142,7 @@ def _read_float(schema: Schema, form: Format, where: str) -> Convert:
             raise misfit(schema, where)
         if isinstance(data, float):
             value = rounded(data, single)
-        else:  # a BigDecimal has no -0.0
+        else:  # as a BigDecimal, so -0.0 becomes 0.0
             value = nearest_float32(data) if single else exact_double(data)
         if not math.isfinite(value):
             raise misfit(schema, where)
@@ -152,15 +152,15 @@ def _read_float(schema: Schema, form: Format, where: str) -> Convert:
 
 
 class Inexact(Exception):
-    """A double that does not say which number was written: it has to be read again, exactly."""
+    """Raised for a double that does not determine the written number. The JSON must be read again, exactly."""
 
 
 def rounded(value: float, single: bool) -> float:
-    """A double that JSON was read as, rounded to 32 bits if asked for.
+    """Returns a double from JSON, rounded to 32 bits if ``single``.
 
     Raises:
-        Inexact: It is -0.0, which Connect has for ``-1e-400`` but not for ``-0.0``; or it is in the middle between two
-            numbers of 32 bits, and the number as it was written may not be.
+        Inexact: The double is -0.0, which Connect reads from ``-1e-400`` but not from ``-0.0``; or the double is in the
+            middle between two numbers of 32 bits, while the written number may be closer to one of them.
     """
     if not value and math.copysign(1, value) < 0:
         raise Inexact
@@ -202,7 +202,7 @@ def _read_logical(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def moment_parser(schema: Schema, form: Format) -> Callable[[str], int | None] | None:
-    """What reads the texts of a day or moment, as Connect's number; None where they are no texts."""
+    """Returns the function from texts of days or moments to Connect's numbers; None if they are not texts."""
     parsers = {"Date": days_of, "Time": clock_of, "Timestamp": millis_of}
     if form.text_standard:
         return parsers.get(schema.logical or "")
@@ -218,7 +218,7 @@ def _read_decimal(schema: Schema, form: Format, where: str) -> Convert:
         number = rounded_decimal(parse(data), precision, scale)
         if number is None:
             statement = f"{where or 'the value'} has more digits than DECIMAL({precision}, {scale})"
-            raise data_error("SMT414", statement, "declare more digits, or look at the dead letter")
+            raise data_error("SMT414", statement, "declare more digits, or check the dead letter")
         return number
 
     return read
@@ -230,13 +230,13 @@ def _decimal_parser(schema: Schema, form: Format, where: str) -> Callable[[Any],
     def parse(data: Any) -> Decimal:
         if isinstance(data, int | float | Decimal) and not isinstance(data, bool):
             return big_decimal(Decimal(repr(data)) if isinstance(data, float) else Decimal(data))
-        if texts:  # 1234 is base64, too: which of the two a text is must not depend on its digits
+        if texts:  # base64 is not tried, because "1234" is base64, too: the meaning must not depend on the digits
             number = parse_big_decimal(data) if type(data) is str else None
             if number is None:
                 raise misfit(schema, where, hint)
             return number
         bytes_ = _base64(data, schema, where, hint)
-        if not bytes_:  # no number, to Java's BigInteger
+        if not bytes_:  # Java's BigInteger refuses an empty array
             raise misfit(schema, where, hint)
         return scaled_decimal(bytes_, scale)
 
@@ -297,7 +297,7 @@ def _read_struct(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def writer(schema: Schema, form: Format, where: str = "") -> Convert:
-    """A function from the Python value of a schema to what the JSON encoder takes; raises ``DataError`` SMT415."""
+    """Returns a function from the Python value of a schema to data for the JSON encoder; raises SMT415."""
     convert = _write_type(schema, form, where)
     default = schema.default if form.replace_null_with_default else None
 
@@ -310,7 +310,7 @@ def writer(schema: Schema, form: Format, where: str = "") -> Convert:
                     statement = f"null in the required field '{where}'"
                 else:
                     statement = "null, but the schema requires a value"
-                raise data_error("SMT415", statement, "make the field optional, or give it a default")
+                raise data_error("SMT415", statement, "make the field optional, or set a default")
             return None
         return convert(value)
 
@@ -390,7 +390,7 @@ def _write_logical(schema: Schema, form: Format, where: str) -> Convert:
                 raise data_error("SMT415", f"'{where}' is a Date with a time of day")
             if texts:
                 return moment_text(value, day=True)
-            return wrap(value // DAY, 32)  # as Java's Date.fromLogical narrows the number of days
+            return wrap(value // DAY, 32)  # Java's Date.fromLogical cuts the number of days to 32 bits
         if kind == "Time" and not 0 <= value <= DAY:
             raise data_error("SMT415", f"'{where}' is a Time with a date")
         if texts and kind == "Time":
@@ -404,7 +404,7 @@ def _write_logical(schema: Schema, form: Format, where: str) -> Convert:
 
 def _plain_number(value: Decimal, where: str) -> str:
     if abs(value.adjusted()) > _MOST_DIGITS or -int(value.as_tuple().exponent) > _MOST_DIGITS:
-        raise data_error("SMT415", f"'{where}' has too many digits to be written without an exponent")
+        raise data_error("SMT415", f"'{where}' has too many digits for a number without an exponent")
     return f"{value:f}"
 
 
@@ -415,13 +415,13 @@ def _decimal_base64(value: Decimal, schema: Schema, where: str) -> str:
     unscaled = int(shifted)
     if unscaled != shifted:
         raise data_error("SMT415", f"'{where}' has more decimal places than its scale {schema.scale}")
-    # Java's BigInteger.toByteArray: the fewest bytes that keep the sign
+    # as Java's BigInteger.toByteArray: the fewest bytes with a sign bit
     length = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
     return base64.b64encode(unscaled.to_bytes(length, "big", signed=True)).decode()
 
 
 def resolve_defaults(schema: Schema, form: Format) -> Schema:
-    """Decode the defaults that ``schema_from_json`` left in their JSON form."""
+    """Decodes the defaults, which ``schema_from_json`` leaves in their JSON form."""
     inner = schema.with_(
         fields=tuple((n, resolve_defaults(c, form)) for n, c in schema.fields),
         keys=schema.keys and resolve_defaults(schema.keys, form),

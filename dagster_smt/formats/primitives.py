@@ -1,4 +1,4 @@
-"""Formats of single values, as Kafka's serializers write them."""
+"""Reads and writes single values as Kafka's serializers do."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,10 @@ Encode = Callable[[Schema | None, Any], bytes]
 
 
 def primitive_codec(form: Format) -> tuple[Decode, Encode]:
-    """``ShortConverter`` and its like: big-endian, exactly the type's length; a value of another type is refused."""
+    """Returns the functions that read and write as ``ShortConverter`` and similar converters do.
+
+    Numbers are big-endian and have exactly the type's length. A value of another type is refused.
+    """
     kind = PRIMITIVES[form.kind]
     read, write = (read_boolean, write_boolean) if kind is Type.BOOLEAN else number_codec(form.kind)
 
@@ -35,7 +38,7 @@ def primitive_codec(form: Format) -> tuple[Decode, Encode]:
 
 
 def _fitting(value: Any, kind: Type, form: Format) -> Any:
-    """A value that a converter takes; Connect's raises ``DataException`` for others."""
+    """Returns a value of the converter's type; raises for others, as Connect raises ``DataException``."""
     if kind is Type.BOOLEAN:
         fits = type(value) is bool
     else:
@@ -51,11 +54,11 @@ def _fitting(value: Any, kind: Type, form: Format) -> Any:
 
 
 def _unfitting(form: Format) -> DataError:
-    hint = f"cast it with Cast, or choose another format than {form.kind}"
-    return data_error("SMT440", f"the value is no {form.kind}", hint, DATA_EXCEPTION)
+    hint = f"cast the value with Cast, or choose another format than {form.kind}"
+    return data_error("SMT440", f"the value is not a {form.kind}", hint, DATA_EXCEPTION)
 
 
 def without_schema(form: Format) -> DataError:
-    """The error of a value without a schema, in a format that needs one."""
-    hint = "read it in a format with a schema, or write another format"
-    return data_error("SMT440", f"what has no schema cannot be written as {form.kind}", hint, DATA_EXCEPTION)
+    """Returns the error of a value without a schema in a format that needs a schema."""
+    hint = "read the value in a format with a schema, or write another format"
+    return data_error("SMT440", f"a value without a schema cannot be written as {form.kind}", hint, DATA_EXCEPTION)

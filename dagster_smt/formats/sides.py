@@ -1,4 +1,4 @@
-"""Reading and writing one side of a record in its format."""
+"""Codecs for one side of a record, by its format."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_error, problem_of_record
-from dagster_smt.formats.cache import BySchema, Texts
+from dagster_smt.formats.cache import BySchema, TextCache
 from dagster_smt.formats.changes import change_reader
 from dagster_smt.formats.csv import csv_codec
 from dagster_smt.formats.json import Convert, Inexact, reader, resolve_defaults, writer
@@ -46,23 +46,23 @@ _envelopes = msgspec.json.Decoder(_Envelope)
 
 
 class Read(Protocol):
-    """Gives (schema, value) of bytes; registries have versions of schemas by the topic that records come from."""
+    """Returns (schema, value) of bytes. Registries have versions of schemas per source topic."""
 
     def __call__(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]: ...
 
 
 class Write(Protocol):
-    """Makes bytes of a value; registries call schemas by the topic that records go to."""
+    """Returns the bytes of a value. Registries have subjects per target topic."""
 
     def __call__(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None: ...
 
 
 @dataclass(frozen=True)
 class SideCodec:
-    """``read`` gives (schema, value) of a side's bytes, ``write`` the bytes.
+    """The functions that read and write a side.
 
-    ``fills_nulls``: whether a null comes back from both as the default of its field. A side with such a field is then
-    written even if no stage has changed it: else one topic would hold nulls and defaults for the same thing.
+    ``fills_nulls``: true if both functions replace null by the default of its field. A side with such a field is
+    written even if no stage has changed it: else one topic would have nulls in some records, and defaults in others.
     """
 
     read: Read
@@ -70,22 +70,22 @@ class SideCodec:
     fills_nulls: bool = False
 
 
-_ARRAY = f"of values, a table of columns can have a row of each element: set json.{ARRAYS_AS_ROWS} to true"
-"""What can be done about an array where a row is declared."""
+_ARRAY = f"to turn each element of a value into a row of a table of columns, set json.{ARRAYS_AS_ROWS} to true"
+"""The hint for an array where the format declares a row."""
 
 
 def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCodec:
-    """The codec of a format, for one side of records."""
+    """Returns the codec of a format, for one side of records."""
     if form.kind == "json" and form.options:
-        return SideCodec(_read_schemaless, _Writer(form).write_payload)
+        return SideCodec(_read_schemaless, _SideWriter(form).write_payload)
     if form.kind == "json":
         return SideCodec(_read_schemaless, _write_schemaless)
     if form.kind == "string":
-        return SideCodec(_read_text, _Writer(form).write_text)
+        return SideCodec(_read_text, _SideWriter(form).write_text)
     if form.kind == "bytes":
-        return SideCodec(_read_bytes, _Writer(form).write_bytes)
+        return SideCodec(_read_bytes, _SideWriter(form).write_bytes)
     if form.kind == "envelope":
-        return SideCodec(self_described(form).read, _Writer(form).write_envelope, form.replace_null_with_default)
+        return SideCodec(self_described(form).read, _SideWriter(form).write_envelope, form.replace_null_with_default)
     if form.kind in REGISTERED:
         from dagster_smt.formats.registry.wire import RegistryWriter  # loads fastavro
 
@@ -104,19 +104,19 @@ def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCod
             read = _DeclaredReader(form, change_reader(form)).read
         else:
             read = _unread
-        return SideCodec(read, _Writer(form).write_change)
+        return SideCodec(read, _SideWriter(form).write_change)
     read = _DeclaredReader(form).read if form.schema is not None else _unread
-    return SideCodec(read, _Writer(form).write_payload, form.replace_null_with_default)
+    return SideCodec(read, _SideWriter(form).write_payload, form.replace_null_with_default)
 
 
 def has_defaults(schema: Schema) -> bool:
-    """Whether a value or a part of it has a default, which can take the place of a null."""
+    """Returns whether a schema or a schema inside has a default, which can replace a null."""
     inner = (schema.keys, schema.values, *(child for _, child in schema.fields))
     return schema.default is not None or any(has_defaults(child) for child in inner if child is not None)
 
 
 class SelfDescribed(Protocol):
-    """Reads records that bring their schema along; see ``EnvelopeReader`` and ``RegistryReader``."""
+    """A reader of records that contain or name their schema; see ``EnvelopeReader`` and ``RegistryReader``."""
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]: ...
     def schema_text(self, data: bytes | None) -> bytes | None: ...
@@ -125,7 +125,7 @@ class SelfDescribed(Protocol):
 
 
 def self_described(form: Format, side: Literal["key", "value"] = "value") -> SelfDescribed:
-    """The reader of a format of ``SELF_DESCRIBED``."""
+    """Returns the reader of a format of ``SELF_DESCRIBED``."""
     if form.kind in REGISTERED:
         from dagster_smt.formats.registry.wire import RegistryReader  # loads fastavro
 
@@ -134,13 +134,13 @@ def self_described(form: Format, side: Literal["key", "value"] = "value") -> Sel
 
 
 def schema_names(form: Format) -> Callable[[Sequence[bytes | None]], list[bytes | None]]:
-    """A function that gives what names the schema of each record of a registry's format; None where nothing does."""
+    """Returns a function to the headers that name the schemas of a registry's records; None for other records."""
     text = self_described(form).schema_text
 
     def name(data: bytes | None) -> bytes | None:
         try:
             return text(data)
-        except Exception as error:  # noqa: BLE001 its reader says what is wrong with it
+        except Exception as error:  # noqa: BLE001 - the reader of the record reports the problem
             problem_of_record(error)
             return None
 
@@ -148,8 +148,8 @@ def schema_names(form: Format) -> Callable[[Sequence[bytes | None]], list[bytes 
 
 
 def _unread(data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
-    """Of a format that records are only written in."""
-    raise data_error("SMT414", "the format has no schema to read with", "declare a schema")
+    """Raises: without a schema, the format can only be written."""
+    raise data_error("SMT414", "the format has no schema for reading", "declare a schema")
 
 
 def _of_codec(form: Format, decode: Decode, encode_value: Encode) -> SideCodec:
@@ -161,7 +161,7 @@ def _of_codec(form: Format, decode: Decode, encode_value: Encode) -> SideCodec:
 
 
 def _write_schemaless(schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-    if schema is not None:  # a stage gave the side a schema, ValueToKey from a typed side for instance
+    if schema is not None:  # a stage has set a side with a schema, for example ValueToKey from the other side
         return encoder.encode(writer(schema, Format())(value))
     return encode(value)
 
@@ -184,7 +184,7 @@ def _read_text(data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]
 
 
 def parse_json(data: bytes, exact: bool = False) -> Any:
-    """Parse a whole JSON text; integers stay whole, with ``exact`` fractions too (as ``Decimal``)."""
+    """Parses a whole JSON text. Integers are exact; with ``exact`` fractions are, too (as ``Decimal``)."""
     check_depth(data)
     decode = (_exact_json if exact else _json).decode
     try:
@@ -194,9 +194,9 @@ def parse_json(data: bytes, exact: bool = False) -> Any:
 
 
 def converted(convert: Convert, data: bytes, exact: bool = False) -> Any:
-    """Parse a JSON text and convert it; exactly, if the converter asks for that.
+    """Parses a JSON text and converts it. The text is parsed again with exact fractions if the converter needs them.
 
-    A number that no double holds is none of a parser's business: it may be in a field that nobody declared.
+    A number that no double can hold leads to the second parse, too: it may be in a field that the schema does not have.
     """
     room.reset()
     try:
@@ -237,15 +237,18 @@ class _DeclaredReader:
 
 
 class EnvelopeReader:
-    """Reads envelopes; keeps one reader per schema text it has met."""
+    """A reader of envelopes, with a cache of readers by schema text."""
 
     def __init__(self, form: Format):
         self.form = form
-        self.known: Texts[tuple[Schema | None, Convert | None, bool]] = Texts()
-        self.by_text: Texts[Schema] = Texts()
+        self.known: TextCache[tuple[Schema | None, Convert | None, bool]] = TextCache()
+        self.by_text: TextCache[Schema] = TextCache()
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
-        """(schema, value) of an envelope; no value at all is null without schema, a text of no bytes is none."""
+        """Returns (schema, value) of an envelope.
+
+        A missing value is null without a schema; an empty text is not an envelope.
+        """
         if data is None:
             return None, None
         schema, convert, exact, payload = self._parts(data)
@@ -254,25 +257,25 @@ class EnvelopeReader:
         return schema, converted(convert, payload, exact)
 
     def split(self, data: bytes) -> tuple[Schema | None, bytes]:
-        """(schema, JSON text of the payload) of an envelope."""
+        """Returns (schema, JSON text of the payload) of an envelope."""
         schema, _, _, payload = self._parts(data)
         return schema, payload
 
     def schema_text(self, data: bytes | None) -> bytes | None:
-        """The JSON text of an envelope's schema, the payload unread; None if there is no value."""
+        """Returns the JSON text of an envelope's schema; None if the record has no value."""
         if data is None:
             return None
         return bounded_text(bytes(_envelope(data).schema))
 
     def schema(self, text: bytes, topic: str = "") -> Schema | None:
-        """The schema that a JSON text describes; None if the text is ``null``."""
+        """Returns the schema of a JSON text; None if the text is ``null``."""
         return self._known(text)[0]
 
     def schema_id(self, text: bytes) -> str:
-        """What people call the schema that a JSON text describes: its name, and the beginning of a digest."""
+        """Returns the name of a JSON text's schema, and the beginning of a digest, for reports."""
         try:
             schema = self._known(text)[0]
-        except Exception as error:  # noqa: BLE001 its records are dead letters
+        except Exception as error:  # noqa: BLE001 - its records become dead letters
             problem_of_record(error)
             schema = None
         name = "" if schema is None else schema.name or ""
@@ -283,10 +286,10 @@ class EnvelopeReader:
         return *self._known(bytes(envelope.schema)), bytes(envelope.payload)
 
     def _known(self, text: bytes) -> tuple[Schema | None, Convert | None, bool]:
-        found = self.known.get(bounded_text(text))
-        if found is None:
-            found = self.known[text] = with_room(self._schema, text)
-        return found
+        entry = self.known.get(bounded_text(text))
+        if entry is None:
+            entry = self.known[text] = with_room(self._schema, text)
+        return entry
 
     def _schema(self, text: bytes) -> tuple[Schema | None, Convert | None, bool]:
         data = parse_json(text, exact=True)  # a Decimal's default may be a number
@@ -300,7 +303,8 @@ class EnvelopeReader:
         except ConfigError as error:
             first = error.problems[0]
             raise DataError(replace(first, connect_class=first.connect_class or DATA_EXCEPTION)) from None
-        # by its text: 1.0 and 1.00 are equal in Python, and two defaults in Connect
+        # schemas with one text are one object; the key is a text, because 1.0 and 1.00 are equal in Python, but not in
+        # Connect
         canonical = encoder.encode(schema_to_json(schema, lambda s: repr(s.default)))
         schema = self.by_text.get(canonical) or schema
         self.by_text[canonical] = schema
@@ -308,7 +312,7 @@ class EnvelopeReader:
 
 
 def bounded_text(text: bytes) -> bytes:
-    """The text of a schema that a record brings along, if it is not too long.
+    """Returns the text of a schema in a record, if it is not too long.
 
     Raises:
         DataError: SMT467.
@@ -319,8 +323,8 @@ def bounded_text(text: bytes) -> bytes:
 
 
 def unusable_schema(reason: str) -> DataError:
-    """The error of a schema that a record brings along and that is too large."""
-    return data_error("SMT467", f"the record's schema is too large: {reason}", "look at what writes the records")
+    """Returns the error of a schema in a record that is too large."""
+    return data_error("SMT467", f"the record's schema is too large: {reason}", "check the producer of the records")
 
 
 def _envelope(data: bytes) -> _Envelope:
@@ -328,26 +332,26 @@ def _envelope(data: bytes) -> _Envelope:
     try:
         return _envelopes.decode(data)
     except RecursionError as error:
-        found: _Envelope = deeper(data, _envelopes.decode, error)
-        return found
+        envelope: _Envelope = deeper(data, _envelopes.decode, error)
+        return envelope
     except UNREADABLE:
         raise not_an_envelope() from None
 
 
 def not_an_envelope() -> DataError:
-    """The error of a text that is no envelope."""
-    statement = "the text is no JSON object with exactly 'schema' and 'payload'"
+    """Returns the error of a text that is not an envelope."""
+    statement = "the text is not a JSON object with exactly 'schema' and 'payload'"
     return data_error("SMT417", statement, "set the format to json if the values have no schema")
 
 
-class _Writer:
-    """Keeps one writer per schema, and the JSON text of the schema."""
+class _SideWriter:
+    """A writer of sides, with a cache of writers and JSON texts by schema."""
 
     def __init__(self, form: Format):
         self.form = form
-        self.known = BySchema(self._made)
+        self.known = BySchema(self._prepared)
 
-    def _made(self, schema: Schema) -> tuple[Convert, msgspec.Raw]:
+    def _prepared(self, schema: Schema) -> tuple[Convert, msgspec.Raw]:
         text = encoder.encode(schema_to_json(schema, self._default))
         return writer(schema, self.form), msgspec.Raw(text)
 
@@ -368,7 +372,7 @@ class _Writer:
         return encoder.encode({"schema": text, "payload": convert(value)})
 
     def write_change(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-        """A message that says that the row is new, as Flink's formats write it."""
+        """Returns a message about a new row, as Flink's formats write it."""
         if value is None:
             return None
         if schema is None:
@@ -380,7 +384,7 @@ class _Writer:
         return encoder.encode({"data": [row], "type": "INSERT"})
 
     def write_text(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-        """Texts as they are; what a stage made of another type as JSON (see decision 0002)."""
+        """Returns a text as it is, and a value of another type from a stage as JSON (see decision 0002)."""
         if value is None or isinstance(value, str):
             if value is None:
                 return None

@@ -1,4 +1,4 @@
-"""Values that stand as texts in messages of databases and lines of CSV, read as what a column is declared."""
+"""Reads values that are texts in messages of databases and in lines of CSV, by the declared type of a column."""
 
 import math
 from collections.abc import Callable
@@ -17,17 +17,17 @@ _INFINITE = ("Infinity", "+Infinity", "-Infinity")
 
 
 def parsed_text(text: str, schema: Schema, where: str) -> Any:
-    """A text as the JSON value that ``codec.reader`` expects for a type; decimals as ``NUMERIC``.
+    """Returns a text as the JSON value that ``formats.json.reader`` expects for a type; decimals as ``NUMERIC``.
 
-    Numbers are those of Java: ``1_000`` is none.
+    Numbers have Java's syntax: ``1_000`` is refused.
 
     Raises:
-        DataError: SMT414, it is none.
+        DataError: SMT414, the text is not of the type.
     """
-    found = _parsed(text, schema)
-    if found is None:
+    value = _parsed(text, schema)
+    if value is None:
         raise misfit(schema, where)
-    return found
+    return value
 
 
 def _parsed(text: str, schema: Schema) -> Any:
@@ -47,18 +47,16 @@ def _parsed(text: str, schema: Schema) -> Any:
 
 
 def parsed_float(text: str, schema: Schema) -> float | None:
-    """A text as a number of a float's type; None if it is none, or too great."""
-    if schema.type is Type.FLOAT32:
-        found = parse_float32(text)
-    else:
-        found = parse_float(text)
-    if found is not None and math.isinf(found) and text not in _INFINITE:
+    """Returns a text as a number of a float's type; None if the text is not a number, or too large."""
+    parse = parse_float32 if schema.type is Type.FLOAT32 else parse_float
+    number = parse(text)
+    if number is not None and math.isinf(number) and text not in _INFINITE:
         return None
-    return found
+    return number
 
 
 def text_reader(schema: Schema, form: Format, where: str) -> Convert:
-    """As ``codec.reader``, but texts are read as what the schema declares."""
+    """Returns ``formats.json.reader`` for texts: each text is read as the schema's type."""
     exactly = reader(schema.with_(optional=True, default=None), replace(form, decimal_format="NUMERIC"), where)
     if schema.type in FLOATS:
         return _float_reader(schema, exactly, where)
@@ -69,16 +67,16 @@ def _float_reader(schema: Schema, exactly: Convert, where: str) -> Convert:
     def read(data: Any) -> Any:
         if not isinstance(data, str):
             return exactly(data)
-        found = parsed_float(data, schema)
-        if found is None:
+        number = parsed_float(data, schema)
+        if number is None:
             raise misfit(schema, where)
-        return found
+        return number
 
     return read
 
 
 def null_or(data: Any, schema: Schema, name: str, convert: Callable[[Any], Any]) -> Any:
-    """A field's value; null only where the schema has it.
+    """Returns a field's value, which is null only if the schema allows null.
 
     Raises:
         DataError: SMT401.

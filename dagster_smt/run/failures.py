@@ -53,7 +53,7 @@ _KNOWN = {
         "set spark.sql.execution.arrow.maxBytesPerBatch to 256m in the conf of the Spark session",
     ),
 }
-_SILENT_REGISTRY = re.compile(r"EngineError: SMT636 (\S+): the schema registry does not give its schemas: ([\w ]+)")
+_SILENT_REGISTRY = re.compile(r"EngineError: SMT636 (\S+): the schema registry does not return its schemas: ([\w ]+)")
 _LOG = "the log of the Spark application tells more; nothing was committed unless this run said so: run again"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from dagster_smt.connect import connectors_at, places
 from dagster_smt.errors import ConfigError, EngineError
-from dagster_smt.formats.registry.client import fetched
+from dagster_smt.formats.registry.client import schema_by_id
 
 CONNECTORS = b'{"bills": {"info": {"config": {"connector.class": "x", "topics": "bills"}}}}'
 
@@ -92,6 +92,6 @@ def test_the_client_of_registries_follows_no_redirects(monkeypatch):
         with server(lambda path: (302, {"Location": target + path}, b"")) as (port, asked):
             options = (("url", f"http://127.0.0.1:{port}"), ("basic-auth.user-info", "${env:SMT_REGISTRY_LOGIN}"))
             with pytest.raises(EngineError, match="SMT636"):
-                fetched(options, 1, "AVRO")
+                schema_by_id(options, 1, "AVRO")
     assert asked[0][1], "the registry itself gets them"
     assert asked_of_other == []

@@ -211,7 +211,7 @@ def test_which_schemas_are_this_one(text, same):
 def test_it_is_no_schema_for_a_field_or_beside_a_topic():
     inside = {"type": "record", "name": "R", "fields": [{"name": "a", "type": json.loads(TEXT)}]}
     for text in (TEXT, json.dumps(inside), json.dumps(["null", json.loads(TEXT)])):
-        with pytest.raises(ConfigError, match=r"SMT273.*holds itself"):
+        with pytest.raises(ConfigError, match=r"SMT273.*contains itself"):
             avro_of(text)
 
 

@@ -111,7 +111,7 @@ def test_a_type_that_is_used_again_is_built_once(monkeypatch):
 
 
 def counted(calls, name):
-    from dagster_smt.formats.avro.read import _Builder
+    from dagster_smt.formats.avro.read import _ConnectBuilder
 
     whole = getattr(_Builder, name)
     return lambda self, avro: calls.append(avro) or whole(self, avro)

@@ -488,25 +488,25 @@ def looped():
 OWN_DATE = file(message("Date", "era:string"), package="google.type", name=DATE, imports=())
 # files, message, what the refusal says
 REFUSED = [
-    ([], "M", "there is no file"),
-    ([b"\x08\x01garbage"], "M", "no serialized FileDescriptorProto"),
-    ([b'syntax = "proto3"; message M {}'], "M", "no serialized FileDescriptorProto"),
+    ([], "M", "the schema has no file"),
+    ([b"\x08\x01garbage"], "M", "not a serialized FileDescriptorProto"),
+    ([b'syntax = "proto3"; message M {}'], "M", "not a serialized FileDescriptorProto"),
     ([file(message("M"), imports=("shop/no.proto",))], "M", "imports 'shop/no.proto'"),
     ([file(message("M"), imports=("google/type/../no.proto",))], "M", "imports"),
     ([file(message("M"), imports=("google/protobuf/no_such.proto",))], "M", "imports"),
     ([file(message("M"), imports=("test.proto",))], "M", "imports 'test.proto'"),
-    ([of("a:Missing")], "M", "no Protobuf schema: .*Missing"),
+    ([of("a:Missing")], "M", "not a Protobuf schema: .*Missing"),
     ([of("a:int32=1", "b:int32=1")], "M", "duplicate field number"),
     ([of("a-b:int32")], "M", "invalid name"),
-    ([of("a:int32"), of("b:int32")], "M", "no Protobuf schema"),
+    ([of("a:int32"), of("b:int32")], "M", "not a Protobuf schema"),
     ([INDEXED], "A", "no message 'A'"),
     ([INDEXED], (2,), r"indexes \[2\]"),
     ([INDEXED], (-1,), r"indexes \[-1\]"),
     ([INDEXED], (0, 1, 0), r"indexes \[0, 1, 0\]"),
-    ([looped()], "Node", "'Node' holds itself"),  # testToConnectRecursiveSchema: Connect can, a table cannot
-    ([of("a:google.protobuf.Struct")], "M", "'google.protobuf.Struct' holds itself"),
-    ([of("one/a:int32", "one_0:int32")], "M", "one name"),
-    ([OWN_DATE, file(message("M", "a:google.type.Date"), imports=(DATE,))], "M", "not the message that is published"),
+    ([looped()], "Node", "'Node' contains itself"),  # testToConnectRecursiveSchema: Connect can, a table cannot
+    ([of("a:google.protobuf.Struct")], "M", "'google.protobuf.Struct' contains itself"),
+    ([of("one/a:int32", "one_0:int32")], "M", "same name"),
+    ([OWN_DATE, file(message("M", "a:google.type.Date"), imports=(DATE,))], "M", "differs from the published message"),
 ]
 
 

@@ -219,16 +219,16 @@ def test_values_of_other_schemas(schema, value, wanted):
 
 # schema, what the refusal says
 REFUSED = [
-    (STRING, "only a struct"),
-    (union("u", a=INT32), "only a struct"),
+    (STRING, "must be a struct"),
+    (union("u", a=INT32), "must be a struct"),
     (struct(**{"a-b": INT32}), r"'ConnectDefault1': .*invalid name: non-alphanumeric character \(a-b\)"),
     (struct(**{"1a": INT32}), "invalid name"),
     (struct("shop.my-order", a=INT32), "invalid name"),
-    (struct(**{"\ud800": INT32}), "does not take"),
-    (struct(a=array(array(INT32))), "'a': a list of Protobuf holds no lists"),
-    (struct(a=array(of_map(STRING, INT32))), "'a': a list of Protobuf holds no lists"),
-    (struct(a=of_map(STRING, array(INT32))), "'a': a map of Protobuf holds no lists"),
-    (struct(a=union("u", b=array(INT32))), "'b': a oneof holds no lists"),
+    (struct(**{"\ud800": INT32}), "refuses"),
+    (struct(a=array(array(INT32))), "'a': a list of Protobuf cannot contain lists"),
+    (struct(a=array(of_map(STRING, INT32))), "'a': a list of Protobuf cannot contain lists"),
+    (struct(a=of_map(STRING, array(INT32))), "'a': a map of Protobuf cannot contain lists"),
+    (struct(a=union("u", b=array(INT32))), "'b': a oneof cannot contain lists"),
     (struct(a=with_parameters(INT32, Type="int7")), "no type 'int7'"),
     (struct(a=tag(INT32, 0)), "number"),
     (struct(a=tag(INT32, "x")), "number"),
@@ -236,7 +236,7 @@ REFUSED = [
     (struct(foo_bar=INT32, fooBar=INT32), "duplicate json_name"),
     (struct(a=struct("P", x=INT32), b=struct("q.P", y=INT32)), "'P': two types have this name"),
     (struct(a=enum("E", A=0), b=enum("E", B=0)), "'E': two enums have this name"),
-    (struct("P", a=struct("P", x=INT32)), "'P': a struct holds another one of its name"),
+    (struct("P", a=struct("P", x=INT32)), "'P': a struct contains another struct with the same name"),
 ]
 
 

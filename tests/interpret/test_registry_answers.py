@@ -11,7 +11,7 @@ import pytest
 
 from dagster_smt.errors import DataError, EngineError
 from dagster_smt.formats.registry import client as registry_client
-from dagster_smt.formats.registry.client import fetched
+from dagster_smt.formats.registry.client import schema_by_id
 
 LONG = json.dumps({"schema": '"int"', "more": "x" * 2000}).encode()
 SHORT = json.dumps({"schema": '"int"'}).encode()
@@ -78,10 +78,10 @@ def test_answers_have_bounds(address, monkeypatch, way, error, code):
     monkeypatch.setattr(registry_client, "_SECONDS", 0.3)
     start = time.monotonic()
     with pytest.raises(error) as caught:
-        fetched((("url", f"{address}/{way}"),), 1, "AVRO")
+        schema_by_id((("url", f"{address}/{way}"),), 1, "AVRO")
     found = caught.value.problem if error is DataError else caught.value.problems[0]
     assert found.code == code and time.monotonic() - start < 10
 
 
 def test_other_answers_are_read(address):
-    assert fetched((("url", f"{address}/good"),), 1, "AVRO").text == '"int"'
+    assert schema_by_id((("url", f"{address}/good"),), 1, "AVRO").text == '"int"'

@@ -44,7 +44,7 @@ READ = [
     ),
     ("envelope tombstone", ENVELOPED, None, None, None),
 ]
-EXACT = "SMT417 the text is no JSON object with exactly 'schema' and 'payload'"
+EXACT = "SMT417 the text is not a JSON object with exactly 'schema' and 'payload'"
 NOT_JSON = "SMT411 the text is not valid JSON in UTF-8"
 DEEP = b'{"a":' * 50_000 + b"1" + b"}" * 50_000
 REFUSED = [

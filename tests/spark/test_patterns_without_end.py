@@ -17,7 +17,7 @@ from dagster_smt.transforms.debezium.events.values import LogicalTopic, Rerouted
 from dagster_smt.values.containers import NewName, RenameKeys
 from dagster_smt.values.java import regex as java_regex
 from dagster_smt.values.java.regex import MatchesOrNull
-from dagster_smt.values.json.path import Answer, Leaf, Part
+from dagster_smt.values.json.path import Answer, StructShape, ValueShape
 from dagster_smt.values.texts import Finds
 from tests.spark.made_up import Example
 from tests.spark.test_evaluators_agree import compare, frame_of, in_python
@@ -116,7 +116,7 @@ RULES = [
     (LogicalTopic(ENDLESS, "y"), ("x",)),
     (Rerouted(ENDLESS, "y"), ("x",)),
     (RenameKeys(Match(ENDLESS), NewName("y")), ({"x": 1},)),
-    (Answer(parse_json_path(f"$[?(@.name =~ /{ENDLESS}/)]"), Part((("name", Leaf(TEXT)),))), (False, "x")),
+    (Answer(parse_json_path(f"$[?(@.name =~ /{ENDLESS}/)]"), StructShape((("name", ValueShape(TEXT)),))), (False, "x")),
 ]
 
 

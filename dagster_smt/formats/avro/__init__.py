@@ -1,1 +1,1 @@
-"""Avro, with a schema registry and without."""
+"""Avro, with and without a schema registry."""

@@ -1,7 +1,8 @@
-"""Avro without a Connect schema: ``AvroData.ANYTHING_SCHEMA``, a record that holds one value of any type.
+"""Avro of values without a Connect schema: ``AvroData.ANYTHING_SCHEMA``, a record that holds one value of any type.
 
-``AvroConverter`` writes what has no schema so, and reads a record of exactly this schema as a value without schema.
-The bytes are read and written here: fastavro's recursion has no end but that of the process.
+``AvroConverter`` writes values without a schema in this form, and reads a record of exactly this schema as a value
+without a schema. This module has its own codec, because fastavro's recursion is unlimited: deeply nested bytes would
+end the process.
 """
 
 import json
@@ -35,18 +36,18 @@ _SCHEMA = {
     "fields": [{"name": name, "type": ["null", _TYPES[name]], "default": None} for name in _FIELDS],
 }
 TEXT = json.dumps(_SCHEMA, separators=(",", ":"))
-"""The schema as Avro prints it."""
+"""The schema, as Avro prints it."""
 _DOUBLE, _FLOAT = Struct("<d"), Struct("<f")
 _ABSENT, _PRESENT = b"\0", b"\2"
 _WHOLE = {"int8": "int", "int16": "int", "int32": "int", "int64": "long"}
-"""By the kinds of whole numbers their fields."""
+"""The fields of whole numbers, by kind."""
 
 
 def is_anything(text: str) -> bool:
-    """Whether an Avro schema is this one (``Schema.equals``): docs and aliases do not count."""
+    """Returns whether an Avro schema is this one (``Schema.equals``): docs and aliases do not count."""
     try:
         return bool(_plain(parse_schema(json.loads(text), named_schemas={})) == _KNOWN)
-    except Exception:  # noqa: BLE001 - whatever is wrong with a schema, it is not this one, and ``avro_of`` looks again
+    except Exception:  # noqa: BLE001 - a wrong schema is not this one; ``avro_of`` reports what is wrong with it
         return False
 
 
@@ -55,29 +56,29 @@ def _plain(avro: Any) -> Any:
         return [_plain(item) for item in avro]
     if not isinstance(avro, dict):
         return avro
-    told = {}
+    plain = {}
     for key, value in avro.items():
         if key not in ("doc", "aliases") and key[:2] != "__":
-            told[key] = _plain(value)
-    if told.keys() == {"type"}:
-        return told["type"]
-    return told
+            plain[key] = _plain(value)
+    if plain.keys() == {"type"}:
+        return plain["type"]
+    return plain
 
 
 _KNOWN = _plain(parse_schema(json.loads(TEXT), named_schemas={}))
 
 
 def read_anything(raw: bytes) -> Any:
-    """The value in a record's bytes (``AvroData.toConnectData`` without a schema): the first field that is there.
+    """Returns the value in a record's bytes (``AvroData.toConnectData`` without a schema): the first field that is set.
 
     Raises:
-        DataError: SMT416, the bytes do not fit, or are nested more deeply than Connect reads JSON.
+        DataError: SMT416, the bytes do not fit the schema, or have more levels of nesting than Connect reads in JSON.
     """
     return with_room(_read, raw)
 
 
 def _read(raw: bytes) -> Any:
-    reader = _Reader(raw)
+    reader = _AnythingReader(raw)
     try:
         value = reader.value(0)
     except (IndexError, UnicodeDecodeError):
@@ -87,19 +88,19 @@ def _read(raw: bytes) -> Any:
     return value
 
 
-class _Reader:
-    """Avro's binary form, from the first byte to the last."""
+class _AnythingReader:
+    """A reader of Avro's binary encoding; ``at`` is the position of the next byte."""
 
     def __init__(self, data: bytes):
         self.data, self.at = data, 0
         self.fields: tuple[Callable[[int], Any], ...] = (
-            lambda depth: self.taken(1) == b"\1",
-            lambda depth: self.taken(self.long()),
-            lambda depth: box(_DOUBLE.unpack(self.taken(8))[0], Type.FLOAT64),
-            lambda depth: box(_FLOAT.unpack(self.taken(4))[0], Type.FLOAT32),
+            lambda depth: self.bytes_of(1) == b"\1",
+            lambda depth: self.bytes_of(self.long()),
+            lambda depth: box(_DOUBLE.unpack(self.bytes_of(8))[0], Type.FLOAT64),
+            lambda depth: box(_FLOAT.unpack(self.bytes_of(4))[0], Type.FLOAT32),
             lambda depth: box(self.long(32), Type.INT32),
             lambda depth: self.long(),
-            lambda depth: self.taken(self.long()).decode(),
+            lambda depth: self.bytes_of(self.long()).decode(),
             lambda depth: self.items(self.value, depth),
             lambda depth: dict(self.items(self.entry, depth)),
         )
@@ -107,36 +108,37 @@ class _Reader:
     def value(self, depth: int) -> Any:
         if depth > MAX_DEPTH:
             raise unreadable()
-        found = None
+        result = None
         for read in self.fields:
             branch = self.long()
             if branch not in (0, 1):
                 raise unreadable()
-            there = read(depth) if branch else None
-            found = there if found is None else found
-        return found
+            value = read(depth) if branch else None
+            if result is None:
+                result = value
+        return result
 
     def entry(self, depth: int) -> tuple[Any, Any]:
         key = self.value(depth)
         return as_key(key), self.value(depth)
 
     def items(self, read: Callable[[int], Any], depth: int) -> list[Any]:
-        """An array: blocks of items, each with their number in front, and their size where that is negative."""
-        found: list[Any] = []
+        """Returns the items of an array. A block begins with its number of items, and its size if that is negative."""
+        items: list[Any] = []
         while count := self.long():
             if count < 0:
                 self.long()
-            found += [read(depth + 1) for _ in range(abs(count))]
-        return found
+            items += [read(depth + 1) for _ in range(abs(count))]
+        return items
 
-    def taken(self, size: int) -> bytes:
+    def bytes_of(self, size: int) -> bytes:
         start, self.at = self.at, self.at + size
         if not start <= self.at <= len(self.data):
             raise unreadable()
         return self.data[start : self.at]
 
     def long(self, bits: int = 64) -> int:
-        """A number of variable length, zigzag."""
+        """Returns a number of variable length, in zigzag encoding."""
         value = shift = 0
         while True:
             byte = self.data[self.at]
@@ -150,10 +152,12 @@ class _Reader:
 
 
 def write_anything(value: Any) -> bytes:
-    """A record's bytes of a value (``AvroData.fromConnectData`` without a schema). Maps keep the order of their keys.
+    """Returns a record's bytes for a value (``AvroData.fromConnectData`` without a schema).
+
+    Maps keep their order of keys.
 
     Raises:
-        DataError: SMT440, a type that ``AvroData`` has no field for: bytes, decimals and dates.
+        DataError: SMT440, ``AvroData`` has no field for the type: bytes, decimals and dates.
     """
     return bytes(with_room(_written, value))
 
@@ -165,7 +169,7 @@ def _written(value: Any) -> bytearray:
 
 
 def _put(out: bytearray, value: Any) -> None:
-    if type(value) is Raw:  # JSON that nobody has looked at
+    if type(value) is Raw:  # JSON that no stage has decoded
         value = decode(value)
     if value is None:
         out += _ABSENT * len(_FIELDS)
@@ -198,8 +202,8 @@ def _field_of(value: Any) -> str:
     kind = kind_of(value)
     name = _WHOLE.get(kind, kind)
     if name not in _SINGLE or name == "bytes":
-        hint = "give it a schema, or write another format than Avro"
-        statement = f"Connect writes no {java_class(value)} without a schema as Avro"
+        hint = "add a schema, or write another format than Avro"
+        statement = f"Connect cannot write a {java_class(value)} without a schema as Avro"
         raise data_error("SMT440", statement, hint, DATA_EXCEPTION)
     return name
 

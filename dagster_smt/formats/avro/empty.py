@@ -1,33 +1,33 @@
-"""Values of Avro that take no bytes: a few bytes of a record could stand for any number of them."""
+"""Detects Avro types whose values take no bytes, of which a few bytes of a record could describe any number."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 _MOST = 16
-"""In an item of an array or map that takes bytes itself: so many values are read for a byte of the record."""
+"""Most values without bytes in one item of an array or map: so many values may be read for one byte of a record."""
 
 
 @dataclass
 class Empty:
-    """Looks for values without bytes in types whose Connect schema was built, so none holds itself.
+    """Counts values without bytes in types. The types have a Connect schema, so no type contains itself.
 
     Attributes:
         names: The named types.
-        known: Of named types: how many values without bytes are in one, and whether it is one itself.
+        known: For named types, the result of ``of``.
     """
 
     names: Mapping[str, Any]
     known: dict[str, tuple[int, bool]] = field(default_factory=dict)
 
     def endless(self, items: Any, *, keyed: bool = False) -> bool:
-        """Whether a few bytes could be any number of items; ``keyed``: each has a key, which takes a byte."""
+        """Returns whether a few bytes could describe any number of items; ``keyed``: each takes a byte for its key."""
         count, whole = self.of(items)
         return (whole and not keyed) or count > _MOST
 
     def of(self, avro: Any) -> tuple[int, bool]:
-        """How many values without bytes are in one of a type, and whether it is such a value itself."""
-        if isinstance(avro, list):  # which member it is takes a byte
+        """Returns the number of values without bytes in a value of a type, and whether that value takes no bytes."""
+        if isinstance(avro, list):  # the number of the member takes a byte
             return max((self.of(member)[0] for member in avro), default=0), False
         if isinstance(avro, str):
             if avro in self.known:
@@ -45,7 +45,7 @@ class Empty:
         if kind == "record":
             parts = [self.of(part["type"]) for part in avro["fields"]]
             count, whole = sum(inner for inner, _ in parts), all(nothing for _, nothing in parts)
-        found = count + whole, whole
+        result = count + whole, whole
         if "name" in avro:
-            self.known[avro["name"]] = found
-        return found
+            self.known[avro["name"]] = result
+        return result

@@ -1,7 +1,8 @@
-"""Avro: schemas and values as Confluent's ``AvroConverter`` gives them (``io.confluent.connect.avro.AvroData``).
+"""Reads Avro as Confluent's ``AvroConverter`` does (``io.confluent.connect.avro.AvroData``).
 
-fastavro reads the bytes; logical types, unions and names become Connect's here. Read with the converter's defaults:
-metadata of Connect is kept, enums are texts, a union of null and one type is that type, any other a struct.
+fastavro reads the bytes; this module turns logical types, unions and names into Connect's. The converter's defaults
+hold: Connect's metadata stays, enums become texts, a union of null and one type becomes that type, and any other union
+becomes a struct.
 """
 
 import io
@@ -55,36 +56,36 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,), "array": (list,), "map": (dict,),
 }  # fmt: skip
 _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, DataError)
-"""What converting a default may raise, which is whatever JSON has."""
+"""Errors of converting a default, which may be any JSON."""
 _SAME = (("int", "long"), ("float", "double"))
 
 
 @dataclass(frozen=True)
 class Avro:
-    """An Avro schema, ready to read with.
+    """An Avro schema with its reader.
 
     Attributes:
         schema: The Connect schema.
         read: A function from bytes to the value; raises ``DataError`` SMT416.
-        told: The Avro schema that ``schema`` was made of.
+        source: The Avro schema, of which ``schema`` is the Connect schema.
         names: The named types that it uses.
     """
 
     schema: Schema
     read: Callable[[bytes], Any]
-    told: Any
+    source: Any
     names: Mapping[str, Any]
 
     @property
     def top(self) -> Any:
-        """``told`` in full: the list of a union, or a dict."""
-        if isinstance(self.told, str):
-            return self.names.get(self.told, {"type": self.told})
-        return self.told
+        """``source`` in full: the list of a union, or a dict."""
+        if isinstance(self.source, str):
+            return self.names.get(self.source, {"type": self.source})
+        return self.source
 
     @property
     def name(self) -> str | None:
-        """The full name of the record (``AvroSchema.name``); None if it is none."""
+        """The full name of the record (``AvroSchema.name``); None for other types."""
         top = self.top
         if isinstance(top, dict) and top["type"] == "record":
             return top["name"]
@@ -92,35 +93,36 @@ class Avro:
 
 
 def avro_of(text: str, references: Sequence[str] = (), place: str = "avro", *, declared: bool = False) -> Avro:
-    """Prepare an Avro schema.
+    """Prepares an Avro schema.
 
     Args:
         text: The schema as JSON.
-        references: Schemas of the names that it uses, each after those that it uses itself.
-        place: How messages call it.
-        declared: Whether people declare it as columns: then no decimal has more digits than its precision. In Connect
-            nobody looks at that.
+        references: The schemas that it refers to, each after the schemas that it refers to itself.
+        place: The schema's name in messages.
+        declared: True if the schema comes from declared columns: decimals are then limited to their precision, which
+            Connect does not check.
 
     Raises:
-        ConfigError: SMT273, it is no Avro schema, it is too large, or Connect has no schema for it.
+        ConfigError: SMT273, the text is not an Avro schema, or too large, or Connect has no schema for it.
     """
     try:
-        return with_room(lambda texts: _prepared(texts, _Builder(place, declared)), (*references, text))
+        return with_room(lambda texts: _prepared(texts, _ConnectBuilder(place, declared)), (*references, text))
     except ConfigError:
         raise
-    except Exception:  # noqa: BLE001 - an attribute may be anything that JSON has, and nobody lists what is raised then
-        raise ConfigError(Problem("SMT273", place, "it is no Avro schema", "look for its first mistake")) from None
+    except Exception:  # noqa: BLE001 - attributes may be any JSON, and no list of the resulting errors exists
+        raise ConfigError(Problem("SMT273", place, "it is not an Avro schema", "fix its first mistake")) from None
 
 
-def _prepared(texts: Sequence[str], builder: "_Builder") -> Avro:
-    """The last of some schemas; the others are of names that it uses."""
-    named: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+def _prepared(texts: Sequence[str], builder: "_ConnectBuilder") -> Avro:
+    """Returns the last of some schemas; the others are schemas of names that it uses."""
+    bare_names: dict[str, Any] = {}
+    marked_names: dict[str, Any] = {}
     for text in texts:
         check_depth(text.encode())
         data = json.loads(text)
-        parsed = parse_schema(bare(data), named_schemas=named[0])
-        told = parse_schema(_marked(data), named_schemas=named[1])
-        schema, convert = builder.build(told)
+        parsed = parse_schema(bare(data), named_schemas=bare_names)
+        marked = parse_schema(_marked(data), named_schemas=marked_names)
+        schema, convert = builder.build(marked)
 
     def read(raw: bytes) -> Any:
         if len(raw) > MAX_BYTES:
@@ -135,11 +137,11 @@ def _prepared(texts: Sequence[str], builder: "_Builder") -> Avro:
             raise unreadable()
         return convert(value)
 
-    return Avro(schema, read, told, builder.names)
+    return Avro(schema, read, marked, builder.names)
 
 
 def stamped(schema: Schema, version: int) -> Schema | None:
-    """A schema with a version (``AvroData.toConnectSchema``); None if it has another one already."""
+    """Returns a schema with a version (``AvroData.toConnectSchema``); None if it already has another version."""
     if version < 0 or schema.version == version:
         return schema
     if schema.version is not None:
@@ -148,9 +150,10 @@ def stamped(schema: Schema, version: int) -> Schema | None:
 
 
 def with_version(avro: Avro, version: int) -> Schema | None:
-    """The Connect schema with the version that a registry has; None if it is a logical type of another version.
+    """Returns the Connect schema with its version in a registry; None for a logical type of another version.
 
-    ``connect.version`` counts more. A union of null and a type, or of one type, passes none on to its member.
+    ``connect.version`` takes precedence. A union of null and a type, or of one type, does not pass a version to its
+    member.
     """
     top = avro.top
     if isinstance(top, list):
@@ -163,39 +166,39 @@ def with_version(avro: Avro, version: int) -> Schema | None:
 
 
 def unreadable() -> DataError:
-    """What is said of bytes that do not fit."""
-    return data_error("SMT416", "the bytes do not fit the Avro schema", "look at the dead letter, or the schema")
+    """Returns the error of bytes that do not fit the schema."""
+    return data_error("SMT416", "the bytes do not fit the Avro schema", "check the dead letter, or the schema")
 
 
 def too_long() -> DataError:
-    """What is said of a record that has more bytes than any is read of: SMT459."""
-    return data_error("SMT459", f"the record has more than {MAX_BYTES} bytes", "look at its producer")
+    """Returns the error of a record with too many bytes: SMT459."""
+    return data_error("SMT459", f"the record has more than {MAX_BYTES} bytes", "check the producer")
 
 
 def _take(items: int, width: int) -> None:
-    """Ask for room for the items of an array or map.
+    """Takes room for the items of an array or map.
 
     Raises:
-        DataError: SMT459, they are too many.
+        DataError: SMT459, the items are too many.
     """
     if items > MAX_ITEMS:
         statement = f"an array or a map has more than {MAX_ITEMS} items"
-        raise data_error("SMT459", statement, "look at the dead letter, and at its producer")
+        raise data_error("SMT459", statement, "check the dead letter, and its producer")
     room.take(items * width)
 
 
 def bare(data: Any) -> Any:
-    """A schema without logical types: fastavro would turn their values into objects that hold less."""
+    """Returns a schema without logical types: fastavro would turn their values into objects that lose information."""
     return _keyed(data, None)
 
 
 def _marked(data: Any) -> Any:
-    """A schema whose logical types fastavro does not see: it refuses some that Connect writes."""
+    """Returns a schema with its logical types under a key of ours: fastavro refuses some that Connect writes."""
     return _keyed(data, _LOGICAL)
 
 
 def _keyed(data: Any, logical: str | None) -> Any:
-    """A schema with another key for logical types; None: without them."""
+    """Returns a schema with another key for logical types; None: without them."""
     if isinstance(data, list):
         return [_keyed(item, logical) for item in data]
     if not isinstance(data, dict):
@@ -209,16 +212,16 @@ def _keyed(data: Any, logical: str | None) -> Any:
 
 
 @dataclass
-class _Builder:
-    """Builds Connect's schemas. A named type is built once, and shared by all who use it.
+class _ConnectBuilder:
+    """A builder of Connect schemas. All uses of a named type share one schema.
 
     Attributes:
-        place: How messages call the schema.
-        declared: Whether the digits of decimals count.
+        place: The schema's name in messages.
+        declared: True if the digits of decimals are limited.
         names: The named types.
-        open: Those that are being built.
-        built: Those that are, by name and whether they have a default.
-        nothing: Which values take no bytes.
+        open: The names of types that are being built.
+        built: The finished types, by name, and by whether they have a default.
+        nothing: Finds values without bytes.
     """
 
     place: str
@@ -232,7 +235,7 @@ class _Builder:
         self.nothing = Empty(self.names)
 
     def build(self, avro: Any, *, nullable: bool = False, default: Any = None) -> tuple[Schema, Convert]:
-        """The Connect schema of an Avro schema, and the function for its values."""
+        """Returns the Connect schema of an Avro schema, and the converter of its values."""
         if isinstance(avro, list):
             return self.union(avro, nullable)
         if isinstance(avro, str) and avro in self.names:
@@ -248,7 +251,7 @@ class _Builder:
         return (optional(schema) if nullable else schema), _nullable(convert)
 
     def shared(self, kind: str, avro: dict[str, Any], default: Any) -> tuple[Schema, Convert]:
-        """What ``build`` gives for a type, but for null and default."""
+        """Returns the result of ``build`` for a type, without null and default."""
         name = avro.get("name")
         if name is not None:
             known = self.built.get((name, default is not None))
@@ -265,7 +268,7 @@ class _Builder:
         return schema, convert
 
     def bounded(self, schema: Schema) -> Schema:
-        """The schema, if it is not too large."""
+        """Returns the schema; raises if it is too large."""
         reason = excess(schema)
         if reason is not None:
             raise self.refused(reason)
@@ -294,7 +297,7 @@ class _Builder:
     def record(self, avro: dict[str, Any]) -> tuple[Schema, Convert]:
         name = avro["name"]
         if name in self.open:
-            raise self.refused(f"'{name}' holds itself, which a table cannot")
+            raise self.refused(f"'{name}' contains itself, which a table cannot hold")
         self.open.add(name)
         parts = [(f["name"], *self.build(f["type"], default=f.get("default"))) for f in avro["fields"]]
         self.open.discard(name)
@@ -322,11 +325,11 @@ class _Builder:
         return Schema(Type.ARRAY, values=schema), read
 
     def entries(self, entry: dict[str, Any]) -> tuple[Schema, Convert]:
-        """A map whose keys are no texts, which Connect writes as an array of entries."""
+        """Returns a map whose keys are not texts; Connect writes such a map as an array of entries."""
         struct, convert = self.build(entry)
         self.refuse_endless(entry)
-        found, width = struct.by_name, struct.width
-        if not {"key", "value"} <= found.keys():
+        fields, width = struct.by_name, struct.width
+        if not {"key", "value"} <= fields.keys():
             raise self.refused("the entries of a map need a key and a value")
 
         def read(value: Any) -> dict[Any, Any]:
@@ -334,7 +337,7 @@ class _Builder:
             rows = map(convert, value)
             return {as_key(row["key"]): row["value"] for row in rows}
 
-        return Schema(Type.MAP, keys=found["key"], values=found["value"]), read
+        return Schema(Type.MAP, keys=fields["key"], values=fields["value"]), read
 
     def map(self, avro: dict[str, Any]) -> tuple[Schema, Convert]:
         schema, convert = self.build(avro["values"])
@@ -349,7 +352,9 @@ class _Builder:
 
     def refuse_endless(self, items: Any, *, keyed: bool = False) -> None:
         if self.nothing.endless(items, keyed=keyed):
-            raise self.refused("it has arrays or maps of values that take no bytes, so few bytes could be any number")
+            raise self.refused(
+                "its arrays or maps have items without bytes, so a few bytes could describe any number of items"
+            )
 
     def union(self, members: list[Any], nullable: bool) -> tuple[Schema, Convert]:
         others = [member for member in members if member != "null"]
@@ -359,10 +364,10 @@ class _Builder:
             return self.build(others[0], nullable=True)
         kinds = set(map(_kind, others))
         if any(kinds.issuperset(pair) for pair in _SAME):
-            raise self.refused("a union of int and long, or of float and double, cannot be told apart once it is read")
+            raise self.refused("a union has int and long, or float and double, whose values cannot be distinguished")
         parts = [(_member(m), m, *self.build(m, nullable=True)) for m in others]
         if len({name for name, *_ in parts}) < len(parts):
-            raise self.refused("a union has two types of one name")
+            raise self.refused("a union has two types with the same name")
         fields = tuple((name, child) for name, _, child, _ in parts)
         schema = self.bounded(Schema(Type.STRUCT, len(others) < len(members) or nullable, UNION, fields=fields))
         empty = dict.fromkeys(schema.by_name)
@@ -377,10 +382,10 @@ class _Builder:
         return schema, _nullable(convert)
 
     def described(self, schema: Schema, avro: dict[str, Any], default: Any) -> Schema:
-        """The schema with what Connect keeps of an Avro schema: name, version, doc, parameters."""
+        """Returns the schema with the metadata that Connect takes from Avro: name, version, doc, parameters."""
         own = avro.get("connect.parameters", {})
         if not isinstance(own, dict):
-            raise self.refused("connect.parameters is no object")
+            raise self.refused("connect.parameters is not an object")
         parameters = {**dict(schema.parameters), **_parameters(avro), **own}
         parameters |= {key: str(value) for key, value in avro.items() if key.startswith("avro.")}
         if default is not None and "connect.default" not in avro:
@@ -388,7 +393,7 @@ class _Builder:
         name = avro.get("connect.name", avro.get("name") if schema.logical is None else None)
         texts = [*parameters.values(), *(one for one in (name, avro.get("connect.doc")) if one is not None)]
         if not all(isinstance(one, str) for one in texts):
-            raise self.refused("its names, docs and parameters are texts only")
+            raise self.refused("its names, docs and parameters must be texts")
         return schema.with_(
             name=schema.name if name is None or name.startswith(_DEFAULT_NAME) else name,
             version=self.version(schema, avro),
@@ -397,25 +402,25 @@ class _Builder:
         )
 
     def version(self, schema: Schema, avro: dict[str, Any]) -> int | None:
-        """What ``connect.version`` says; a logical type of Connect's has 1 already, and no other."""
+        """Returns ``connect.version``. Connect's logical types always have version 1."""
         if "connect.version" not in avro:
             return schema.version
-        given = avro["connect.version"]
-        if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
-            raise self.refused("connect.version is no number")
-        found = stamped(schema, int(given))
-        if found is None:
+        version = _whole(avro["connect.version"])
+        if version is None:
+            raise self.refused("connect.version is not a number")
+        with_version = stamped(schema, version)
+        if with_version is None:
             raise self.refused("connect.version is not that of the logical type")
-        return found.version
+        return with_version.version
 
     def bytes(self, avro: dict[str, Any]) -> tuple[Schema, Convert]:
-        """A decimal. As in ``AvroData``, a scale that is no number is 0."""
+        """Returns a decimal. As in ``AvroData``, a scale that is not a number is 0."""
         scale, precision = avro.get("scale"), avro.get("precision")
         number = _whole(scale) or 0
         if not -(2**31) <= number < 2**31:
-            raise self.refused("the scale of a decimal has 32 bits")
+            raise self.refused("the scale of a decimal needs more than 32 bits")
         if precision is not None and _whole(precision) is None:
-            raise self.refused("the precision of a decimal is no number")
+            raise self.refused("the precision of a decimal is not a number")
         schema, convert = _decimal(avro, number, precision)
         return schema, _within_digits(schema, convert) if self.declared else convert
 
@@ -425,33 +430,41 @@ class _Builder:
 
 
 def _parameters(avro: dict[str, Any]) -> dict[str, str]:
-    """Docs and symbols, as parameters."""
+    """Returns docs and symbols as parameters."""
     kind, short = avro["type"], str(avro.get("name", "")).rpartition(".")[2]
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
+    if kind in ("record", "enum") and avro.get("doc"):
+        owner = "record.doc" if kind == "record" else f"enum.doc.{short}"
+        parameters[f"{CONNECT_AVRO}{owner}"] = avro["doc"]
     if kind == "record":
-        found |= {f"{CONNECT_AVRO}record.doc": avro["doc"]} if avro.get("doc") else {}
-        found |= {f"{CONNECT_AVRO}field.doc.{f['name']}": f["doc"] for f in avro["fields"] if f.get("doc")}
+        for child in avro["fields"]:
+            if child.get("doc"):
+                parameters[f"{CONNECT_AVRO}field.doc.{child['name']}"] = child["doc"]
     if kind == "enum":
-        found |= {f"{CONNECT_AVRO}enum.doc.{short}": avro["doc"]} if avro.get("doc") else {}
-        found |= {f"{CONNECT_AVRO}enum.default.{short}": avro["default"]} if avro.get("default") is not None else {}
-        found |= {ENUM: avro["name"], **{f"{ENUM}.{symbol}": symbol for symbol in avro["symbols"]}}
-    return found
+        if avro.get("default") is not None:
+            parameters[f"{CONNECT_AVRO}enum.default.{short}"] = avro["default"]
+        parameters[ENUM] = avro["name"]
+        parameters |= {f"{ENUM}.{symbol}": symbol for symbol in avro["symbols"]}
+    return parameters
 
 
 def _whole(value: Any) -> int | None:
-    """A number of JSON without its fraction (``Number.intValue``); None if it is none."""
+    """Returns a JSON number without its fraction (``Number.intValue``); None for other values."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return int(value)
 
 
 def _narrow(kind: Type) -> tuple[Schema, Convert]:
-    """An integer of 8 or 16 bits, which Avro has in 32. Connect cuts what is larger: 300 would be 44."""
+    """Returns an integer of 8 or 16 bits, which Avro stores in 32.
+
+    Connect would cut a larger number: 300 would be 44.
+    """
     limit = 1 << (INTEGER_BITS[kind] - 1)
 
     def convert(value: int) -> int:
         if not -limit <= value < limit:
-            hint = "declare a wider type, or look at the dead letter"
+            hint = "declare a wider type, or check the dead letter"
             raise data_error("SMT414", f"a number does not fit the type {kind.value} of its schema", hint)
         return value
 
@@ -481,15 +494,15 @@ def _decimal(avro: dict[str, Any], scale: int, precision: Any) -> tuple[Schema, 
 
 
 def _within_digits(schema: Schema, convert: Convert) -> Convert:
-    """The same for a column, which has no room for more digits than are declared."""
+    """Returns a converter that refuses numbers with more digits than the column declares."""
     precision = schema.precision or MAX_DIGITS
     limit = Decimal((0, (1,), precision - schema.scale))
 
     def checked(value: Any) -> Decimal:
         number: Decimal = convert(value)
-        if number.copy_abs() >= limit:  # abs would round
+        if number.copy_abs() >= limit:  # abs() would round to the context's precision
             statement = f"a number has more digits than DECIMAL({precision}, {schema.scale})"
-            raise data_error("SMT414", statement, "declare more digits, or look at the dead letter")
+            raise data_error("SMT414", statement, "declare more digits, or check the dead letter")
         return number
 
     return checked
@@ -514,7 +527,7 @@ def _nullable(convert: Convert) -> Convert:
 
 
 def entry_of(array: dict[str, Any], names: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The record that an array has as items, if that is an entry of a map whose keys are no texts."""
+    """Returns the record in an array if the record is the entry of a map whose keys are not texts; else None."""
     items = array["items"]
     record = names.get(items) if isinstance(items, str) else items
     if isinstance(record, dict) and _is_entry(record):
@@ -532,20 +545,20 @@ def _kind(member: Any) -> str:
 
 
 def _member(member: Any) -> str:
-    """What Connect calls a member of a union: the name without its namespace, or the type."""
+    """Returns Connect's name for a member of a union: the name without its namespace, or the type."""
     if isinstance(member, dict):
-        named = member.get("name")
+        name = member.get("name")
     elif member not in _TYPES:
-        named = member
+        name = member
     else:
-        named = None
-    if named:
-        return str(named).rpartition(".")[2]
+        name = None
+    if name:
+        return str(name).rpartition(".")[2]
     return _kind(member)
 
 
 def _test(member: Any) -> Callable[[Any], bool]:
-    """Whether a value that was read is of a member of a union; named types are read with their names."""
+    """Returns a test for values of a union's member. fastavro returns values of named types with their names."""
     kinds = _TYPES.get(_kind(member))
     if kinds is not None:
         return lambda value: type(value) in kinds
@@ -554,7 +567,7 @@ def _test(member: Any) -> Callable[[Any], bool]:
 
 
 def _default(schema: Schema, convert: Convert, default: Any) -> Any:
-    """A field's default: JSON, with bytes as ISO 8859-1. One that does not fit is left out, as Connect does."""
+    """Returns a field's default, which is JSON with bytes as ISO 8859-1; None if it does not fit, as in Connect."""
     try:
         if schema.type is Type.BYTES and isinstance(default, str):
             default = default.encode("latin-1")

@@ -1,7 +1,7 @@
-"""Avro, the way back: from Connect schemas and values to Avro, as ``io.confluent.connect.avro.AvroData`` does it.
+"""Writes Connect schemas and values as Avro, as ``io.confluent.connect.avro.AvroData`` does.
 
-The converter's defaults hold here, too: Connect's metadata stands in the schema, enums that were read as texts are
-written as texts, a union that was read as a struct becomes a union again.
+The converter's defaults hold: the Avro schema contains Connect's metadata, enums that were read as texts are written
+as texts, and a union that was read as a struct becomes a union again.
 """
 
 import io
@@ -35,16 +35,16 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SPACE = CONNECT_AVRO.rstrip(".")
 _SIZE, _FLAG = "connect.fixed.size", f"{CONNECT_AVRO}field.default"
 _LOGICAL = {"Date": "date", "Time": "time-millis", "Timestamp": "timestamp-millis"}
-_HINT = "rename it with ReplaceField (renames), or write another format than Avro"
+_HINT = "rename the field with ReplaceField (renames), or write another format than Avro"
 
 
 @dataclass(frozen=True)
 class AvroOut:
-    """A Connect schema as Avro, ready to write with.
+    """A Connect schema as Avro, with its writer.
 
     Attributes:
-        text: The Avro schema, in the order of keys in which Avro prints it.
-        name: The full name of the record; None if it is none.
+        text: The Avro schema, with its keys in Avro's order.
+        name: The full name of the record; None for other types.
         write: A function from a value to bytes; raises ``DataError`` SMT440.
     """
 
@@ -54,12 +54,12 @@ class AvroOut:
 
 
 def avro_out(schema: Schema) -> AvroOut:
-    """Prepare a Connect schema to be written as Avro.
+    """Prepares a Connect schema for writing as Avro.
 
     Raises:
-        ConfigError: SMT274, all names that Avro does not take.
+        ConfigError: SMT274, all names that Avro refuses.
     """
-    builder = _Builder()
+    builder = _AvroBuilder()
     avro = builder.build(schema)
     if builder.problems:
         raise ConfigError(list(dict.fromkeys(builder.problems)))
@@ -73,7 +73,7 @@ def avro_out(schema: Schema) -> AvroOut:
 
 
 def avro_writer(schema: Schema, text: str) -> Callable[[Any], bytes]:
-    """A function that writes values of a Connect schema as an Avro schema says; it raises ``DataError`` SMT440."""
+    """Returns a function that writes values of a Connect schema with an Avro schema; it raises ``DataError`` SMT440."""
     parsed = parse_schema(bare(json.loads(text)), named_schemas={})
     convert = _converter(schema)
 
@@ -89,14 +89,14 @@ def avro_writer(schema: Schema, text: str) -> Callable[[Any], bytes]:
 
 
 def avro_problems(schema: Schema) -> list[Problem]:
-    """What Avro does not take of a schema: SMT274, each name."""
-    builder = _Builder()
+    """Returns a problem SMT274 for each name that Avro refuses."""
+    builder = _AvroBuilder()
     builder.build(schema)
     return list(dict.fromkeys(builder.problems))
 
 
 def _unwritable() -> DataError:
-    return data_error("SMT440", "the value does not fit its Avro schema", "cast it with Cast", DATA_EXCEPTION)
+    return data_error("SMT440", "the value does not fit its Avro schema", "cast the value with Cast", DATA_EXCEPTION)
 
 
 def _is_record(avro: Any) -> bool:
@@ -104,43 +104,44 @@ def _is_record(avro: Any) -> bool:
 
 
 @dataclass
-class _Builder:
-    """Avro schemas as JSON data; one that is used again is the same object."""
+class _AvroBuilder:
+    """A builder of Avro schemas as JSON data. All uses of a schema share one object."""
 
     problems: list[Problem] = field(default_factory=list)
     known: dict[Schema, Any] = field(default_factory=dict)
     unnamed: int = 0
 
     def build(self, schema: Schema, *, bare: bool = False) -> Any:
-        """The Avro schema of a Connect schema; ``bare``: without the union that lets it be null."""
+        """Returns the Avro schema of a Connect schema; ``bare``: without the union that allows null."""
         if schema.name == UNION:
             return [*(["null"] if schema.optional else []), *(self.build(c, bare=True) for _, c in schema.fields)]
         if schema.type is Type.STRUCT:
             required = schema.with_(optional=False, default=None)
         else:
             required = None
-        found = self.known.get(required) if required is not None else None
-        if found is None:
-            found = self.described(schema)
+        avro = self.known.get(required) if required is not None else None
+        if avro is None:
+            avro = self.described(schema)
             if required is not None:
-                self.known[required] = found
+                self.known[required] = avro
         if bare or not schema.optional:
-            return found
+            return avro
         if schema.default is not None:
-            return [found, "null"]
-        return ["null", found]
+            return [avro, "null"]  # Avro takes a default for a value of the first member
+        return ["null", avro]
 
     def described(self, schema: Schema) -> Any:
-        """The type with Connect's metadata, in the order in which the converter adds it."""
+        """Returns the type with Connect's metadata, in the converter's order."""
         avro = self.typed(schema)
-        made = dict(schema.parameters)
+        parameters = dict(schema.parameters)
         if schema.doc is not None:
             avro["connect.doc"] = schema.doc
         if schema.version is not None:
             avro["connect.version"] = schema.version
-        if kept := {key: value for key, value in made.items() if key != _FLAG}:
-            avro["connect.parameters"] = kept
-        if schema.default is not None and _FLAG not in made:
+        own = {key: value for key, value in parameters.items() if key != _FLAG}
+        if own:
+            avro["connect.parameters"] = own
+        if schema.default is not None and _FLAG not in parameters:
             avro["connect.default"] = _default(schema, schema.default)
         if schema.name is not None:
             avro["connect.name"] = schema.name
@@ -148,7 +149,7 @@ class _Builder:
             avro["connect.type"] = schema.type.value
         if schema.logical is not None:
             avro["logicalType"] = _LOGICAL.get(schema.logical, "decimal")
-        avro |= {key: value for key, value in made.items() if key.startswith("avro.")}
+        avro |= {key: value for key, value in parameters.items() if key.startswith("avro.")}
         if list(avro) == ["type"] and isinstance(avro["type"], str):
             return avro["type"]
         return avro
@@ -163,42 +164,42 @@ class _Builder:
                 return {"type": "map", "values": self.build(schema.values)}
             return {"type": "array", "items": self.entry(schema)}
         if schema.type not in _SIMPLE:
-            self.wrong(schema.label, "has no type of its items")
+            self.wrong(schema.label, "the schema of its items is missing")
         avro: dict[str, Any] = {"type": _SIMPLE.get(schema.type, "string")}
         size = dict(schema.parameters).get(_SIZE)
         if schema.type is Type.BYTES and schema.name is not None and size is not None:
-            avro = {"type": "fixed", **self.named(schema), "size": int(size)}
+            avro = {"type": "fixed", **self.name_of(schema), "size": int(size)}
         if schema.logical == "Decimal":
             avro |= {"scale": schema.scale, "precision": int(dict(schema.parameters).get(DECIMAL_PRECISION, 64))}
         return avro
 
     def record(self, schema: Schema) -> dict[str, Any]:
-        made = dict(schema.parameters)
-        avro: dict[str, Any] = {"type": "record", **self.named(schema)}
-        if doc := made.get(f"{CONNECT_AVRO}record.doc"):
+        parameters = dict(schema.parameters)
+        avro: dict[str, Any] = {"type": "record", **self.name_of(schema)}
+        if doc := parameters.get(f"{CONNECT_AVRO}record.doc"):
             avro["doc"] = doc
-        avro["fields"] = [self.field(n, c, made.get(f"{CONNECT_AVRO}field.doc.{n}")) for n, c in schema.fields]
+        avro["fields"] = [self.field(n, c, parameters.get(f"{CONNECT_AVRO}field.doc.{n}")) for n, c in schema.fields]
         return avro
 
     def field(self, name: str, schema: Schema, doc: str | None = None) -> dict[str, Any]:
         if not _NAME.fullmatch(name):
-            self.wrong(name, "Avro takes letters, digits and _ in the name of a field, and no digit first")
-        made: dict[str, Any] = {"name": name, "type": self.build(schema)}
+            self.wrong(name, "a field's name in Avro has letters, digits and _ only, and does not begin with a digit")
+        avro: dict[str, Any] = {"name": name, "type": self.build(schema)}
         if doc is not None:
-            made["doc"] = doc
+            avro["doc"] = doc
         if schema.default is not None:
-            made["default"] = _default(schema, schema.default)
+            avro["default"] = _default(schema, schema.default)
         elif schema.optional:
-            made["default"] = None
-        return made
+            avro["default"] = None
+        return avro
 
     def entry(self, schema: Schema) -> dict[str, Any]:
-        """A map whose keys are no texts: an array of records."""
+        """Returns the record of an array, which stands for a map whose keys are not texts."""
         assert schema.keys is not None and schema.values is not None
         if schema.name is None:
             names = {"name": "MapEntry", "namespace": _SPACE}
         else:
-            names = self.named(schema)
+            names = self.name_of(schema)
         if schema.name is None:
             marks = {}
         else:
@@ -206,13 +207,13 @@ class _Builder:
         fields = [self.field("key", schema.keys), self.field("value", schema.values)]
         return {"type": "record", **names, "fields": fields, **marks}
 
-    def named(self, schema: Schema) -> dict[str, str]:
+    def name_of(self, schema: Schema) -> dict[str, str]:
         if schema.name is None:
             self.unnamed += 1
             return {"name": f"ConnectDefault{self.unnamed if self.unnamed > 1 else ''}", "namespace": _SPACE}
         space, _, name = schema.name.rpartition(".")
         if not all(_NAME.fullmatch(part) for part in schema.name.split(".")):
-            self.wrong(schema.name, "Avro takes letters, digits and _ in each part of a schema's name")
+            self.wrong(schema.name, "each part of a schema's name in Avro has letters, digits and _ only")
         if space:
             return {"name": name, "namespace": space}
         return {"name": name}
@@ -222,7 +223,7 @@ class _Builder:
 
 
 def _default(schema: Schema, value: Any) -> Any:
-    """A default in JSON, bytes as ISO 8859-1."""
+    """Returns a default as JSON, with bytes as ISO 8859-1."""
     if value is None:
         return None
     if schema.type is Type.STRUCT:
@@ -246,7 +247,7 @@ def _default(schema: Schema, value: Any) -> Any:
 
 
 def _printed(avro: Any, space: str, seen: dict[str, Any]) -> Any:
-    """A schema as Avro prints it: a named type in full where it comes first, later by its name."""
+    """Returns a schema as Avro prints it: a named type in full at its first use, and by name at later uses."""
     if isinstance(avro, list):
         return [_printed(member, space, seen) for member in avro]
     if not isinstance(avro, dict):
@@ -257,10 +258,8 @@ def _printed(avro: Any, space: str, seen: dict[str, Any]) -> Any:
         full = f"{own}.{avro['name']}" if own else avro["name"]
         if full in seen:
             if seen[full] != avro:
-                statement = "two types have this name"
-                raise ConfigError(
-                    Problem("SMT274", f"avro name '{full}'", statement, "name them with SetSchemaMetadata")
-                )
+                hint = "set different names with SetSchemaMetadata"
+                raise ConfigError(Problem("SMT274", f"avro name '{full}'", "two types have this name", hint))
             if own == space:
                 return avro["name"]
             return full
@@ -277,7 +276,7 @@ def _printed(avro: Any, space: str, seen: dict[str, Any]) -> Any:
 
 
 def _converter(schema: Schema) -> Convert | None:
-    """What changes a value into the one that Avro writes; None if it stays as it is."""
+    """Returns a function from a value to the value that fastavro writes; None if both are the same."""
     convert = _required_converter(schema)
     if convert is None or not schema.optional:
         return convert
@@ -310,7 +309,7 @@ def _logical(schema: Schema) -> Convert:
 
 
 def _unscaled(value: Decimal, scale: int, size: int | None) -> bytes:
-    """Two's complement, as ``BigInteger.toByteArray``; of a fixed type with its sign in front."""
+    """Returns an unscaled value in two's complement, as ``BigInteger.toByteArray``; ``size``: of a fixed type."""
     sign, digits, exponent = value.as_tuple()
     if not isinstance(exponent, int) or exponent != -scale:
         raise ValueError("another scale")
@@ -326,29 +325,30 @@ def _of_struct(schema: Schema) -> Convert | None:
     names = tuple(schema.by_name)
 
     def convert_all(value: Mapping[str, Any]) -> dict[str, Any]:
-        made = {name: value[name] for name in names}
+        fields = {name: value[name] for name in names}
         for name, convert in converts:
-            made[name] = convert(made[name])
-        return made
+            fields[name] = convert(fields[name])
+        return fields
 
     return convert_all
 
 
 def _of_union(schema: Schema) -> Convert:
-    """The member that is there; its type's name goes along, so that no other type is taken for it."""
+    """Returns a function to the member that is set, with its type's name, so that fastavro does not guess the type."""
     parts = [(name, _avro_name(child), _converter(child)) for name, child in schema.fields]
 
     def choose(value: Mapping[str, Any]) -> Any:
         for name, kind, convert in parts:
-            if (found := value.get(name)) is not None:
-                return kind, found if convert is None else convert(found)
+            member = value.get(name)
+            if member is not None:
+                return kind, member if convert is None else convert(member)
         return None
 
     return choose
 
 
 def _avro_name(schema: Schema) -> str:
-    """What Avro calls the type of a member of a union."""
+    """Returns Avro's name for the type of a union's member."""
     if schema.type is Type.STRUCT or (schema.type is Type.BYTES and _SIZE in dict(schema.parameters)):
         return schema.name or f"{CONNECT_AVRO}ConnectDefault"
     texts = schema.keys is None or (schema.keys.type is Type.STRING and not schema.keys.optional)
@@ -364,14 +364,14 @@ def _of_map(keys: Schema, values: Schema) -> Convert | None:
     if keys.type is Type.STRING and not keys.optional:
         if value is None:
             return None
-        return lambda found: {k: value(v) for k, v in found.items()}
+        return lambda pairs: {k: value(v) for k, v in pairs.items()}
 
-    def entries(found: Mapping[Any, Any]) -> list[dict[str, Any]]:
-        return list(_entries(found, key, value))
+    def entries(pairs: Mapping[Any, Any]) -> list[dict[str, Any]]:
+        return list(_entries(pairs, key, value))
 
     return entries
 
 
-def _entries(found: Mapping[Any, Any], key: Convert | None, value: Convert | None) -> Iterator[dict[str, Any]]:
-    for k, v in found.items():
+def _entries(pairs: Mapping[Any, Any], key: Convert | None, value: Convert | None) -> Iterator[dict[str, Any]]:
+    for k, v in pairs.items():
         yield {"key": k if key is None else key(k), "value": v if value is None else value(v)}

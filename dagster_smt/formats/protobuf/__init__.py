@@ -1,1 +1,1 @@
-"""Protobuf, with a schema registry and without."""
+"""Protobuf, with and without a schema registry."""

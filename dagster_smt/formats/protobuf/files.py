@@ -1,8 +1,8 @@
-"""Protobuf's descriptors: pools of files, the files that need no delivery, options of fields, and message indexes.
+"""Protobuf's descriptors: pools of files, published files, options of fields, and message indexes.
 
-A registry keeps its users' files and expects that everybody has Confluent's and Google's: ``ProtobufSchema`` lists
-them (``KNOWN_DEPENDENCIES``). Message indexes are the path to a message in its file, which ``MessageIndexes`` writes in
-front of a value.
+A registry stores its users' files, and expects that clients have Confluent's and Google's published files:
+``ProtobufSchema`` lists them (``KNOWN_DEPENDENCIES``). Message indexes are the path to a message in its file;
+``MessageIndexes`` writes them before a value.
 """
 
 import re
@@ -24,7 +24,7 @@ TAG, TYPE, ENUM, UNION = (f"{CONNECT_PROTOBUF}.{name}" for name in ("Tag", "Type
 CONNECT_TYPE = "connect.type"
 VARIANT = "org.apache.kafka.connect.data.Variant"
 ENTRY = "Entry"
-"""How the name of a message ends that is the entry of a map."""
+"""The end of the name of a message that is the entry of a map."""
 LOCATIONS = {
     "confluent.type.Decimal": "confluent/type/decimal.proto",
     "confluent.type.Variant": "confluent/type/variant.proto",
@@ -45,26 +45,26 @@ _SHIPPED = {
     "google/type/timeofday.proto": "google.type.TimeOfDay hours:int32 minutes:int32 seconds:int32 nanos:int32",
 }
 META = "confluent/meta.proto"
-"""The file of Confluent's options, in which texts say what fields mean."""
+"""The file of Confluent's options, which texts of schemas use for fields."""
 _FIELD_META = 1088
 _GENERATED = re.compile(r"google/(protobuf|type)/[a-z_]+\.proto")
 _FAILED = "Couldn't build proto file into descriptor pool: "
 
 
 def refused(place: str, statement: str, hint: str = "read the values as bytes, or change the schema") -> ConfigError:
-    """The error of a schema that cannot be read with."""
+    """Returns the error of an unusable schema."""
     return ConfigError(Problem("SMT273", place, statement, hint))
 
 
 def pool_of(files: Sequence[bytes], place: str) -> tuple[DescriptorPool, FileDescriptorProto]:
-    """A pool of serialized files, each after those that it imports, and the last of them.
+    """Returns a pool of serialized files, each after the files that it imports, and the last file.
 
     Raises:
-        ConfigError: SMT273, one is no file of Protobuf, or does not go with the others.
+        ConfigError: SMT273, a file is not a file of Protobuf, or does not fit the others.
     """
     pool, known = DescriptorPool(), set[str]()
     if not files:
-        raise refused(place, "there is no file", "name the schema of the message")
+        raise refused(place, "the schema has no file", "set the schema of the message")
     for raw in files:
         file = _parsed(raw, place)
         _add(pool, file, known, place)
@@ -75,28 +75,29 @@ def _parsed(raw: bytes, place: str) -> FileDescriptorProto:
     try:
         file = FileDescriptorProto.FromString(raw)
     except (DecodeError, TypeError):
-        raise refused(place, "it is no serialized FileDescriptorProto", "let protoc or the registry write it") from None
+        hint = "create it with protoc or the registry"
+        raise refused(place, "it is not a serialized FileDescriptorProto", hint) from None
     return file
 
 
 def _add(pool: DescriptorPool, file: FileDescriptorProto, known: set[str], place: str) -> None:
     for name in file.dependency:
         if name not in known:
-            found = well_known(name)
-            if found is None:
-                statement = f"it imports '{name}', which is not there"
+            published = well_known(name)
+            if published is None:
+                statement = f"it imports '{name}', which is missing"
                 raise refused(place, statement, "register the file as a reference of the schema")
-            _add(pool, found, known, place)
+            _add(pool, published, known, place)
     try:
         pool.Add(file)
     except (TypeError, ValueError) as error:
-        statement = f"it is no Protobuf schema: {str(error).removeprefix(_FAILED)}"
-        raise refused(place, statement, "correct it where it comes from") from None
+        statement = f"it is not a Protobuf schema: {str(error).removeprefix(_FAILED)}"
+        raise refused(place, statement, "fix the schema at its source") from None
     known.add(file.name)
 
 
 def well_known(name: str) -> FileDescriptorProto | None:
-    """A file that Confluent or Google publishes, or None."""
+    """Returns a published file of Confluent or Google; None for other names."""
     if name == META:
         return _meta_file()
     if name in _SHIPPED:
@@ -114,15 +115,15 @@ def _one_message(name: str, text: str) -> FileDescriptorProto:
     full, *fields = text.split()
     package, _, short = full.rpartition(".")
     pairs = [field.split(":") for field in fields]
-    made = []
+    descriptors = []
     for number, (field, kind) in enumerate(pairs, 1):
-        made.append(FieldDescriptorProto(name=field, number=number, type=SCALARS[kind], label=1))
-    message = DescriptorProto(name=short, field=made)
+        descriptors.append(FieldDescriptorProto(name=field, number=number, type=SCALARS[kind], label=1))
+    message = DescriptorProto(name=short, field=descriptors)
     return FileDescriptorProto(name=name, package=package, syntax="proto3", message_type=[message])
 
 
 def _meta_file() -> FileDescriptorProto:
-    """``confluent/meta.proto``, as far as Connect reads it; options of fields have it under number 1088."""
+    """Returns the part of ``confluent/meta.proto`` that Connect reads; it is option 1088 of a field."""
     file = _one_message(META, "confluent.Meta doc:string params:string")
     (meta,) = file.message_type
     entry = _one_message("", "x.ParamsEntry key:string value:string").message_type[0]
@@ -143,24 +144,24 @@ def _options() -> Any:
 
 
 def field_params(field: Any) -> Mapping[str, str]:
-    """The parameters of a field's option ``(confluent.field_meta)``."""
+    """Returns the parameters of a field's option ``(confluent.field_meta)``."""
     if not field.has_options:
         return {}
-    found = _options().FromString(field.GetOptions().SerializeToString())
-    return dict(found.field_meta.params)
+    options = _options().FromString(field.GetOptions().SerializeToString())
+    return dict(options.field_meta.params)
 
 
 def field_options(params: Mapping[str, str]) -> FieldOptions:
-    """The options of a field with such parameters."""
-    made = _options()(field_meta={"params": dict(params)})
-    return FieldOptions.FromString(made.SerializeToString(deterministic=True))
+    """Returns the options of a field with these parameters."""
+    options = _options()(field_meta={"params": dict(params)})
+    return FieldOptions.FromString(options.SerializeToString(deterministic=True))
 
 
 def message_of(pool: DescriptorPool, file: FileDescriptorProto, message: str | Sequence[int], place: str) -> Any:
-    """The descriptor of a message by its full name, or by its indexes in a file; none at all are those of the first.
+    """Returns the descriptor of a message by its full name, or by its indexes in a file. No indexes: the first message.
 
     Raises:
-        ConfigError: SMT273, there is no such message.
+        ConfigError: SMT273, the file has no such message.
     """
     if isinstance(message, str):
         name = message
@@ -169,14 +170,14 @@ def message_of(pool: DescriptorPool, file: FileDescriptorProto, message: str | S
     try:
         return pool.FindMessageTypeByName(name.removeprefix("."))
     except KeyError:
-        raise refused(place, f"it has no message '{name}'", "look for the message's full name") from None
+        raise refused(place, f"it has no message '{name}'", "use the message's full name") from None
 
 
 def fields_in(descriptor: Any, known: dict[str, int]) -> int:
-    """How many fields a message has, with those of its messages; ``known``: by full name those that were counted."""
+    """Returns the number of fields of a message and of all messages in it; ``known``: the counts by full name."""
     name = descriptor.full_name
     if name not in known:
-        known[name] = 0  # of one that holds itself, which nobody builds
+        known[name] = 0  # for a message that contains itself; the builder refuses it later
         inner = []
         for part in descriptor.fields:
             if part.message_type is not None:
@@ -190,17 +191,17 @@ def _name_at(file: FileDescriptorProto, indexes: Sequence[int], place: str) -> s
     for index in indexes:
         if not 0 <= index < len(messages):
             statement = f"it has no message with the indexes {list(indexes)}"
-            raise refused(place, statement, "look for another version of the schema")
+            raise refused(place, statement, "check the version of the schema")
         names.append(messages[index].name)
         messages = messages[index].nested_type
     return ".".join(names)
 
 
 def read_indexes(data: bytes, start: int) -> tuple[tuple[int, ...], int]:
-    """The message indexes at a position, and where they end.
+    """Returns the message indexes at a position, and the position after them.
 
     Raises:
-        DataError: SMT441, there are none.
+        DataError: SMT441, the bytes are not message indexes.
     """
     count, at = _varint(data, start)
     if not 0 <= count <= min(len(data) - at, MAX_LEVELS):
@@ -215,7 +216,7 @@ def read_indexes(data: bytes, start: int) -> tuple[tuple[int, ...], int]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Kafka's ``ByteUtils.readVarint``: zigzag, 32 bits in at most five bytes."""
+    """Reads a number as Kafka's ``ByteUtils.readVarint``: zigzag, 32 bits in at most five bytes."""
     value = 0
     for shift in range(0, 35, 7):
         if at >= len(data):
@@ -230,12 +231,12 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _no_indexes() -> DataError:
-    hint = "look at the dead letter; another serializer may have written it"
-    return data_error("SMT441", "the bytes after the schema's id are no indexes of a message", hint)
+    hint = "check the dead letter; another serializer may have written the record"
+    return data_error("SMT441", "the bytes after the schema's id are not message indexes", hint)
 
 
 def write_indexes(indexes: Sequence[int]) -> bytes:
-    """The bytes of message indexes; the first message of a file is a single 0."""
+    """Returns the bytes of message indexes; the first message of a file has a single 0."""
     if tuple(indexes) == (0,):
         return b"\0"
     out = bytearray()

@@ -1,7 +1,7 @@
-"""Protobuf's scalars, enums and the messages that are simple values to Connect (``ProtobufData``'s converters).
+"""Protobuf's scalars, enums, and messages that are single values in Connect (``ProtobufData``'s converters).
 
-Connect has no unsigned numbers: those of 32 bits are INT64, those of 64 bits are INT64 with the same bits. The
-parameter ``io.confluent.connect.protobuf.Type`` tells the type. What Connect would cut to fit is refused here.
+Connect has no unsigned numbers: 32-bit ones become INT64, and 64-bit ones become INT64 with the same bits. The
+parameter ``io.confluent.connect.protobuf.Type`` holds Protobuf's type. Values that Connect would cut are refused.
 """
 
 import math
@@ -22,9 +22,9 @@ _MOST_DIGITS = 10_000
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _NARROW = {"int8": Type.INT8, "int16": Type.INT16}
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799
-"""Seconds of the years 1 and 9999, which ``Timestamps`` allows."""
+"""The seconds from the year 1 to 9999, the range of ``Timestamps``."""
 _TOO_BIG = float.fromhex("0x1.ffffffp127")
-"""The least double that becomes an infinity in 32 bits."""
+"""The smallest double that becomes an infinity in 32 bits."""
 _NAMES = {number: name for name, number in SCALARS.items()}
 _INT32 = ("int32", "sint32", "sfixed32")
 _UNSIGNED = {"uint32": 32, "fixed32": 32, "uint64": 64, "fixed64": 64}
@@ -39,13 +39,13 @@ _OTHERS = {
 
 @dataclass(frozen=True)
 class Kind:
-    """How values of one type are read and written.
+    """The reader and the writer for values of one type.
 
     Attributes:
         schema: The Connect schema.
-        read: From what the runtime gives to the value; None if they are the same.
-        write: From a value to what the runtime takes; raises ``DataError`` SMT440.
-        fill: Of a message, instead of ``write``: put a value into the message; raises the same.
+        read: A function from the runtime's value to Connect's; None if both are the same.
+        write: A function from Connect's value to the runtime's; raises ``DataError`` SMT440.
+        fill: For messages, instead of ``write``: a function that puts a value into the message; raises the same.
     """
 
     schema: Schema
@@ -55,18 +55,18 @@ class Kind:
 
 
 def unreadable(statement: str = "the bytes do not fit the Protobuf schema") -> DataError:
-    """The error of bytes that cannot be read."""
-    return data_error("SMT416", statement, "look at the dead letter, or the schema")
+    """Returns the error of unreadable bytes."""
+    return data_error("SMT416", statement, "check the dead letter, or the schema")
 
 
 def unwritable(where: str, what: str) -> DataError:
-    """The error of a value that cannot be written."""
+    """Returns the error of a value that cannot be written."""
     subject = f"field '{where}'" if where else "the value"
-    return data_error("SMT440", f"{subject} {what}", "cast it with Cast, or look at the schema", DATA_EXCEPTION)
+    return data_error("SMT440", f"{subject} {what}", "cast it with Cast, or check the schema", DATA_EXCEPTION)
 
 
 def scalar(field: Any, where: str, *, checked: bool) -> Kind:
-    """The kind of a field's type, which is no enum and no message; ``checked``: texts are known to be UTF-8."""
+    """Returns the kind of a field's scalar type; ``checked``: the runtime has checked that texts are UTF-8."""
     name = _NAMES[field.type]
     if name in _OTHERS:
         return _other(name, where, checked)
@@ -92,7 +92,7 @@ def _integer(name: str, bits: int, where: str, *, unsigned: bool = False) -> Con
 
     def check(value: Any) -> int:
         if type(value) is bool or not isinstance(value, int) or not low <= value <= high:
-            raise unwritable(where, f"is no {name}")
+            raise unwritable(where, f"is not of type {name}")
         return value
 
     return check
@@ -103,24 +103,24 @@ def _other(name: str, where: str, checked: bool) -> Kind:
 
     def check(value: Any) -> Any:
         if not isinstance(value, python):
-            raise unwritable(where, f"is no {name}")
+            raise unwritable(where, f"is not of type {name}")
         return value
 
     def narrow(value: Any) -> Any:
         if not isinstance(value, float) or (abs(value) >= _TOO_BIG and not math.isinf(value)):
-            raise unwritable(where, "is no float")
+            raise unwritable(where, "is not of type float")
         return value
 
     def text(value: Any) -> str:
         if not isinstance(value, str):
-            raise unreadable(f"field '{where}' is no text in UTF-8")
+            raise unreadable(f"field '{where}' is not a text in UTF-8")
         return value
 
     return Kind(Schema(kind), text if name == "string" and not checked else None, narrow if name == "float" else check)
 
 
 class _Symbols(dict[int, str]):
-    """Symbols by number; Protobuf keeps numbers that the schema does not know, and Java has a name for them."""
+    """Symbols by number. A record may have numbers that the schema does not know; Java derives a name for them."""
 
     def __init__(self, enum: Any):
         super().__init__()
@@ -133,14 +133,14 @@ class _Symbols(dict[int, str]):
 
 
 def enumeration(enum: Any, where: str) -> Kind:
-    """An enum: a text, its symbols in the parameters."""
+    """Returns the kind of an enum: a text, with the enum's symbols in the parameters."""
     numbers = {value.name: value.number for value in enum.values}
     parameters = {ENUM: enum.name, **{f"{ENUM}.{name}": str(number) for name, number in numbers.items()}}
 
     def write(value: Any) -> int:
         number = numbers.get(value) if isinstance(value, str) else None
         if number is None:
-            raise unwritable(where, f"is no symbol of the enum '{enum.name}'")
+            raise unwritable(where, f"is not a symbol of the enum '{enum.name}'")
         return number
 
     schema = Schema(Type.STRING, name=enum.name, parameters=tuple(sorted(parameters.items())))
@@ -148,7 +148,7 @@ def enumeration(enum: Any, where: str) -> Kind:
 
 
 def _decimal(params: Mapping[str, str], where: str) -> Kind:
-    """``confluent.type.Decimal`` (``DecimalUtils``): each value has its own scale, whatever the schema says."""
+    """Returns the kind of ``confluent.type.Decimal`` (``DecimalUtils``): each value has its own scale."""
     schema = decimal(_number(params.get("scale")) or 0)
     precision = _number(params.get("precision"))
     if precision is not None:
@@ -157,7 +157,7 @@ def _decimal(params: Mapping[str, str], where: str) -> Kind:
     def read(message: Any) -> Decimal:
         raw, most = message.value, message.precision
         if not raw or most >= 1 << 31:
-            raise unreadable(f"field '{where}' is no decimal")
+            raise unreadable(f"field '{where}' is not a decimal")
         value = scaled_decimal(raw, message.scale)
         if most:
             return Context(most, ROUND_HALF_UP, MIN_EMIN, MAX_EMAX).plus(value)
@@ -169,7 +169,7 @@ def _decimal(params: Mapping[str, str], where: str) -> Kind:
         else:
             exponent = None
         if not isinstance(exponent, int) or not -(1 << 31) <= -exponent < 1 << 31:
-            raise unwritable(where, "is no decimal")
+            raise unwritable(where, "is not a decimal")
         if len(value.as_tuple().digits) > _MOST_DIGITS:
             raise unwritable(where, f"is a decimal of more than {_MOST_DIGITS:,} digits")
         whole = int(value.scaleb(-exponent, _EXACT))
@@ -182,7 +182,7 @@ def _decimal(params: Mapping[str, str], where: str) -> Kind:
 
 
 def _number(text: str | None) -> int | None:
-    """``Integer.parseInt``; Connect passes over what is none."""
+    """Returns ``Integer.parseInt``; None for other texts, which Connect ignores."""
     try:
         if text is not None and text.strip("+-0123456789") == "":
             value = int(text)
@@ -196,17 +196,17 @@ def _number(text: str | None) -> int | None:
 
 
 def _date(params: Mapping[str, str], where: str) -> Kind:
-    """``google.type.Date``: a day of Java's calendar, which is Julian before 15 October 1582."""
+    """Returns the kind of ``google.type.Date``: a day of Java's calendar, which is Julian before 15 October 1582."""
 
     def read(message: Any) -> JavaDate:
-        found = year, month, day = message.year, message.month, message.day
+        parts = year, month, day = message.year, message.month, message.day
         if year < 1 or not 1 <= month <= 12 or not 1 <= day <= 31:
-            raise unreadable(f"field '{where}' is no date")
+            raise unreadable(f"field '{where}' is not a date")
         number = day_number(year, month, day, julian=False)
         if number < CUTOVER:
             number = day_number(year, month, day, julian=True)
-        if civil(number) != found or number * DAY >= 1 << 63:
-            raise unreadable(f"field '{where}' is no date")
+        if civil(number) != parts or number * DAY >= 1 << 63:
+            raise unreadable(f"field '{where}' is not a date")
         return JavaDate(number * DAY)
 
     def fill(message: Any, value: Any) -> None:
@@ -220,12 +220,12 @@ def _date(params: Mapping[str, str], where: str) -> Kind:
 
 
 def _time(params: Mapping[str, str], where: str) -> Kind:
-    """``google.type.TimeOfDay``: 24:00 and leap seconds are none to Connect."""
+    """Returns the kind of ``google.type.TimeOfDay``. Connect refuses 24:00 and leap seconds."""
 
     def read(message: Any) -> JavaDate:
         hours, minutes, seconds, nanos = message.hours, message.minutes, message.seconds, message.nanos
         if not (0 <= hours < 24 and 0 <= minutes < 60 and 0 <= seconds < 60 and 0 <= nanos < 1_000_000_000):
-            raise unreadable(f"field '{where}' is no time of day")
+            raise unreadable(f"field '{where}' is not a time of day")
         return JavaDate(((hours * 60 + minutes) * 60 + seconds) * 1000 + nanos // 1_000_000)
 
     def fill(message: Any, value: Any) -> None:
@@ -239,18 +239,18 @@ def _time(params: Mapping[str, str], where: str) -> Kind:
 
 
 def _timestamp(params: Mapping[str, str], where: str) -> Kind:
-    """``google.protobuf.Timestamp``: of the years 1 to 9999, as ``Timestamps`` checks them."""
+    """Returns the kind of ``google.protobuf.Timestamp``, of the years 1 to 9999, as ``Timestamps`` checks."""
 
     def read(message: Any) -> JavaDate:
         seconds, nanos = message.seconds, message.nanos
         if not (_FIRST <= seconds <= _LAST and 0 <= nanos < 1_000_000_000):
-            raise unreadable(f"field '{where}' is no timestamp of the years 1 to 9999")
+            raise unreadable(f"field '{where}' is not a timestamp of the years 1 to 9999")
         return JavaDate(seconds * 1000 + nanos // 1_000_000)
 
     def fill(message: Any, value: Any) -> None:
         seconds, millis = divmod(int(_moment(value, where)), 1000)
         if not _FIRST <= seconds <= _LAST:
-            raise unwritable(where, "is no timestamp of the years 1 to 9999")
+            raise unwritable(where, "is not a timestamp of the years 1 to 9999")
         message.seconds, message.nanos = seconds, millis * 1_000_000
 
     return Kind(timestamp(), read, fill=fill)
@@ -258,7 +258,7 @@ def _timestamp(params: Mapping[str, str], where: str) -> Kind:
 
 def _moment(value: Any, where: str) -> int:
     if not isinstance(value, int) or type(value) is bool:
-        raise unwritable(where, "is no moment")
+        raise unwritable(where, "is not a moment")
     return value
 
 
@@ -268,10 +268,10 @@ LOGICAL: dict[str, tuple[dict[str, str], Callable[[Mapping[str, str], str], Kind
     "google.type.TimeOfDay": (dict.fromkeys(("hours", "minutes", "seconds", "nanos"), "int32"), _time),
     "google.protobuf.Timestamp": ({"seconds": "int64", "nanos": "int32"}, _timestamp),
 }
-"""Messages that are simple values: the fields they must have, and their kinds."""
+"""Messages that are single values in Connect: their fields, and their kinds."""
 
 
 def is_published(descriptor: Any, fields: Mapping[str, str]) -> bool:
-    """Whether a message has the fields of the one that is published under its name."""
-    found = {field.name: field.type for field in descriptor.fields}
-    return found == {name: SCALARS[kind] for name, kind in fields.items()}
+    """Returns whether a message has exactly the fields of the published message of its name."""
+    types = {field.name: field.type for field in descriptor.fields}
+    return types == {name: SCALARS[kind] for name, kind in fields.items()}

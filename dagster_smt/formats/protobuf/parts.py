@@ -1,4 +1,4 @@
-"""How the fields of a Protobuf message become those of a struct, and the way back: functions that are made once."""
+"""Readers and writers for the fields of a Protobuf message: functions that are built once per schema."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ Take = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class Part:
-    """A field of a struct: its schema, and how it leaves a message and enters one. None is never put."""
+class FieldCodec:
+    """A field of a struct: its schema, its reader ``take`` and its writer ``put``, which never gets None."""
 
     name: str
     schema: Schema
@@ -25,27 +25,27 @@ class Part:
     put: Fill
 
 
-def taken(found: Any, kind: Kind) -> Take:
-    """What is in a field, whether it was set or not."""
-    get, convert = attrgetter(found.name), kind.read
+def getter(descriptor: Any, kind: Kind) -> Take:
+    """Returns a function to the value of a field, which is Protobuf's default if the field is not set."""
+    get, convert = attrgetter(descriptor.name), kind.read
     if convert is None:
         return get
     return lambda message: convert(get(message))
 
 
-def if_present(found: Any, take: Take) -> Take:
-    """What is in a field that was set, else None."""
-    has, name = message_factory.GetMessageClass(found.containing_type).HasField, found.name
+def if_present(descriptor: Any, take: Take) -> Take:
+    """Returns a function to the value of a field if the field is set, else None."""
+    has, name = message_factory.GetMessageClass(descriptor.containing_type).HasField, descriptor.name
     return lambda message: take(message) if has(message, name) else None
 
 
-def putter(found: Any, kind: Kind) -> Fill:
-    """Set a field."""
-    name, write, fill = found.name, kind.write, kind.fill
+def putter(descriptor: Any, kind: Kind) -> Fill:
+    """Returns a function that sets a field."""
+    name, write, fill = descriptor.name, kind.write, kind.fill
     if fill is None:
         assert write is not None
         return lambda message, value: setattr(message, name, write(value))
-    mark = message_factory.GetMessageClass(found.message_type).SetInParent
+    mark = message_factory.GetMessageClass(descriptor.message_type).SetInParent
 
     def put(message: Any, value: Any) -> None:
         inner = getattr(message, name)
@@ -55,28 +55,29 @@ def putter(found: Any, kind: Kind) -> Fill:
     return put
 
 
-def struct_reader(parts: Sequence[Part]) -> Take:
-    """A message as a dict with all its fields."""
+def struct_reader(parts: Sequence[FieldCodec]) -> Take:
+    """Returns a function from a message to a dict with all its fields."""
     takes = tuple((part.name, part.take) for part in parts)
     return lambda message: {name: take(message) for name, take in takes}
 
 
-def struct_writer(parts: Sequence[Part], where: str) -> Fill:
-    """A dict into a message; null leaves a field out."""
+def struct_writer(parts: Sequence[FieldCodec], where: str) -> Fill:
+    """Returns a function that puts a dict into a message; null leaves a field unset."""
     puts = tuple((part.name, part.put) for part in parts)
 
     def fill(message: Any, value: Any) -> None:
         if not isinstance(value, dict):
-            raise unwritable(where, "is no struct")
+            raise unwritable(where, "is not a struct")
         for name, put in puts:
-            if (found := value.get(name)) is not None:
-                put(message, found)
+            child = value.get(name)
+            if child is not None:
+                put(message, child)
 
     return fill
 
 
 def list_reader(name: str, kind: Kind) -> Take:
-    """A repeated field as a list."""
+    """Returns a function from a repeated field to a list."""
     get, convert, width = attrgetter(name), kind.read, kind.schema.width
 
     def read(message: Any) -> list[Any]:
@@ -90,12 +91,12 @@ def list_reader(name: str, kind: Kind) -> Take:
 
 
 def list_writer(name: str, kind: Kind, where: str) -> Fill:
-    """A list into a repeated field."""
+    """Returns a function that puts a list into a repeated field."""
     write, fill = kind.write, kind.fill
 
     def put(message: Any, value: Any) -> None:
         if not isinstance(value, list):
-            raise unwritable(where, "is no array")
+            raise unwritable(where, "is not an array")
         if None in value:
             raise unwritable(where, "is an array with a null, which Protobuf cannot hold")
         items = getattr(message, name)
@@ -109,7 +110,7 @@ def list_writer(name: str, kind: Kind, where: str) -> Fill:
 
 
 def map_reader(name: str, keys: Kind, values: Kind) -> Take:
-    """A map of Protobuf as a dict."""
+    """Returns a function from a map of Protobuf to a dict."""
     get, key, value = attrgetter(name), keys.read or _same, values.read or _same
     width = values.schema.width
 
@@ -122,7 +123,8 @@ def map_reader(name: str, keys: Kind, values: Kind) -> Take:
 
 
 def entries_reader(name: str, key: Take, value: Take, width: int) -> Take:
-    """A list of entries, of which a later one with the same key holds; absent parts have what Protobuf has for them."""
+    """Returns a function from a list of entries to a dict. Of two equal keys the later entry counts; missing keys and
+    values have Protobuf's defaults."""
     get = attrgetter(name)
 
     def read(message: Any) -> dict[Any, Any]:
@@ -134,7 +136,8 @@ def entries_reader(name: str, key: Take, value: Take, width: int) -> Take:
 
 
 def map_writer(name: str, keys: Kind, values: Kind, where: str) -> Fill:
-    """A dict into a map of Protobuf; of a null value only the key is there, as ``ProtobufData`` writes it."""
+    """Returns a function that puts a dict into a map of Protobuf. A null value becomes Protobuf's default, as in
+    ``ProtobufData``."""
     key, write, fill = keys.write, values.write, values.fill
     assert key is not None
 
@@ -143,7 +146,7 @@ def map_writer(name: str, keys: Kind, values: Kind, where: str) -> Fill:
         for k, v in _items(value, where):
             at = key(k)
             if v is None:
-                entries[at]  # makes the entry, with what Protobuf has for absent
+                entries[at]  # the access creates the entry, with Protobuf's default
             elif fill is not None:
                 fill(entries[at], v)
             else:
@@ -153,11 +156,11 @@ def map_writer(name: str, keys: Kind, values: Kind, where: str) -> Fill:
 
 
 def entries_writer(name: str, key: Fill, value: Fill, where: str) -> Fill:
-    """A dict into a list of entries; of a null value only the key is there."""
+    """Returns a function that puts a dict into a list of entries. An entry with a null value has only its key."""
 
-    def put(message: Any, found: Any) -> None:
+    def put(message: Any, pairs: Any) -> None:
         entries = getattr(message, name)
-        for k, v in _items(found, where):
+        for k, v in _items(pairs, where):
             entry = entries.add()
             key(entry, k)
             if v is not None:
@@ -168,7 +171,7 @@ def entries_writer(name: str, key: Fill, value: Fill, where: str) -> Fill:
 
 def _items(value: Any, where: str) -> Any:
     if not isinstance(value, dict):
-        raise unwritable(where, "is no map")
+        raise unwritable(where, "is not a map")
     if None in value:
         raise unwritable(where, "is a map with the key null, which Protobuf cannot hold")
     return value.items()

@@ -1,10 +1,10 @@
-"""Protobuf: schemas and values as Confluent's ``ProtobufConverter`` gives them (``ProtobufData``).
+"""Reads and writes Protobuf as Confluent's ``ProtobufConverter`` does (``ProtobufData``).
 
-The runtime reads the bytes; names, oneofs, maps and logical types become Connect's here. With the converter's
-defaults (``ProtobufDataConfig``): every field is optional and has its number as the parameter ``Tag``; an enum is a
-text; a oneof ``x`` is a struct ``x_0`` with the one field that is set; Google's wrappers are structs within a message
-and plain values at the root. A field of proto3 without ``optional`` is never null but a message: 0, "" or an empty
-list is what Protobuf has for absent. The bytes of unknown fields are passed over.
+The runtime reads the bytes; this module turns names, oneofs, maps and logical types into Connect's. The converter's
+defaults hold (``ProtobufDataConfig``): every field is optional and has its number as the parameter ``Tag``; an enum is
+a text; a oneof ``x`` is a struct ``x_0`` with the one field that is set; Google's wrappers are structs within a message
+and plain values at the root. In proto3, a field without ``optional`` that is not a message is never null: if it is
+missing, it has Protobuf's default, 0, "" or an empty list. Unknown fields are skipped.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,9 +40,10 @@ from dagster_smt.formats.protobuf.kinds import (
     unwritable,
 )
 from dagster_smt.formats.protobuf.parts import (
-    Part,
+    FieldCodec,
     entries_reader,
     entries_writer,
+    getter,
     if_present,
     list_reader,
     list_writer,
@@ -51,7 +52,6 @@ from dagster_smt.formats.protobuf.parts import (
     putter,
     struct_reader,
     struct_writer,
-    taken,
 )
 from dagster_smt.model.schema import Schema, Type, optional
 from dagster_smt.model.schema_size import MAX_LEVELS, MAX_NODES, excess, room
@@ -66,7 +66,7 @@ _WRONG = (TypeError, ValueError, OverflowError, AttributeError, KeyError, Encode
 
 @dataclass(frozen=True)
 class Protobuf:
-    """A Protobuf message, ready to read and write.
+    """A Protobuf message with its reader and writer.
 
     Attributes:
         schema: The Connect schema.
@@ -82,62 +82,62 @@ class Protobuf:
 
 
 def protobuf_of(files: Sequence[bytes], message: str | Sequence[int], place: str = "protobuf") -> Protobuf:
-    """Prepare a message of a Protobuf schema.
+    """Prepares a message of a Protobuf schema.
 
     Args:
-        files: Serialized ``FileDescriptorProto``, each after those that it imports; Confluent's and Google's published
-            ones may be missing. The last one holds the message.
+        files: Serialized ``FileDescriptorProto``, each after the files that it imports. The last file contains the
+            message. Published files of Confluent and Google may be missing.
         message: The message's full name, or its indexes.
-        place: How messages call it.
+        place: The schema's name in messages.
 
     Raises:
-        ConfigError: SMT273, it is no Protobuf schema, it is too large, or Connect has no schema for it.
+        ConfigError: SMT273, the files are not a Protobuf schema, or too large, or Connect has no schema for them.
     """
     try:
-        return with_room(lambda given: _prepared(given, message, place), files)
+        return with_room(lambda files: _prepared(files, message, place), files)
     except ConfigError:
         raise
-    except Exception:  # noqa: BLE001 - descriptors may say anything, and nobody lists what is raised then
-        raise refused(place, "it is no Protobuf schema", "correct it where it comes from") from None
+    except Exception:  # noqa: BLE001 - descriptors may hold anything, and no list of the resulting errors exists
+        raise refused(place, "it is not a Protobuf schema", "fix the schema at its source") from None
 
 
 def _prepared(files: Sequence[bytes], message: str | Sequence[int], place: str) -> Protobuf:
     pool, file = pool_of(files, place)
     descriptor = message_of(pool, file, message, place)
-    builder = _Builder(place)
-    if fields_in(descriptor, {}) > MAX_NODES:  # a message is built for each field that holds it, as Connect does
+    builder = _KindBuilder(place)
+    if fields_in(descriptor, {}) > MAX_NODES:  # as in Connect, each field of a message type gets its own schema
         raise refused(place, f"it has more than {MAX_NODES} fields, each counted where its message is used")
     kind = builder.root(descriptor)
-    made = message_factory.GetMessageClass(descriptor)
-    read, write = _reader(made, kind, demanding=builder.demanding), _writer(made, kind)
+    message_class = message_factory.GetMessageClass(descriptor)
+    read, write = _reader(message_class, kind, demanding=builder.demanding), _writer(message_class, kind)
     return Protobuf(kind.schema, read, write, descriptor.full_name)
 
 
-def _reader(made: Any, kind: Kind, *, demanding: bool) -> Callable[[bytes], Any]:
-    parse, complete, convert = made.FromString, made.IsInitialized, kind.read
+def _reader(message_class: Any, kind: Kind, *, demanding: bool) -> Callable[[bytes], Any]:
+    parse, complete, convert = message_class.FromString, message_class.IsInitialized, kind.read
     assert convert is not None
 
     def read(raw: bytes) -> Any:
         room.reset()
         try:
-            found = parse(raw)
-            if demanding and not complete(found):
+            message = parse(raw)
+            if demanding and not complete(message):
                 raise unreadable("a required field is missing")
-            return convert(found)
+            return convert(message)
         except (DecodeError, UnicodeDecodeError):
             raise unreadable() from None
 
     return read
 
 
-def _writer(made: Any, kind: Kind) -> Callable[[Any], bytes]:
-    dump, fill = made.SerializeToString, kind.fill
+def _writer(message_class: Any, kind: Kind) -> Callable[[Any], bytes]:
+    dump, fill = message_class.SerializeToString, kind.fill
     assert fill is not None
 
     def write(value: Any) -> bytes:
         if value is None:
-            raise unwritable("", "is null, a message is not")
-        out = made()
+            raise unwritable("", "is null, which a message cannot be")
+        out = message_class()
         try:
             fill(out, value)
             data: bytes = dump(out, deterministic=True)
@@ -149,12 +149,13 @@ def _writer(made: Any, kind: Kind) -> Callable[[Any], bytes]:
 
 
 @dataclass
-class _Builder:
-    """Kinds of messages and fields.
+class _KindBuilder:
+    """A builder of the kinds of messages and fields.
 
     Attributes:
-        demanding: Whether a message has required fields, which the runtime does not look for when it reads.
-        first: The number of the field in which a message came first, which Connect leaves on it; None for a list's.
+        demanding: True if a message has required fields, which the runtime does not check when it reads.
+        first: The number of the first field of each message type, which Connect leaves on the type's schema; None if
+            the first field is a list.
     """
 
     place: str
@@ -164,19 +165,19 @@ class _Builder:
     syntaxes: dict[str, str] = field(default_factory=dict)
 
     def root(self, descriptor: Any) -> Kind:
-        """The kind of a whole record; a wrapper is the value in it."""
+        """Returns the kind of a whole record. A wrapper is the value in it."""
         if descriptor.full_name not in _WRAPPERS or [part.name for part in descriptor.fields] != ["value"]:
             return self.message(descriptor, "")
         (part,) = descriptor.fields
         kind = self.kind(part, "")
         put = putter(part, kind)
-        return Kind(Schema(kind.schema.type), taken(part, kind), fill=put)
+        return Kind(Schema(kind.schema.type), getter(part, kind), fill=put)
 
     def message(self, descriptor: Any, where: str) -> Kind:
-        """The kind of a message: a struct, its oneofs first."""
+        """Returns the kind of a message: a struct, with its oneofs first."""
         name = descriptor.full_name
         if name in self.open:
-            raise self.refused(f"'{name}' holds itself, which a table cannot")
+            raise self.refused(f"'{name}' contains itself, which a table cannot hold")
         self.open.add(name)
         if len(self.open) > MAX_LEVELS:
             raise self.refused(f"it nests more than {MAX_LEVELS} messages")
@@ -194,66 +195,71 @@ class _Builder:
         for one in unions:
             for part in one.fields:
                 inside.add(part.name)
-        for found in descriptor.fields:
-            if found.name not in inside:
-                parts.append(self.part(found, prefix + found.name, nullable=found.name in lone or self.proto2(found)))
+        for child in descriptor.fields:
+            if child.name not in inside:
+                parts.append(self.part(child, prefix + child.name, nullable=child.name in lone or self.proto2(child)))
         self.open.discard(name)
         if len({part.name for part in parts}) < len(parts):
-            raise self.refused(f"'{name}' has a oneof and a field that Connect gives one name")
+            raise self.refused(f"'{name}' has a oneof and a field with the same name in Connect")
         schema = Schema(Type.STRUCT, name=descriptor.name, fields=tuple((part.name, part.schema) for part in parts))
         reason = excess(schema)
         if reason is not None:
             raise self.refused(reason)
         return Kind(schema, struct_reader(parts), fill=struct_writer(parts, where))
 
-    def part(self, found: Any, where: str, *, nullable: bool) -> Part:
-        """A field that is in no oneof; ``nullable``: it has the word ``optional``."""
-        if found.is_repeated and found.type == MESSAGE and _is_entry(found.message_type):
-            return self.map(found, where)
-        kind = self.kind(found, where)
-        if not found.is_repeated:
+    def part(self, proto_field: Any, where: str, *, nullable: bool) -> FieldCodec:
+        """Returns a field outside of oneofs; ``nullable``: it is declared ``optional``."""
+        if proto_field.is_repeated and proto_field.type == MESSAGE and _is_entry(proto_field.message_type):
+            return self.map(proto_field, where)
+        kind = self.kind(proto_field, where)
+        if not proto_field.is_repeated:
             schema = kind.schema
         else:
             schema = Schema(Type.ARRAY, values=optional(kind.schema))
-        schema = _tagged(schema, found.number)
-        if found.is_repeated:
-            return Part(found.name, schema, list_reader(found.name, kind), list_writer(found.name, kind, where))
-        take = taken(found, kind)
-        if nullable or found.type == MESSAGE:
-            take = if_present(found, take)
-        return Part(found.name, schema, take, putter(found, kind))
+        schema = _tagged(schema, proto_field.number)
+        if proto_field.is_repeated:
+            return FieldCodec(
+                proto_field.name,
+                schema,
+                list_reader(proto_field.name, kind),
+                list_writer(proto_field.name, kind, where),
+            )
+        take = getter(proto_field, kind)
+        if nullable or proto_field.type == MESSAGE:
+            take = if_present(proto_field, take)
+        return FieldCodec(proto_field.name, schema, take, putter(proto_field, kind))
 
-    def kind(self, found: Any, where: str) -> Kind:
-        """The kind of a field's type, or of the items of a list."""
-        self.demanding = self.demanding or found.is_required
-        if found.type == GROUP:
-            raise self.refused(f"Connect has no schema for the group '{found.name}'")
-        if found.type == ENUMERATION:
-            return enumeration(found.enum_type, where)
-        if found.type != MESSAGE:
-            return scalar(found, where, checked=self.syntax(found) == "proto3")
-        descriptor = found.message_type
+    def kind(self, proto_field: Any, where: str) -> Kind:
+        """Returns the kind of a field's type, or of the items of a list."""
+        self.demanding = self.demanding or proto_field.is_required
+        if proto_field.type == GROUP:
+            raise self.refused(f"Connect has no schema for the group '{proto_field.name}'")
+        if proto_field.type == ENUMERATION:
+            return enumeration(proto_field.enum_type, where)
+        if proto_field.type != MESSAGE:
+            return scalar(proto_field, where, checked=self.syntax(proto_field) == "proto3")
+        descriptor = proto_field.message_type
         name = descriptor.full_name
         if name in LOGICAL:
             fields, make = LOGICAL[name]
             if not is_published(descriptor, fields):
-                raise self.refused(f"'{name}' is not the message that is published under this name")
-            return make(field_params(found), where)
+                raise self.refused(f"'{name}' differs from the published message of this name")
+            return make(field_params(proto_field), where)
         seen, before = name in self.first, self.first.get(name)
         kind = self.message(descriptor, where)
         if name == "confluent.type.Variant":
             children = tuple((n, Schema(child.type)) for n, child in kind.schema.fields)
             return replace(kind, schema=Schema(Type.STRUCT, name=VARIANT, fields=children))
-        if not seen and not found.is_repeated:
-            self.first[name] = found.number
+        if not seen and not proto_field.is_repeated:
+            self.first[name] = proto_field.number
         if before is not None:
             kind = replace(kind, schema=kind.schema.with_(parameters=((TAG, str(before)),)))
         return kind
 
-    def union(self, one: Any, prefix: str) -> Part:
-        """A oneof: a struct of which one field is there, or none of it is."""
+    def union(self, one: Any, prefix: str) -> FieldCodec:
+        """Returns a oneof: a struct with exactly one field that is not null, or null."""
         name = f"{one.name}_{one.index}"
-        parts = [self.part(found, f"{prefix}{name}.{found.name}", nullable=False) for found in one.fields]
+        parts = [self.part(child, f"{prefix}{name}.{child.name}", nullable=False) for child in one.fields]
         fields = tuple((part.name, part.schema) for part in parts)
         schema = Schema(Type.STRUCT, True, f"{UNION}.{one.name}", fields=fields)
         which = message_factory.GetMessageClass(one.containing_type).WhichOneof
@@ -261,22 +267,22 @@ class _Builder:
         empty, oneof = dict.fromkeys(takes), one.name
 
         def take(message: Any) -> dict[str, Any] | None:
-            found = which(message, oneof)
-            if found is None:
+            member = which(message, oneof)
+            if member is None:
                 return None
-            return {**empty, found: takes[found](message)}
+            return {**empty, member: takes[member](message)}
 
         def put(message: Any, value: Any) -> None:
-            there = [key for key in puts if value.get(key) is not None]
-            if len(there) != 1:
-                raise unwritable(prefix + name, f"has {len(there)} fields with a value, a oneof has one")
-            puts[there[0]](message, value[there[0]])
+            members = [key for key in puts if value.get(key) is not None]
+            if len(members) != 1:
+                raise unwritable(prefix + name, f"has {len(members)} fields with a value, but a oneof has one")
+            puts[members[0]](message, value[members[0]])
 
-        return Part(name, schema, take, put)
+        return FieldCodec(name, schema, take, put)
 
-    def map(self, found: Any, where: str) -> Part:
-        """A map, or a list of messages that look like a map's entries; Connect takes both for maps."""
-        entry = found.message_type
+    def map(self, proto_field: Any, where: str) -> FieldCodec:
+        """Returns a map, or a list of messages that look like a map's entries: Connect reads both as maps."""
+        entry = proto_field.message_type
         key, value = entry.fields
         keys, values = self.kind(key, f"{where}.key"), self.kind(value, f"{where}.value")
         schema = Schema(
@@ -286,18 +292,18 @@ class _Builder:
             values=_tagged(values.schema, value.number),
         )
         if entry.GetOptions().map_entry:
-            take, put = map_reader(found.name, keys, values), map_writer(found.name, keys, values, where)
+            take, put = map_reader(proto_field.name, keys, values), map_writer(proto_field.name, keys, values, where)
         else:
             width = keys.schema.width + values.schema.width
-            take = entries_reader(found.name, taken(key, keys), taken(value, values), width)
-            put = entries_writer(found.name, putter(key, keys), putter(value, values), where)
-        return Part(found.name, _tagged(schema, found.number), take, put)
+            take = entries_reader(proto_field.name, getter(key, keys), getter(value, values), width)
+            put = entries_writer(proto_field.name, putter(key, keys), putter(value, values), where)
+        return FieldCodec(proto_field.name, _tagged(schema, proto_field.number), take, put)
 
-    def proto2(self, found: Any) -> bool:
-        return self.syntax(found) == "" and not found.is_required and not found.is_repeated
+    def proto2(self, proto_field: Any) -> bool:
+        return self.syntax(proto_field) == "" and not proto_field.is_required and not proto_field.is_repeated
 
-    def syntax(self, found: Any) -> str:
-        file = found.file
+    def syntax(self, proto_field: Any) -> str:
+        file = proto_field.file
         if file.name not in self.syntaxes:
             proto = FileDescriptorProto()
             file.CopyToProto(proto)
@@ -309,14 +315,14 @@ class _Builder:
 
 
 def _is_entry(descriptor: Any) -> bool:
-    """Whether Connect takes a repeated message for the entries of a map."""
+    """Returns whether Connect reads a repeated message as the entries of a map."""
     names = [part.name for part in descriptor.fields]
     alike = names == ["key", "value"] and not any(part.is_repeated for part in descriptor.fields)
     return alike and descriptor.name.endswith(ENTRY)
 
 
 def _map_name(entry: str) -> str:
-    """What Connect calls a map: the name of its entry, which protoc makes of the field's, turned back."""
+    """Returns Connect's name of a map: the field's name, derived back from protoc's name of the entry."""
     name = entry.removesuffix(ENTRY)
     return name[:1].lower() + "".join(f"_{c.lower()}" if "A" <= c <= "Z" else c for c in name[1:])
 

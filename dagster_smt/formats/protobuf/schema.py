@@ -1,8 +1,9 @@
-"""Protobuf, the way back: the schema that ``ProtobufData.fromConnectSchema`` makes of a struct.
+"""Builds the Protobuf schema of a struct, as ``ProtobufData.fromConnectSchema`` does.
 
-The syntax is proto3, nested structs and enums are nested messages and enums, a map is a list of entries (written as a
-map is), a default is left out. Fields have the number of their parameter ``Tag``; others are numbered from 1 in order.
-Where ``ProtobufData`` fails because a number is taken (a field was added to those of a topic), the next free one holds.
+The syntax is proto3. Nested structs and enums become nested messages and enums, a map becomes a list of entries (with
+the bytes of a map), and defaults are left out. A field has the number of its parameter ``Tag``; the other fields are
+numbered from 1 in order. ``ProtobufData`` fails if a number is already taken, for example by a field that a stage has
+added. The next free number is used here.
 """
 
 from collections.abc import Callable, Mapping
@@ -53,31 +54,31 @@ _LOGICAL = {
     "Timestamp": "google.protobuf.Timestamp",
 }
 _DEFAULT_NAME = "ConnectDefault"
-_HINT = "rename it with ReplaceField or SetSchemaMetadata, or write another format than Protobuf"
+_HINT = "rename the field or the schema with ReplaceField or SetSchemaMetadata, or write another format than Protobuf"
 
 
 def descriptor_of(schema: Schema, name: str = f"{_DEFAULT_NAME}1") -> bytes:
-    """The file of Protobuf for a struct, serialized; the struct is its first message.
+    """Returns the serialized file of Protobuf for a struct, which is the first message of the file.
 
     Args:
         schema: The Connect schema.
         name: The full name of the message if the schema has none.
 
     Raises:
-        ConfigError: SMT274, Protobuf does not take a name, a number or a type.
+        ConfigError: SMT274, Protobuf refuses a name, a number or a type.
     """
     if schema.type is not Type.STRUCT or is_union(schema):
-        raise _refused(schema.label, "only a struct is a message of Protobuf")
+        raise _refused(schema.label, "a message of Protobuf must be a struct")
     package, _, short = (schema.name or name).rpartition(".")
     file = FileDescriptorProto(name="default", syntax="proto3")
-    builder = _Builder(file, 0 if schema.name else 1)
+    builder = _DescriptorBuilder(file, 0 if schema.name else 1)
     try:
         if package:
             file.package = package
         file.message_type.append(builder.message(short, schema))
         raw: bytes = file.SerializeToString(deterministic=True)
-    except ValueError:  # a text that is no Unicode, a number that is none
-        raise _refused(short, "has a name or a number that Protobuf does not take") from None
+    except ValueError:  # a text that is not Unicode, or a parameter that is not a number
+        raise _refused(short, "it has a name or a number that Protobuf refuses") from None
     try:
         pool_of([raw], "")
     except ConfigError as error:
@@ -86,7 +87,7 @@ def descriptor_of(schema: Schema, name: str = f"{_DEFAULT_NAME}1") -> bytes:
 
 
 def is_union(schema: Schema) -> bool:
-    """Whether a struct is a oneof."""
+    """Returns whether a struct is a oneof."""
     return schema.type is Type.STRUCT and (schema.name or "").startswith(UNION)
 
 
@@ -95,47 +96,50 @@ def _refused(name: str, statement: str) -> ConfigError:
 
 
 @dataclass
-class _Builder:
-    """Descriptors of messages; what has no name is numbered in the order in which ``ProtobufData`` comes by."""
+class _DescriptorBuilder:
+    """A builder of descriptors.
+
+    Types without a name are numbered in the order in which ``ProtobufData`` visits them.
+    """
 
     file: FileDescriptorProto
     unnamed: int
     before: dict[tuple[int, str], int] = field(default_factory=dict)
 
     def message(self, name: str, schema: Schema) -> DescriptorProto:
-        made = DescriptorProto(name=name)
+        message = DescriptorProto(name=name)
         tags = _tags(schema)
         for key, child in schema.fields:
             if not is_union(child):
-                made.field.append(self.field(made, key, child, next(tags)))
+                message.field.append(self.field(message, key, child, next(tags)))
                 continue
-            index = len(made.oneof_decl)
-            made.oneof_decl.add(name=self.short((child.name or "").removeprefix(f"{UNION}.")))
+            index = len(message.oneof_decl)
+            message.oneof_decl.add(name=self.short((child.name or "").removeprefix(f"{UNION}.")))
             for inner, member in child.fields:
                 if member.type in (Type.ARRAY, Type.MAP) or is_union(member):
-                    raise _refused(inner, "a oneof holds no lists, maps or oneofs")
-                found = self.field(made, inner, member, next(tags))
-                found.oneof_index = index
-                made.field.append(found)
-        return made
+                    raise _refused(inner, "a oneof cannot contain lists, maps or oneofs")
+                member_field = self.field(message, inner, member, next(tags))
+                member_field.oneof_index = index
+                message.field.append(member_field)
+        return message
 
     def field(self, parent: DescriptorProto, name: str, schema: Schema, tag: int) -> FieldDescriptorProto:
         label = REPEATED if schema.type in (Type.ARRAY, Type.MAP) else 1
         if schema.type is Type.ARRAY:
             if schema.values is None or schema.values.type in (Type.ARRAY, Type.MAP) or is_union(schema.values):
-                raise _refused(name, "a list of Protobuf holds no lists, maps or oneofs")
+                raise _refused(name, "a list of Protobuf cannot contain lists, maps or oneofs")
             schema = schema.values
-        made = FieldDescriptorProto(name=name, number=tag, label=label)
+        descriptor = FieldDescriptorProto(name=name, number=tag, label=label)
         kind, full = self.typed(parent, name, schema)
-        made.type = kind
+        descriptor.type = kind
         if full:
-            made.type_name = full
+            descriptor.type_name = full
         if params := _params(schema):
-            made.options.CopyFrom(field_options(params))
-        return made
+            descriptor.options.CopyFrom(field_options(params))
+        return descriptor
 
     def typed(self, parent: DescriptorProto, name: str, schema: Schema) -> tuple[int, str]:
-        """The number of a type, and its name if it has one."""
+        """Returns the number of a type, and its name if it has one."""
         published = "confluent.type.Variant" if schema.name == VARIANT else _LOGICAL.get(schema.logical or "")
         if published is not None:
             if LOCATIONS[published] not in self.file.dependency:
@@ -160,55 +164,59 @@ class _Builder:
         if short == name:
             short += "Message"
         if short == parent.name:
-            raise _refused(short, "a struct holds another one of its name")
+            raise _refused(short, "a struct contains another struct with the same name")
         return self.nested(parent, short, lambda: self.message(short, schema))
 
     def entry(self, parent: DescriptorProto, name: str, schema: Schema) -> str:
         short = _entry_name(self.short(schema.name))
         keys, values = schema.keys, schema.values
         if keys is None or values is None or {keys.type, values.type} & {Type.ARRAY, Type.MAP}:
-            raise _refused(name, "a map of Protobuf holds no lists or maps")
+            raise _refused(name, "a map of Protobuf cannot contain lists or maps")
         if is_union(keys) or is_union(values):
-            raise _refused(name, "a map of Protobuf holds no oneofs")
+            raise _refused(name, "a map of Protobuf cannot contain oneofs")
 
         def make() -> DescriptorProto:
-            made = DescriptorProto(name=short)
-            made.field.append(self.field(made, "key", keys, 1))
-            made.field.append(self.field(made, "value", values, 2))
-            return made
+            message = DescriptorProto(name=short)
+            message.field.append(self.field(message, "key", keys, 1))
+            message.field.append(self.field(message, "value", values, 2))
+            return message
 
         return self.nested(parent, short, make)
 
     def nested(self, parent: DescriptorProto, name: str, make: Callable[[], DescriptorProto]) -> str:
-        """Add a message to another one, unless it is there; two of one name have to be the same."""
+        """Adds a message to another, unless the other already has it. Two messages with one name must be equal.
+
+        To compare them, ``make`` builds the message again, with the numbers of unnamed types that held at the first
+        time.
+        """
         at = (id(parent), name)
-        there = next((one for one in parent.nested_type if one.name == name), None)
-        if there is None:
+        existing = next((one for one in parent.nested_type if one.name == name), None)
+        if existing is None:
             self.before[at] = self.unnamed
             parent.nested_type.append(make())
             return name
         now, self.unnamed = self.unnamed, self.before[at]
         again = make()
         self.unnamed = now
-        if again != there:
+        if again != existing:
             raise _refused(name, "two types have this name")
         return name
 
     def enum(self, parent: DescriptorProto, parameters: Mapping[str, str]) -> str:
-        """An enum; its symbols are in the order of their numbers, as proto3 wants 0 to be the first."""
+        """Adds an enum. Its symbols are in the order of their numbers, because proto3 requires 0 to be the first."""
         name = parameters[ENUM]
         prefix = f"{ENUM}."
         symbols = []
         for key, text in parameters.items():
             if key.startswith(prefix):
                 symbols.append((int(text), key.removeprefix(prefix)))
-        made = EnumDescriptorProto(name=name)
+        enum = EnumDescriptorProto(name=name)
         for number, symbol in sorted(symbols, key=lambda pair: (pair[0] != 0, *pair)):
-            made.value.add(name=symbol, number=number)
-        there = next((one for one in parent.enum_type if one.name == name), None)
-        if there is None:
-            parent.enum_type.append(made)
-        elif there != made:
+            enum.value.add(name=symbol, number=number)
+        existing = next((one for one in parent.enum_type if one.name == name), None)
+        if existing is None:
+            parent.enum_type.append(enum)
+        elif existing != enum:
             raise _refused(name, "two enums have this name")
         return name
 
@@ -220,17 +228,17 @@ class _Builder:
 
 
 def _tags(schema: Schema) -> Any:
-    """The numbers of a struct's fields in order, those of its oneofs among them."""
-    found = []
+    """Yields the numbers of a struct's fields in order, including the members of its oneofs."""
+    fields = []
     for _, child in schema.fields:
-        found += [member for _, member in child.fields] if is_union(child) else [child]
-    kept: list[int | None] = []
-    for child in found:
+        fields += [member for _, member in child.fields] if is_union(child) else [child]
+    tags: list[int | None] = []
+    for child in fields:
         tag = dict(child.parameters).get(TAG)
         number = None if tag is None else int(tag)
-        kept.append(None if number in kept else number)
-    taken, index = set(kept), 0
-    for number in kept:
+        tags.append(None if number in tags else number)
+    taken, index = set(tags), 0
+    for number in tags:
         if number is None:
             index += 1
             while index in taken:
@@ -239,16 +247,12 @@ def _tags(schema: Schema) -> Any:
 
 
 def _params(schema: Schema) -> dict[str, str]:
-    """What goes into the option ``(confluent.field_meta)``, so that the type is not lost."""
+    """Returns the parameters of the option ``(confluent.field_meta)``, which preserves the type."""
     if schema.logical == "Decimal":
-        kept = {
-            "precision": dict(schema.parameters).get(DECIMAL_PRECISION),
-            "scale": dict(schema.parameters).get(DECIMAL_SCALE),
-        }
-        results = {}
-        for key, value in kept.items():
-            if value is not None:
-                results[key] = value
+        parameters, results = dict(schema.parameters), {}
+        for key, name in (("precision", DECIMAL_PRECISION), ("scale", DECIMAL_SCALE)):
+            if name in parameters:
+                results[key] = parameters[name]
         return results
     if schema.type in (Type.INT8, Type.INT16):
         return {CONNECT_TYPE: schema.type.value}
@@ -256,7 +260,7 @@ def _params(schema: Schema) -> dict[str, str]:
 
 
 def _entry_name(name: str) -> str:
-    """``ProtobufSchema.toMapEntry``: protoc's name for the entry of a map."""
+    """Returns protoc's name for the entry of a map (``ProtobufSchema.toMapEntry``)."""
     if "_" in name:
         name = "".join(word[:1].upper() + word[1:].lower() for word in name.split("_"))
     return name + ENTRY

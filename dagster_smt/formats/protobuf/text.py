@@ -1,7 +1,7 @@
-"""Protobuf as a registry gives it: serialized descriptors, or text alone, of which ``protoc`` makes descriptors.
+"""Reads Protobuf schemas from a registry: serialized descriptors, or text, which ``protoc`` compiles.
 
-Confluent's registry serializes when it is asked to (``ProtobufSchema.formattedString``), others give the text that
-Java's producers have registered. ``protoc`` comes with the package grpcio-tools, the project's extra ``protoc``.
+Confluent's registry returns descriptors on request (``ProtobufSchema.formattedString``). Other registries return the
+text that Java's producers have registered. ``protoc`` is part of the package grpcio-tools, the extra ``protoc``.
 """
 
 import base64
@@ -22,7 +22,7 @@ from dagster_smt.formats.registry.client import no_protoc
 
 _IMPORT = re.compile(r"""\bimport\s+(?:public\s+|weak\s+)?["']([^"']+)["']""")
 _NAME = re.compile(r"(?!/)(?:(?!\.{0,2}/)[^/\\\0]+/)*(?!\.{0,2}$)[^/\\\0]+")
-"""Names that stay below a folder."""
+"""Names of files that stay inside a folder."""
 _PLACE = re.compile(r":\d+:\d+: ")
 _SECONDS = 60
 _META_TEXT = """\
@@ -37,30 +37,32 @@ extend google.protobuf.FieldOptions { Meta field_meta = 1088; }
 extend google.protobuf.EnumOptions { Meta enum_meta = 1088; }
 extend google.protobuf.EnumValueOptions { Meta enum_value_meta = 1088; }
 """
-"""What Confluent's texts say about fields is said in these options; ``protoc`` takes none that it does not know."""
+"""The options that Confluent's texts use for fields. ``protoc`` refuses unknown options."""
 
 
 def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: str = "protobuf") -> list[bytes]:
-    """The files of a registry's schema.
+    """Returns the files of a registry's schema.
 
     Args:
         text: The file with the messages: its serialized ``FileDescriptorProto`` in base64, or the text itself.
-        references: (name that imports have, file) of those that it refers to, each after those that it refers to.
-        place: How messages call it.
+        references: Pairs of a name in imports and a file, each after the files that it refers to itself.
+        place: The schema's name in messages.
 
     Returns:
-        Serialized ``FileDescriptorProto``, each after those that it imports. References have the names that they are
-        imported by: Confluent's registry calls every file ``default`` (``ProtobufSchema.DEFAULT_NAME``).
+        Serialized ``FileDescriptorProto``, each after the files that it imports. References have their names in
+        imports: Confluent's registry calls every file ``default`` (``ProtobufSchema.DEFAULT_NAME``).
 
     Raises:
-        ConfigError: SMT273, the text is no Protobuf.
-        EngineError: SMT637, there is text and no ``protoc``.
+        ConfigError: SMT273, the text is not Protobuf.
+        EngineError: SMT637, the schema is text, and ``protoc`` is not installed.
     """
-    known = {name: file for name, found in references if (file := _serialized(found, name)) is not None}
-    texts = {}
-    for name, found in references:
-        if name not in known:
-            texts[name] = found
+    known, texts = {}, {}
+    for name, reference in references:
+        file = _serialized(reference, name)
+        if file is None:
+            texts[name] = reference
+        else:
+            known[name] = file
     names, own = [name for name, _ in references], _serialized(text, "")
     main = _free(names, "schema.proto" if own is None else own.name)
     if own is None:
@@ -69,17 +71,17 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
         own.name = main
         known[main] = own
     if texts:
-        made = _compiled(tuple(texts.items()), tuple(map(_raw, known.values())), place)
+        compiled = _compiled(tuple(texts.items()), tuple(map(_raw, known.values())), place)
     else:
-        made = {}
+        compiled = {}
     results = []
     for name in (*names, main):
-        results.append(made[name] if name in texts else _raw(known[name]))
+        results.append(compiled[name] if name in texts else _raw(known[name]))
     return results
 
 
 def _serialized(text: str, name: str) -> FileDescriptorProto | None:
-    """The file in a text of base64, under a name if there is one; None if the text is no base64, as ``proto`` is."""
+    """Returns the file in a text of base64, with ``name`` unless it is empty; None if the text is source text."""
     try:
         file = FileDescriptorProto.FromString(base64.b64decode(text, validate=True))
     except (ValueError, DecodeError):
@@ -102,44 +104,49 @@ def _free(taken: Sequence[str], name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _compiled(texts: tuple[tuple[str, str], ...], known: tuple[bytes, ...], place: str) -> Mapping[str, bytes]:
-    """The descriptors of texts; a process makes them once.
+    """Returns the descriptors of texts. A process compiles each schema once.
 
     Args:
         texts: (name, text) of each file.
-        known: Descriptors of other files that they may import.
-        place: How messages call it.
+        known: Descriptors of other files for their imports.
+        place: The schema's name in messages.
     """
     if find_spec("grpc_tools") is None:
         raise no_protoc()
     for name, _ in texts:
         if not _NAME.fullmatch(name):
-            raise refused(place, f"a reference has the name '{name}', which no file can have", "register it again")
+            statement = f"a reference has the name '{name}', which is not a file's name"
+            raise refused(place, statement, "register the reference with another name")
     with tempfile.TemporaryDirectory() as folder:
-        made = _protoc(Path(folder), dict(texts), known, place)
-    found = FileDescriptorSet.FromString(made).file
-    return {file.name: _raw(file) for file in found}
+        raw = _protoc(Path(folder), dict(texts), known, place)
+    files = FileDescriptorSet.FromString(raw).file
+    return {file.name: _raw(file) for file in files}
 
 
 def _protoc(folder: Path, texts: Mapping[str, str], known: Sequence[bytes], place: str) -> bytes:
-    """Run it. Nothing that a registry says lies where Python looks for modules, or can be taken for an option."""
-    root, there, out = folder / "files", folder / "known.desc", folder / "made.desc"
+    """Runs ``protoc``, and returns its set of descriptors.
+
+    A registry's names could attack the process. So its files are in a folder of their own, where Python does not search
+    for modules, and have absolute paths, which cannot be options.
+    """
+    root, imports, out = folder / "files", folder / "known.desc", folder / "out.desc"
     paths = [root / name for name in texts]
     for path, text in zip(paths, texts.values(), strict=True):
         _write(path, text, place)
     if META not in texts:
         _write(root / META, _META_TEXT, place)
-    there.write_bytes(
+    imports.write_bytes(
         FileDescriptorSet(file=[*map(FileDescriptorProto.FromString, known), *_imported(texts)]).SerializeToString()
     )
-    options = [f"-I{root}", f"--descriptor_set_in={there}", f"--descriptor_set_out={out}"]
+    options = [f"-I{root}", f"--descriptor_set_in={imports}", f"--descriptor_set_out={out}"]
     command = [sys.executable, "-m", "grpc_tools.protoc", *options, *map(str, paths)]
     try:
         done = subprocess.run(command, capture_output=True, cwd=folder, timeout=_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        raise refused(place, f"protoc is not done with it after {_SECONDS} seconds") from None
+        raise refused(place, f"protoc needs more than {_SECONDS} seconds for it") from None
     if done.returncode or not out.is_file():
-        said = _first_mistake(done.stderr.decode(errors="replace").replace(f"{root}/", ""))
-        raise refused(place, f"it is no Protobuf schema: {said}", "correct it where it comes from")
+        mistake = _first_mistake(done.stderr.decode(errors="replace").replace(f"{root}/", ""))
+        raise refused(place, f"it is not a Protobuf schema: {mistake}", "fix the schema at its source")
     return out.read_bytes()
 
 
@@ -148,19 +155,21 @@ def _write(path: Path, text: str, place: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     except (OSError, UnicodeEncodeError):  # a name too long, or a folder that is a file, too
-        raise refused(place, "its files cannot be laid out in a folder", "register references again") from None
+        raise refused(
+            place, "its files cannot be stored in a folder", "register its references with other names"
+        ) from None
 
 
 def _imported(texts: Mapping[str, str]) -> Iterable[FileDescriptorProto]:
-    """Published files that are imported; what lies in the folder comes first, and ``protoc`` has what they import."""
+    """Returns the published files that texts import. Files in the folder take precedence over them."""
     names = dict.fromkeys(name for text in texts.values() for name in _IMPORT.findall(text))
     return [file for name in names if (file := well_known(name)) is not None]
 
 
-def _first_mistake(said: str) -> str:
-    """What ``protoc`` says of a place; it may warn before, and its libraries log."""
+def _first_mistake(output: str) -> str:
+    """Returns the first message of ``protoc`` with a place in the text, after warnings and logs."""
     lines = []
-    for line in said.splitlines():
+    for line in output.splitlines():
         if line.strip() and "warning:" not in line:
             lines.append(line.strip())
     placed = [line for line in lines if _PLACE.search(line)]

@@ -1,7 +1,8 @@
-"""Protobuf, the way back: values of any Connect struct, as ``ProtobufData.fromConnectData`` writes them.
+"""Writes values of any Connect struct as Protobuf, as ``ProtobufData.fromConnectData`` does.
 
-A schema that did not come from Protobuf, or that a chain changed, differs from the one that its message has: null is
-written as a default, and a oneof is told by the name of its schema, whatever its field is called.
+A schema that did not come from Protobuf, or that a chain has changed, differs from the schema that its message has when
+it is read. So null is written as the field's default, and the name of a oneof comes from the name of its schema, not
+from the name of its field.
 """
 
 from collections.abc import Callable
@@ -20,10 +21,10 @@ Convert = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class ProtobufOut:
-    """A Connect schema as Protobuf, ready to write with.
+    """A Connect schema as Protobuf, with its writer.
 
     Attributes:
-        file: The file of Protobuf, serialized; the struct is its first message.
+        file: The serialized file of Protobuf. The struct is its first message.
         name: The message's full name.
         write: A function from a value to bytes; raises ``DataError`` SMT440.
     """
@@ -34,14 +35,14 @@ class ProtobufOut:
 
 
 def protobuf_out(schema: Schema, name: str = "ConnectDefault1") -> ProtobufOut:
-    """Prepare a Connect schema to be written as Protobuf.
+    """Prepares a Connect schema for writing as Protobuf.
 
     Args:
-        schema: The Connect schema, of a struct.
+        schema: The Connect schema of a struct.
         name: The full name of the message if the schema has none.
 
     Raises:
-        ConfigError: SMT274, Protobuf does not take a name, a number or a type.
+        ConfigError: SMT274, Protobuf refuses a name, a number or a type.
     """
     file = descriptor_of(schema, name)
     write, convert = protobuf_of([file], (0,)).write, _struct(schema)
@@ -51,7 +52,7 @@ def protobuf_out(schema: Schema, name: str = "ConnectDefault1") -> ProtobufOut:
 
 
 def _converter(schema: Schema) -> Convert | None:
-    """What changes a value into one of the message's own schema; None if it stays as it is."""
+    """Returns a function from a value to a value of the message's schema; None if both are the same."""
     if schema.type is Type.STRUCT:
         return _struct(schema)
     inner = _converter(schema.values) if schema.values is not None else None
@@ -83,10 +84,10 @@ def _struct(schema: Schema) -> Convert | None:
     def convert_all(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        made = {}
+        results = {}
         for name, target, default, convert in fields:
-            found = value.get(name)
-            made[target] = convert(default if found is None else found)
-        return made
+            child = value.get(name)
+            results[target] = convert(default if child is None else child)
+        return results
 
     return convert_all

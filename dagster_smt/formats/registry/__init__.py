@@ -1,1 +1,1 @@
-"""The schema registry: its client, the wire format and the versions of subjects."""
+"""The schema registry: client, wire format, and versions of subjects."""

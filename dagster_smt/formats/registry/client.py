@@ -1,7 +1,7 @@
-"""A schema registry: schemas by id, and ids of schemas.
+"""The client of a schema registry: schemas by id, and ids by schema.
 
-The client is that of ``confluent-kafka``, for every registry that has Confluent's REST interface. It keeps schemas;
-one process asks for each once.
+It uses the client of ``confluent-kafka``, for every registry with Confluent's REST interface. That client caches
+schemas, so that a process requests each schema once.
 """
 
 import time
@@ -29,33 +29,34 @@ _BEARER = {
     "bearer.auth.identity.pool.id": "",
 }
 _SECONDS = 30
-"""What the registry may take for one answer, from the question to its last byte."""
+"""Most seconds for one answer of the registry, from the request to the last byte."""
 _MOST_BYTES = 10_000_000
-"""Of one answer, and of the texts of a schema and all that it refers to."""
+"""Most bytes of one answer, and of the texts of a schema with all its references."""
 _MOST_REFERENCES = 1000
-"""Of a schema, those of its references among them: each is a question to the registry."""
+"""Most references of a schema, including references of references. Each is a request to the registry."""
 _REFUSED = (400, 409, 422)
-"""What a registry answers to a schema that it does not take."""
+"""The status codes of a registry that refuses a schema."""
 
 
 @dataclass(frozen=True)
-class Fetched:
-    """A schema of a registry.
+class RegistrySchema:
+    """A schema in a registry.
 
     Attributes:
-        text: Avro as JSON; of Protobuf the file's descriptor in base64, or its text if the registry has no other form.
-        references: (name, text) of those that it refers to, each after those that it refers to itself.
+        text: Avro as JSON; Protobuf as the file's descriptor in base64, or as text if the registry has no other form.
+        references: (name, text) of each reference, after the references that it has itself.
     """
 
     text: str
     references: tuple[tuple[str, str], ...]
 
 
-def fetched(options: Options, number: int, kind: SchemaKind) -> Fetched:
-    """The schema of an id.
+def schema_by_id(options: Options, number: int, kind: SchemaKind) -> RegistrySchema:
+    """Returns the schema of an id.
 
     Raises:
-        DataError: SMT441, the registry has no such schema, or it is of another kind; SMT273, its references go in a
+        DataError: SMT441, the registry has no such schema, or the schema is of another kind; SMT273, its references
+        form a
             circle, or are too many.
         EngineError: SMT636, the registry does not answer.
     """
@@ -71,22 +72,22 @@ def fetched(options: Options, number: int, kind: SchemaKind) -> Fetched:
     schema, references = _asked(options, ask, lambda status: _unknown(number, "the registry does not know it"), (404,))
     if (schema.schema_type or "AVRO") != kind:
         raise _unknown(number, f"it is {schema.schema_type or 'AVRO'}, not {kind}")
-    return Fetched(schema.schema_str, tuple(references.items()))
+    return RegistrySchema(schema.schema_str, tuple(references.items()))
 
 
 def version_of(options: Options, number: int, subject: str, kind: SchemaKind) -> int:
-    """The version that a schema has under a subject (``AbstractKafkaAvroDeserializer.schemaVersion``).
+    """Returns the version of a schema under a subject (``AbstractKafkaAvroDeserializer.schemaVersion``).
 
-    The schema's own metadata says more than the subject. Deleted versions count, as they do to the converter.
+    A version in the schema's own metadata takes precedence. Deleted versions count, as in the converter.
 
     Raises:
-        DataError: SMT441, the subject does not have it: the converter fails there, too.
+        DataError: SMT441, the subject does not have the schema; the converter fails, too.
         EngineError: SMT636, the registry does not answer.
     """
 
     def error_of(status: int) -> DataError:
-        why = f"the subject {subject}, where Connect looks for its version, does not have it"
-        return _unknown(number, why, "say where it is with the option subject.name.strategy, or subject")
+        reason = f"the subject {subject}, in which Connect looks for its version, does not have it"
+        return _unknown(number, reason, "set its subject with the option subject.name.strategy, or subject")
 
     use = "as registered" if kind == "PROTOBUF" else ""
     schema = _asked(options, lambda client: client.get_schema(number), error_of, (404,), use)
@@ -101,32 +102,29 @@ def version_of(options: Options, number: int, subject: str, kind: SchemaKind) ->
 
 
 def _own_version(schema: Any) -> int | None:
-    """``Metadata.getConfluentVersionNumber``."""
+    """Returns ``Metadata.getConfluentVersionNumber``."""
     properties = getattr(schema.metadata, "properties", None)
-    if properties:
-        given = properties.properties.get("confluent:version")
-    else:
-        given = None
+    text = properties.properties.get("confluent:version") if properties else None
+    if text is None:
+        return None
     try:
-        if given is None:
-            return None
-        return int(given)
+        return int(text)
     except ValueError:
         return None
 
 
-def registered(options: Options, subject: str, text: str, kind: SchemaKind, *, register: bool) -> int:
-    """The id of a schema under a subject.
+def schema_id(options: Options, subject: str, text: str, kind: SchemaKind, *, register: bool) -> int:
+    """Returns the id of a schema under a subject.
 
     Args:
-        options: Of the format.
+        options: The format's options.
         subject: The subject.
         text: The schema.
-        kind: What it is.
-        register: Whether it is registered if it is not there.
+        kind: The schema's kind.
+        register: True to register the schema if the subject does not have it.
 
     Raises:
-        DataError: SMT442, the registry does not take it, or does not have it.
+        DataError: SMT442, the registry refuses the schema, or does not have it.
         EngineError: SMT636, the registry does not answer.
     """
     from confluent_kafka.schema_registry import Schema as Registered
@@ -148,7 +146,7 @@ def _asked(
     known: tuple[int, ...],
     use: str = "",
 ) -> Any:
-    """An answer of the registry; ``error_of`` makes the error of what it answers on purpose."""
+    """Returns an answer of the registry; ``error_of`` returns the error of a status in ``known``."""
     from confluent_kafka.schema_registry.error import SchemaRegistryError
 
     url = dict(options)["url"]
@@ -166,22 +164,26 @@ def _asked(
 
 @cache
 def _client(options: Options, use: str) -> Any:
-    """A client for one use: it keeps a schema whatever form it was asked for in, and versions though deleted."""
+    """Returns a client for one use.
+
+    Uses have separate clients, because a client caches schemas by id regardless of their format, and deleted versions,
+    too.
+    """
     from confluent_kafka.schema_registry import SchemaRegistryClient
 
-    given: Mapping[str, str] = resolved(dict(options), "schema registry")
-    settings = {"url": given["url"], **{name: given[key] for key, name in _NAMES.items() if key in given}}
+    values: Mapping[str, str] = resolved(dict(options), "schema registry")
+    settings = {"url": values["url"], **{name: values[key] for key, name in _NAMES.items() if key in values}}
     if "bearer.auth.token" in settings:
         settings = {**_BEARER, **settings}
     client = SchemaRegistryClient({**settings, "timeout": _SECONDS})
-    session = client._rest_client.session  # the library has no setting for the size of an answer
+    session = client._rest_client.session  # private, because the library cannot limit the size of an answer
     session.headers["Accept-Encoding"] = "identity"
     session.event_hooks["response"].append(_bound)
     return client
 
 
 def _bound(response: Any) -> None:
-    """Bound an answer whose body has not been read; a compressed one could be any size, and nobody asked for it."""
+    """Reads the body of an answer up to a limit. Compressed bodies are refused: they could expand to any size."""
     if response.headers.get("Content-Encoding", "identity") != "identity":
         raise ValueError("a compressed answer")
     chunks: Iterator[bytes] = response.iter_raw()
@@ -192,7 +194,7 @@ def _bound(response: Any) -> None:
             raise _too_long()
         if time.monotonic() > end:
             raise TimeoutError
-    response._content = bytes(body)  # what ``read`` keeps
+    response._content = bytes(body)  # where ``read`` would store the body
 
 
 def _refuse_long(text: str, others: Mapping[str, str]) -> None:
@@ -201,49 +203,49 @@ def _refuse_long(text: str, others: Mapping[str, str]) -> None:
 
 
 def _too_long() -> DataError:
-    return _unusable(f"with what it refers to it has more than {_MOST_BYTES} bytes")
+    return _unusable(f"with its references it has more than {_MOST_BYTES} bytes")
 
 
-def _collect(client: Any, schema: Any, found: dict[str, str], form: str | None, around: tuple[str, ...]) -> None:
-    """Ask for what a schema refers to; ``around``: the names of the references that lead to it."""
+def _collect(client: Any, schema: Any, texts: dict[str, str], form: str | None, around: tuple[str, ...]) -> None:
+    """Collects the texts of a schema's references; ``around``: the names of the references that lead to the schema."""
     for reference in schema.references or ():
         if reference.name in around:
-            raise _unusable("its references go in a circle")
-        if len(around) >= MAX_LEVELS or len(found) >= _MOST_REFERENCES:
+            raise _unusable("its references form a circle")
+        if len(around) >= MAX_LEVELS or len(texts) >= _MOST_REFERENCES:
             raise _unusable("it has too many references")
-        if reference.name not in found:
+        if reference.name not in texts:
             inner = client.get_version(reference.subject, reference.version, fmt=form).schema
-            _collect(client, inner, found, form, (*around, reference.name))
-            _refuse_long(inner.schema_str, found)
-            found[reference.name] = inner.schema_str
+            _collect(client, inner, texts, form, (*around, reference.name))
+            _refuse_long(inner.schema_str, texts)
+            texts[reference.name] = inner.schema_str
 
 
 def _unusable(statement: str) -> DataError:
-    return data_error("SMT273", f"a schema of the registry cannot be used: {statement}", "register it anew")
+    return data_error("SMT273", f"a schema of the registry cannot be used: {statement}", "register another schema")
 
 
-def _unknown(number: int, why: str, hint: str = "look for the registry that its producer has used") -> DataError:
+def _unknown(number: int, why: str, hint: str = "use the registry of the producer") -> DataError:
     return data_error("SMT441", f"the schema with id {number} cannot be used: {why}", hint)
 
 
 def _refused(subject: str, status: int) -> DataError:
     if status == 404:
-        hint = "register it, or leave auto.register.schemas at true"
+        hint = "register the schema, or set auto.register.schemas to true"
         return data_error("SMT442", f"the registry has no such schema under {subject}", hint, DATA_EXCEPTION)
-    hint = "look at the compatibility that the subject asks for, and at the subject's last schema"
+    hint = "check the subject's compatibility level, and its last schema"
     return data_error("SMT442", f"the registry refuses the schema under {subject} ({status})", hint, DATA_EXCEPTION)
 
 
 def no_protoc() -> EngineError:
-    """The error of Protobuf that a registry gives as text where nothing reads it: SMT637."""
-    statement = "the registry gives Protobuf as text, and there is no protoc to read it with"
-    hint = "install dagster_smt[protoc], which is the package grpcio-tools, where Python runs for Spark"
+    """Returns the error of Protobuf as text without ``protoc``: SMT637."""
+    statement = "the registry returns Protobuf as text, but protoc is not installed"
+    hint = "install dagster_smt[protoc], which adds the package grpcio-tools, on the driver and on Spark's workers"
     return EngineError(Problem("SMT637", "protobuf-confluent", statement, hint))
 
 
 def silent_registry(url: str, why: str) -> EngineError:
-    """The error of a registry that does not answer, or not as a registry does: SMT636."""
-    hint = "look whether it runs, and at url and credentials"
+    """Returns the error of a registry that does not answer, or whose answer is not a registry's: SMT636."""
+    hint = "check that the registry runs, its url, and the credentials"
     return EngineError(
-        Problem("SMT636", without_login(url), f"the schema registry does not give its schemas: {why}", hint)
+        Problem("SMT636", without_login(url), f"the schema registry does not return its schemas: {why}", hint)
     )

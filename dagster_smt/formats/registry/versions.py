@@ -1,4 +1,4 @@
-"""Schemas of a registry as records name them: by id, with the version that they have under the records' subject."""
+"""Schemas of a registry by the id in a record, with their version under the subject of the record."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,37 +11,37 @@ from dagster_smt.formats.avro.read import Avro, avro_of, with_version
 from dagster_smt.formats.protobuf.files import read_indexes
 from dagster_smt.formats.protobuf.read import protobuf_of
 from dagster_smt.formats.protobuf.text import proto_files
-from dagster_smt.formats.registry.client import Fetched, SchemaKind, fetched, version_of
+from dagster_smt.formats.registry.client import RegistrySchema, SchemaKind, schema_by_id, version_of
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.format import Format
 
 KeyOrValue = Literal["key", "value"]
 HEADER = 5
-"""Bytes before an Avro value."""
+"""The number of bytes before an Avro value."""
 KINDS: dict[str, SchemaKind] = {"avro-confluent": "AVRO", "protobuf-confluent": "PROTOBUF"}
 
 
 def header_of(number: int) -> bytes:
-    """What an Avro value begins with that names a schema."""
+    """Returns the header of an Avro value with a schema's id."""
     return b"\0" + number.to_bytes(HEADER - 1, "big")
 
 
 def number_of(header: bytes) -> int:
-    """The id in what a value begins with."""
+    """Returns the id in a value's header."""
     return int.from_bytes(header[1:HEADER], "big")
 
 
 def subject_of(settings: Mapping[str, str], side: KeyOrValue, topic: str, name: str | None) -> str:
-    """The subject of a schema, as the option ``subject`` says or one of Confluent's strategies.
+    """Returns the subject of a schema, from the option ``subject`` or by one of Confluent's strategies.
 
     Args:
-        settings: Of the format.
-        side: Whose schema it is.
+        settings: The format's options.
+        side: The side of records that has the schema.
         topic: The topic of the records.
-        name: The full name of the record that the schema is of; None if it is of none.
+        name: The full name of the schema's record; None if the schema is not a record.
 
     Raises:
-        DataError: SMT442, the strategy asks for a name (``RecordNameStrategy.getRecordName``).
+        DataError: SMT442, the strategy needs a name (``RecordNameStrategy.getRecordName``).
     """
     strategy = settings.get("subject.name.strategy", "TopicNameStrategy")
     if "subject" in settings:
@@ -61,10 +61,10 @@ class Registered:
     """A schema with an id.
 
     Attributes:
-        schema: Connect's, without a version of the registry; None if values of it have none.
+        schema: The Connect schema, without the version in the registry; None if its values have no schema in Connect.
         read: A function from bytes to the value.
-        name: The full name of the record; None if it is none.
-        with_version: ``schema`` with a version; None if it is of another one already.
+        name: The full name of the record; None for other types.
+        with_version: Returns ``schema`` with a version; None if the schema already has another version.
     """
 
     schema: Schema | None
@@ -74,17 +74,18 @@ class Registered:
 
 
 def registered_schema(form: Format, header: bytes) -> Registered:
-    """The schema that a value begins with.
+    """Returns the schema in the header of a value.
 
     Raises:
-        DataError: SMT441, the registry has none; SMT273, Connect has no schema for it.
+        DataError: SMT441, the registry does not have the schema; SMT273, Connect has no schema for it.
     """
     kind, number = KINDS[form.kind], number_of(header)
-    there = fetched(tuple(form.settings.items()), number, kind)
+    source = schema_by_id(tuple(form.settings.items()), number, kind)
     if kind == "AVRO":
-        return _avro(there, number)[0]
+        return _avro(source, number)[0]
+    place = f"schema {number}"
     try:
-        files = proto_files(there.text, there.references, place := f"schema {number}")
+        files = proto_files(source.text, source.references, place)
         message = protobuf_of(files, read_indexes(header, HEADER)[0], place)
     except ConfigError as error:
         raise DataError(error.problems[0]) from None
@@ -92,51 +93,51 @@ def registered_schema(form: Format, header: bytes) -> Registered:
     return Registered(message.schema, message.read, message.name, stamped)
 
 
-def _avro(there: Fetched, number: int) -> tuple[Registered, Avro | None]:
-    if avro_anything.is_anything(there.text):
+def _avro(source: RegistrySchema, number: int) -> tuple[Registered, Avro | None]:
+    if avro_anything.is_anything(source.text):
         return Registered(None, avro_anything.read_anything, avro_anything.NAME, lambda version: None), None
     try:
-        avro = avro_of(there.text, [text for _, text in there.references], f"schema {number}")
+        avro = avro_of(source.text, [text for _, text in source.references], f"schema {number}")
     except ConfigError as error:
         raise DataError(error.problems[0]) from None
     return Registered(avro.schema, avro.read, avro.name, cache(partial(with_version, avro))), avro
 
 
-def versioned(found: Registered, form: Format, header: bytes, side: KeyOrValue, topic: str) -> Schema | None:
-    """A schema with its version, as ``AvroConverter.toConnectData`` and ``ProtobufConverter`` give it.
+def versioned(registered: Registered, form: Format, header: bytes, side: KeyOrValue, topic: str) -> Schema | None:
+    """Returns a schema with its version, as ``AvroConverter.toConnectData`` and ``ProtobufConverter`` do.
 
-    They ask for the version though no record of this schema gets it: where the subject does not have the schema, its
-    records fail. Without a topic there is no subject, and no version.
+    The converters look up the version even if no record uses it: if the subject does not have the schema, its records
+    fail. Without a topic there is no subject, and no version.
 
     Raises:
-        DataError: SMT441, it is not under the subject of the topic; SMT442, the subject asks for a name; SMT273, it is
-            a logical type, which have version 1.
+        DataError: SMT441, the subject of the topic does not have the schema; SMT442, the subject needs a name; SMT273,
+            the schema is a logical type, which always has version 1.
     """
     if not topic:
-        return found.schema
+        return registered.schema
     number = number_of(header)
-    subject = subject_of(form.settings, side, topic, found.name)
+    subject = subject_of(form.settings, side, topic, registered.name)
     version = version_of(tuple(form.settings.items()), number, subject, KINDS[form.kind])
-    schema = found.with_version(version)
-    if schema is None and found.schema is not None:
-        statement = f"it is a {found.schema.logical}, which is of version 1, and of version {version} under {subject}"
-        hint = "let the producer use a subject of which it is the first version"
+    schema = registered.with_version(version)
+    if schema is None and registered.schema is not None:
+        statement = f"a {registered.schema.logical} has version 1, but version {version} under {subject}"
+        hint = "let the producer use a subject in which the schema is the first version"
         raise data_error("SMT273", f"schema {number} cannot be used: {statement}", hint, DATA_EXCEPTION)
     return schema
 
 
 def registered_avro(form: Format, number: int, side: KeyOrValue, topics: Sequence[str]) -> Avro | None:
-    """The Avro schema with an id, as records of some topics name it; its version is the one under the first's subject.
+    """Returns the Avro schema with an id, for records of some topics. Its version is that of the first topic's subject.
 
     Returns:
-        None if values of it have no Connect schema.
+        The schema; None if its values have no Connect schema.
 
     Raises:
         DataError: The records of a topic cannot be read.
     """
-    there = fetched(tuple(form.settings.items()), number, "AVRO")
-    found, avro = _avro(there, number)
-    schemas = [versioned(found, form, header_of(number), side, topic) for topic in topics]
+    source = schema_by_id(tuple(form.settings.items()), number, "AVRO")
+    registered, avro = _avro(source, number)
+    schemas = [versioned(registered, form, header_of(number), side, topic) for topic in topics]
     if avro is None or schemas[0] is None:
         return None
     return replace(avro, schema=schemas[0])

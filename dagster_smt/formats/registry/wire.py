@@ -1,6 +1,6 @@
-"""Records in the wire format of a schema registry: a zero byte, the schema's id in four bytes, the value.
+"""Reads and writes the wire format of a schema registry: a zero byte, the schema's id in four bytes, and the value.
 
-Of Protobuf the places of the message in its file stand between id and value.
+With Protobuf, message indexes are between the id and the value.
 """
 
 import base64
@@ -15,7 +15,7 @@ from dagster_smt.formats.cache import BySchema, Cache
 from dagster_smt.formats.primitives import without_schema
 from dagster_smt.formats.protobuf.files import read_indexes, write_indexes
 from dagster_smt.formats.protobuf.write import protobuf_out
-from dagster_smt.formats.registry.client import registered
+from dagster_smt.formats.registry.client import schema_id
 from dagster_smt.formats.registry.versions import (
     HEADER,
     KINDS,
@@ -35,42 +35,42 @@ _ANYTHING = avro_anything.NAME, avro_anything.TEXT, avro_anything.write_anything
 
 
 def no_header() -> DataError:
-    """What is said of a record that names no schema."""
-    hint = "choose another format, if no registry's serializer has written it"
+    """Returns the error of a record without a schema's id."""
+    hint = "choose another format if the producer does not use a registry's serializer"
     return data_error("SMT441", "the bytes do not begin with a schema's id", hint)
 
 
 @dataclass(frozen=True)
-class _Known:
-    """What records of a topic are read with that name a schema."""
+class _TopicSchema:
+    """A schema with its version under the subject of one topic, and the reader of its values."""
 
     schema: Schema | None
     read: Callable[[bytes], Any]
 
 
 class RegistryReader:
-    """Reads records that name their schema; keeps what it has met: nothing is asked for twice, whatever the answer.
+    """A reader of records with a schema's id. It caches every answer of the registry, including errors.
 
-    Each name of a schema that cannot be used is a question to the registry; after ``_MOST_REFUSED`` of them the next
-    are dead letters unasked: whoever may write records could write another one into each.
+    An attacker could write a different unusable id into each record, and so cause a request for each. After
+    ``_MOST_REFUSED`` unusable schemas, further unknown ids become dead letters without a request.
     """
 
     def __init__(self, form: Format, side: KeyOrValue = "value"):
         self.form, self.side, self.kind = form, side, KINDS[form.kind]
         self.schemas: Cache[bytes, Registered] = Cache()
-        self.known: Cache[tuple[str, bytes], _Known] = Cache()
+        self.known: Cache[tuple[str, bytes], _TopicSchema] = Cache()
         self.refused: dict[tuple[str, bytes], DataError] = {}
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
-        """(schema, value) of a record of a topic; no value at all is null without schema."""
+        """Returns (schema, value) of a record of a topic; a missing value is null without a schema."""
         if data is None:
             return None, None
         header = self.schema_text(data) or b""
-        found = self._found(header, topic)
-        return found.schema, found.read(data[len(header) :])
+        entry = self._entry(header, topic)
+        return entry.schema, entry.read(data[len(header) :])
 
     def schema_text(self, data: bytes | None) -> bytes | None:
-        """What names a record's schema, the rest unread; None if there is no value."""
+        """Returns the header that names a record's schema; None if the record has no value."""
         if data is None:
             return None
         if len(data) < HEADER or data[0] != 0:
@@ -80,57 +80,59 @@ class RegistryReader:
         return data[:HEADER]
 
     def schema(self, text: bytes, topic: str = "") -> Schema | None:
-        """The schema that it names in records of a topic."""
-        return self._found(text, topic).schema
+        """Returns the schema of a header in records of a topic."""
+        return self._entry(text, topic).schema
 
     def schema_id(self, text: bytes) -> str:
-        """What people call the schema that it names."""
+        """Returns the schema's id in a header, as text for reports."""
         return str(number_of(text))
 
-    def _found(self, header: bytes, topic: str) -> _Known:
-        found = self.known.get((topic, header))
-        if found is None:
-            found = self.known[topic, header] = self._made(header, topic)
-        return found
+    def _entry(self, header: bytes, topic: str) -> _TopicSchema:
+        entry = self.known.get((topic, header))
+        if entry is None:
+            entry = self.known[topic, header] = self._requested(header, topic)
+        return entry
 
-    def _made(self, header: bytes, topic: str) -> _Known:
+    def _requested(self, header: bytes, topic: str) -> _TopicSchema:
         refused = self.refused.get((topic, header)) or self.refused.get(("", header))
         if refused is not None:
             raise refused
         if len(self.refused) >= _MOST_REFUSED:
-            statement = f"it names another schema than the {_MOST_REFUSED} that cannot be used, and is not asked for"
-            hint = "look at what writes the records; once it is mended, read those again that failed"
+            statement = f"{_MOST_REFUSED} other schemas of the topic cannot be used, so this one is not requested"
+            hint = "check the producer; after it is fixed, redrive the failed records"
             raise data_error("SMT468", statement, hint)
-        place = "", header  # what is wrong with the schema itself is so in every topic
+        place = "", header  # an error of the schema itself holds for every topic
         try:
-            found = self._schema(header)
+            schema = self._schema(header)
             place = topic, header
-            return _Known(versioned(found, self.form, header, self.side, topic), found.read)
+            return _TopicSchema(versioned(schema, self.form, header, self.side, topic), schema.read)
         except DataError as error:
             self.refused[place] = error
             raise
 
     def _schema(self, header: bytes) -> Registered:
-        found = self.schemas.get(header)
-        if found is None:
-            found = self.schemas[header] = registered_schema(self.form, header)
-        return found
+        schema = self.schemas.get(header)
+        if schema is None:
+            schema = self.schemas[header] = registered_schema(self.form, header)
+        return schema
 
 
 class RegistryWriter:
-    """Writes values with a schema, which it registers; keeps what it has met. Avro has a schema for those without, too.
+    """A writer of values with a schema.
 
-    Subjects are those of Confluent's serializers: ``<topic>-key`` and ``<topic>-value``, or what ``subject`` or
-    ``subject.name.strategy`` says.
+    It registers schemas, and caches their ids. Avro has a schema for schemaless values.
+
+    Subjects are those of Confluent's serializers: ``<topic>-key`` and ``<topic>-value``, or as ``subject`` or
+    ``subject.name.strategy`` sets them.
     """
 
     def __init__(self, form: Format, side: KeyOrValue):
         self.form, self.side, self.kind, self.settings = form, side, KINDS[form.kind], form.settings
-        self.known = BySchema(self._made)
+        self.known = BySchema(self._prepared)
         self.headers: Cache[tuple[str, str], bytes] = Cache()
 
     def write(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-        """The bytes of a value; null stays null."""
+        """Returns the bytes of a value; null stays null."""
         if value is None:
             return None
         if schema is None and self.kind != "AVRO":
@@ -142,7 +144,7 @@ class RegistryWriter:
             header = self.headers[subject, text] = self._header(subject, text)
         return header + write(value)
 
-    def _made(self, schema: Schema) -> tuple[str | None, str, Callable[[Any], bytes]]:
+    def _prepared(self, schema: Schema) -> tuple[str | None, str, Callable[[Any], bytes]]:
         try:
             if self.kind == "AVRO":
                 avro = avro_out(schema)
@@ -154,6 +156,6 @@ class RegistryWriter:
 
     def _header(self, subject: str, text: str) -> bytes:
         register = self.settings.get("auto.register.schemas", "true").lower() == "true"
-        number = registered(tuple(self.settings.items()), subject, text, self.kind, register=register)
+        number = schema_id(tuple(self.settings.items()), subject, text, self.kind, register=register)
         indexes = write_indexes((0,)) if self.kind == "PROTOBUF" else b""
         return header_of(number) + indexes

@@ -130,7 +130,7 @@ def avro_side(header: bytes, avro: Avro, needed: Schema) -> AvroSide:
         UnableError: It is left to ``interpret.avro``.
     """
     names = _Names(avro.names, _top(avro.schema, needed))
-    bare = names.bare(avro.told, avro.schema, top=True)
+    bare = names.bare(avro.source, avro.schema, top=True)
     if _is_record(avro.schema):
         fields = bare["fields"]
     else:
