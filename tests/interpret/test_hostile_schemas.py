@@ -100,7 +100,7 @@ def test_avro_schemas_that_cannot_be_used(schema):
 def test_a_type_that_is_used_again_is_built_once(monkeypatch):
     """What is shared costs nothing; what is counted is what a plan would hold."""
     built = []
-    monkeypatch.setattr("dagster_smt.formats.avro.read._Builder.record", counted(built, "record"))
+    monkeypatch.setattr("dagster_smt.formats.avro.read._ConnectBuilder.record", counted(built, "record"))
     schema = avro_of(json.dumps(doubled(12))).schema
     assert len(built) == 13 and 8_000 < schema.nodes <= MAX_NODES
     assert schema.by_name["f"].by_name["f"] is schema.by_name["f"].by_name["g"]
@@ -113,7 +113,7 @@ def test_a_type_that_is_used_again_is_built_once(monkeypatch):
 def counted(calls, name):
     from dagster_smt.formats.avro.read import _ConnectBuilder
 
-    whole = getattr(_Builder, name)
+    whole = getattr(_ConnectBuilder, name)
     return lambda self, avro: calls.append(avro) or whole(self, avro)
 
 
