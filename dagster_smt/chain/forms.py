@@ -51,6 +51,12 @@ class EmptyPlan(Plan):
         return None
 
     @cached_property
+    def key_lineage(self) -> dict[str, tuple[str, ...]]:
+        if self.last:
+            return self.last.key_lineage
+        return {}
+
+    @cached_property
     def lineage(self) -> dict[str, tuple[str, ...]]:
         if self.last:
             return self.last.lineage

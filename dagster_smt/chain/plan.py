@@ -164,6 +164,15 @@ class Plan:
         return {path: tuple(sorted(fields)) for path, fields in sources_by_path.items()}
 
     @cached_property
+    def key_lineage(self) -> dict[str, tuple[str, ...]]:
+        """For each field of the key after the chain, the input fields that the field comes from."""
+        sources_by_path: dict[str, set[str]] = {}
+        for record in self.results.values():
+            for path, cell in columns(record.key):
+                sources_by_path.setdefault(path, set()).update(cell.sources)
+        return {path: tuple(sorted(fields)) for path, fields in sources_by_path.items()}
+
+    @cached_property
     def masked(self) -> frozenset[str]:
         """The output columns whose values a MaskField stage replaced."""
         cells = []

@@ -13,6 +13,7 @@ from dagster_smt.model.reports.run_report import MISMATCHED, LedgerEntry, RunRep
 from dagster_smt.model.reports.unmasked import Unmasked
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.columns import Row
+from dagster_smt.model.topics.keyed import TableMode
 from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.orchestration.metadata.table_values import problem_table, table
 from dagster_smt.tables.ddl import parse_ddl
@@ -178,11 +179,27 @@ def rows_match_offsets(found: Evidence) -> Judged:
     metadata["rows_counted"] = counted
     if counted != rows:
         return Judged(False, _by_others(found, counted, rows), metadata | {"commits": list(found.facts.foreign)})
-    return Judged(True, f"the table has the {rows} rows that its commits took in", metadata)
+    return Judged(True, f"the table has the {rows} {_ROWS_OF[found.facts.mode]} that its commits took in", metadata)
+
+
+_ROWS_OF: Mapping[TableMode, str] = {"append": "rows", "upsert": "keys", "scd2": "versions of keys"}
+"""The rows of a table, by its mode."""
+
+
+def keys_unique(found: Evidence) -> Judged:
+    """The table has one row for each key, or one current version."""
+    facts = found.facts
+    what = "current version" if facts.mode == "scd2" else "row"
+    if facts.repeated_keys is None:
+        return Judged(True, "nothing was written, so keys were not counted")
+    if not facts.repeated_keys:
+        return Judged(True, f"every key has one {what}", {"repeated_keys": 0})
+    statement = f"{facts.repeated_keys} keys have more than one {what}; launch once with window.rebuild: true"
+    return Judged(False, statement, {"repeated_keys": facts.repeated_keys, "commits": list(facts.foreign)})
 
 
 def _by_others(found: Evidence, counted: int, rows: int) -> str:
-    statement = f"the table has {counted} rows, its commits took in {rows}"
+    statement = f"the table has {counted} {_ROWS_OF[found.facts.mode]}, its commits took in {rows}"
     commits = found.facts.foreign
     if not commits:
         return statement
@@ -367,6 +384,7 @@ CHECKS: dict[str, Callable[[Evidence], Judged]] = {
         no_dead_letters,
         offsets_contiguous,
         rows_match_offsets,
+        keys_unique,
         schema_matches_plan,
         dead_mask,
         masked_values,
@@ -380,6 +398,7 @@ CHECKS: dict[str, Callable[[Evidence], Judged]] = {
 NEEDED: dict[str, tuple[str, ...]] = {
     "offsets_contiguous": ("state", "topics"),
     "rows_match_offsets": ("state", "rows"),
+    "keys_unique": ("columns", "keys"),
     "schema_matches_plan": ("columns",),
     "dead_mask": ("state",),
     "masked_values": ("sample",),
@@ -435,6 +454,8 @@ def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
 def _applies(name: str, chain: Chain, sink: Sink) -> bool:
     if name == "schema_matches_plan":
         return isinstance(sink, TableSink) and sink.kind == "columns"
+    if name == "keys_unique":
+        return sink.keyed is not None
     if name == "masked_values":
         return any(e.action == "masked" for s in chain.stages for e in s.transform.ledger())
     if name == "dead_mask":

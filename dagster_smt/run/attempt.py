@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from dagster_smt.chain import Plan
 from dagster_smt.errors import Problem, RecordsRejected, TableError
-from dagster_smt.model.reports.run_report import RunReport, SchemaUse
+from dagster_smt.model.reports.run_report import RunReport, SchemaUse, sum_of_keys
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.division import Division
@@ -219,7 +219,8 @@ class Attempt:
             if written.rows != report.records_out:
                 report.warnings.append(miscounted(self.spec.sink.place, written.rows, report.records_out))
         mirror(run_.spec, run_.source, state, run_.say)
-        run_.say(f"committed: {report.records_out} records in {written.files} files, {report.dropped} dropped")
+        changes = f"; {sum_of_keys(report.keyed.values()).text}" if report.keyed else ""
+        run_.say(f"committed: {report.records_out} records in {written.files} files, {report.dropped} dropped{changes}")
         return report
 
     def write(
@@ -238,7 +239,7 @@ class Attempt:
         changed_rows = None
         if keyed is not None:
             report.keyed, changed_rows = dict(keyed.effects.counts), keyed.effects.rows
-            report.key_after = self.plan.key_after
+            report.key_after, report.key_lineage = self.plan.key_after, self.plan.key_lineage
         state = draft.state(
             report, report_to_json(report), letters, failed, run_.table, partly=partly, changed_rows=changed_rows
         )

@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from dagster_smt.chain import Plan
@@ -15,6 +16,7 @@ from dagster_smt.model.paths.extended import below
 from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.reports.unmasked import Accepted, Unmasked
 from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.topics.keyed import TableMode
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.model.windows.window import Window
@@ -24,7 +26,9 @@ from dagster_smt.run.failures import after_commit, coded_failures
 from dagster_smt.run.report_json import report_of
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.run.unread import needed
+from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.types import spark_type
+from dagster_smt.tables.keyed.keys import key_names
 from dagster_smt.tables.schemas import WIDER
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import Table
@@ -56,8 +60,11 @@ class TableFacts:
         accepted: What of that somebody found to be fine.
         schema_problems: Columns that the plan has and the table has not, or not with that type, as
             ``{column: what is wrong}``.
-        unseen: What could not be looked at, and why: ``state``, ``topics``, ``rows``, ``columns``, ``contract`` or
-            ``sample``.
+        mode: How the table follows its topics; see ``TableSink``.
+        repeated_keys: Of a table with keys: the number of keys that have several rows, or with ``scd2`` several current
+            versions; None where nobody asked.
+        unseen: What could not be looked at, and why: ``state``, ``topics``, ``rows``, ``columns``, ``contract``,
+            ``keys`` or ``sample``.
     """
 
     rows: int = 0
@@ -76,6 +83,8 @@ class TableFacts:
     unseen: Mapping[str, Problem] = field(default_factory=dict)
     unmasked: tuple[Unmasked, ...] = ()
     accepted: tuple[Accepted, ...] = ()
+    mode: TableMode = "append"
+    repeated_keys: int | None = None
 
 
 SAMPLE = 200
@@ -90,6 +99,7 @@ def table_facts(
     *,
     search: bool = False,
     contract: Schema | None = None,
+    count_keys: bool = False,
 ) -> TableFacts:
     """Read the state of a table, and compare it with its topics and, after a window, with its rows and columns.
 
@@ -100,10 +110,11 @@ def table_facts(
         window: What the run read; empty if there was nothing new.
         search: Whether to look for masked values in a sample of the window.
         contract: Columns that the table must have; looked at where it has any.
+        count_keys: Whether to count the keys that have several rows.
 
     The run is committed, so nothing here makes it fail: what cannot be looked at is named with its problem.
     """
-    return _Looking(spec, plan, session, window, search, contract).facts()
+    return _Looking(spec, plan, session, window, search, contract, count_keys).facts()
 
 
 @dataclass
@@ -116,6 +127,7 @@ class _Looking:
     window: Window
     search: bool
     contract: Schema | None
+    count_keys: bool = False
     unseen: dict[str, Problem] = field(default_factory=dict)
 
     def look(self, what: str, look: Callable[[], T], instead: T) -> T:
@@ -151,6 +163,7 @@ class _Looking:
         foreign = self.look("rows", lambda: self.foreign(state, counted), none)
         problems = self.look("columns", lambda: self.differences(schema), dict[str, str]())
         broken = self.look("contract", lambda: self.broken(schema, state), dict[str, str]())
+        repeated_keys = self.look("keys", lambda: self.repeated_keys(schema, state), None)
         nowhere = dict[tuple[str, str], int]()
         sampled, residue = self.look("sample", self.residue, (0, nowhere))
         return replace(
@@ -162,6 +175,8 @@ class _Looking:
             broken=broken,
             sampled=sampled,
             residue=residue,
+            mode=spec.sink.keyed.mode if spec.sink.keyed is not None else "append",
+            repeated_keys=repeated_keys,
             unseen=self.unseen,
         )
 
@@ -220,7 +235,28 @@ class _Looking:
         if state is not None and spec.finds_schemas and self.window.ranges:
             planned = report_of(state).after
         names = spec.sink.coordinates.names if spec.sink.coordinates else ()
+        if spec.sink.keyed is not None:
+            names = (*names, *spec.sink.keyed.added_columns, *self.key_names(state))
         return contract_problems(self.contract, schema, planned, names)
+
+    def key_names(self, state: TableState | None) -> tuple[str, ...]:
+        """The key columns of a table with keys."""
+        keyed = self.spec.sink.keyed
+        assert keyed is not None
+        if self.spec.finds_schemas and state is not None:
+            return key_names(keyed, report_of(state).key_after)
+        return key_names(keyed, self.plan.key_after)
+
+    def repeated_keys(self, schema: StructType | None, state: TableState | None) -> int | None:
+        """The number of keys that have several rows, or several versions that are current."""
+        keyed = self.spec.sink.keyed
+        if keyed is None or schema is None or not self.window.ranges or not self.count_keys:
+            return None
+        rows = self.table.read()
+        if keyed.mode == "scd2":
+            rows = rows.where(F.col(quoted(keyed.validity.current)))
+        names = [F.col(quoted(name)) for name in self.key_names(state)]
+        return rows.groupBy(*names).count().where(F.col("count") > 1).count()
 
     @property
     def planned(self) -> Schema | None:

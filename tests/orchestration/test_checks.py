@@ -79,6 +79,9 @@ WRONG = [
     ("rows_match_offsets", found(counted=3), "the table has 3 rows, its commits took in 4", "ERROR"),
     ("rows_match_offsets", found(counted=5), "the table has 5 rows, its commits took in 4", "ERROR"),
     ("rows_match_offsets", reported(records_in=6), "6 records were read, 5 are accounted for", "ERROR"),
+    ("rows_match_offsets", found(counted=3, mode="upsert"), "the table has 3 keys, its commits took in 4", "ERROR"),
+    ("keys_unique", found(mode="upsert", repeated_keys=2), "2 keys have more than one row", "ERROR"),
+    ("keys_unique", found(mode="scd2", repeated_keys=1), "1 keys have more than one current version", "ERROR"),
     ("schema_matches_plan", found(schema_problems={"id": "planned as int"}), "1 columns differ", "ERROR"),
     ("dead_mask", reported(ledger=[DEAD]), "touched nothing although records reached it: nmae (hide)", "ERROR"),
     ("dead_mask", reported(ledger=[RENAMED]), "nmae (names)", "WARN"),
@@ -137,7 +140,15 @@ def test_lag_up_to_a_limit_passes():
     assert CHECKS["lag"](replace(found(lag={"orders": 3}), max_lag=3)).passed
 
 
-CONDITIONAL = {"schema_matches_plan", "dead_mask", "masked_values", "key_matches_value", "lag", "contract"}
+CONDITIONAL = {
+    "keys_unique",
+    "schema_matches_plan",
+    "dead_mask",
+    "masked_values",
+    "key_matches_value",
+    "lag",
+    "contract",
+}
 """Checks that only some tables have; every table has the others."""
 
 
@@ -152,6 +163,8 @@ def test_tables_have_the_checks_that_can_be_told_of_them():
     assert checks_of(SmtChecks(), none, records) == always
     assert conditional(SmtChecks(), chain, records) == ["dead_mask", "masked_values"]
     assert conditional(SmtChecks(), none, columns) == ["schema_matches_plan"]
+    with_keys = DeltaSink("t", "columns", mode="upsert")
+    assert conditional(SmtChecks(), none, with_keys) == ["keys_unique", "schema_matches_plan"]
     row = Row((Column("id", INT64),), ("id",), verify_integrity="check")
     assert conditional(SmtChecks(), none, records, row) == ["key_matches_value"]
     assert conditional(SmtChecks(), none, records, replace(row, verify_integrity=True)) == []

@@ -12,7 +12,7 @@ from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration.launch.versions import code_version, data_version
 from dagster_smt.orchestration.metadata.definition_metadata import definition_metadata
 from dagster_smt.orchestration.metadata.run_metadata import RunContext, run_metadata
-from dagster_smt.orchestration.metadata.schema_metadata import column_schema
+from dagster_smt.orchestration.metadata.schema_metadata import column_lineage, column_schema
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import DeltaSink, FileTopics, FileTopicSink, TopicTable
 
@@ -58,6 +58,37 @@ def report(**changes):
         "warnings": [Problem("SMT350", "transforms.names", "touched nothing", "look")],
     }
     return RunReport(**{**values, **changes})
+
+
+def test_a_table_with_keys_shows_its_keys_and_has_no_column_for_deletions():
+    value = parse_ddl("id BIGINT, name STRING COMMENT 'first and last', __deleted STRING")
+    key = parse_ddl("id BIGINT, region STRING")
+    plan = plan_chain(parse_chain([]), key, value, topics=("orders",), typed=True)
+    sink = DeltaSink(Path("lake/orders"), "columns", mode="upsert", deletes="soft")
+    columns = {c.name: c for c in column_schema(plan, sink).columns}
+    assert {name: (c.type, c.tags.get("dagster_smt/role")) for name, c in columns.items()} == {
+        "region": ("string", "key"),
+        "id": ("int64", "key"),
+        "name": ("string", None),
+        "_is_deleted": ("boolean", "added"),
+        "_deleted_at": ("timestamp", "added"),
+        "_source_topic": ("string", "source"),
+        "_source_partition": ("int32", "source"),
+        "_source_offset": ("int64", "source"),
+    }
+    assert not columns["id"].constraints.nullable and columns["name"].description == "first and last"
+    deps = column_lineage(plan, sink, [TOPIC]).deps_by_column
+    assert [[d.column_name for d in deps[name]] for name in ("id", "region")] == [["value.id"], ["key.region"]]
+    assert "__deleted" not in deps
+    whole = plan_chain(parse_chain([]), parse_ddl("id BIGINT").by_name["id"], value, topics=("orders",), typed=True)
+    named = DeltaSink(Path("lake/orders"), "columns", mode="scd2", keys=["number"])
+    columns = {c.name: c for c in column_schema(whole, named).columns}
+    assert (columns["number"].type, columns["valid_from"].type, columns["is_current"].type) == (
+        "int64",
+        "timestamp",
+        "boolean",
+    )
+    assert [d.column_name for d in column_lineage(whole, named, [TOPIC]).deps_by_column["number"]] == ["key"]
 
 
 def test_schema_and_lineage_are_known_before_any_run():

@@ -8,6 +8,7 @@ import pytest
 from dagster_smt.errors import Problem
 from dagster_smt.model.reports.run_report import (
     FieldChange,
+    KeyCounts,
     LedgerEntry,
     LedgerLine,
     RunReport,
@@ -49,6 +50,24 @@ def test_it_begins_with_what_happened():
     assert lines[2] == "| records in | out | dropped | dead letters | rows now | not read yet |"
     assert lines[4] == "| 1,200 | 1,190 | 7 | 3 | 5,000 | 42 |"
     assert "/somewhere" not in text()
+
+
+def test_it_says_what_happened_to_the_keys_of_a_table():
+    assert "keys" not in text()
+    keyed = {"orders": KeyCounts(inserted=1200, superseded=3), "bills": KeyCounts(updated=1, deleted=2, incomplete=1)}
+    lines = text(replace(REPORT, keyed=keyed)).split("\n")
+    at = lines.index("**What happened to the keys**")
+    assert lines[at + 2] == "| topic | inserted | updated | deleted | superseded | incomplete | without row |"
+    assert lines[at + 4 : at + 7] == [
+        "| orders | 1,200 | 0 | 0 | 3 | 0 | 0 |",
+        "| bills | 0 | 1 | 2 | 0 | 1 | 0 |",
+        "| all topics | 1,200 | 1 | 2 | 3 | 1 | 0 |",
+    ]
+    metadata = run_metadata(metadata_report(keyed=keyed), RunContext(typed_plan(), COLUMNS))
+    counts = ("inserted", "updated", "deleted", "incomplete")
+    assert [metadata[f"dagster_smt/rows_{name}"] for name in counts] == [1200, 1, 2, 1]
+    assert (metadata["dagster_smt/events_superseded"], metadata["dagster_smt/deletions_without_row"]) == (3, 0)
+    assert [r.data["topic"] for r in metadata["dagster_smt/keys_by_topic"].records] == ["orders", "bills"]
 
 
 def test_it_says_what_each_stage_did():

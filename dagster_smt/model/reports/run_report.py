@@ -1,7 +1,7 @@
 """The report of a run: ledger, counts, schema diff. All metadata in Dagster comes from a ``RunReport``."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 from dagster_smt.errors import Problem
 from dagster_smt.model.paths.extended import WHOLE, below
@@ -126,6 +126,17 @@ class KeyCounts:
     without_row: int = 0
 
     @property
+    def text(self) -> str:
+        """``3 rows inserted, 1 updated, 2 deleted``, with the other counts that are not 0"""
+        words = {
+            "events superseded": self.superseded,
+            "rows incomplete": self.incomplete,
+            "deletions of keys without a row": self.without_row,
+        }
+        others = [f", {number} {word}" for word, number in words.items() if number]
+        return f"{self.inserted} rows inserted, {self.updated} updated, {self.deleted} deleted" + "".join(others)
+
+    @property
     def keys(self) -> int:
         """The events that decided what became of their key."""
         return self.inserted + self.updated + self.deleted + self.without_row
@@ -141,6 +152,15 @@ class KeyCounts:
             self.deleted += keys
         elif action == "nothing":
             self.without_row += keys
+
+
+def sum_of_keys(counts: Iterable[KeyCounts]) -> KeyCounts:
+    """Returns the counts of several topics, or of several runs, together."""
+    total = KeyCounts()
+    for one in counts:
+        for count in fields(KeyCounts):
+            setattr(total, count.name, getattr(total, count.name) + getattr(one, count.name))
+    return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +294,7 @@ class RunReport:
         unwritten: The failed records whose dead letters the topic of dead letters refuses in every form.
         keyed: Of a table with keys: by topic what the events did to its rows; empty for other tables.
         key_after: Of a table with keys: the schema of the key after the chain.
+        key_lineage: Of a table with keys: for each field of the key after the chain, the fields that it comes from.
     """
 
     name: str
@@ -305,6 +326,7 @@ class RunReport:
     unwritten: tuple[Range, ...] = ()
     keyed: dict[str, KeyCounts] = field(default_factory=dict)
     key_after: Schema | None = None
+    key_lineage: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def rows_in(self) -> int:
@@ -326,10 +348,11 @@ class RunReport:
         window = Window(tuple(r for r in self.window.ranges if r.topic == topic))
         unread = tuple(u for u in self.unread if u.topic == topic)
         part = Part(window, {topic: self.topics.get(topic, TopicCounts())}, unread)
-        return replace(self._of(part), name=f"{self.name} {topic}")
+        keyed = {topic: self.keyed[topic]} if topic in self.keyed else {}
+        return replace(self._of(part), name=f"{self.name} {topic}", keyed=keyed)
 
     def of_part(self, number: int) -> "RunReport":
-        """Returns the report of one part, without ``schemas``, which are counted for all parts together."""
+        """Returns the report of one part, without ``schemas`` and ``keyed``, which are counted for all parts."""
         return replace(self._of(self.parts[number]), schemas=())
 
     def _of(self, part: Part) -> "RunReport":
@@ -351,6 +374,7 @@ class RunReport:
             unwritten=tuple((offsets_of(self.unwritten) & read).ranges()),
             rows_written=None,
             parts=(),
+            keyed={},
         )
 
     def touched(self, action: str) -> dict[str, int]:
@@ -460,7 +484,13 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
         unread=tuple(u for r in reports for u in r.unread),
         unwritten=tuple(records for r in reports for records in r.unwritten),
         rows_written=_sum_of(r.rows_written for r in reports),
+        keyed={t: sum_of_keys(r.keyed[t] for r in reports if t in r.keyed) for t in _keyed_topics(reports)},
     )
+
+
+def _keyed_topics(reports: Sequence["RunReport"]) -> list[str]:
+    """Returns the topics whose events changed keys in any of the reports."""
+    return sorted({topic for report in reports for topic in report.keyed})
 
 
 def _sum_of(numbers: Iterable[int | None]) -> int | None:

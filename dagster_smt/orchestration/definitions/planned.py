@@ -32,6 +32,7 @@ class PlannedTable:
         topics: Asset keys of the topics.
         searches_masked: True if each run looks for masked values in other fields of the output.
         contract: The columns that the table must have; None: no contract.
+        counts_keys: True if each run counts the keys that have several rows.
     """
 
     name: str
@@ -41,6 +42,7 @@ class PlannedTable:
     topics: Sequence[dg.AssetKey]
     searches_masked: bool = False
     contract: Schema | None = None
+    counts_keys: bool = False
 
     @property
     def table(self) -> TopicTable:
@@ -145,6 +147,7 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
         topics=translator.get_topic_keys(data),
         searches_masked="masked_values" in check_names,
         contract=contract_of(checks, table.sink, name) if "contract" in check_names else None,
+        counts_keys="keys_unique" in check_names,
         spec=spec,
         check_names=check_names,
         topic_dimension=topic_dimension(spec.partitions_def, name),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
 from dagster_smt.model.reports.markdown import code, fenced, plain, table
-from dagster_smt.model.reports.run_report import FieldChange, RunReport, StageCounts, of_value
+from dagster_smt.model.reports.run_report import FieldChange, RunReport, StageCounts, of_value, sum_of_keys
 from dagster_smt.tables.spec import Sink
 from dagster_smt.visible import visible
 
@@ -37,6 +37,7 @@ def report_markdown(
     """
     parts = [
         _counts(report, sink, rows, lag),
+        _keys(report),
         _stages(report),
         _changes("Schema: input to table", changes),
         _changes("Schema: since the run before", since),
@@ -65,6 +66,20 @@ def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
         **({"not read yet": lag} if lag is not None else {}),
     }
     return f"{head}\n\n{table([list(cells), [f'{n:,}' for n in cells.values()]], right=len(cells))}"
+
+
+def _keys(report: RunReport) -> str:
+    """What the events did to the rows of a table with keys."""
+    if not report.keyed:
+        return ""
+    names = ["inserted", "updated", "deleted", "superseded", "incomplete", "without_row"]
+    lines = list(report.keyed.items())[:_MOST]
+    if len(report.keyed) > 1:
+        lines.append(("all topics", sum_of_keys(report.keyed.values())))
+    rows = [["topic", *(name.replace("_", " ") for name in names)]]
+    for topic, counts in lines:
+        rows.append([plain(topic), *(f"{getattr(counts, name):,}" for name in names)])
+    return f"**What happened to the keys**\n\n{table(rows)}{_more(len(report.keyed))}"
 
 
 def _stages(report: RunReport) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import dagster as dg
 
 from dagster_smt.chain import Plan
-from dagster_smt.model.reports.run_report import FieldChange, RunReport, schema_diff
+from dagster_smt.model.reports.run_report import FieldChange, RunReport, schema_diff, sum_of_keys
 from dagster_smt.orchestration.metadata.definition_metadata import Metadata, column_metadata, masked_metadata
 from dagster_smt.orchestration.metadata.report_page import report_markdown
 from dagster_smt.orchestration.metadata.schema_metadata import Described, chain_markdown
@@ -135,6 +135,7 @@ def _count_metadata(report: RunReport, run: RunContext) -> Metadata:
         "dagster_smt/records_dropped": report.dropped,
         "dagster_smt/records_dead_lettered": report.failed_records,
         **_row_metadata(report),
+        **_key_metadata(report),
         "dagster_smt/start_offsets": dg.MetadataValue.json(_bounds(report, 0)),
         "dagster_smt/end_offsets": dg.MetadataValue.json(ends),
         **({"dagster_smt/lag": run.lag} if run.lag is not None else {}),
@@ -151,6 +152,32 @@ def _row_metadata(report: RunReport) -> Metadata:
     if report.empty:
         found["dagster_smt/records_without_rows"] = report.empty
     return found
+
+
+_KEY_COUNTS = {
+    "rows_inserted": "inserted",
+    "rows_updated": "updated",
+    "rows_deleted": "deleted",
+    "rows_incomplete": "incomplete",
+    "events_superseded": "superseded",
+    "deletions_without_row": "without_row",
+}
+"""The metadata of a table with keys, and the attribute of ``KeyCounts`` for each entry."""
+
+
+def _key_metadata(report: RunReport) -> Metadata:
+    """What the events did to the rows of a table with keys: together, and by topic."""
+    if not report.keyed:
+        return {}
+    total = sum_of_keys(report.keyed.values())
+    rows = []
+    for topic, counts in report.keyed.items():
+        rows.append({"topic": topic, **{name: getattr(counts, count) for name, count in _KEY_COUNTS.items()}})
+    columns = {"topic": "string", **dict.fromkeys(_KEY_COUNTS, "int")}
+    return {
+        **{f"dagster_smt/{name}": getattr(total, count) for name, count in _KEY_COUNTS.items()},
+        "dagster_smt/keys_by_topic": table(rows, columns),
+    }
 
 
 _STANDING = ("row_count", "partition_row_count", "lag", "end_offsets", "gaps", "status")

@@ -10,9 +10,12 @@ from dagster_smt.model.paths.extended import WHOLE, below
 from dagster_smt.model.reports.markdown import plain, table
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.columns import HeaderValue
+from dagster_smt.tables.keyed.keys import key_names
 from dagster_smt.tables.spec import Sink, TableSink, TopicTable
 
 MASKED_TAG = "dagster_smt/masked"
+ROLE_TAG = "dagster_smt/role"
+"""The tag of columns that are more than a field of the value: ``key``, ``source``, or ``added`` by the mode."""
 RECORD_COLUMNS = {
     "key": "bytes",
     "value": "bytes",
@@ -38,6 +41,10 @@ class Described(Protocol):
     def lineage(self) -> Mapping[str, Collection[str]]: ...
     @property
     def masked(self) -> Collection[str]: ...
+    @property
+    def key_after(self) -> Schema | None: ...
+    @property
+    def key_lineage(self) -> Mapping[str, Collection[str]]: ...
 
 
 def column_schema(found: Described, sink: Sink) -> dg.TableSchema | None:
@@ -47,8 +54,53 @@ def column_schema(found: Described, sink: Sink) -> dg.TableSchema | None:
         return dg.TableSchema(columns=columns)
     if found.after is None:
         return None
-    columns = [_schema_column(p, s, found.masked) for p, s in _columns(found.after)]
-    return dg.TableSchema(columns=columns + [_column(n, t, True) for n, t in _source_columns(sink).items()])
+    keys = _key_columns(found, sink)
+    names = {below("", name) for name in keys}
+    in_value = [(path, schema) for path, schema in _columns(found.after) if not _is_delete_flag(path, sink)]
+    paths = {path for path, _ in in_value}
+    columns = [_column(name, kind, False, role="key") for name, kind in keys.items() if below("", name) not in paths]
+    columns += [_schema_column(p, s, found.masked, "key" if p in names else "") for p, s in in_value]
+    columns += _added_columns(found, sink)
+    columns += [_column(name, kind, True, role="source") for name, kind in _source_columns(sink).items()]
+    return dg.TableSchema(columns=columns)
+
+
+def _key_columns(found: Described, sink: Sink) -> dict[str, str]:
+    """The key columns of a table with keys, with their types as the record's key has them."""
+    if sink.keyed is None:
+        return {}
+    key, kinds = found.key_after, dict[str, str]()
+    for name in key_names(sink.keyed, key):
+        child = key.by_name.get(name) if key is not None and key.type is Type.STRUCT else key
+        kinds[name] = child.label.removesuffix("?") if child is not None else ""
+    return kinds
+
+
+def _is_delete_flag(path: str, sink: Sink) -> bool:
+    """Whether a column marks deletions: a table with keys deletes the row, and has no such column."""
+    return sink.keyed is not None and path == below("", sink.keyed.delete_flag)
+
+
+def _added_columns(found: Described, sink: Sink) -> list[dg.TableColumn]:
+    """The columns that a mode adds to those of the chain."""
+    keyed = sink.keyed
+    if keyed is None or not keyed.added_columns:
+        return []
+    moment = "timestamp"
+    if keyed.mode == "upsert":
+        kinds = {"boolean": "True: the key was deleted", moment: "The time of the record that deleted the key"}
+        return [
+            _column(name, kind, True, doc=doc, role="added")
+            for name, (kind, doc) in zip(keyed.soft.names, kinds.items(), strict=True)
+        ]
+    if found.after is not None and keyed.sequence_by in found.after.by_name:
+        moment = found.after.by_name[keyed.sequence_by].label.removesuffix("?")
+    start, end, current = keyed.validity.names
+    return [
+        _column(start, moment, True, doc="The beginning of the version", role="added"),
+        _column(end, moment, True, doc="The end of the version; null: it holds", role="added"),
+        _column(current, "boolean", True, doc="True: the version holds", role="added"),
+    ]
 
 
 def topic_columns(table: TopicTable) -> dg.TableSchema:
@@ -89,6 +141,9 @@ def column_lineage(found: Described, sink: Sink, topics: Sequence[dg.AssetKey]) 
 
 
 def _sources(found: Described, sink: Sink, column: str) -> set[str]:
+    """The fields of the topics that a column comes from."""
+    if sink.kind == "columns" and _comes_from_key(found, sink, column):
+        return _key_sources(found, column)
     if sink.kind == "records":
         if column == "value":
             return {source for sources in found.lineage.values() for source in sources} or {"value"}
@@ -107,6 +162,18 @@ def _sources(found: Described, sink: Sink, column: str) -> set[str]:
     return results
 
 
+def _comes_from_key(found: Described, sink: Sink, column: str) -> bool:
+    if column not in {below("", name) for name in _key_columns(found, sink)}:
+        return False
+    return found.after is None or column not in {path for path, _ in _columns(found.after)}
+
+
+def _key_sources(found: Described, column: str) -> set[str]:
+    """The fields that a column comes from which only the record's key holds."""
+    sources = found.key_lineage.get(column) or found.key_lineage.get(WHOLE) or ()
+    return {_CALLED.get(source, source) for source in sources}
+
+
 def _columns(schema: Schema, above: str = "") -> Iterable[tuple[str, Schema]]:
     if schema.type is not Type.STRUCT:
         yield "value", schema
@@ -118,9 +185,9 @@ def _columns(schema: Schema, above: str = "") -> Iterable[tuple[str, Schema]]:
             yield from _columns(child, path)
 
 
-def _schema_column(path: str, schema: Schema, masked: Collection[str]) -> dg.TableColumn:
+def _schema_column(path: str, schema: Schema, masked: Collection[str], role: str = "") -> dg.TableColumn:
     kind, word = schema.label.removesuffix("?"), _masked_word(path, schema, masked)
-    return _column(path, kind, schema.optional, word, schema.doc)
+    return _column(path, kind, schema.optional and role != "key", word, schema.doc, role)
 
 
 def _masked_word(path: str, schema: Schema, masked: Collection[str]) -> str | None:
@@ -144,13 +211,20 @@ def _all_masked(path: str, schema: Schema, masked: Collection[str]) -> bool:
     return f"{path}[]" in masked
 
 
-def _column(name: str, kind: str, nullable: bool, masked: str | None = None, doc: str | None = None) -> dg.TableColumn:
+def _column(
+    name: str, kind: str, nullable: bool, masked: str | None = None, doc: str | None = None, role: str = ""
+) -> dg.TableColumn:
+    tags = {}
+    if masked is not None:
+        tags[MASKED_TAG] = masked
+    if role:
+        tags[ROLE_TAG] = role
     return dg.TableColumn(
         name=name,
         type=kind,
         description=doc,
         constraints=dg.TableColumnConstraints(nullable=nullable),
-        tags=None if masked is None else {MASKED_TAG: masked},
+        tags=tags or None,
     )
 
 

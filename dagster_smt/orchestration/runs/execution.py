@@ -9,7 +9,7 @@ import dagster as dg
 
 from dagster_smt.chain import Plan
 from dagster_smt.errors import Problem, RecordsRejected, SmtError, TableError
-from dagster_smt.model.reports.run_report import RunReport, joined
+from dagster_smt.model.reports.run_report import RunReport, joined, sum_of_keys
 from dagster_smt.model.windows.window import Window
 from dagster_smt.orchestration.definitions.planned import PlannedTable
 from dagster_smt.orchestration.launch.config_schema import RunSettings
@@ -271,7 +271,15 @@ def _work(
         reports = run_batches(spec, session, settings.micro_batch, say, begun=state.begun)
     window = next((report.window for report in reversed(reports) if report.status == "committed"), Window())
     state.phase = "checking the table"
-    facts = table_facts(spec, spec.plan(), session, window, search=table.searches_masked, contract=table.contract)
+    facts = table_facts(
+        spec,
+        spec.plan(),
+        session,
+        window,
+        search=table.searches_masked,
+        contract=table.contract,
+        count_keys=table.counts_keys,
+    )
     return reports, facts
 
 
@@ -294,9 +302,13 @@ def summary(report: RunReport) -> str:
         rows = f" ({report.rows_in} rows)"
     else:
         rows = ""
+    if report.keyed:
+        keys = f"; {sum_of_keys(report.keyed.values()).text}"
+    else:
+        keys = ""
     return (
         f"{report.name}: {report.status}, {report.records_in} records in{rows}, {report.records_out} out, "
-        f"{report.dropped} dropped, {report.failed_records} dead letters"
+        f"{report.dropped} dropped, {report.failed_records} dead letters{keys}"
     )
 
 

@@ -65,6 +65,16 @@ def key_columns(plan: Plan, keyed: KeyedRows) -> KeyColumns:
     return KeyColumns(names, from_key, frozenset(names) & frozenset(value.by_name))
 
 
+def key_names(keyed: KeyedRows, key: Schema | None) -> tuple[str, ...]:
+    """Returns the names of the key columns.
+
+    Args:
+        keyed: How the table follows its topics.
+        key: The schema of the record's key after the chain.
+    """
+    return keyed.keys or _key_fields(key)
+
+
 def _key_fields(key: Schema | None) -> tuple[str, ...]:
     if key is None or key.type is not Type.STRUCT:
         return ()
