@@ -484,13 +484,17 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
         unread=tuple(u for r in reports for u in r.unread),
         unwritten=tuple(records for r in reports for records in r.unwritten),
         rows_written=_sum_of(r.rows_written for r in reports),
-        keyed={t: sum_of_keys(r.keyed[t] for r in reports if t in r.keyed) for t in _keyed_topics(reports)},
+        keyed=_keyed_of(reports),
     )
 
 
-def _keyed_topics(reports: Sequence["RunReport"]) -> list[str]:
-    """Returns the topics whose events changed keys in any of the reports."""
-    return sorted({topic for report in reports for topic in report.keyed})
+def _keyed_of(reports: Sequence["RunReport"]) -> dict[str, KeyCounts]:
+    """Returns the changes of keys by topic, of all reports together."""
+    counts: dict[str, list[KeyCounts]] = {}
+    for report in reports:
+        for topic, of_topic in report.keyed.items():
+            counts.setdefault(topic, []).append(of_topic)
+    return {topic: sum_of_keys(several) for topic, several in sorted(counts.items())}
 
 
 def _sum_of(numbers: Iterable[int | None]) -> int | None:
