@@ -95,11 +95,12 @@ def _added_columns(found: Described, sink: Sink) -> list[dg.TableColumn]:
         ]
     if found.after is not None and keyed.sequence_by in found.after.by_name:
         moment = found.after.by_name[keyed.sequence_by].label.removesuffix("?")
-    start, end, current = keyed.validity.names
+    start, end, current, closed_by = keyed.validity.names
     return [
         _column(start, moment, True, doc="The beginning of the version", role="added"),
         _column(end, moment, True, doc="The end of the version; null: it holds", role="added"),
         _column(current, "boolean", True, doc="True: the version holds", role="added"),
+        _column(closed_by, "int64", True, doc="The offset of the record that ended the version", role="added"),
     ]
 
 

@@ -154,15 +154,21 @@ def _is_deleted(evaluated: DataFrame, keyed: Keyed) -> Column:
 
 
 def _key_column(evaluated: DataFrame, keyed: Keyed, name: str) -> Column:
-    """Returns a key column: of the record's key, and where it has none of the value."""
-    values = []
+    """Returns a key column: of the record's key, and where it has none of the value.
+
+    A key that is no struct has no field of this name: the value's column comes first, and the key serves tombstones.
+    """
+    from_key = []
     if name in keyed.columns.from_key and KEY in evaluated.columns:
-        values.append(F.col(KEY).getField(keyed.columns.from_key[name]))
-    if name in keyed.columns.in_value:
-        kind = _out(evaluated)[name].dataType
-        values = [value.cast(kind) for value in values]
-        values.append(F.col("__out").getField(name))
-    return F.coalesce(*values)
+        from_key.append(F.col(KEY).getField(keyed.columns.from_key[name]))
+    if name not in keyed.columns.in_value:
+        return F.coalesce(*from_key)
+    kind = _out(evaluated)[name].dataType
+    from_key = [value.try_cast(kind) for value in from_key]
+    from_value = F.col("__out").getField(name)
+    if keyed.columns.is_whole:
+        return F.coalesce(from_value, *from_key)
+    return F.coalesce(*from_key, from_value)
 
 
 def _out(evaluated: DataFrame) -> StructType:

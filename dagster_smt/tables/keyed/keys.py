@@ -22,11 +22,13 @@ class KeyColumns:
         names: Their names, in order.
         from_key: By name: the field of the record's key that holds the column.
         in_value: The names that the value holds, too.
+        is_whole: Whether the record's key is no struct, and is the one key column.
     """
 
     names: tuple[str, ...]
     from_key: Mapping[str, str]
     in_value: frozenset[str]
+    is_whole: bool = False
 
 
 def key_columns(plan: Plan, keyed: KeyedRows) -> KeyColumns:
@@ -47,10 +49,11 @@ def key_columns(plan: Plan, keyed: KeyedRows) -> KeyColumns:
         raise PlanError(Problem("SMT703", "mode", f"mode '{keyed.mode}' needs values that are structs", hint))
     problems = [*_missing(value, keyed), *_clashes(value, keyed), *_unordered(value, keyed)]
     fields = _key_fields(key)
+    is_whole = key is not None and key.type is not Type.STRUCT and len(keyed.keys) == 1
     if keyed.keys:
         names = keyed.keys
         for name in names:
-            if name not in value.by_name and name not in fields:
+            if name not in value.by_name and name not in fields and not is_whole:
                 problems.append(_no_column("keys", name, value))
     else:
         names = tuple(fields)
@@ -60,9 +63,9 @@ def key_columns(plan: Plan, keyed: KeyedRows) -> KeyColumns:
     if problems:
         raise PlanError(problems)
     from_key = {name: name for name in names if name in fields}
-    if key is not None and key.type is not Type.STRUCT and len(names) == 1:
+    if is_whole:
         from_key = {names[0]: WHOLE_KEY}
-    return KeyColumns(names, from_key, frozenset(names) & frozenset(value.by_name))
+    return KeyColumns(names, from_key, frozenset(names) & frozenset(value.by_name), is_whole)
 
 
 def key_names(keyed: KeyedRows, key: Schema | None) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from dagster_smt.tables.ddl import ColumnParser, Skip
 
 _SYNTAX = "write: name TYPE [METADATA [FROM 'key'] [VIRTUAL] | HEADERS | HEADER('key')], unusual names in backticks"
 _OPTIONS = ("type", "metadata", "headers", "header", "match", "duplicates", "decode", "strict", "virtual")
-_APPENDED = "rows are appended, keys are not enforced: leave it out, or name key.fields"
+_APPENDED = "the sink has the keys: leave it out, and set mode 'upsert' and keys of the sink"
 _TABLE_CLAUSES = {
     "WATERMARK": ("FOR", "a batch has no watermarks: leave it out"),
     "PRIMARY KEY": ("(", _APPENDED),

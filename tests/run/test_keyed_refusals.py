@@ -1,0 +1,145 @@
+"""Tables with keys: records without a row, keys that nothing orders, keys that are no structs."""
+
+import json
+import struct
+
+import pytest
+
+from dagster_smt.errors import RecordsRejected, TableError
+from dagster_smt.model.topics.format import Format
+from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.sources.file_writer import NewRecord, append_records
+from dagster_smt.tables.spec import WindowRequest
+from tests.run.keyed_world import MOMENT, Event
+from tests.run.test_keyed import VALUE, Keys, upsert
+
+pytestmark = pytest.mark.spark
+LENIENT = {"errors_tolerance": "all", "dead_letter_topic": "dead"}
+
+
+def send(keys, *records, topic="people", partition=0):
+    """Appends records: pairs of a key and a value, as bytes or as JSON data."""
+    for key, value in records:
+        sides = [
+            side if side is None or isinstance(side, bytes) else json.dumps(side).encode() for side in (key, value)
+        ]
+        append_records(keys.topics, topic, [NewRecord(*sides, (), MOMENT)], partition)
+
+
+def codes(report):
+    return sorted(reject.problem.code for reject in report.rejects)
+
+
+def names(keys):
+    return {row["id"]: row["name"] for row in keys.read()}
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_records_without_a_key_are_dead_letters(kind, spark, tmp_path):
+    keys = Keys(tmp_path, spark, kind, sequence_by="seq")
+    send(
+        keys,
+        ({"id": 1}, {"id": 1, "name": "a", "seq": 1}),
+        ({"id": None}, {"id": None, "name": "b", "seq": 2}),
+        (None, {"name": "c", "seq": 3}),
+        (None, None),
+        ({"id": 2}, {"id": 2, "name": "d", "seq": None}),
+        ({"id": 3}, {"id": 3, "name": "e", "seq": 4}),
+    )
+    with pytest.raises(RecordsRejected, match="SMT72"):
+        keys.run()
+    report = keys.run(**LENIENT)
+    assert codes(report) == ["SMT720", "SMT720", "SMT720", "SMT721"]
+    assert (report.failed_records, names(keys)) == (4, {1: "a", 3: "e"})
+    send(keys, ({"id": 1}, None))
+    assert keys.run(**LENIENT).keyed["people"].deleted == 1
+    assert keys.run(**LENIENT).status == "empty"
+    assert names(keys) == {3: "e"}
+
+
+def test_deletions_without_a_key_are_ignored_where_deletions_are(spark, tmp_path):
+    keys = Keys(tmp_path, spark, deletes="ignore")
+    send(keys, ({"id": 1}, {"id": 1, "name": "a"}), (None, None), ({"id": 1}, None))
+    assert (keys.run().failed_records, names(keys)) == (0, {1: "a"})
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_a_key_in_two_partitions_is_refused(kind, spark, tmp_path):
+    keys = Keys(tmp_path, spark, kind)
+    one = {"topic": "people", "partition": 0}
+    keys.add([upsert(1, 0, "a", **one), upsert(2, 1, "b", **one)])
+    keys.run()
+    keys.add([upsert(1, 0, "other", topic="people", partition=1), upsert(3, 1, "c", topic="people", partition=1)])
+    with pytest.raises((RecordsRejected, TableError), match="SMT722"):
+        keys.run()
+    report = keys.run(**LENIENT)
+    assert (codes(report), names(keys)) == (["SMT722"], {1: "a", 2: "b", 3: "c"})
+    keys.add([upsert(1, 2, "later", **one), Event(3, None, topic="people", partition=0)])
+    report = keys.run(**LENIENT)
+    assert (codes(report), names(keys)) == (["SMT722"], {1: "later", 2: "b", 3: "c"})
+
+
+def test_a_new_key_in_two_partitions_of_one_window_is_refused(spark, tmp_path):
+    keys = Keys(tmp_path, spark)
+    keys.add([upsert(1, 0, "a"), upsert(1, 0, "b", topic="people", partition=1), upsert(2, 1, "c")])
+    report = keys.run(**LENIENT)
+    assert (codes(report), names(keys)) == (["SMT722", "SMT722"], {2: "c"})
+
+
+LONG_KEY = struct.pack(">q", 7)
+PRIMITIVES = {
+    "a number that the value has": (Format("long"), ["id"], LONG_KEY, {"id": 7, "name": "a"}, 7),
+    "a text that the value has as a number": (Format("string"), ["id"], b"7", {"id": 7, "name": "a"}, 7),
+    "a number that the value lacks": (Format("long"), ["id"], LONG_KEY, {"name": "a"}, 7),
+    "a text that the value lacks": (Format("string"), ["id"], b"seven", {"name": "a"}, "seven"),
+}
+
+
+@pytest.mark.parametrize("name", PRIMITIVES)
+def test_keys_that_are_no_structs(name, spark, tmp_path):
+    form, columns, key, value, number = PRIMITIVES[name]
+    keys = Keys(tmp_path, spark, keys=columns)
+    declared = Format("json_schema", parse_ddl("name STRING" if "id" not in value else "id BIGINT, name STRING"))
+    table = {"key": form, "value": declared}
+    send(keys, (key, value))
+    keys.run(table)
+    assert names(keys) == {number: "a"}
+    send(keys, (key, {**value, "name": "b"}))
+    assert keys.run(table).keyed["people"].updated == 1
+    assert names(keys) == {number: "b"}
+    send(keys, (key, None))
+    assert keys.run(table).keyed["people"].deleted == 1
+    assert names(keys) == {}
+
+
+def test_a_text_that_is_another_form_of_the_key_does_not_replace_the_column(spark, tmp_path):
+    """Keys as JSON, read as texts: the value has the column, and a tombstone names no row."""
+    keys = Keys(tmp_path, spark, keys=["id"])
+    table = {"key": Format("string"), "value": VALUE}
+    send(keys, ({"id": 7}, {"id": 7, "name": "a"}), ({"id": 8}, {"id": 8, "name": "b"}))
+    keys.run(table)
+    assert names(keys) == {7: "a", 8: "b"}
+    send(keys, ({"id": 7}, None))
+    report = keys.run(table, **LENIENT)
+    assert (codes(report), names(keys)) == (["SMT720"], {7: "a", 8: "b"})
+
+
+def test_a_replay_is_refused_where_the_topic_has_lost_what_came_after(spark, tmp_path):
+    keys = Keys(tmp_path, spark)
+    keys.add([upsert(1, 0, "a"), upsert(2, 1, "b")])
+    keys.run()
+    keys.add([upsert(1, 2, "c")])
+    keys.run()
+    folder = tmp_path / "topics" / "people" / "0"
+    segments = sorted(folder.glob("*.jsonl"))
+    lines = [line for segment in segments for line in segment.read_text().splitlines()]
+    assert len(lines) == 3
+    for segment in segments:
+        if segment.stem.lstrip("0") == "2":
+            segment.unlink()
+    first = WindowRequest(everywhere=(0, 1), accept_gap=True)
+    if len(segments) == 1:
+        pytest.skip("one segment holds all records")
+    with pytest.raises(TableError, match="SMT723"):
+        keys.run(window=first)
+    assert names(keys) == {1: "c", 2: "b"}
